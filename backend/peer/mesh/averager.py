@@ -1,4 +1,4 @@
-"""What a peer does in groups: from what it trained to new weights that all survivors have."""
+"""Averages a peer's training in groups: from its update to new weights that all survivors have."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy as np
 from backend.errors import GroupError
 from backend.numerics.aggregation.outer_step import outer_step
 from backend.peer.links.links import LinkManager
-from backend.peer.mesh.certificate_collector import Attesting
+from backend.peer.mesh.certificate_collector import CertificateCollector
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
-from backend.peer.mesh.weights import KeptWeights
+from backend.peer.mesh.weights import WeightCache
 from backend.peer.session.progress import Teller
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingResult
@@ -45,8 +45,8 @@ class TrainedWork:
 
 
 @dataclass
-class _Early:
-    """What was said of groups that this peer has no order for, by client."""
+class _EarlyFrames:
+    """Frames of groups that this peer has no order for yet, by client."""
 
     frames: dict[Place, dict[str, list[GroupFrame]]] = field(default_factory=dict)
 
@@ -64,28 +64,28 @@ class _Early:
 
 
 class Averager:
-    """Owns the exchanges of one peer, and the outer step's memory. `tell` takes events for the machine."""
+    """Owns the exchanges of one peer, and the outer step's memory. `post` takes events for the machine."""
 
     def __init__(
         self,
         links: LinkManager,
         key: bytes,
-        holdings: KeptWeights,
+        cache: WeightCache,
         reporter: Teller,
-        tell: Callable[[member_events.Event], None],
+        post: Callable[[member_events.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self._links = links
         self._key = key
-        self._holdings = holdings
+        self._cache = cache
         self._reporter = reporter
-        self._tell = tell
+        self._post = post
         self._spawn = spawn
         self._exchanges: dict[Place, Exchange] = {}
-        self._early = _Early()
+        self._early_frames = _EarlyFrames()
         self._averaging: asyncio.Task[None] | None = None
-        self._calm: asyncio.TimerHandle | None = None
-        self._attesting: Attesting | None = None
+        self._patience_reset: asyncio.TimerHandle | None = None
+        self._certificates: CertificateCollector | None = None
         self._memory: Vector = np.zeros(0, np.float32)
 
     def average(self, order: Group, work: TrainedWork) -> None:
@@ -99,8 +99,8 @@ class Averager:
 
     def close(self) -> None:
         """Ends all exchanges."""
-        if self._calm:
-            self._calm.cancel()
+        if self._patience_reset:
+            self._patience_reset.cancel()
         for exchange in self._exchanges.values():
             exchange.close()
         self._exchanges.clear()
@@ -123,56 +123,56 @@ class Averager:
     def heard(self, client: str, frame: GroupFrame) -> None:
         """A member of a group said something of it."""
         key = (frame.round, frame.group)
-        attesting = self._attesting
-        if isinstance(frame, Attest) and attesting and key == (attesting.round, attesting.group):
-            self._attested(client, frame)
+        certificates = self._certificates
+        if isinstance(frame, Attest) and certificates and key == (certificates.round, certificates.group):
+            self._attest_received(client, frame)
         elif key in self._exchanges and not isinstance(frame, Attest):
             self._exchanges[key].heard(client, frame)
         else:
-            self._early.keep(client, frame)
+            self._early_frames.keep(client, frame)
 
-    def _attested(self, client: str, frame: Attest) -> None:
-        certificate = self._attesting.heard(client, frame) if self._attesting else None
+    def _attest_received(self, client: str, frame: Attest) -> None:
+        certificate = self._certificates.add(client, frame) if self._certificates else None
         if certificate:
-            self._tell(member_events.WeightsCertified(certificate))
+            self._post(member_events.WeightsCertified(certificate))
 
     async def _average(self, order: Group, work: TrainedWork) -> None:
-        self._forget_over()
-        own = self._links.local.client
-        way, memory = await asyncio.to_thread(_way, work, self._memory)
+        self._close_ended()
+        local = self._links.local.client
+        change, memory = await asyncio.to_thread(_outer_change, work, self._memory)
         base = np.frombuffer(work.base, "<f4")
-        vector = way if order.subject == "changes" else await asyncio.to_thread(np.add, base, way)
+        vector = change if order.subject == "changes" else await asyncio.to_thread(np.add, base, change)
         # Of a steward's group nobody knows beforehand what its members train on (0033).
         weight = min(float(work.result.examples), order.most_weight) if order.reducer == "mean" else 1.0
-        self._tell_begun(order)
-        self._hurry(order.patience)
+        self._report_begin(order)
+        self._set_patience(order.patience)
         key = (order.round, order.group)
         try:
             exchange = self._exchanges[key] = Exchange(
-                order, own, vector, weight, self._links, self._links.local.task, work.bundle
+                order, local, vector, weight, self._links, self._links.local.task, work.bundle
             )
             self._begin(key, exchange)
             outcome = await exchange.result()
-            content, weights = await asyncio.to_thread(_renewed, order, base, outcome)
+            content, weights = await asyncio.to_thread(_new_weights, order, base, outcome)
         except GroupError as error:
-            self._failed(order, str(error))
+            self._report_failure(order, str(error))
         except asyncio.CancelledError:
             self._exchanges.pop(key).close()
             raise
         else:
             # Only now: who has no result keeps the memory that it had.
             self._memory = memory
-            self._holdings.keep(weights, content)
-            self._averaged(order, work, outcome, weights)
+            self._cache.keep(weights, content)
+            self._report_average(order, work, outcome, weights)
         finally:
             # Others may still wait for signs of life in this group's pace.
-            self._calm = asyncio.get_running_loop().call_later(
+            self._patience_reset = asyncio.get_running_loop().call_later(
                 2 * order.patience, self._links.set_group_patience, None
             )
 
-    def _hurry(self, patience: float) -> None:
-        if self._calm:
-            self._calm.cancel()
+    def _set_patience(self, patience: float) -> None:
+        if self._patience_reset:
+            self._patience_reset.cancel()
         self._links.set_group_patience(patience)
 
     def _begin(self, key: Place, exchange: Exchange) -> None:
@@ -180,36 +180,36 @@ class Averager:
         exchange.start()
         for client in self._links.linked():
             exchange.up(client)
-        for client, frames in self._early.take(key).items():
+        for client, frames in self._early_frames.take(key).items():
             for frame in frames:
                 self.heard(client, frame)
 
-    def _tell_begun(self, order: Group) -> None:
+    def _report_begin(self, order: Group) -> None:
         others = len(order.members) - 1
         sentence = f"Round {order.round}: averaging with {others} other{'s' * (others > 1)}."
         self._reporter.tell(
             "averaging", sentence, round=order.round, group=order.group, members=len(order.members)
         )
 
-    def _failed(self, order: Group, reason: str) -> None:
+    def _report_failure(self, order: Group, reason: str) -> None:
         sentence = f"Round {order.round}: no result in this group. {reason}"
         self._reporter.tell("failed", sentence, round=order.round, group=order.group)
-        self._tell(member_events.GroupFailed(order.round, order.group, reason))
+        self._post(member_events.GroupFailed(order.round, order.group, reason))
 
-    def _averaged(self, order: Group, work: TrainedWork, outcome: GroupOutcome, weights: str) -> None:
+    def _report_average(self, order: Group, work: TrainedWork, outcome: GroupOutcome, weights: str) -> None:
         survivors = [order.members[place] for place in outcome.survivors]
         identities = {
             client: neighbour.identity
             for client in survivors
             if (neighbour := self._links.neighbour(client)) is not None
         }
-        own = self._links.local
-        self._attesting = Attesting(
-            own.task, work.bundle, order.round, order.group, survivors, weights, identities
+        local = self._links.local
+        self._certificates = CertificateCollector(
+            local.task, work.bundle, order.round, order.group, survivors, weights, identities
         )
-        attest = self._attesting.sign(own.client, self._key)
+        attest = self._certificates.sign(local.client, self._key)
         for client in survivors:
-            if client != own.client:
+            if client != local.client:
                 self._links.send(client, attest)
         sentence = (
             f"Round {order.round}: {len(survivors)} of {len(order.members)} have new weights in "
@@ -226,7 +226,7 @@ class Averager:
             fraction=outcome.fraction,
             seconds=round(outcome.seconds, 3),
         )
-        self._tell(
+        self._post(
             member_events.GroupAveraged(
                 order.round,
                 order.group,
@@ -237,18 +237,18 @@ class Averager:
                 attest.signature,
             )
         )
-        for client, frames in self._early.take((order.round, order.group)).items():
+        for client, frames in self._early_frames.take((order.round, order.group)).items():
             for frame in frames:
                 self.heard(client, frame)
 
-    def _forget_over(self) -> None:
+    def _close_ended(self) -> None:
         """Groups that nobody can ask about any more, and old ones: each has vectors in memory."""
         for key in list(self._exchanges):
             if self._exchanges[key].over or len(self._exchanges) > MOST_GROUPS:
                 self._exchanges.pop(key).close()
 
 
-def _way(work: TrainedWork, memory: Vector) -> tuple[Vector, Vector]:
+def _outer_change(work: TrainedWork, memory: Vector) -> tuple[Vector, Vector]:
     """What this peer brings to the mean, as a change of the weights (0025, "Outer step")."""
     outer = work.outer
     past = memory if len(memory) == work.trainable else np.zeros(0, np.float32)
@@ -257,7 +257,7 @@ def _way(work: TrainedWork, memory: Vector) -> tuple[Vector, Vector]:
     )
 
 
-def _renewed(order: Group, base: Vector, outcome: GroupOutcome) -> tuple[bytes, str]:
+def _new_weights(order: Group, base: Vector, outcome: GroupOutcome) -> tuple[bytes, str]:
     """The new weights and their SHA-256. Where changes are averaged all have the same base: the same bits."""
     new = base + outcome.mean if order.subject == "changes" else outcome.mean
     content = np.asarray(new, "<f4").tobytes()

@@ -1,4 +1,4 @@
-"""Signatures of a group's survivors, until more than half of them are a certificate."""
+"""Collects the signatures of a group's survivors, until more than half of them make a certificate."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from backend.wire.mesh_messages import Certificate, Signed
 from backend.wire.peer_messages import Attest
 
 
-class Attesting:
-    """What came of one group: `weights` are what all `survivors` (ids) have.
+class CertificateCollector:
+    """The signatures of one group: `weights` are what all `survivors` (ids) have.
 
     `identities` are the survivors' Ed25519 keys, as far as they are known.
     """
@@ -33,13 +33,13 @@ class Attesting:
         self._statement = weights_statement(task, bundle, number, group, survivors, weights)
         self._signatures: dict[str, Signed] = {}
 
-    def sign(self, own: str, key: bytes) -> Attest:
+    def sign(self, client: str, key: bytes) -> Attest:
         """This peer's own signature, which counts from now on, for the others."""
         signature = sign(key, self._statement)
-        self._signatures[own] = Signed(client=own, identity=identity_key(key), signature=signature)
+        self._signatures[client] = Signed(client=client, identity=identity_key(key), signature=signature)
         return Attest(round=self.round, group=self.group, weights=self.weights, signature=signature)
 
-    def heard(self, client: str, attest: Attest) -> Certificate | None:
+    def add(self, client: str, attest: Attest) -> Certificate | None:
         """The certificate, if it came about by this signature."""
         identity = self._identities.get(client)
         if identity is None or client in self._signatures or attest.weights != self.weights:

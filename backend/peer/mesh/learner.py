@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from backend.errors import PeerError
 from backend.peer.mesh.averager import TrainedWork
-from backend.peer.mesh.weight_transfer import Sources
-from backend.peer.mesh.weights import KeptWeights
+from backend.peer.mesh.weight_transfer import WeightSources
+from backend.peer.mesh.weights import WeightCache
 from backend.peer.rounds.update_cache import UpdateCache
 from backend.peer.session import session_jobs
 from backend.peer.session.progress import Reporter
@@ -24,16 +24,16 @@ from backend.wire.messages import Evaluate, Train
 
 
 class Learner:
-    """Runs `jobs` for one session. `holdings` takes the weights that it trains from."""
+    """Runs `jobs` for one session. `cache` takes the weights that it trains from."""
 
     def __init__(
-        self, jobs: TrainingJobs, sources: Sources, holdings: KeptWeights, reporter: Reporter
+        self, jobs: TrainingJobs, sources: WeightSources, cache: WeightCache, reporter: Reporter
     ) -> None:
         self._jobs = jobs
         self._sources = sources
-        self._holdings = holdings
+        self._cache = cache
         self._reporter = reporter
-        self._kept = UpdateCache()
+        self._update_cache = UpdateCache()
 
     async def load(self, bundle: str) -> participant_events.BundleLoaded | None:
         """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
@@ -63,26 +63,26 @@ class Learner:
             lambda: self._sources.get(plan.weights, size), WEIGHTS, report, lambda: job.aborted
         )
         if content is not None:
-            self._holdings.keep(plan.weights, content)
+            self._cache.keep(plan.weights, content)
         return content
 
     async def _result(self, job: TrainingJob[Train], bundle: str) -> TrainingResult | None:
         """What training by the plan makes; a group without a result leaves it as good as it was."""
         plan = job.order
         # The number of the version does not matter to what is trained from its weights.
-        same = replace(plan, version=0)
-        kept = self._kept.take(bundle, same)
-        if kept is not None:
+        plan_without_version = replace(plan, version=0)
+        cached = self._update_cache.take(bundle, plan_without_version)
+        if cached is not None:
             sentence = f"Round {plan.round}: what was trained for the round before still holds."
             self._reporter.tell("kept", sentence, round=plan.round)
-            return kept
+            return cached
         report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)
         self._reporter.tell("training", f"Round {plan.round}: training.", round=plan.round)
         result = await retry_job(
             lambda: self._jobs.train(job, bundle, report), self._reporter, job.stop.is_set
         )
         if result is not None and not job.aborted and await asyncio.to_thread(_is_finite, result):
-            self._kept.keep(bundle, same, result)
+            self._update_cache.keep(bundle, plan_without_version, result)
         return result
 
     async def measure(self, job: TrainingJob[Evaluate]) -> participant_events.VersionMeasured | None:

@@ -1,4 +1,4 @@
-"""Who else is in the mesh, and to whom links are wanted."""
+"""Lists the other peers of a mesh, and chooses which of them to link with."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MOST_LINKS = 32
 
 
 class PeerDirectory:
-    """What the server said of the others. Tells the links."""
+    """The other peers, as the server lists them. Updates the links."""
 
     def __init__(self, links: LinkManager) -> None:
         self._links = links
         self._members: Mapping[str, Neighbour] = {}
         self._group: Collection[str] = ()
 
-    def heard(self, frame: ServerToPeer) -> None:
+    def update(self, frame: ServerToPeer) -> None:
         """Hands introductions to the links."""
         match frame:
             case Entered(ice=ice):
@@ -37,10 +37,10 @@ class PeerDirectory:
             case Members(members=members):
                 self._members = {one.client: one for one in members}
                 self._links.set_neighbours(members)
-                self._want()
+                self._update_targets()
             case Group(members=group):
                 self._group = group
-                self._want()
+                self._update_targets()
             case Signal(client=client, data=data):
                 self._links.signalled(client, data)
             case Relay(client=client, data=data):
@@ -56,19 +56,19 @@ class PeerDirectory:
             if one.holds == weights and self._links.way(client) is not None
         ]
 
-    def _want(self) -> None:
-        own = self._links.local.client
-        self._links.set_targets({*around(own, self._members), *self._group} - {own})
+    def _update_targets(self) -> None:
+        client = self._links.local.client
+        self._links.set_targets({*link_targets(client, self._members), *self._group} - {client})
 
 
-def around(own: str, clients: Collection[str]) -> list[str]:
-    """With whom the peer `own` links whatever its group is: with everybody where there are few.
+def link_targets(client: str, clients: Collection[str]) -> list[str]:
+    """With whom the peer `client` links whatever its group is: with everybody where there are few.
 
     If one of two links with the other, so does the other.
     """
-    circle = sorted(set(clients) - {own})
+    circle = sorted(set(clients) - {client})
     if len(circle) <= MOST_LINKS:
         return circle
-    first = sum(client < own for client in circle)
+    first = sum(other < client for other in circle)
     half = MOST_LINKS // 2
     return [circle[(first + step) % len(circle)] for step in range(-half, half)]

@@ -1,4 +1,4 @@
-"""Rounds without the server: performs what the machine of them decides, over links."""
+"""Runs rounds without the server: performs the effects of their machine over links."""
 
 from __future__ import annotations
 
@@ -20,71 +20,74 @@ from backend.wire.peer_messages import OnwardFrame
 
 
 class ServerlessRunner:
-    """Owns the machine of one peer. `tell` takes events for the member's machine, `hasten` is called when the
-    server can be reached; `metrics` are those of the task, in its order."""
+    """Owns the machine of one peer.
+
+    `post` takes events for the member's machine, and `reconnect` is called when the server can be reached;
+    `metrics` are those of the task, in its order.
+    """
 
     def __init__(
         self,
         links: LinkManager,
         machine: ServerlessRounds,
         reporter: Reporter,
-        tell: Callable[[member_events.Event], None],
-        hasten: Callable[[], None],
+        post: Callable[[member_events.Event], None],
+        reconnect: Callable[[], None],
         metrics: Callable[[], Sequence[MetricSpec]],
     ) -> None:
         self._links = links
         self._machine = machine
         self._reporter = reporter
-        self._tell = tell
-        self._hasten = hasten
+        self._post = post
+        self._reconnect = reconnect
         self._metrics = metrics
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def noticed(self, event: member_events.Event, member: MeshMember, group: Group | None) -> None:
+    def observe(self, event: member_events.Event, member: MeshMember, group: Group | None) -> None:
         """The `member` has handled `event`; `group` is the one that it was in before."""
         match event:
             case member_events.ServerFrame(Entered()) if member.contact.is_open:
-                self.happened(serverless_events.ServerReached())
+                self.handle(serverless_events.ServerReached())
             case member_events.ServerFrame(frame):
-                self.happened(serverless_events.ServerFrameReceived(frame))
+                self.handle(serverless_events.ServerFrameReceived(frame))
             case Disconnected():
-                self.happened(serverless_events.ServerLost(member.in_hand.is_busy))
+                self.handle(serverless_events.ServerLost(member.in_hand.is_busy))
             case member_events.PlanTrained() if member.in_hand.trained is not None:
-                self.happened(serverless_events.LocalTrained(member.in_hand.trained))
+                self.handle(serverless_events.LocalTrained(member.in_hand.trained))
             case member_events.GroupAveraged(weights=weights) if group is not None:
-                self.happened(serverless_events.LocalGroupAveraged(group, weights))
+                self.handle(serverless_events.LocalGroupAveraged(group, weights))
             case member_events.GroupFailed():
-                self.happened(serverless_events.LocalGroupFailed())
+                self.handle(serverless_events.LocalGroupFailed())
             case member_events.WeightsCertified(certificate):
-                self.happened(serverless_events.LocalGroupCertified(certificate))
+                self.handle(serverless_events.LocalGroupCertified(certificate))
             case VersionMeasured() if member.exam.evaluation is not None:
-                self.happened(serverless_events.LocalMeasured(member.exam.evaluation))
+                self.handle(serverless_events.LocalMeasured(member.exam.evaluation))
 
-    def heard(self, client: str, frame: OnwardFrame) -> None:
+    def frame_received(self, client: str, frame: OnwardFrame) -> None:
         """Another peer said something of such rounds."""
         if isinstance(frame, Evaluation) and self._machine.survivors.has_other(client):
             tell_peers_evaluation(self._reporter, client, frame, self._metrics())
-        self.happened(serverless_events.PeerFrameReceived(client, frame))
+        self.handle(serverless_events.PeerFrameReceived(client, frame))
 
-    def happened(self, event: serverless_events.Event) -> None:
-        """Performs what the machine makes of `event`."""
+    def handle(self, event: serverless_events.Event) -> None:
+        """Passes `event` to the machine, and performs the effects that it returns."""
         if self._closed:
             return
         loop = asyncio.get_running_loop()
         for effect in self._machine.happened(event, loop.time()):
             self._perform(effect)
-        self._forget_timer()
+        self._cancel_timer()
         due = self._machine.timer()
         if due is not None:
-            self._timer = loop.call_at(due, self.happened, serverless_events.ServerlessTimePassed())
+            self._timer = loop.call_at(due, self.handle, serverless_events.ServerlessTimePassed())
 
     def close(self) -> None:
-        """Waits for nothing any more, whatever still happens to links."""
+        """Stops the timer, and ignores all later events."""
         self._closed = True
-        self._forget_timer()
+        self._cancel_timer()
 
-    def _forget_timer(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -95,12 +98,12 @@ class ServerlessRunner:
                 for client in clients:
                     self._links.send(client, frame)
                 if isinstance(frame, Evaluation):
-                    own = self._links.local.client
-                    tell_peers_evaluation(self._reporter, own, frame, self._metrics())
+                    local = self._links.local.client
+                    tell_peers_evaluation(self._reporter, local, frame, self._metrics())
             case serverless_events.Agree(frame):
                 if isinstance(frame, Train):
                     sentence = f"Round {frame.round}: the peers go on without the server."
                     self._reporter.tell("onward", sentence, round=frame.round)
-                self._tell(member_events.Agreed(frame))
+                self._post(member_events.Agreed(frame))
             case serverless_events.ReconnectNow():
-                self._hasten()
+                self._reconnect()

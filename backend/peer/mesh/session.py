@@ -1,4 +1,4 @@
-"""One peer of one mesh: performs what the member's machine decides."""
+"""One peer of one mesh: performs the effects of the member's machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from backend.peer.mesh.learner import Learner
 from backend.peer.mesh.peer_directory import PeerDirectory
 from backend.peer.mesh.server_link import Upstream, deposit
 from backend.peer.mesh.serverless_runner import ServerlessRunner
-from backend.peer.mesh.weight_transfer import Fetching, Sources
-from backend.peer.mesh.weights import EarlierVisit, KeptWeights, VisitFile
+from backend.peer.mesh.weight_transfer import WeightSources, WeightTransfer
+from backend.peer.mesh.weights import StoredWeights, WeightCache, WeightStore
 from backend.peer.session.progress import Reporter
 from backend.peer.session.retry import DEPOSIT, retry_job
 from backend.peer.session.server_address import ServerAddress
@@ -51,7 +51,7 @@ from backend.wire.peer_messages import (
     Weights,
 )
 
-LINKS_EVERY = 10.0
+LINK_REPORT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Listening:
 class Membership:
     """As what a peer enters a mesh. `key` is its private Ed25519 key."""
 
-    site: ServerAddress
+    server: ServerAddress
     task: str
     enter: Enter
     key: bytes
@@ -87,10 +87,10 @@ class MeshSession:
         make_jobs: Callable[[BlobSource], TrainingJobs],
         reporter: Reporter,
         random: Callable[[], float],
-        known: TrustStore,
+        trust_store: TrustStore,
     ) -> None:
-        address = member.site.socket(member.task)
-        known.enter(address)
+        address = member.server.socket(member.task)
+        trust_store.enter(address)
         self._member = member
         self._client = client
         self._reporter = reporter
@@ -101,22 +101,22 @@ class MeshSession:
             self._upstream, member_events.ServerFrame, reporter, random, "; training and averaging go on"
         )
         ways: tuple[Way, ...] = tuple(member.enter.ways)
-        own = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
-        self._links = LinkManager(own, self._upstream, self, known)
+        local = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
+        self._links = LinkManager(local, self._upstream, self, trust_store)
         self._upstream.on_end = self._links.server_away
-        self._holdings = KeptWeights()
-        self._visit = VisitFile(member.state / "mesh", address, member.task)
-        self._fetching = Fetching(self._links, self._holdings, self._loop.spawn)
-        self._company = PeerDirectory(self._links)
-        sources = Sources(self._holdings, self._fetching, blobs, self._company.holders)
+        self._weights = WeightCache()
+        self._weight_store = WeightStore(member.state / "mesh", address, member.task)
+        self._transfer = WeightTransfer(self._links, self._weights, self._loop.spawn)
+        self._directory = PeerDirectory(self._links)
+        sources = WeightSources(self._weights, self._transfer, blobs, self._directory.holders)
         self.jobs = make_jobs(sources)
-        self._learner = Learner(self.jobs, sources, self._holdings, reporter)
+        self._learner = Learner(self.jobs, sources, self._weights, reporter)
         self._averager = Averager(
-            self._links, member.key, self._holdings, reporter, self._loop.post, self._loop.spawn
+            self._links, member.key, self._weights, reporter, self._loop.post, self._loop.spawn
         )
-        self._going_on = ServerlessRunner(
+        self._serverless = ServerlessRunner(
             self._links,
-            ServerlessRounds(own.client, member.enter.kind == "peer", int(random() * 2**32)),
+            ServerlessRounds(local.client, member.enter.kind == "peer", int(random() * 2**32)),
             reporter,
             self._loop.post,
             self._loop.reconnect_now,
@@ -134,40 +134,44 @@ class MeshSession:
         """
         try:
             start = await self._begin()
-            self._loop.spawn(self._tell_links())
+            self._loop.spawn(self._report_links_regularly())
             await self._loop.run(self, start, stop)
         finally:
             await self._end()
 
     async def _begin(self) -> member_events.EnterMesh:
-        """Takes links, and enters with what was kept from the last visit."""
+        """Opens links, and enters with the weights stored at the last visit."""
         listening = self._member.listening
         if listening:
             await self._links.open(listening.host, listening.port, listening.address)
         else:
             await self._links.open()
         enter = replace(self._member.enter, address=self._links.local.address)
-        visit = await asyncio.to_thread(self._visit.read)
-        if visit:
-            held = visit.certificate
-            self._holdings.keep(held.weights, visit.weights)
-            enter = replace(enter, round=held.round, holds=held.weights, certificate=held)
+        stored = await asyncio.to_thread(self._weight_store.read)
+        if stored:
+            certificate = stored.certificate
+            self._weights.keep(certificate.weights, stored.weights)
+            enter = replace(
+                enter, round=certificate.round, holds=certificate.weights, certificate=certificate
+            )
         return member_events.EnterMesh(enter)
 
     def handle(self, event: member_events.Event) -> None:
-        """Has the machine hear `event`, and performs what it decides."""
+        """Passes `event` to the machine, and performs the effects that it returns."""
         group = self.machine.in_hand.group
         for effect in self.machine.handle(event):
             self._perform(effect)
-        self._going_on.noticed(event, self.machine, group)
+        self._serverless.observe(event, self.machine, group)
         match event:
             case member_events.ServerFrame(frame):
                 tell_mesh_news(self._reporter, frame)
                 self._upstream.is_entered = self._upstream.is_open and self.machine.entered is not None
-                self._company.heard(frame)
+                self._directory.update(frame)
             case member_events.WeightsCertified(certificate):
-                if content := self._holdings.find(certificate.weights):
-                    self._loop.spawn(asyncio.to_thread(self._visit.write, EarlierVisit(certificate, content)))
+                if content := self._weights.find(certificate.weights):
+                    self._loop.spawn(
+                        asyncio.to_thread(self._weight_store.write, StoredWeights(certificate, content))
+                    )
         in_hand = self.machine.in_hand
         self._loop.set_idle(in_hand.plan is None or in_hand.report is not None)
 
@@ -220,48 +224,48 @@ class MeshSession:
             self._loop.post(measured)
 
     async def _deposit(self, weights: str) -> None:
-        content = self._holdings.find(weights)
+        content = self._weights.find(weights)
         if content is None:
             return
-        site, task = self._member.site, self._member.task
-        address = f"{site.root}/api/tasks/{task}/weights/{weights}"
+        server, task = self._member.server, self._member.task
+        address = f"{server.root}/api/tasks/{task}/weights/{weights}"
         try:
             await retry_job(lambda: deposit(self._client, address, content), self._reporter, policy=DEPOSIT)
         except PeerError as error:
             # Another survivor may be asked, and the next round goes on from these weights anyway.
             self._reporter.tell("trouble", str(error))
 
-    async def _tell_links(self) -> None:
+    async def _report_links_regularly(self) -> None:
         while True:
-            await asyncio.sleep(LINKS_EVERY)
-            self._say_links()
+            await asyncio.sleep(LINK_REPORT_SECONDS)
+            self._report_links()
 
-    def _say_links(self) -> None:
+    def _report_links(self) -> None:
         if self._upstream.is_entered:
             self._upstream.send(Links(links=self._links.measures()))
 
-    # What the links say.
+    # `Listener`, for the links.
 
     def up(self, client: str, way: Way) -> None:
         """There is a link to `client`, or it goes another way now."""
         self._link_news.up(client, way)
         self._averager.up(client)
-        self._going_on.happened(serverless_events.PeerLinked(client))
-        self._say_links()
+        self._serverless.handle(serverless_events.PeerLinked(client))
+        self._report_links()
 
     def down(self, client: str, reason: str) -> None:
         """The last link to `client` is gone."""
         if self.machine.phase is not MeshPhase.STOPPED:
             self._link_news.down(client, reason)
-        self._fetching.lost(client)
+        self._transfer.link_lost(client)
         self._averager.down(client)
-        self._going_on.happened(serverless_events.PeerLost(client))
-        self._say_links()
+        self._serverless.handle(serverless_events.PeerLost(client))
+        self._report_links()
 
     def silent(self, client: str) -> None:
         """For the patience of the group nothing came from `client`."""
         self._averager.silent(client)
-        self._going_on.happened(serverless_events.PeerLost(client))
+        self._serverless.handle(serverless_events.PeerLost(client))
 
     def refused(self, client: str, reason: str) -> None:
         """There will be no link to `client`."""
@@ -271,13 +275,13 @@ class MeshSession:
         """`client` said something."""
         match frame:
             case Fetch():
-                self._fetching.asked(client, frame)
+                self._transfer.requested(client, frame)
             case Weights():
-                self._fetching.weights(client, frame)
+                self._transfer.chunk_received(client, frame)
             case Beat() | Passing() | Passed():
                 pass  # The links' own.
             case Unattended() | SetOut() | Attended() | Trained() | Group() | Evaluation():
-                self._going_on.heard(client, frame)
+                self._serverless.frame_received(client, frame)
             case _:
                 self._averager.heard(client, frame)
 
@@ -291,7 +295,7 @@ class MeshSession:
         _abort(self._training)
         _abort(self._measuring)
         await self._loop.end()
-        self._going_on.close()
+        self._serverless.close()
         self._averager.close()
         await self._links.close()
         self.jobs.close()

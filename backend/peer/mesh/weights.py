@@ -1,4 +1,4 @@
-"""The weights that a peer of a mesh has: in memory to train from and hand out, on the disk between visits."""
+"""Caches a mesh peer's weights in memory, and stores the newest certified ones between visits."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from backend.peer.data.shared_files import write_whole
 from backend.wire.mesh_messages import Certificate
 
 # The newest, and those of the round before, which a newcomer may still be fetching.
-MOST_HELD = 2
+MOST_CACHED = 2
 
 
-class KeptWeights:
-    """Weights by their SHA-256, the last ones that were kept."""
+class WeightCache:
+    """The last weights of one peer, by their SHA-256."""
 
     def __init__(self) -> None:
-        self._held: dict[str, bytes] = {}
+        self._contents: dict[str, bytes] = {}
 
     def keep(self, sha256: str, content: bytes) -> None:
         """Has these weights, of that hash, from now on."""
-        self._held.pop(sha256, None)
-        self._held[sha256] = content
-        while len(self._held) > MOST_HELD:
-            del self._held[next(iter(self._held))]
+        self._contents.pop(sha256, None)
+        self._contents[sha256] = content
+        while len(self._contents) > MOST_CACHED:
+            del self._contents[next(iter(self._contents))]
 
     def find(self, sha256: str) -> bytes | None:
         """The weights of that hash, if they are here."""
-        return self._held.get(sha256)
+        return self._contents.get(sha256)
 
 
-class EarlierVisit(Struct, frozen=True):
-    """What a peer brings along to a task that it was in before."""
+class StoredWeights(Struct, frozen=True):
+    """The weights with which a peer comes back to a task."""
 
     certificate: Certificate
     weights: bytes
 
 
-class VisitFile:
+class WeightStore:
     """The newest certified weights of one task, by its whole address, in a file of `folder`.
 
     Several peers of a machine may share the folder; who writes last is remembered.
@@ -52,16 +52,16 @@ class VisitFile:
         self._path = folder / f"{hashlib.sha256(address.encode()).hexdigest()[:32]}.weights"
         self._task = task
 
-    def write(self, visit: EarlierVisit) -> None:
+    def write(self, stored: StoredWeights) -> None:
         """Remembers it. A full disk costs only this."""
         with suppress(OSError):
-            write_whole(self._path, msgspec.msgpack.encode(visit))
+            write_whole(self._path, msgspec.msgpack.encode(stored))
 
-    def read(self) -> EarlierVisit | None:
+    def read(self) -> StoredWeights | None:
         """The last visit; None without one, and for a file that was damaged."""
         with suppress(OSError, msgspec.DecodeError):
-            visit = msgspec.msgpack.decode(self._path.read_bytes(), type=EarlierVisit)
-            right = hashlib.sha256(visit.weights).hexdigest() == visit.certificate.weights
-            if right and certified(visit.certificate, self._task):
-                return visit
+            stored = msgspec.msgpack.decode(self._path.read_bytes(), type=StoredWeights)
+            is_intact = hashlib.sha256(stored.weights).hexdigest() == stored.certificate.weights
+            if is_intact and certified(stored.certificate, self._task):
+                return stored
         return None

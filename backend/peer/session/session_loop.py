@@ -36,7 +36,7 @@ class ClientMachine(Protocol):
         """The client's present phase."""
 
 
-class Session(Protocol[Event_contra]):
+class ClientSession(Protocol[Event_contra]):
     """One client of one task, whose events the loop delivers."""
 
     @property
@@ -108,7 +108,7 @@ class SessionLoop(Generic[Event, Inbound]):
         else:
             self._idle.clear()
 
-    async def run(self, session: Session[Event], start: Event, stop: asyncio.Event) -> None:
+    async def run(self, session: ClientSession[Event], start: Event, stop: asyncio.Event) -> None:
         """Begins with `start`, and runs until `stop` is set, the task is finished, or the server ends it.
 
         Raises what ends a background task, ReplacedError when the server talks to another peer with the same
@@ -174,7 +174,7 @@ class SessionLoop(Generic[Event, Inbound]):
             self._last_connected = asyncio.get_running_loop().time()
         self._inbox.put_nowait((Disconnected(self._random()), None))
 
-    async def _wind_down_when(self, stop: asyncio.Event, session: Session[Event]) -> None:
+    async def _wind_down_when(self, stop: asyncio.Event, session: ClientSession[Event]) -> None:
         """Ends the work in hand after the current step, gives it a few seconds, and leaves."""
         await stop.wait()
         self._reporter.tell("stopping", "Stopping after the current step.")

@@ -48,13 +48,13 @@ class Peer:
     async def __aenter__(self) -> Peer:
         self._company = company(self._folder, [("relay",)], [False])
         [member] = await self._company.__aenter__()
-        self.going_on = ServerlessRunner(
+        self.runner = ServerlessRunner(
             member.links, self.machine, JsonLines(self.lines), lambda _: None, lambda: None, self._metrics
         )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.going_on.close()
+        self.runner.close()
         await self._company.__aexit__(None, None, None)
 
     def lived_through(self, kinds: tuple[type[serverless_events.Event], ...]) -> None:
@@ -69,7 +69,7 @@ class Peer:
 
 async def test_what_is_measured_by_who_is_no_survivor_is_no_news_and_harms_nobody(tmp_path: Path) -> None:
     async with Peer(tmp_path, nothing_loaded) as peer:
-        peer.going_on.heard(TWO, FOUND)
+        peer.runner.frame_received(TWO, FOUND)
         assert peer.told() == []
 
 
@@ -88,7 +88,7 @@ async def test_a_survivor_that_measured_is_news_where_that_can_be(
 ) -> None:
     async with Peer(tmp_path, lambda: [ACCURACY]) as peer:
         peer.lived_through((serverless_events.LocalGroupAveraged, serverless_events.LocalGroupCertified))
-        peer.going_on.heard(TWO, found)
+        peer.runner.frame_received(TWO, found)
         assert peer.told() == events
 
 
@@ -103,6 +103,6 @@ async def test_who_has_left_does_nothing_when_its_links_end(tmp_path: Path) -> N
         )
         linked = list(peer.machine.survivors.linked)
         assert linked
-        peer.going_on.close()
-        peer.going_on.happened(serverless_events.PeerLost(linked[0]))
+        peer.runner.close()
+        peer.runner.handle(serverless_events.PeerLost(linked[0]))
         assert peer.machine.survivors.linked == linked

@@ -13,8 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from backend.errors import PeerError
-from backend.peer.mesh.weight_transfer import Fetching, Sources
-from backend.peer.mesh.weights import KeptWeights
+from backend.peer.mesh.weight_transfer import WeightSources, WeightTransfer
+from backend.peer.mesh.weights import WeightCache
 from backend.wire.peer_messages import Fetch, Weights
 from tests.support.peer.linked_peers import Member, company, until
 
@@ -46,10 +46,10 @@ class Trader:
 
     def __init__(self, member: Member) -> None:
         self.member = member
-        self.holdings = KeptWeights()
-        self.fetching = Fetching(member.links, self.holdings, asyncio.create_task)
+        self.holdings = WeightCache()
+        self.fetching = WeightTransfer(member.links, self.holdings, asyncio.create_task)
         # What it does when it is asked for weights.
-        self.answer: Callable[[str, Fetch], None] = self.fetching.asked
+        self.answer: Callable[[str, Fetch], None] = self.fetching.requested
         self._seen = 0
 
     def say(self, client: str, wanted: Fetch, data: bytes) -> None:
@@ -70,7 +70,7 @@ class Trader:
         """Hands on what came since."""
         for client, frame in self.member.frames[self._seen :]:
             if isinstance(frame, Weights):
-                self.fetching.weights(client, frame)
+                self.fetching.chunk_received(client, frame)
             elif isinstance(frame, Fetch):
                 self.answer(client, frame)
         self._seen = len(self.member.frames)
@@ -99,9 +99,9 @@ async def test_a_newcomer_gets_weights_from_a_peer_and_can_hand_them_on(tmp_path
     content = some_weights(1)
     async with traders(tmp_path, 3) as (one, two, three):
         wanted = one.has(content)
-        sources = Sources(two.holdings, two.fetching, Nowhere(), lambda _: [one.client])
+        sources = WeightSources(two.holdings, two.fetching, Nowhere(), lambda _: [one.client])
         assert await sources.get(wanted, SIZE) == content
-        again = Sources(three.holdings, three.fetching, Nowhere(), lambda _: [two.client])
+        again = WeightSources(three.holdings, three.fetching, Nowhere(), lambda _: [two.client])
         assert await again.get(wanted, SIZE) == content
 
 
@@ -125,7 +125,7 @@ async def test_a_peer_that_goes_away_in_the_middle_is_followed_by_another_from_t
 
         def noted(client: str, wanted: Fetch) -> None:
             asked.append(wanted.offset)
-            three.fetching.asked(client, wanted)
+            three.fetching.requested(client, wanted)
 
         three.answer = noted
         got = await one.fetching.fetch(sha256(content), SIZE, [two.client, three.client])
@@ -143,7 +143,7 @@ async def test_other_weights_than_were_asked_for_are_never_taken(tmp_path: Path)
 
         two.answer = lie
         server = Nowhere()
-        sources = Sources(one.holdings, one.fetching, server, lambda _: [two.client])
+        sources = WeightSources(one.holdings, one.fetching, server, lambda _: [two.client])
         with pytest.raises(PeerError, match="no such blob"):
             await sources.get(sha256(content), SIZE)
         assert server.asked == [sha256(content)]
@@ -158,7 +158,7 @@ async def test_weights_of_another_length_than_the_bundles_are_refused_at_once(tm
 
 
 def test_the_weights_of_the_last_two_rounds_are_held() -> None:
-    holdings = KeptWeights()
+    holdings = WeightCache()
     for name in ("first", "second", "third"):
         holdings.keep(name, name.encode())
     assert holdings.find("first") is None

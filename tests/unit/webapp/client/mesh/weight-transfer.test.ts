@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { KeptWeights } from "../../../../../webapp/static/src/client/mesh/weight-store";
+import { WeightCache } from "../../../../../webapp/static/src/client/mesh/weight-store";
 import { WeightTransfer } from "../../../../../webapp/static/src/client/mesh/weight-transfer";
 import type { LinkManager } from "../../../../../webapp/static/src/client/transports/links";
 import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
@@ -19,7 +19,7 @@ afterEach(() => {
 
 interface Member {
   readonly peer: Peer;
-  readonly holdings: KeptWeights;
+  readonly holdings: WeightCache;
   readonly fetching: WeightTransfer;
 }
 
@@ -30,7 +30,7 @@ async function company(...clients: readonly string[]): Promise<readonly Member[]
   const members: Member[] = [];
   for (const client of clients) {
     const peer = await mesh.add(client);
-    const holdings = new KeptWeights();
+    const holdings = new WeightCache();
     members.push({ peer, holdings, fetching: new WeightTransfer(peer.links, holdings) });
   }
   for (const { peer, fetching } of members) {
@@ -85,7 +85,7 @@ test("when one goes away in the middle, the next sends the rest", async () => {
 });
 
 test("who asks anew is sent nothing more of what it asked for before", async () => {
-  const holdings = new KeptWeights();
+  const holdings = new WeightCache();
   const [before, now] = [await holdings.keep(WEIGHTS), await holdings.keep(WEIGHTS.slice(4))];
   const sent: string[] = [];
   const slow: (() => void)[] = [];
@@ -106,7 +106,7 @@ test("who asks anew is sent nothing more of what it asked for before", async () 
 });
 
 test("only the last weights are held", async () => {
-  const holdings = new KeptWeights();
+  const holdings = new WeightCache();
   const hashes = [];
   for (let i = 0; i < 3; i++) hashes.push(await holdings.keep(Uint8Array.of(i)));
   expect(hashes.map((hash) => holdings.find(hash)?.[0] ?? null)).toEqual([null, 1, 2]);

@@ -11,7 +11,7 @@ import { AveragingWorker } from "../workers/averaging-worker";
 import { type AttestFrame, CertificateCollector } from "./certificate-collector";
 import { EarlyFrames } from "./early-frames";
 import { Exchange, type GroupOutcome } from "./exchange";
-import type { KeptWeights } from "./weight-store";
+import type { WeightCache } from "./weight-store";
 
 /** What a training made, from which weights, and how the way is changed before averaging. */
 export interface TrainedWork {
@@ -40,7 +40,7 @@ export interface AveragerOptions {
   readonly own: string;
   readonly identity: Identity;
   readonly links: LinkManager;
-  readonly holdings: KeptWeights;
+  readonly holdings: WeightCache;
   /** Key of a peer by its public id. */
   readonly identityOf: (client: string) => Uint8Array | null;
   readonly ended: (report: GroupAveraged | GroupFailed) => void;

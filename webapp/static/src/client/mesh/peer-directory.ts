@@ -20,7 +20,7 @@ import type { Transport } from "../transports/socket";
 import { Averager } from "./averager";
 import { linkTargets } from "./link-targets";
 import { ServerlessRunner } from "./serverless-runner";
-import type { KeptWeights } from "./weight-store";
+import type { WeightCache } from "./weight-store";
 import { WeightTransfer } from "./weight-transfer";
 import type { WeightHolders } from "./weights";
 
@@ -32,7 +32,7 @@ export interface PeerDirectoryOptions {
   readonly entered: Entered;
   readonly identity: Identity;
   readonly identities: TrustStore;
-  readonly holdings: KeptWeights;
+  readonly holdings: WeightCache;
   readonly transport: Transport;
   /** Whether the server hears what is sent to it. */
   readonly connected: () => boolean;

@@ -36,7 +36,7 @@ import type { Made, Trainer, TrainingResult } from "../workers/training-worker";
 import type { TrainedWork } from "./averager";
 import { PeerDirectory } from "./peer-directory";
 import { type MeshView, NOTHING, type ShownMeshState } from "./view";
-import { VisitStore } from "./weight-store";
+import { WeightStore } from "./weight-store";
 import { WeightSources } from "./weights";
 
 export interface MeshOptions extends SessionLoopOptions<ServerToPeer> {
@@ -50,7 +50,7 @@ export interface MeshOptions extends SessionLoopOptions<ServerToPeer> {
 export class MeshSession {
   readonly #options: MeshOptions;
   readonly #identities = new TrustStore();
-  readonly #visits: VisitStore;
+  readonly #visits: WeightStore;
   readonly #updateCache = new UpdateCache();
   readonly #examining = new EvaluationExamples();
   #identity: Identity | null = null;
@@ -71,7 +71,7 @@ export class MeshSession {
   constructor(options: MeshOptions) {
     this.#options = options;
     this.#weights = new WeightSources(options.origin, options.task);
-    this.#visits = new VisitStore(`${options.origin} ${options.task}`, options.task);
+    this.#visits = new WeightStore(`${options.origin} ${options.task}`, options.task);
     this.#loop = new SessionLoop<
       MemberState,
       MemberEvent,

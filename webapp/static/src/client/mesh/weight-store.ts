@@ -8,7 +8,7 @@ import type { Certificate } from "../../protocol/wire/mesh";
 /** The newest, and those of the round before, which a newcomer may still be fetching. */
 const MOST_HELD = 2;
 
-export class KeptWeights {
+export class WeightCache {
   /** By their SHA-256, the last ones that were kept. */
   readonly #weights = new Map<string, Bytes>();
 
@@ -30,14 +30,14 @@ export class KeptWeights {
 }
 
 /** What a peer brings along to a task that it was in before. */
-export interface EarlierVisit {
+export interface StoredWeights {
   readonly certificate: Certificate;
   readonly weights: Bytes;
 }
 
 /** The newest certified weights of one task. A browser that keeps nothing begins anew each time. */
-export class VisitStore {
-  readonly #store = new BrowserStore<EarlierVisit>("minga-mesh", "visits");
+export class WeightStore {
+  readonly #store = new BrowserStore<StoredWeights>("minga-mesh", "visits");
 
   /** `address` is the task's whole one, `task` its name. */
   constructor(
@@ -45,11 +45,11 @@ export class VisitStore {
     private readonly task: string,
   ) {}
 
-  async write(visit: EarlierVisit): Promise<void> {
+  async write(visit: StoredWeights): Promise<void> {
     await this.#store.put(this.address, visit).catch(() => undefined);
   }
 
-  async read(): Promise<EarlierVisit | null> {
+  async read(): Promise<StoredWeights | null> {
     const visit = await this.#store.get(this.address).catch(() => undefined);
     if (visit === undefined) return null;
     const right = toHex(await sha256(visit.weights)) === visit.certificate.weights;

@@ -3,7 +3,7 @@
 import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
 import { type LinkManager, MOST_BUFFERED } from "../transports/links";
-import type { KeptWeights } from "./weight-store";
+import type { WeightCache } from "./weight-store";
 
 /** A peer that hands out weights and says nothing for so long is given up for another, in seconds. */
 const PATIENCE = 5;
@@ -28,7 +28,7 @@ export class WeightTransfer {
 
   constructor(
     private readonly links: LinkManager,
-    private readonly holdings: KeptWeights,
+    private readonly holdings: WeightCache,
   ) {}
 
   /**

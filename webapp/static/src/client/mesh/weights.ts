@@ -1,7 +1,7 @@
 /** Weights as this peer gets them and hands them in for the record: over links, or as blobs of the task's server. */
 
 import type { Bytes } from "../../core/crypto/bytes";
-import { KeptWeights } from "./weight-store";
+import { WeightCache } from "./weight-store";
 import type { WeightTransfer } from "./weight-transfer";
 
 /** Peers that may have the weights; `size` is how many bytes these have. */
@@ -13,7 +13,7 @@ export interface WeightHolders {
 
 export class WeightSources {
   /** What is here already. */
-  readonly holdings = new KeptWeights();
+  readonly holdings = new WeightCache();
 
   constructor(
     private readonly origin: string,
