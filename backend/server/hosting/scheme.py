@@ -5,12 +5,12 @@ Each scheme defines its own in its package; `backend.server.schemes` is the tabl
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from backend.formats.manifest import Manifest
-from backend.formats.task_file import TaskFile
+from backend.formats.task_file import Coordination, TaskFile
 from backend.server.disclosure.statement import Disclosure, Guarantee
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.reasons import Proposal
@@ -93,25 +93,28 @@ class WeightsDeposits(Protocol):
 
 @dataclass(frozen=True)
 class Scheme(Generic[Host]):
-    """One way for clients to train together; `name` is the `coordination.scheme` of task files.
-
-    `open_host` makes a host. `disclose` says who can learn what, `estimate` what a task asks of so many
-    volunteers, `propose` which values fit them. `restore` makes an earlier version the next one for a reason,
-    or raises OrderError. A pass over the data is called `passes`; `after_restart` tells owners what becomes
-    of work that was under way when a server ended. What only some schemes have is None in the others: a
-    `board` of their own on the dashboard, the `picture` of a mesh, the `assimilations` after a number (the
-    newest so many, all for None), and `deposits` of weights.
-    """
+    """One way for clients to train together; `name` is the `coordination.scheme` of task files."""
 
     name: str
     socket: SchemeSocket[Host]
     open_host: Callable[[Task, VersionHistory, HostServices], Awaitable[Host]]
+    # Makes an earlier version the next one for a reason, or raises OrderError.
+    restore: Callable[[Host, int, str], Awaitable[VersionRecord]]
+
+    # The plan in words, who can learn what, what it costs, and which values fit it better.
+    describe: Callable[[Coordination], Iterable[str]]
     disclose: Callable[[TaskFile, Guarantee | None], Disclosure]
     estimate: Callable[[TaskFile, Manifest, Traffic, Sequence[StepTime], Supply, int], Estimate]
     propose: Callable[[TaskFile, Manifest, Traffic, Sequence[StepTime], Supply, int], list[Proposal]]
-    restore: Callable[[Host, int, str], Awaitable[VersionRecord]]
+
+    # What a pass over the data is called, and what a client gets to do at once.
     passes: str
+    piece: str
+    # What becomes of work that was under way when a server ended, for the owner.
     after_restart: str
+
+    # What only some schemes have: a board of their own on the dashboard, the picture of a mesh, assimilations
+    # after a number (the newest so many, all for None), and clients that bring whole weights.
     board: Callable[[Host], SchemeBoard] | None = None
     picture: Callable[[Host], dict[str, Any]] | None = None
     assimilations: Callable[[Host, int, int | None], Awaitable[list[AssimilationRecord]]] | None = None

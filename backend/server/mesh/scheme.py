@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from backend.errors import OrderError
@@ -11,6 +12,7 @@ from backend.server.estimates.round_proposals import propose
 from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket, WeightsDeposits
 from backend.server.mesh.host import MeshHost
 from backend.server.mesh.overview import picture
+from backend.server.rounds.scheme import describe_rounds
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import VersionRecord
@@ -61,11 +63,13 @@ MESH = Scheme(
         hear=MeshHost.hear,
     ),
     open_host=open_host,
+    describe=partial(describe_rounds, "Peers average among themselves"),
     disclose=disclose_mesh,
     estimate=estimate,
     propose=propose,
     restore=restore,
     passes="round",
+    piece="a round",
     after_restart="Peers went on among themselves and bring what they made.",
     picture=picture_of,
     deposits=deposits_of,

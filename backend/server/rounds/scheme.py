@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
+from backend.formats.task_file import Coordination
 from backend.server.disclosure.rounds import disclose_rounds
 from backend.server.estimates.round_costs import estimate
 from backend.server.estimates.round_proposals import propose
@@ -31,6 +35,14 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
     )
 
 
+def describe_rounds(who: str, plan: Coordination) -> Iterator[str]:
+    """A plan of rounds in words; `who` averages."""
+    yield f"{who}, in {plan.rounds:,} rounds."
+    yield (
+        f"A round opens for {plan.min_available_clients} clients and lasts {plan.deadline:g} seconds at most."
+    )
+
+
 ROUNDS = Scheme(
     name="federated",
     socket=SchemeSocket(
@@ -43,10 +55,12 @@ ROUNDS = Scheme(
         take=RoundsHost.take,
     ),
     open_host=open_host,
+    describe=partial(describe_rounds, "The server averages what clients send"),
     disclose=disclose_rounds,
     estimate=estimate,
     propose=propose,
     restore=RoundsHost.restore,
     passes="round",
+    piece="a round",
     after_restart="A round that was open then does not count: its part of the work begins again.",
 )

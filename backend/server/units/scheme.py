@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from backend.errors import OrderError
+from backend.formats.task_file import Coordination
+from backend.formats.task_file.units import name_of
 from backend.server.disclosure.units import disclose_units
 from backend.server.estimates.unit_costs import estimate_units
 from backend.server.estimates.unit_proposals import propose_units
@@ -40,6 +44,24 @@ async def restore(_host: UnitsHost, _number: int, _reason: str) -> VersionRecord
     )
 
 
+def describe(plan: Coordination) -> Iterator[str]:
+    """A plan of work units in words."""
+    if (units := plan.units) is None:
+        raise ValueError("The task has rounds.")
+    yield (
+        "Clients train work units, each at its own pace, and the server blends each result into the model "
+        f"when it arrives ({name_of(units.assimilation)}). All shards are gone over {units.epochs:,} times."
+    )
+    yield f"A client has {units.lease:g} seconds at most for a unit; then another gets it, too."
+    match units.trust.comparison:
+        case "newcomers":
+            yield f"A newcomer's unit is done by {units.trust.replicas} clients, whose results are compared."
+        case "samples":
+            yield "Results are taken as they come; only spot checks and what looks odd are compared first."
+        case "none":
+            yield "Nobody's work is done twice: results are taken as they come."
+
+
 UNITS = Scheme(
     name="volunteer",
     socket=SchemeSocket(
@@ -52,11 +74,13 @@ UNITS = Scheme(
         take=UnitsHost.take,
     ),
     open_host=open_host,
+    describe=describe,
     disclose=disclose_units,
     estimate=estimate_units,
     propose=propose_units,
     restore=restore,
     passes="epoch",
+    piece="a unit",
     after_restart="Work units whose results were not recorded are done again.",
     board=UnitsBoard,
     assimilations=UnitsHost.assimilations,

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import MingaError
-from backend.formats.task_file import Coordination, TaskFile
-from backend.formats.task_file.units import Units, name_of
+from backend.formats.task_file import TaskFile
 from backend.server.drafts.record import Draft
 from backend.server.drafts.task_tables import parsed
 from backend.server.schemes import scheme_of
@@ -127,39 +126,15 @@ _EXAMPLES = {"image": "a picture", "table": "a row of a table", "text": "a text"
 
 
 def _plan(file: TaskFile) -> Iterator[str]:
-    plan, training = file.coordination, file.training
-    yield from _rounds(plan) if plan.units is None else _units(plan.units)
-    piece = "a round" if plan.units is None else "a unit"
+    scheme, training = scheme_of(file), file.training
+    yield from scheme.describe(file.coordination)
     if training.steps:
-        yield f"In {piece} each client takes {training.steps} steps."
+        yield f"In {scheme.piece} each client takes {training.steps} steps."
     else:
-        visits = training.epochs or 1
-        yield f"In {piece} each client visits its examples {'once' if visits == 1 else f'{visits} times'}."
+        visits = "once" if training.epochs in (None, 1) else f"{training.epochs} times"
+        yield f"In {scheme.piece} each client visits its examples {visits}."
     if training.learning_rate is not None:
         yield f"Clients learn at a rate of {training.learning_rate:g}."
-
-
-def _rounds(plan: Coordination) -> Iterator[str]:
-    who = "Peers average among themselves" if plan.decentralized else "The server averages what clients send"
-    yield f"{who}, in {plan.rounds:,} rounds."
-    yield (
-        f"A round opens for {plan.min_available_clients} clients and lasts {plan.deadline:g} seconds at most."
-    )
-
-
-def _units(units: Units) -> Iterator[str]:
-    yield (
-        "Clients train work units, each at its own pace, and the server blends each result into the model "
-        f"when it arrives ({name_of(units.assimilation)}). All shards are gone over {units.epochs:,} times."
-    )
-    yield f"A client has {units.lease:g} seconds at most for a unit; then another gets it, too."
-    match units.trust.comparison:
-        case "newcomers":
-            yield f"A newcomer's unit is done by {units.trust.replicas} clients, whose results are compared."
-        case "samples":
-            yield "Results are taken as they come; only spot checks and what looks odd are compared first."
-        case "none":
-            yield "Nobody's work is done twice: results are taken as they come."
 
 
 def _privacy(file: TaskFile) -> Iterator[str]:
