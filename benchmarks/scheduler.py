@@ -17,8 +17,7 @@ import resource
 import time
 from dataclasses import asdict, dataclass
 
-from backend.protocols.units.lease_pace import PaceRules
-from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.rules import PaceRules, Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Effect, GrantLease, Judge, WorkUnit
 

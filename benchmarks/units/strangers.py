@@ -18,10 +18,7 @@ import json
 import time
 from dataclasses import asdict, dataclass
 
-from backend.protocols.units.lease_pace import PaceRules
-from backend.protocols.units.rules import Rules
-from backend.protocols.units.trust import TrustRules
-from backend.protocols.units.unit_sizes import SizeRules
+from backend.protocols.units.rules import PaceRules, Rules, SizeRules, TrustRules
 from tests.support.protocols.units_world import BATCH, Crowd, World
 
 CHEATS, PATIENCE, LIES = 0.05, 12, 0.3

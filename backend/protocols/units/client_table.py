@@ -1,16 +1,38 @@
-"""What the scheduler remembers of its clients, and who of them is here."""
+"""The clients that the scheduler knows: who is connected, their pace, and how far they are trusted."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from backend.numerics.aggregation.asynchronous import may_begin
 from backend.protocols.units import trust
-from backend.protocols.units.lease_pace import REMEMBERED, seconds_for
+from backend.protocols.units.rules import PaceRules, TrustRules
 from backend.protocols.units.scheduler_effects import ClientId, LeaseId
-from backend.protocols.units.trust import TrustLevel, TrustRules
+from backend.protocols.units.trust import TrustLevel
+
+# So many paces of a client are remembered; fewer than FEW say nothing of its slow ones yet.
+REMEMBERED, FEW = 32, 3
+
+
+def allowed_seconds(examples: int, paces: Sequence[float], rules: PaceRules) -> float:
+    """How long a lease of so many examples holds; `paces` are its client's seconds for one, newest last."""
+    if len(paces) < FEW:
+        return rules.usual
+    ordered = sorted(paces)
+    # The smallest value that nine of ten do not exceed.
+    slow = examples * ordered[math.ceil(0.9 * len(ordered)) - 1]
+    return min(rules.most, max(rules.least, rules.factor * slow))
+
+
+def seconds_for(examples: int, paces: Sequence[float], said: float | None) -> float | None:
+    """What so many examples usually take: by the median of `paces`, or by what the client `said` itself."""
+    if paces:
+        return examples * sorted(paces)[len(paces) // 2]
+    return None if said is None else examples * said
+
 
 # Shards of a client that are looked through for a unit; it may have more of them in its cache.
 SHARDS = 8

@@ -1,24 +1,35 @@
-"""Whose turn it is at which unit, and until when."""
+"""Leases: which client has which unit until when, and how a lease is granted."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
+from dataclasses import replace
 
-from backend.protocols.units.client_table import ClientTable
-from backend.protocols.units.records import Lease, UnitRecord
-from backend.protocols.units.scheduler_effects import ClientId, LeaseId
-from backend.protocols.units.states import LEASES, LeaseEvent, LeaseState, after
+from backend.protocols.units import trust
+from backend.protocols.units.client_table import ClientTable, TableClient, allowed_seconds
+from backend.protocols.units.records import LEASES, TRUSTED, Lease, LeaseEvent, LeaseState, UnitRecord, after
+from backend.protocols.units.rules import Rules, SizeRules
+from backend.protocols.units.scheduler_effects import (
+    ClientId,
+    Effect,
+    GrantLease,
+    LeaseId,
+    SplitUnit,
+    UnitId,
+    WorkUnit,
+)
+from backend.protocols.units.unit_table import UnitTable
 
 
 class Leases:
-    """Owns leases. A client is at work, as its population sees it, on those that are LEASED.
+    """Owns leases. A client is at work, as the client table sees it, on those that are LEASED.
 
     `next` is the number of the next one.
     """
 
-    def __init__(self, population: ClientTable) -> None:
-        self._population = population
+    def __init__(self, client_table: ClientTable) -> None:
+        self._client_table = client_table
         self._leases: dict[LeaseId, Lease] = {}
         # Each that is LEASED is in here at a time not after its deadline; others may be, too.
         self._deadlines: list[tuple[float, LeaseId]] = []
@@ -67,7 +78,7 @@ class Leases:
         if following is None:
             return False
         if lease.state is LeaseState.LEASED:
-            self._population.ended(self._population.clients[lease.client], lease.id)
+            self._client_table.ended(self._client_table.clients[lease.client], lease.id)
         lease.state = following
         return True
 
@@ -94,5 +105,100 @@ class Leases:
             self._leases.pop(lease.id, None)
 
     def _at_work(self, lease: Lease, until: float) -> None:
-        self._population.took(self._population.clients[lease.client], lease.id)
+        self._client_table.took(self._client_table.clients[lease.client], lease.id)
         heapq.heappush(self._deadlines, (until, lease.id))
+
+
+def parts(
+    work: WorkUnit, seconds: float | None, halved: int, rules: SizeRules, number: UnitId
+) -> list[WorkUnit]:
+    """`work` so halved that its first part suits a client whom it would take `seconds`; the smallest first.
+
+    The first part keeps the number of the unit, the others get `number` and those that follow.
+    """
+    rest: list[WorkUnit] = []
+    while not rules.allow(seconds) and seconds is not None and halved + len(rest) < rules.halvings:
+        batches = -(-work.examples // rules.grain)
+        kept = batches // 2 * rules.grain
+        if not kept:
+            break
+        other = replace(work, first=work.first + kept, examples=work.examples - kept, unit=number + len(rest))
+        seconds *= kept / work.examples
+        work = replace(work, examples=kept)
+        rest.append(other)
+    return [work, *reversed(rest)]
+
+
+class LeaseGranter:
+    """Grants leases of the units in the table."""
+
+    def __init__(self, rules: Rules, unit_table: UnitTable, leases: Leases) -> None:
+        self._rules, self._unit_table, self._leases = rules, unit_table, leases
+
+    def grant(
+        self, name: ClientId, client: TableClient, unit: UnitRecord, base: int, chance: float, now: float
+    ) -> list[Effect]:
+        """A client gets a unit, or the first part of it where it would take too long.
+
+        All of a unit's leases begin at one base: `base` is that of the first. `chance` is drawn from [0, 1).
+        """
+        split = self._split(unit, client)
+        if unit.base is None:
+            unit.base = base
+        self._plan_comparison(unit, client, chance)
+        return [*split, self._lease(name, client, unit, unit.base, now)]
+
+    def seconds(self, unit: UnitRecord, client: TableClient) -> float:
+        """How long a lease of a unit holds without a word of its client."""
+        return allowed_seconds(unit.examples, client.paces, self._rules.pace)
+
+    def _split(self, unit: UnitRecord, client: TableClient) -> list[Effect]:
+        """A unit that nobody had is halved until it is not too much for this client."""
+        if unit.leases or not self._rules.sizes.seconds:
+            return []
+        unit_table, seconds = self._unit_table, client.seconds(unit.work.examples)
+        pieces = parts(unit.work, seconds, unit.halvings, self._rules.sizes, unit_table.next_unit)
+        if len(pieces) == 1:
+            return []
+        unit.work = pieces[0]
+        unit.halvings += len(pieces) - 1
+        for number, piece in enumerate(pieces[1:]):
+            unit_table.add(UnitRecord(piece, unit_table.epoch, halvings=unit.halvings - number))
+        return [SplitUnit(tuple(pieces))]
+
+    def _plan_comparison(self, unit: UnitRecord, client: TableClient, chance: float) -> None:
+        if client.trusted:
+            return
+        if self._rules.replicas > 1 and trust.must_replicate(client.trust, self._rules.trust, chance):
+            unit.quorum = max(unit.quorum, self._rules.replicas)
+        elif not unit.leases:
+            unit.check = trust.must_check(self._rules.trust, chance)
+
+    def _lease(
+        self, name: ClientId, client: TableClient, unit: UnitRecord, base: int, now: float
+    ) -> GrantLease:
+        seconds, work = self.seconds(unit, client), unit.work
+        lease = self._leases.give(name, unit, now, seconds, self._rules.pace.most, rules=client.trusted)
+        client.held_back = None
+        client.trust = trust.leased(client.trust, now)
+        held = work.shard in client.shards
+        client.has_shard(work.shard)
+        if unit.reserved == TRUSTED and client.trusted:
+            self._unit_table.reserve(unit, "")
+        if self._rules.homogeneous and unit.wanted and len(unit.leases) == 1:
+            self._unit_table.reserve(unit, client.kind)
+        self._unit_table.changed(unit)
+        return GrantLease(
+            client=name,
+            lease=lease.id,
+            unit=work.unit,
+            shard=work.shard,
+            first=work.first,
+            examples=work.examples,
+            base=base,
+            seed=work.seed,
+            steps=unit.part.steps if unit.part else 0,
+            deadline=lease.deadline,
+            heartbeat=seconds / self._rules.heartbeats,
+            holds_shard=held,
+        )

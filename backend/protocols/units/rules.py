@@ -1,13 +1,65 @@
-"""How work units are dealt out, and what a comparison of results can find."""
+"""The scheduler's settings: leases, sizes, trust and replication; and the verdicts of a comparison."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from backend.protocols.units.lease_pace import PaceRules
-from backend.protocols.units.trust import TrustRules
-from backend.protocols.units.unit_sizes import SizeRules
+
+@dataclass(frozen=True)
+class PaceRules:
+    """Seconds: `usual` for who is not known yet, `factor` times the client's 90th percentile for others.
+
+    No lease holds for less than `least`, nor, however often it is renewed, for more than `most`.
+    """
+
+    usual: float = 600.0
+    factor: float = 2.0
+    least: float = 30.0
+    most: float = 7200.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.least <= self.usual <= self.most or self.factor < 1.0:
+            raise ValueError("0 < least <= usual <= most, and factor is at least 1")
+
+
+@dataclass(frozen=True)
+class SizeRules:
+    """A unit should take its client `seconds` at most; 0: units stay whole.
+
+    Halves begin at multiples of `grain` rows, which is a batch, and nothing is halved more than `halvings`
+    times: who says that it is slow costs the others no more than that.
+    """
+
+    seconds: float = 0.0
+    grain: int = 1
+    halvings: int = 3
+
+    def __post_init__(self) -> None:
+        if self.seconds < 0.0 or self.grain < 1 or self.halvings < 0:
+            raise ValueError("seconds and halvings are not negative, and grain is at least 1")
+
+    def allow(self, seconds: float | None) -> bool:
+        """Whether a client may get a unit that takes it `seconds`; None if unknown."""
+        return not self.seconds or seconds is None or seconds <= self.seconds
+
+
+@dataclass(frozen=True)
+class TrustRules:
+    """`proven` results in a row that held make a client trusted; `quota` leases a day are the most.
+
+    A part `spot_checks` of what trusted clients do is done again by a trusted peer, where one is here.
+    """
+
+    proven: int = 10
+    quota: int = 1000
+    spot_checks: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.proven < 1 or self.quota < 1:
+            raise ValueError("proven and quota are at least 1")
+        if not 0.0 <= self.spot_checks <= 1.0:
+            raise ValueError("spot_checks is a share, from 0 to 1")
 
 
 class Verdict(StrEnum):

@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from backend.protocols.units.client_table import ClientTable, TableClient
-from backend.protocols.units.epoch_progress import EpochProgress
-from backend.protocols.units.lease_granter import Granting
-from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import PartialWork, UnitRecord
+from backend.protocols.units.leases import LeaseGranter, Leases
+from backend.protocols.units.records import (
+    CLOSED,
+    LEASES,
+    LeaseEvent,
+    LeaseState,
+    PartialWork,
+    UnitEvent,
+    UnitRecord,
+    after,
+)
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import (
     Abort,
@@ -27,10 +34,9 @@ from backend.protocols.units.scheduler_effects import (
     WorkUnit,
 )
 from backend.protocols.units.scheduler_snapshot import LEAP, OpenUnit, Snapshot, known, remembered
-from backend.protocols.units.states import CLOSED, LEASES, LeaseEvent, LeaseState, UnitEvent, after
-from backend.protocols.units.transitioner import Judgement
-from backend.protocols.units.unit_selector import Choosing
-from backend.protocols.units.unit_table import UnitTable
+from backend.protocols.units.transitioner import Transitioner
+from backend.protocols.units.unit_selector import UnitSelector
+from backend.protocols.units.unit_table import EpochProgress, UnitTable
 
 _OVER = "You have no such work (any more); ask for some."
 _NOT_COMPARABLE = "A part of this unit cannot be compared with what others do of it: they do it whole."
@@ -39,54 +45,54 @@ _NOT_COMPARABLE = "A part of this unit cannot be compared with what others do of
 class Scheduler:
     """Owns units, leases and what is known of clients: `UnitTable`, `Leases` and `ClientTable` keep them.
 
-    It hears what happened, and sees whether that may be; what follows, decide `Choosing`, `Granting` and
-    `Judgement`. Units of the epoch before are kept for those who come late.
+    It checks whether an event is legal; `UnitSelector`, `LeaseGranter` and `Transitioner` decide what
+    follows. Units of the previous epoch are kept for late results.
     """
 
     def __init__(self, rules: Rules | None = None) -> None:
         self._rules = rules or Rules()
-        self._population = ClientTable(self._rules.trust)
-        self._stock = UnitTable(self._rules)
-        self._leases = Leases(self._population)
-        self._choosing = Choosing(self._rules, self._population, self._stock)
-        self._granting = Granting(self._rules, self._stock, self._leases)
-        self._judgement = Judgement(self._rules, self._population, self._stock, self._leases)
+        self._client_table = ClientTable(self._rules.trust)
+        self._unit_table = UnitTable(self._rules)
+        self._leases = Leases(self._client_table)
+        self._selector = UnitSelector(self._rules, self._client_table, self._unit_table)
+        self._granter = LeaseGranter(self._rules, self._unit_table, self._leases)
+        self._transitioner = Transitioner(self._rules, self._client_table, self._unit_table, self._leases)
 
     @property
     def epoch(self) -> int:
         """The number of this epoch; 0 before the first."""
-        return self._stock.epoch
+        return self._unit_table.epoch
 
     @property
     def next_unit(self) -> int:
         """The number of the next unit: all above are free, too."""
-        return self._stock.next_unit
+        return self._unit_table.next_unit
 
     @property
     def progress(self) -> EpochProgress:
         """How far this epoch is."""
-        return self._stock.progress
+        return self._unit_table.progress
 
     @property
     def left(self) -> int:
         """Units of this epoch that are not over."""
-        return self._stock.progress.left
+        return self._unit_table.progress.left
 
     @property
-    def hungry(self) -> int:
+    def pending(self) -> int:
         """Units that want leases now."""
-        return len(self._stock.waiting)
+        return len(self._unit_table.waiting)
 
     def begin_epoch(self, works: Iterable[WorkUnit]) -> list[Effect]:
         """A new epoch with these units, numbered from `next_unit` on; what is open of the last is dropped.
 
         Raises ValueError where two units have one number, and changes nothing.
         """
-        units = self._stock.of_next_epoch(works)
+        units = self._unit_table.of_next_epoch(works)
         effects = [effect for unit in list(self.units()) for effect in self.drop(unit.work.unit)]
-        for gone in self._stock.forget():
+        for gone in self._unit_table.forget():
             self._leases.forget(gone.leases)
-        self._stock.begin(units)
+        self._unit_table.begin(units)
         return effects
 
     def came(
@@ -103,18 +109,18 @@ class Scheduler:
         `kind` is with what it computes, `pace` the seconds that it says an example takes it. What a `trusted`
         peer returns is taken as true.
         """
-        known_as = self._population.came(client, slots, kind, pace, trusted)
+        known_as = self._client_table.came(client, slots, kind, pace, trusted)
         for shard in shards:
             known_as.has_shard(shard)
 
     def wants(self, client: ClientId, slots: int) -> None:
         """A client takes so many units at once from now on."""
-        self._population.wants(client, slots)
+        self._client_table.wants(client, slots)
         self._without_peers()
 
     def went(self, client: ClientId) -> None:
         """A client is not here any more. Its leases hold until their deadlines: it may come back."""
-        self._population.went(client)
+        self._client_table.went(client)
         self._without_peers()
 
     def ask(self, client: ClientId, base: int, chance: float, now: float, fresh: bool = True) -> list[Effect]:
@@ -122,26 +128,26 @@ class Scheduler:
 
         Without `fresh` it gets none that nobody began.
         """
-        self._stock.now = max(self._stock.now, now)
-        known_as = self._population.clients.get(client)
+        self._unit_table.now = max(self._unit_table.now, now)
+        known_as = self._client_table.clients.get(client)
         if known_as is None:
             return [RefuseResult(client, "Say first that you are here.")]
-        found = self._choosing.unit_for(client, known_as, fresh, now)
+        found = self._selector.unit_for(client, known_as, fresh, now)
         if isinstance(found, Wait):
             return [found]
-        return self._granting.grant(client, known_as, found, base, chance, now)
+        return self._granter.grant(client, known_as, found, base, chance, now)
 
     def heartbeat(self, client: ClientId, lease: LeaseId, now: float) -> list[Effect]:
         """A client is still at work: its lease is renewed, or it is told that it can stop."""
         found = self._leases.of(client, lease)
         if found is None:
             return [RefuseResult(client, _OVER)]
-        unit, known_as = self._stock.units[found.unit], self._population.clients[client]
-        latest = min(found.latest, now + self._granting.seconds(unit, known_as))
+        unit, known_as = self._unit_table.units[found.unit], self._client_table.clients[client]
+        latest = min(found.latest, now + self._granter.seconds(unit, known_as))
         if found.state is LeaseState.EXPIRED and unit.wanted and latest > now:
             # Nobody took its place meanwhile.
             self._leases.renew(found, latest)
-            self._stock.changed(unit)
+            self._unit_table.changed(unit)
         if found.state is LeaseState.LEASED:
             found.deadline = max(found.deadline, latest)
             return [LeaseRenewed(client, lease, found.deadline)]
@@ -153,22 +159,22 @@ class Scheduler:
         self, client: ClientId, lease: LeaseId, now: float, part: PartialWork | None = None
     ) -> list[Effect]:
         """A result arrived, in time or late; of `part` of the unit, where the client had to stop."""
-        self._stock.now = max(self._stock.now, now)
+        self._unit_table.now = max(self._unit_table.now, now)
         found = self._leases.of(client, lease)
         if found is None:
             return [RefuseResult(client, _OVER)]
         if after(LEASES, found.state, LeaseEvent.RETURN) is None:
             return [RefuseResult(client, "This result was here before.")]
-        unit, known_as = self._stock.units[found.unit], self._population.clients[client]
+        unit, known_as = self._unit_table.units[found.unit], self._client_table.clients[client]
         did = part or found.part
-        if did != unit.part and not self._judgement.take_part(unit, found, did):
+        if did != unit.part and not self._transitioner.take_part(unit, found, did):
             return [RefuseResult(client, _NOT_COMPARABLE), *self.released(client, lease)]
         found.came_late = found.state is LeaseState.EXPIRED
         self._leases.step(found, LeaseEvent.RETURN)
         known_as.paces.append((now - found.began) / max(1, unit.examples))
-        self._population.advanced(known_as)
-        self._population.was_late(known_as, found.came_late)
-        return self._judgement.weigh(unit)
+        self._client_table.advanced(known_as)
+        self._client_table.was_late(known_as, found.came_late)
+        return self._transitioner.weigh(unit)
 
     def released(self, client: ClientId, lease: LeaseId) -> list[Effect]:
         """A client gives its work back: it has to stop, or cannot do it."""
@@ -177,50 +183,50 @@ class Scheduler:
             return [RefuseResult(client, _OVER)]
         if not self._leases.step(found, LeaseEvent.RELEASE):
             return [RefuseResult(client, "This work is over.")]
-        return self._judgement.weigh(self._stock.units[found.unit])
+        return self._transitioner.weigh(self._unit_table.units[found.unit])
 
     def judged(self, unit: UnitId, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
         """What a comparison found. Raises ValueError for one that nobody asked for, and changes nothing."""
-        found = self._stock.units.get(unit)
+        found = self._unit_table.units.get(unit)
         if found is None or not found.judging or set(verdicts) != set(found.judging):
             raise ValueError(f"nobody asked for a comparison of {sorted(verdicts)} of unit {unit}")
-        return self._judgement.judged(found, verdicts)
+        return self._transitioner.judged(found, verdicts)
 
     def drop(self, unit: UnitId) -> list[Effect]:
         """A unit is not needed. Raises KeyError where there is none."""
-        found = self._stock.units[unit]
-        return self._judgement.close(found, UnitEvent.DROP) if found.state not in CLOSED else []
+        found = self._unit_table.units[unit]
+        return self._transitioner.close(found, UnitEvent.DROP) if found.state not in CLOSED else []
 
     def timer(self) -> float | None:
         """When `time_passed` is due; None where nothing is waited for."""
-        due = (self._leases.timer(), self._stock.timer())
+        due = (self._leases.timer(), self._unit_table.timer())
         return min((one for one in due if one is not None), default=None)
 
     def time_passed(self, now: float) -> list[Effect]:
         """Leases of whom nothing was heard in time are over: somebody else gets their units."""
-        self._stock.now = max(self._stock.now, now)
+        self._unit_table.now = max(self._unit_table.now, now)
         effects: list[Effect] = []
         while (lease := self._leases.expire(now)) is not None:
-            self._population.was_late(self._population.clients[lease.client], True)
-            effects += self._judgement.weigh(self._stock.units[lease.unit])
-        self._stock.time_passed(now)
+            self._client_table.was_late(self._client_table.clients[lease.client], True)
+            effects += self._transitioner.weigh(self._unit_table.units[lease.unit])
+        self._unit_table.time_passed(now)
         return effects
 
     def unit(self, unit: UnitId) -> UnitRecord:
         """A unit, to look at. Raises KeyError where there is none (any more)."""
-        return self._stock.units[unit]
+        return self._unit_table.units[unit]
 
     def units(self) -> Iterable[UnitRecord]:
         """All of this epoch, to look at."""
-        return self._stock.of_this_epoch()
+        return self._unit_table.of_this_epoch()
 
     def client(self, client: ClientId) -> TableClient:
         """Somebody who was here, to look at. Raises KeyError for others."""
-        return self._population.clients[client]
+        return self._client_table.clients[client]
 
     def clients(self) -> Mapping[ClientId, TableClient]:
         """All who were here, to look at."""
-        return self._population.clients
+        return self._client_table.clients
 
     def snapshot(self, unblended: Collection[UnitId] = ()) -> Snapshot:
         """What survives a restart. Units in `unblended` are done, but not in the weights kept beside it."""
@@ -232,7 +238,7 @@ class Scheduler:
             failed=tally.failed,
             dropped=tally.dropped,
             open=tuple(OpenUnit(one.work, one.halvings) for one in still),
-            clients=tuple(known(*one) for one in self._population.clients.items()),
+            clients=tuple(known(*one) for one in self._client_table.clients.items()),
             next_unit=self.next_unit,
             next_lease=self._leases.next,
         )
@@ -241,16 +247,16 @@ class Scheduler:
     def restored(cls, rules: Rules, snapshot: Snapshot) -> Scheduler:
         """Goes on from there. All leases are void; where nothing is `left`, the next epoch is to begin."""
         one = cls(rules)
-        one._stock.resume(
+        one._unit_table.resume(
             snapshot.epoch,
             snapshot.next_unit,
             EpochProgress(snapshot.done, snapshot.failed, snapshot.dropped),
             (UnitRecord(unit.work, snapshot.epoch, halvings=unit.halvings) for unit in snapshot.open),
         )
         one._leases.next = snapshot.next_lease + LEAP
-        one._population.remember((client.name, remembered(client)) for client in snapshot.clients)
+        one._client_table.remember((client.name, remembered(client)) for client in snapshot.clients)
         return one
 
     def _without_peers(self) -> None:
-        if not self._population.trusted:
-            self._stock.without_peers()
+        if not self._client_table.trusted:
+            self._unit_table.without_peers()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
-from backend.protocols.units.client_table import TableClient
-from backend.protocols.units.lease_pace import REMEMBERED
+from backend.protocols.units.client_table import REMEMBERED, TableClient
 from backend.protocols.units.scheduler_effects import ClientId, WorkUnit
 from backend.protocols.units.trust import TrustLevel
 
@@ -16,7 +15,7 @@ LEAP = 1 << 24
 
 @dataclass(frozen=True)
 class KnownClient:
-    """One client, as `population.Client` has it."""
+    """One client, as `client_table.TableClient` has it."""
 
     name: ClientId
     kind: str

@@ -7,7 +7,18 @@ from collections.abc import Mapping
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable
 from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import AWAITED, TRUSTED, Lease, PartialWork, UnitRecord
+from backend.protocols.units.records import (
+    AWAITED,
+    TRUSTED,
+    UNITS,
+    Lease,
+    LeaseEvent,
+    LeaseState,
+    PartialWork,
+    UnitEvent,
+    UnitRecord,
+    UnitState,
+)
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import (
     Abort,
@@ -20,7 +31,6 @@ from backend.protocols.units.scheduler_effects import (
     Judge,
     LeaseId,
 )
-from backend.protocols.units.states import UNITS, LeaseEvent, LeaseState, UnitEvent, UnitState
 from backend.protocols.units.unit_table import UnitTable
 
 _EVENTS = {
@@ -30,11 +40,14 @@ _EVENTS = {
 }
 
 
-class Judgement:
+class Transitioner:
     """Takes all steps of units, from OPEN until they are over."""
 
-    def __init__(self, rules: Rules, population: ClientTable, stock: UnitTable, leases: Leases) -> None:
-        self._rules, self._population, self._stock, self._leases = rules, population, stock, leases
+    def __init__(
+        self, rules: Rules, client_table: ClientTable, unit_table: UnitTable, leases: Leases
+    ) -> None:
+        self._rules, self._leases = rules, leases
+        self._client_table, self._unit_table = client_table, unit_table
 
     def take_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
         """Whether a part counts for the unit: of the first who did at least half, and nobody else is at it.
@@ -67,8 +80,8 @@ class Judgement:
             self._call_peer(unit)
         if ruling is not None or len(pending) >= unit.quorum:
             unit.state, unit.judging = UNITS[unit.state][UnitEvent.JUDGE], pending
-            self._stock.reserve(unit, "")
-            self._stock.changed(unit)
+            self._unit_table.reserve(unit, "")
+            self._unit_table.changed(unit)
             return [Judge(unit.work.unit, pending, ruling)]
         if unit.wanted and len(unit.leases) >= self._rules.most_leases:
             return [GivenUp(unit.work.unit), *self.close(unit, UnitEvent.GIVE_UP)]
@@ -77,8 +90,8 @@ class Judgement:
         if all(lease.state is LeaseState.RELEASED for lease in unit.leases):
             # Nothing of it will have to be compared: who is next begins anew.
             unit.base, unit.quorum, unit.check = None, 1, False
-            self._stock.reserve(unit, "")
-        self._stock.changed(unit)
+            self._unit_table.reserve(unit, "")
+        self._unit_table.changed(unit)
         return []
 
     def judged(self, unit: UnitRecord, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
@@ -102,30 +115,30 @@ class Judgement:
         at_work = [lease for lease in unit.leases if lease.state is LeaseState.LEASED]
         for lease in at_work:
             self._leases.step(lease, LeaseEvent.ABORT)
-        self._stock.reserve(unit, "")
-        self._stock.changed(unit)
+        self._unit_table.reserve(unit, "")
+        self._unit_table.changed(unit)
         effects: list[Effect] = [Abort(lease.client, lease.id) for lease in at_work]
-        if unit.epoch == self._stock.epoch and not self._stock.progress.left:
-            tally = self._stock.progress.tally()
+        if unit.epoch == self._unit_table.epoch and not self._unit_table.progress.left:
+            tally = self._unit_table.progress.tally()
             effects.append(EpochClosed(unit.epoch, tally.done, tally.failed))
         return effects
 
     def _call_peer(self, unit: UnitRecord) -> None:
         """A trusted peer does it next, where there is one that did not have it."""
         unit.check = False
-        if any(not unit.had(peer) for peer in self._population.trusted):
+        if any(not unit.had(peer) for peer in self._client_table.trusted):
             unit.quorum = max(unit.quorum, len(unit.pending) + 1)
-            self._stock.reserve(unit, TRUSTED)
+            self._unit_table.reserve(unit, TRUSTED)
 
     def _consequence(self, unit: UnitRecord, lease: Lease, compared: bool) -> list[Effect]:
-        client = self._population.clients[lease.client]
+        client = self._client_table.clients[lease.client]
         match lease.state:
             case LeaseState.VALID:
                 now = trust.held(client.trust, self._rules.trust, compared)
-                self._population.trusts(client, now)
+                self._client_table.trusts(client, now)
                 return [CreditClient(lease.client, lease.id, unit.examples)]
             case LeaseState.INVALID:
-                self._population.trusts(client, trust.faulted(client.trust))
+                self._client_table.trusts(client, trust.faulted(client.trust))
                 return [DistrustClient(lease.client, lease.id)]
             case _:
                 return []

@@ -7,30 +7,12 @@ browser that is throttled or closed is no cheat.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from msgspec import Struct
 from msgspec.structs import replace
 
+from backend.protocols.units.rules import TrustRules
+
 DAY_SECONDS = 86_400.0
-
-
-@dataclass(frozen=True)
-class TrustRules:
-    """`proven` results in a row that held make a client trusted; `quota` leases a day are the most.
-
-    A part `spot_checks` of what trusted clients do is done again by a trusted peer, where one is here.
-    """
-
-    proven: int = 10
-    quota: int = 1000
-    spot_checks: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.proven < 1 or self.quota < 1:
-            raise ValueError("proven and quota are at least 1")
-        if not 0.0 <= self.spot_checks <= 1.0:
-            raise ValueError("spot_checks is a share, from 0 to 1")
 
 
 # A Struct, for it is replaced three times a result, and dataclasses take 25 times as long for that.

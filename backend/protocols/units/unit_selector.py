@@ -6,19 +6,17 @@ import math
 
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient
-from backend.protocols.units.records import AWAITED, TRUSTED, UnitRecord
+from backend.protocols.units.records import AWAITED, TRUSTED, LeaseState, UnitRecord
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.scheduler_effects import ClientId, UnitId, Wait
-from backend.protocols.units.states import LeaseState
-from backend.protocols.units.unit_sizes import suits
 from backend.protocols.units.unit_table import UnitTable
 
 
-class Choosing:
-    """Looks through the stock, and changes nothing of it."""
+class UnitSelector:
+    """Selects from the unit table, and changes nothing in it."""
 
-    def __init__(self, rules: Rules, population: ClientTable, stock: UnitTable) -> None:
-        self._rules, self._population, self._stock = rules, population, stock
+    def __init__(self, rules: Rules, client_table: ClientTable, unit_table: UnitTable) -> None:
+        self._rules, self._client_table, self._unit_table = rules, client_table, unit_table
 
     def unit_for(self, name: ClientId, client: TableClient, fresh: bool, now: float) -> UnitRecord | Wait:
         """What a client is to do next; without `fresh` none that nobody began."""
@@ -26,22 +24,22 @@ class Choosing:
             return wait
         number = self._best(name, client, fresh)
         if number is not None:
-            return self._stock.units[number]
+            return self._unit_table.units[number]
         again = self._kept_until(name, client) if client.tardy else None
         return Wait(name, "nothing" if again is None else "reliable", again)
 
     def _must_wait(self, name: ClientId, client: TableClient, now: float) -> Wait | None:
-        left, units = self._stock.progress.left, self._stock.progress.units
+        left, units = self._unit_table.progress.left, self._unit_table.progress.units
         if not left:
             return Wait(name, "over")
         if len(client.leases) >= client.slots:
             return Wait(name, "slots")
         if not client.trusted and not trust.may_lease(client.trust, now):
             return Wait(name, "quota", trust.next_day(now))
-        if self._rules.bound and not self._population.may_begin(client, self._rules.bound):
+        if self._rules.bound and not self._client_table.may_begin(client, self._rules.bound):
             return Wait(name, "bound")
         last = left <= self._rules.last_share * units
-        if not last or not self._population.reliable or self._population.is_reliable(client):
+        if not last or not self._client_table.reliable or self._client_table.is_reliable(client):
             return None
         # Reliable clients come first, but nobody waits long for them: they may be paused.
         client.held_back = now if client.held_back is None else client.held_back
@@ -49,21 +47,21 @@ class Choosing:
         return Wait(name, "reliable", again) if now < again else None
 
     def _best(self, name: ClientId, client: TableClient, fresh: bool) -> UnitId | None:
-        rules, stock = self._rules.sizes, self._stock
-        units, waiting = stock.units, stock.waiting
+        rules, unit_table = self._rules.sizes, self._unit_table
+        units, waiting = unit_table.units, unit_table.waiting
         may = {"", TRUSTED if client.trusted else "", client.kind}
         each = client.seconds(1) if rules.seconds else None
 
         def allowed(number: UnitId) -> bool:
             unit = units[number]
-            if client.tardy and self._kept(unit) > stock.now:
+            if client.tardy and self._kept(unit) > unit_table.now:
                 return False
             return unit.reserved in may and not unit.had(name) and (fresh or bool(unit.leases))
 
         def suiting(number: UnitId) -> bool:
             """What nobody began can still be halved."""
             unit = units[number]
-            small = each is None or not unit.leases or suits(each * unit.examples, rules)
+            small = each is None or not unit.leases or rules.allow(each * unit.examples)
             return small and allowed(number)
 
         if client.trusted and (check := waiting.first(TRUSTED, allowed)) is not None:
@@ -75,7 +73,7 @@ class Choosing:
 
     def _kept(self, unit: UnitRecord) -> float:
         """Until when a unit that somebody began is kept from who was late last (BOINC: retries)."""
-        if not self._population.punctual:
+        if not self._client_table.punctual:
             return -math.inf
         late = (one.deadline for one in unit.leases if one.state is LeaseState.EXPIRED)
         awaited = (one.began for one in unit.leases if one.state in AWAITED)
@@ -83,6 +81,6 @@ class Choosing:
 
     def _kept_until(self, name: ClientId, client: TableClient) -> float | None:
         """When the first is to be had that is kept from this client; None where there is none."""
-        units = (self._stock.units[one] for one in self._stock.waiting.begun("", client.kind))
+        units = (self._unit_table.units[one] for one in self._unit_table.waiting.begun("", client.kind))
         times = (self._kept(unit) for unit in units if not unit.had(name))
-        return min((one for one in times if one > self._stock.now), default=None)
+        return min((one for one in times if one > self._unit_table.now), default=None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile, Units
 from backend.formats.task_file.units import Downpour, TrustTable
-from backend.protocols.units.unit_sizes import SizeRules
+from backend.protocols.units.rules import SizeRules
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.round_costs import (
     DEVICES,

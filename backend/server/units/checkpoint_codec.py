@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import StoreError
+from backend.protocols.units.records import LeaseState
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import UnitId
 from backend.protocols.units.scheduler_snapshot import Snapshot
-from backend.protocols.units.states import LeaseState
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.state import UnitsState

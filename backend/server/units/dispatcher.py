@@ -66,7 +66,7 @@ class Dispatcher:
         if not self._state.dealing:
             self._tell_all_why()
             return
-        if self._waiting and self._state.machine.hungry:
+        if self._waiting and self._state.machine.pending:
             self.again()
         for _ in range(min(ASKED, len(self._asking))):
             client = next(iter(self._asking))

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from backend.protocols.units import scheduler_effects
-from backend.protocols.units.records import UnitRecord
+from backend.protocols.units.records import LeaseState, UnitRecord, UnitState
 from backend.protocols.units.rules import Verdict
-from backend.protocols.units.states import LeaseState, UnitState
 from backend.server.observers import task_events
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.jobs import UnitJobs

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from backend.protocols.units.records import CLOSED
 from backend.protocols.units.scheduler_effects import Assimilate, Effect, UnitId
-from backend.protocols.units.states import CLOSED
 from backend.server.observers import task_events
 from backend.server.units.checkpoint_codec import content_of
 from backend.server.units.dispatcher import Dispatcher

@@ -9,9 +9,8 @@ from itertools import chain
 from backend.errors import MingaError, ReplacedError, UpdateRefusedError, WrongLengthError
 from backend.numerics.aggregation.update_checks import check_finite
 from backend.protocols.rounds.cohort_member import too_much
-from backend.protocols.units.records import PartialWork
+from backend.protocols.units.records import PartialWork, UnitState
 from backend.protocols.units.scheduler_effects import Effect, Judge, LeaseId, RefuseResult
-from backend.protocols.units.states import UnitState
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.server.observers import task_events
 from backend.server.units.dispatcher import Dispatcher

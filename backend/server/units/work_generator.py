@@ -13,11 +13,8 @@ from backend.formats.task_file import Units
 from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
 from backend.numerics.aggregation.asynchronous import ASSIMILATIONS, Assimilate, warm_start
 from backend.protocols.rounds.deadline import PlannedWork
-from backend.protocols.units.lease_pace import PaceRules
-from backend.protocols.units.rules import Rules
+from backend.protocols.units.rules import PaceRules, Rules, SizeRules, TrustRules
 from backend.protocols.units.scheduler_effects import GrantLease, UnitId, WorkUnit
-from backend.protocols.units.trust import TrustRules
-from backend.protocols.units.unit_sizes import SizeRules
 from backend.server.tasks.task import Task
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.wire.unit_messages import Start

@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.units.lease_pace import PaceRules
-from backend.protocols.units.rules import Rules
-from backend.protocols.units.trust import TrustRules
-from backend.protocols.units.unit_sizes import SizeRules
+from backend.protocols.units.rules import PaceRules, Rules, SizeRules, TrustRules
 from tests.support.ci.schedule_share import by_lane
 from tests.support.protocols.units_world import BATCH, EXAMPLES, Crowd, Seen, World
 

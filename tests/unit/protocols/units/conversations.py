@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.protocols.units.lease_pace import PaceRules
-from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.rules import PaceRules, Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Assimilate, Effect, GrantLease, Judge, WorkUnit
 

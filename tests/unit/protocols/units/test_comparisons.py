@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from backend.protocols.units.records import PartialWork
+from backend.protocols.units.rules import TrustRules
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import (
     Abort,
@@ -17,7 +18,6 @@ from backend.protocols.units.scheduler_effects import (
     RefuseResult,
     Wait,
 )
-from backend.protocols.units.trust import TrustRules
 from tests.unit.protocols.units.conversations import INVALID, UNDECIDED, VALID, begun, lease, only, proven
 
 HALF = PartialWork(steps=7, examples=60)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.units import trust
-from backend.protocols.units.lease_pace import PaceRules, allowed_seconds
-from backend.protocols.units.trust import DAY_SECONDS, TrustRules, newcomer
+from backend.protocols.units.client_table import allowed_seconds
+from backend.protocols.units.rules import PaceRules, TrustRules
+from backend.protocols.units.trust import DAY_SECONDS, newcomer
 
 RULES = TrustRules(proven=10, quota=64)
 PACE = PaceRules(usual=600.0, factor=2.0, least=30.0, most=7200.0)

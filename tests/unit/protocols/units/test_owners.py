@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from backend.protocols.units.client_table import ClientTable
 from backend.protocols.units.leases import Leases
-from backend.protocols.units.records import TRUSTED, UnitRecord
-from backend.protocols.units.rules import Rules
-from backend.protocols.units.states import LeaseEvent, LeaseState, UnitState
-from backend.protocols.units.trust import TrustRules
+from backend.protocols.units.records import TRUSTED, LeaseEvent, LeaseState, UnitRecord, UnitState
+from backend.protocols.units.rules import Rules, TrustRules
 from backend.protocols.units.unit_table import UnitTable
 from tests.unit.protocols.units.conversations import PACE, works
 
@@ -28,10 +26,10 @@ def stocked(units: int = 3) -> UnitTable:
 
 
 def leasing(*clients: str) -> tuple[ClientTable, Leases]:
-    population = ClientTable(TrustRules())
+    client_table = ClientTable(TrustRules())
     for client in clients:
-        population.came(client, slots=100, kind="", pace=None, trusted=False)
-    return population, Leases(population)
+        client_table.came(client, slots=100, kind="", pace=None, trusted=False)
+    return client_table, Leases(client_table)
 
 
 def test_a_number_is_given_to_one_unit_only() -> None:
@@ -86,7 +84,7 @@ EVENTS = st.sampled_from([LeaseEvent.RETURN, LeaseEvent.RELEASE, LeaseEvent.ABOR
 
 @given(steps=st.lists(st.tuples(st.integers(0, 7), EVENTS), max_size=20))
 def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, LeaseEvent]]) -> None:
-    population, leases = leasing("ann", "bob")
+    client_table, leases = leasing("ann", "bob")
     given = [
         leases.give(client, UnitRecord(work, 1), 0.0, seconds=10.0, most=99.0, rules=False)
         for work in works(4)
@@ -96,7 +94,7 @@ def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, Le
     for number, event in steps:
         before = given[number].state
         assert leases.step(given[number], event) is (given[number].state is not before)
-    for name, client in population.clients.items():
+    for name, client in client_table.clients.items():
         held = {one.id for one in given if one.client == name and one.state is LeaseState.LEASED}
         assert client.leases == held
 
@@ -119,14 +117,14 @@ def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[
 
 
 def test_an_expired_lease_that_is_renewed_expires_again() -> None:
-    population, leases = leasing("ann")
+    client_table, leases = leasing("ann")
     lease = leases.give("ann", UnitRecord(works(1)[0], 1), 0.0, seconds=10.0, most=99.0, rules=False)
     assert leases.expire(9.0) is None
     assert leases.expire(10.0) is lease
-    assert not population.clients["ann"].leases
+    assert not client_table.clients["ann"].leases
     leases.renew(lease, 30.0)
     lease.deadline = 30.0
-    assert population.clients["ann"].leases == {lease.id}
+    assert client_table.clients["ann"].leases == {lease.id}
     assert (leases.timer(), leases.expire(29.0), leases.expire(30.0)) == (30.0, None, lease)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
 
-from backend.protocols.units.rules import Rules
+from backend.protocols.units.rules import Rules, TrustRules
 from backend.protocols.units.scheduler_effects import (
     Abort,
     Assimilate,
@@ -19,7 +20,6 @@ from backend.protocols.units.scheduler_effects import (
     RefuseResult,
     Wait,
 )
-from backend.protocols.units.trust import TrustRules
 from tests.unit.protocols.units.conversations import (
     INVALID,
     UNDECIDED,
@@ -352,3 +352,23 @@ WRONG: list[dict[str, Any]] = [
 def test_rules_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"replicas <= most_leases|from 0 to 1|not negative"):
         Rules(**wrong)
+
+
+def test_an_illegal_event_changes_nothing() -> None:
+    one = begun(2, "ann", "bob")
+    grant = lease(one, "ann")
+    one.returned("ann", grant.lease, 1.0)
+    before = deepcopy((dict(one.clients()), list(one.units()), one.progress.tally(), one.snapshot()))
+    for effects in (
+        one.ask("nobody", 5, 0.5, 2.0),
+        one.heartbeat("bob", grant.lease, 2.0),
+        one.returned("ann", grant.lease, 2.0),
+        one.returned("bob", grant.lease, 2.0),
+        one.released("ann", grant.lease),
+        one.released("bob", 99),
+    ):
+        assert [type(effect) for effect in effects] == [RefuseResult]
+    for unit, verdicts in ((1, {grant.lease: VALID}), (9, {}), (0, {grant.lease + 1: VALID})):
+        with pytest.raises(ValueError, match="nobody asked for a comparison"):
+            one.judged(unit, verdicts)
+    assert (dict(one.clients()), list(one.units()), one.progress.tally(), one.snapshot()) == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.units.states import (
+from backend.protocols.units.records import (
     CLOSED,
     LEASES,
     UNITS,

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.protocols.units.leases import parts
+from backend.protocols.units.rules import SizeRules
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import (
     EpochClosed,
@@ -20,7 +22,6 @@ from backend.protocols.units.scheduler_effects import (
     Wait,
     WorkUnit,
 )
-from backend.protocols.units.unit_sizes import SizeRules, parts
 from tests.unit.protocols.units.conversations import VALID, begun, done, lease, only, proven, works
 
 SIZES = SizeRules(seconds=10.0, grain=8)
@@ -164,7 +165,7 @@ def test_what_is_not_in_the_weights_is_done_again_after_a_restart() -> None:
 def test_units_are_counted_by_where_they_are() -> None:
     one = begun(5, "ann", "bob", "cat")
     held = [lease(one, "ann"), lease(one, "bob"), lease(one, "cat")]
-    assert one.hungry == 4
+    assert one.pending == 4
     one.returned("ann", held[0].lease, 1.0)
     one.drop(4)
     tally = one.progress.tally()

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.formats.task_file.units import TrustTable
-from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.rules import Rules, TrustRules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import GrantLease, WorkUnit
-from backend.protocols.units.trust import TrustRules
 from backend.server.hosting.client_link import Presence
 from backend.server.units.board.overview import MOST_CELLS, MOST_ROWS, picture
 
