@@ -60,9 +60,9 @@ class Resumed:
     data: str = ""
 
 
-def content_of(hosted: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
+def content_of(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
     """How it stands. Units in `unblended` are done, but not in the model yet: they are to be done again."""
-    epoch = hosted.epoch
+    epoch = state.run.epoch
     kept = KeptEpoch(
         number=epoch.number,
         version=epoch.version,
@@ -72,14 +72,16 @@ def content_of(hosted: UnitsState, unblended: Collection[UnitId], now: float) ->
         loss=epoch.loss,
         sums=epoch.sums,
         losses=epoch.losses,
-        given=given_without(epoch.given, hosted.machine, unblended),
+        given=given_without(epoch.given, state.scheduler, unblended),
         kinds=dict(epoch.kinds),
         refused=dict(epoch.refused.clients),
         codes=dict(epoch.refused.codes),
     )
-    scheduler = hosted.machine.snapshot(unblended)
-    data = data_of(hosted.task)
-    return msgspec.msgpack.encode(CheckpointContent(scheduler, kept, hosted.number, hosted.means, data))
+    scheduler = state.scheduler.snapshot(unblended)
+    data = data_of(state.task)
+    return msgspec.msgpack.encode(
+        CheckpointContent(scheduler, kept, state.model.number, state.records.means, data)
+    )
 
 
 def given_without(

@@ -1,4 +1,4 @@
-"""The course of a task of work units: epochs begin and close, and the rules end it."""
+"""The epoch controller: begins and closes epochs of work units, until the stop rules end the task."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from backend.protocols.units.records import CLOSED
-from backend.protocols.units.scheduler_effects import Assimilate, Effect, UnitId
+from backend.protocols.units.scheduler_effects import Effect, GivenUp
 from backend.server.observers import task_events
-from backend.server.units.checkpoint_codec import content_of
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.evaluation.measurement import EvaluationResult
-from backend.server.units.records import Ended, EpochSnapshot
-from backend.server.units.state import Credited, LeasedWork, UnitsState
-from backend.server.units.work_generator import works_of
-from backend.stores.contracts import AssimilationRecord, EvaluationRecord
-from backend.stores.parameters.contract import Receipt
+from backend.server.units.records import ClosedEpoch, snapshot_of
+from backend.server.units.state import UnitsState
+from backend.server.units.work_generator import units_of_epoch
+from backend.stores.contracts import EvaluationRecord
 from backend.wire import unit_messages
 
 CUT = "The owner paused this training: this unit is not needed now."
@@ -25,263 +23,227 @@ DONE = "All epochs are done."
 
 
 @dataclass
-class _Measured:
-    """Measurements of an epoch: those asked for, and those found. `version` is what it made, if recorded."""
+class _EpochEvaluations:
+    """Evaluations of an epoch: the number `pending`, and results. `version` is set when it is recorded."""
 
-    asked: int = 0
-    found: list[EvaluationRecord] = field(default_factory=list)
+    pending: int = 0
+    results: list[EvaluationRecord] = field(default_factory=list)
     version: int | None = None
 
 
 class EpochController:
     """Begins an epoch when the one before closed, until the task is over.
 
-    `record` has an epoch that closed written down; its version comes back by `recorded`. `forget` lets go of
-    what is kept of a unit. `clock` gives the time of day (Unix seconds).
+    `record` starts a job that records a closed epoch; its version comes back by `recorded`.
     """
 
     def __init__(
         self,
-        hosted: UnitsState,
-        dealer: Dispatcher,
-        record: Callable[[Ended], None],
-        forget: Callable[[UnitId], None],
-        clock: Callable[[], float],
+        state: UnitsState,
+        dispatcher: Dispatcher,
+        record: Callable[[ClosedEpoch], None],
     ) -> None:
-        self._state = hosted
-        self._dealer = dealer
+        self._state = state
+        self._dispatcher = dispatcher
         self._record = record
-        self._forget = forget
-        self._clock = clock
-        self._measured: dict[int, _Measured] = {}
+        self._evaluations: dict[int, _EpochEvaluations] = {}
         self._reason = ""
 
     def begin(self) -> list[Effect]:
-        """The server starts: the task goes on, or is over."""
-        self._state.begun = True
-        if not self._state.machine.left and self._state.epoch.number > self._state.history.round:
-            # It closed, and that is not recorded yet.
-            self._state.closed = True
+        """The parameter servers are ready: the run begins, or is over."""
+        self._state.run.begun = True
+        if not self._state.scheduler.left and self._state.run.epoch.number > self._state.history.round:
+            # It closed, but is not recorded yet.
+            self._state.run.closed = True
             return []
         if reason := self.reason():
             return self._over(reason)
-        return [] if self._state.machine.left else self._begin_epoch()
+        return [] if self._state.scheduler.left else self._begin_epoch()
 
     def reason(self) -> str | None:
         """Why no more epochs follow; None while they do."""
-        at = self._state
-        # The epoch that is open was not gone through yet.
-        gone = at.epoch.number if at.closed or not at.machine.left else at.epoch.number - 1
-        if gone >= at.units.epochs:
+        state = self._state
+        # The open epoch does not count.
+        over = (
+            state.run.epoch.number
+            if state.run.closed or not state.scheduler.left
+            else state.run.epoch.number - 1
+        )
+        if over >= state.units.epochs:
             return DONE
-        return at.ending or at.progress.reason()
+        return state.run.ending or state.progress.reason()
 
-    def assimilated(self, blend: Assimilate, receipt: Receipt, seconds: float) -> None:
-        """A result is in the model."""
-        at, work = self._state, self._state.works[blend.lease]
-        at.blending.discard(blend.unit)
-        work.blending = False
-        at.snapshots.release(blend.unit)
-        self._dealer.wants(blend.client)
-        if receipt.base > at.base:
-            at.base, at.weights, at.memory = receipt.base, receipt.weights, receipt.memory
-        examples = at.machine.unit(blend.unit).examples
-        if work.result is not None:
-            at.epoch.assimilated(blend.client, work.result, examples)
-            at.notice(task_events.UpdateAccepted(blend.client, work.epoch, examples, "epoch"))
-        at.notice(task_events.ResultAssimilated(work.epoch, blend.unit, receipt.staleness, seconds))
-        at.number += 1
-        at.rows.append(_row(at.number, work, examples, receipt, self._clock()))
-        at.changed.set()
+    def epoch_closed(self) -> None:
+        """All units are over; results may still wait to be assimilated."""
+        self._state.run.closed = True
 
     def settle(self, now: float) -> list[Effect]:
-        """Looked at in every turn: what follows from where everything is."""
-        at = self._state
-        if not at.begun or at.finished or (at.closed and at.blending):
+        """What follows from the state after an event: an epoch closes, or the rules end the task."""
+        state = self._state
+        if not state.run.begun or state.run.finished or (state.run.closed and state.model.assimilating):
             return []
-        if at.closed:
+        if state.run.closed:
             return self._close(now)
-        if self._is_to_end(now):
+        if self._must_end(now):
             return self._cut(self.reason() or "The time is over.")
         return []
 
     def timer(self) -> float | None:
         """When the task's time is over."""
-        at, rules = self._state, self._state.progress.rules
-        if rules.seconds is None or at.epoch.began is None or at.finished or at.closed:
+        state, rules = self._state, self._state.progress.rules
+        if rules.seconds is None or state.run.epoch.began is None or state.run.finished or state.run.closed:
             return None
-        return at.epoch.began + max(0.0, rules.seconds - at.progress.spent - at.epoch.seconds)
+        return state.run.epoch.began + max(
+            0.0, rules.seconds - state.progress.spent - state.run.epoch.seconds
+        )
 
-    def _is_to_end(self, now: float) -> bool:
-        at, rules = self._state, self._state.progress.rules
-        # Who sent a result gets the next unit when it is blended: until then it is at work still.
-        idle = not (self._dealer.busy or at.blending)
-        nobody = at.held or not any(one.slots for one in at.members.values())
-        if at.progress.reason() or (at.ending is not None and idle and nobody):
+    def _must_end(self, now: float) -> bool:
+        state, rules = self._state, self._state.progress.rules
+        # A client gets its next unit when its result is assimilated: until then it counts as busy.
+        idle = not (self._dispatcher.busy or state.model.assimilating)
+        nobody = state.run.paused or not any(one.slots for one in state.clients.members.values())
+        if state.progress.reason() or (state.run.ending is not None and idle and nobody):
             return True
-        if rules.seconds is not None and at.progress.spent + at.epoch.lasted(now) >= rules.seconds:
-            at.ending = f"The epochs lasted {rules.seconds:g} seconds, as long as they may."
+        if rules.seconds is not None and state.progress.spent + state.run.epoch.lasted(now) >= rules.seconds:
+            state.run.ending = f"The epochs lasted {rules.seconds:g} seconds, as long as they may."
             return True
         return False
 
     # For the owner.
 
     def pause(self, cut: str | None) -> list[Effect]:
-        """No unit is handed out from now on; those at work still count, or are given up where it is `cut`."""
-        self._state.held = True
+        """Grants no more leases; open ones still count, or are dropped where `cut` says why."""
+        self._state.run.paused = True
         effects: list[Effect] = []
         if cut is not None:
-            for lease, work in self._dealer.all_open():
+            for lease, work in self._dispatcher.all_open():
                 if work.result is None and not work.over:
                     self._state.connected.tell(work.grant.client, unit_messages.Drop(lease=lease, reason=CUT))
                     work.over = True
-                    self._dealer.ended(lease)
-                    self._dealer.wants(work.grant.client)
-                    effects += self._state.machine.released(work.grant.client, lease)
+                    self._dispatcher.ended(lease)
+                    self._dispatcher.wants(work.grant.client)
+                    effects += self._state.scheduler.released(work.grant.client, lease)
         return effects
 
     def resume(self) -> list[Effect]:
-        """Units are handed out again, also where the owner had ended the task."""
-        at = self._state
-        at.held, at.ending = False, None
-        self._dealer.again()
-        if at.finished is None or self.reason():
+        """Grants leases again, also after the owner ended the task."""
+        state = self._state
+        state.run.paused, state.run.ending = False, None
+        self._dispatcher.wake()
+        if state.run.finished is None or self.reason():
             return []
-        at.finished = None
+        state.run.finished = None
         return self._begin_epoch()
 
     def finish(self, reason: str, cut: bool) -> list[Effect]:
-        """Ends the task when the open epoch is gone through, or at once."""
-        at = self._state
-        if at.finished:
+        """Ends the task when the open epoch closes, or at once."""
+        state = self._state
+        if state.run.finished:
             return []
-        at.ending = at.ending or reason
-        return self._cut(reason) if cut and at.begun and not at.closed else []
+        state.run.ending = state.run.ending or reason
+        return self._cut(reason) if cut and state.run.begun and not state.run.closed else []
 
     # Epochs.
 
     def _begin_epoch(self) -> list[Effect]:
-        at = self._state
-        number = at.epoch.number + 1
+        state = self._state
+        number = state.run.epoch.number + 1
         # The one before it makes a version, but may not be written down yet.
-        at.epoch = Epoch(number, at.history.current.version + (at.epoch.number > at.history.round))
-        at.closed = False
-        effects = at.machine.begin_epoch(works_of(at.task, number, at.machine.next_unit))
-        self._dealer.forget(number - 1)
-        at.notice(task_events.RoundOpened(number, at.epoch.version, len(at.members), "epoch"))
-        self._dealer.again()
-        at.changed.set()
+        state.run.epoch = Epoch(
+            number, state.history.current.version + (state.run.epoch.number > state.history.round)
+        )
+        state.run.closed = False
+        effects = state.scheduler.begin_epoch(units_of_epoch(state.task, number, state.scheduler.next_unit))
+        self._dispatcher.forget(number - 1)
+        state.notice(
+            task_events.RoundOpened(number, state.run.epoch.version, len(state.clients.members), "epoch")
+        )
+        self._dispatcher.wake()
+        state.records.changed.set()
         return effects
 
     def _close(self, now: float) -> list[Effect]:
-        """The epoch is over, with all its results in the model."""
-        at, epoch = self._state, self._state.epoch
-        at.progress.spent += epoch.lasted(now)
-        self._measured.setdefault(epoch.number, _Measured())
-        for client, given in epoch.given.items():
-            known = at.credits.get(client, Credited())
-            at.credits[client] = Credited(known.units + given.accepted, known.examples + given.examples)
+        """The epoch is over, with all its results in the model: it is recorded, and the next one begins."""
+        state, epoch = self._state, self._state.run.epoch
+        state.progress.spent += epoch.lasted(now)
+        self._evaluations.setdefault(epoch.number, _EpochEvaluations())
+        state.clients.add_credits(epoch.given)
         reason, self._reason = self._reason, ""
         over = self.reason()
         effects = [] if over else self._begin_epoch()
         if over:
-            # What is said of it waits until it is recorded.
-            at.begun = False
+            # It finishes when it is recorded.
+            state.run.begun = False
         if epoch.given:
-            # As it stands now: what is blended into the next epoch from here on is not in the version.
-            content = content_of(at, (), now)
-            kept = EpochSnapshot(at.base, at.weights, at.memory, content, at.number, at.epoch.number)
-            self._record(Ended(epoch, reason, now, kept))
+            # The model of now: results of the next epoch are not in the version.
+            self._record(ClosedEpoch(epoch, reason, now, snapshot_of(state, (), now)))
         elif over:
             effects += self._over(over)
         return effects
 
     def recorded(self, epoch: Epoch, version: int | None) -> list[Effect]:
-        """A closed epoch is written down, with the version that it made."""
-        at = self._state
-        measured = self._measured[epoch.number]
+        """A closed epoch is recorded, with the version that it made."""
+        state = self._state
+        evaluations = self._evaluations[epoch.number]
         if version is None:
-            del self._measured[epoch.number]
+            del self._evaluations[epoch.number]
         else:
-            measured.version = version
-            self._look_at(epoch.number)
-        if not at.closed or at.epoch is not epoch:
+            evaluations.version = version
+            self._apply(epoch.number)
+        if not state.run.closed or state.run.epoch is not epoch:
             return []
         if reason := self.reason():
             return self._over(reason)
-        at.begun = True
+        state.run.begun = True
         return self._begin_epoch()
 
     def _cut(self, reason: str) -> list[Effect]:
         """The epoch is over now."""
-        at = self._state
+        state = self._state
         self._reason = reason
-        effects: list[Effect] = []
-        for unit in list(at.machine.units()):
-            if unit.state not in CLOSED:
-                effects += at.machine.drop(unit.work.unit)
-                self._forget(unit.work.unit)
-        return effects
+        open_units = [unit.work.unit for unit in state.scheduler.units() if unit.state not in CLOSED]
+        dropped = [effect for unit in open_units for effect in state.scheduler.drop(unit)]
+        # Their vectors are released, and their clients told, before anything else.
+        return [*map(GivenUp, open_units), *dropped]
 
     def _over(self, reason: str) -> list[Effect]:
-        at = self._state
-        at.begun, at.closed, at.finished = True, True, reason
-        at.notice(task_events.TaskFinished(at.history.current.version, reason))
-        self._dealer.again()
+        state = self._state
+        state.run.begun, state.run.closed, state.run.finished = True, True, reason
+        state.notice(task_events.TaskFinished(state.history.current.version, reason))
+        self._dispatcher.wake()
         return []
 
-    # Measurements.
+    # Evaluations.
 
-    def known(self, epoch: int, found: list[EvaluationRecord], reason: str) -> None:
-        """The open epoch from before the server began again: its measurements, and why it is over, if so."""
-        self._measured[epoch] = _Measured(found=found)
+    def restore(self, epoch: int, found: list[EvaluationRecord], reason: str) -> None:
+        """The epoch that was open before a restart: its evaluations, and why it is over, if so."""
+        self._evaluations[epoch] = _EpochEvaluations(results=list(found))
         self._reason = reason
 
-    def asked(self, epoch: int) -> None:
-        """A measurement of an epoch was asked for."""
-        self._measured.setdefault(epoch, _Measured()).asked += 1
+    def evaluation_started(self, epoch: int) -> None:
+        """An evaluation of an epoch is pending."""
+        self._evaluations.setdefault(epoch, _EpochEvaluations()).pending += 1
 
-    def found(self, found: EvaluationResult) -> None:
-        """What came of one."""
-        epoch = self._measured.get(found.asked.epoch)
+    def evaluated(self, result: EvaluationResult) -> None:
+        """An evaluation ended."""
+        epoch = self._evaluations.get(result.request.epoch)
         if epoch is None:
             return
-        epoch.asked -= 1
-        if found.evaluation is not None:
-            epoch.found.append(found.evaluation)
-        self._look_at(found.asked.epoch)
+        epoch.pending -= 1
+        if result.evaluation is not None:
+            epoch.results.append(result.evaluation)
+        self._apply(result.request.epoch)
 
-    def _look_at(self, number: int) -> None:
-        """An epoch of which all is measured is shown to the rules: by the mean of its measurements."""
-        epoch = self._measured[number]
-        if epoch.version is None or epoch.asked:
+    def _apply(self, number: int) -> None:
+        """Shows the stop rules the mean of an epoch whose evaluations all ended."""
+        epoch = self._evaluations[number]
+        if epoch.version is None or epoch.pending:
             return
-        del self._measured[number]
-        if not epoch.found:
+        del self._evaluations[number]
+        if not epoch.results:
             return
-        names = epoch.found[0].metrics
-        means = {name: fmean(one.metrics[name] for one in epoch.found) for name in names}
-        loss = fmean(one.loss for one in epoch.found)
+        names = epoch.results[0].metrics
+        means = {name: fmean(one.metrics[name] for one in epoch.results) for name in names}
+        loss = fmean(one.loss for one in epoch.results)
         self._state.progress.measured(epoch.version, "server", loss, means)
-        self._state.means.append(EvaluationRecord(epoch.version, loss, means))
-        self._state.changed.set()
-
-
-def _row(number: int, work: LeasedWork, examples: int, receipt: Receipt, at: float) -> AssimilationRecord:
-    grant = work.grant
-    return AssimilationRecord(
-        number=number,
-        epoch=work.epoch,
-        unit=grant.unit,
-        shard=grant.shard,
-        first=grant.first,
-        examples=examples,
-        client=grant.client,
-        kind=work.kind,
-        backend=work.backend,
-        base=grant.base,
-        staleness=receipt.staleness,
-        seconds=(work.came or work.began) - work.began,
-        lost=receipt.lost,
-        at=at,
-    )
+        self._state.records.add_mean(EvaluationRecord(epoch.version, loss, means))

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import secrets
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
-from backend.errors import MingaError
-from backend.protocols.units.scheduler import Scheduler
-from backend.protocols.units.scheduler_effects import Effect
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.limits import USUAL, TaskLimits
+from backend.server.hosting.mailbox import Mailbox
 from backend.server.hosting.task_host import TaskHost
 from backend.server.observers.observer import SILENCE, Observer, Observers
 from backend.server.tasks.task import Task
-from backend.server.units.board.announcements import phase_of, presence_of
+from backend.server.units import unit_host_events as events
+from backend.server.units.assimilator import Assimilator
+from backend.server.units.board.announcements import Announcer, phase_of, presence_of
+from backend.server.units.dispatcher import Dispatcher
+from backend.server.units.effect_runner import UnitEffectRunner
+from backend.server.units.epoch_controller import EpochController
+from backend.server.units.evaluation.schedule import EvaluationSchedule
+from backend.server.units.event_handler import UnitEventHandler
 from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
-from backend.server.units.parameters.server_pool import ParameterServers
-from backend.server.units.parts import Workings
-from backend.server.units.setup import RestoredState, hosted_of
+from backend.server.units.records import ClosedEpoch, UnitRecorder
+from backend.server.units.results import ResultUploads
+from backend.server.units.setup import RestoredState, restored_state
+from backend.server.units.state import UnitsState
+from backend.server.units.validation.validator import ValidationJobs
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, BlobStore
 from backend.wire import messages, unit_messages
@@ -51,12 +57,36 @@ class UnitsHost(TaskHost):
         parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
         observers = Observers([observer])
-        self._state = state = hosted_of(
+        state = self._state = restored_state(
             task, history, left, scratch / secrets.token_hex(8), observers, limits, parameters
         )
-        self._workings = Workings(state, blobs, evaluate, left, clock, chance)
-        super().__init__(task, history, self._workings.mailbox, state.connected, state.background, observers)
-        self._event_handler, self._course = self._workings.event_handler, self._workings.course
+        mailbox: Mailbox[events.UnitHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
+        super().__init__(task, history, mailbox, state.connected, state.background, observers)
+        post = mailbox.put
+        self._dispatcher = Dispatcher(state, chance)
+        self._uploads = ResultUploads(state)
+        self._announcer = Announcer(state)
+        self._recorder = UnitRecorder(state, clock)
+        self._validator = ValidationJobs(state, post)
+        assimilator = Assimilator(state, post, clock)
+        self._controller = EpochController(state, self._dispatcher, self._record)
+        self._controller.restore(state.run.epoch.number, left.measured, left.reason)
+        self._effect_runner = UnitEffectRunner(
+            state, self._dispatcher, self._uploads, self._validator, assimilator, self._controller
+        )
+        self._evaluation = EvaluationSchedule(
+            state, blobs, self._recorder, self._controller, self._announcer, post, evaluate
+        )
+        self._event_handler = UnitEventHandler(
+            state,
+            self._dispatcher,
+            self._uploads,
+            assimilator,
+            self._controller,
+            self._effect_runner,
+            self._evaluation,
+            self._announcer,
+        )
 
     # For the shell that owns the sockets.
 
@@ -67,46 +97,18 @@ class UnitsHost(TaskHost):
         """
         name = client_id(enlist.token)
         self.admission.check(name)
-        check_room(name, self._state.members, self._state.limits.max_clients, "participants")
+        check_room(name, self._state.clients.members, self._state.limits.max_clients, "participants")
         client = ConnectedClient(name, enlist.kind, enlist.backend, link)
-
-        def turn(_now: float) -> Sequence[Effect]:
-            effects = self._event_handler.entered(enlist, client)
-            self._workings.announcer.greet(name)
-            return effects
-
-        await self._mailbox.put(turn)
+        await self._mailbox.put(events.ClientEnlisted(enlist, client))
         return name
 
     async def hear(self, client: str, link: ClientLink, message: unit_messages.UnitsToServer) -> None:
-        """A client said something after it enlisted. Waits while the inbox is full."""
-        await self._mailbox.put(lambda now: self._event_handler.heard(client, link, message, now))
+        """A client sent a frame after it enlisted. Waits while the mailbox is full."""
+        await self._mailbox.put(events.UnitFrameReceived(client, link, message))
 
     def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
-        """Stores a chunk that no decision hangs on, without a turn of the loop; False for any other."""
-        return self._event_handler.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
-
-    async def leave(self, client: str, link: ClientLink) -> None:
-        """A client's connection ended."""
-        await self._mailbox.put(lambda _now: self._event_handler.left(client, link, lost=True))
-
-    # For the owner.
-
-    async def pause(self, cut: str | None = None) -> None:
-        """See TaskHost: units that clients have are done to their end, or dropped at once."""
-        await self._mailbox.put(lambda _now: self._course.pause(cut))
-
-    async def resume(self) -> None:
-        """See TaskHost."""
-        await self._mailbox.put(lambda _now: self._course.resume())
-
-    async def finish(self, reason: str, cut: bool = False) -> None:
-        """See TaskHost."""
-        await self._mailbox.put(lambda _now: self._course.finish(reason, cut))
-
-    async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
-        """See TaskHost."""
-        await self._mailbox.put(lambda _now: self._event_handler.sent_away(clients, error))
+        """Stores a chunk that no decision depends on, without an event; False for any other."""
+        return self._event_handler.chunk_taken(client, link, chunk, self._state.clock())
 
     # For those who ask.
 
@@ -118,53 +120,35 @@ class UnitsHost(TaskHost):
     @property
     def needed(self) -> int:
         """See TaskHost: one client is enough."""
-        return int(not any(one.slots for one in self._state.members.values()))
+        return int(not any(one.slots for one in self._state.clients.members.values()))
 
     @property
     def reason_to_finish(self) -> str | None:
         """See TaskHost."""
-        return self._state.finished or self._course.reason()
+        return self._state.run.finished or self._controller.reason()
 
     @property
     def round(self) -> int:
         """See TaskHost: the epoch."""
-        return self._state.epoch.number
+        return self._state.run.epoch.number
 
     @property
-    def epochs(self) -> int:
-        """Passes over all shards after which the task is finished."""
-        return self._state.units.epochs
-
-    @property
-    def machine(self) -> Scheduler:
-        """Who has which unit."""
-        return self._state.machine
-
-    @property
-    def servers(self) -> ParameterServers:
-        """Who blends results."""
-        return self._state.servers
-
-    @property
-    def base(self) -> int:
-        """Results that are in the model."""
-        return self._state.base
+    def state(self) -> UnitsState:
+        """The scheduler, the parameter servers and the state, to be read only."""
+        return self._state
 
     async def assimilations(self, after: int = 0, last: int | None = None) -> list[AssimilationRecord]:
         """The newest `last` results in the model (all for None) of those after number `after`.
 
         Raises StoreError.
         """
-        recorded = await self.history.assimilations(after, last)
-        newest = recorded[-1].number if recorded else after
-        found = [*recorded, *(row for row in self._state.rows if row.number > newest)]
-        return found if last is None else found[max(0, len(found) - last) :]
+        return await self._recorder.assimilations(after, last)
 
     @property
     def presences(self) -> list[Presence]:
         """See TaskHost."""
-        has_some = self._workings.dealer.has_some
-        return [presence_of(one, has_some(one.client.id)) for one in self._state.members.values()]
+        is_busy = self._dispatcher.is_busy
+        return [presence_of(one, is_busy(one.client.id)) for one in self._state.clients.members.values()]
 
     @property
     def received(self) -> int:
@@ -177,11 +161,57 @@ class UnitsHost(TaskHost):
 
     # The loop.
 
-    async def run(self) -> None:
-        """See TaskHost."""
-        for companion in self._companions:
-            self._background.spawn(companion.run())
-        await self._workings.run()
-
     def _start(self) -> None:
-        pass  # `run` has it done.
+        for job in (*self._evaluation.jobs(), self._begin(), self._recorder.write_checkpoints()):
+            self._background.spawn(job)
+
+    async def _stop(self) -> None:
+        await super()._stop()
+        self._validator.stop()
+        await self._state.servers.stop()
+        self._state.snapshots.close()
+
+    def _turn(self, event: events.UnitHostEvent | None, now: float) -> None:
+        perform, scheduler = self._effect_runner.perform, self._state.scheduler
+        if event is not None:
+            perform(self._event_handler.handle(event, now), now)
+            self._announcer.changed(now)
+        timer = scheduler.timer()
+        if timer is not None and now >= timer:
+            perform(scheduler.time_passed(now), now)
+            self._announcer.changed(now)
+        perform(self._event_handler.timed_out(now), now)
+        self._uploads.fill(now)
+        while effects := self._controller.settle(now):
+            perform(effects, now)
+        self._dispatcher.dispatch(lambda effects: perform(effects, now), now)
+        self._announcer.tell(now)
+
+    def _next_due(self) -> float | None:
+        state = self._state
+        times = (
+            state.scheduler.timer(),
+            state.uploads.timer(),
+            self._controller.timer(),
+            self._dispatcher.timer(state.clock()),
+            self._announcer.timer(),
+        )
+        return min((due for due in times if due is not None), default=None)
+
+    async def _begin(self) -> None:
+        model = self._state.model
+        await self._state.background.stored(
+            lambda: self._state.servers.begin(model.weights, model.memory, model.base)
+        )
+        await self._mailbox.put(events.ParametersReady())
+
+    def _record(self, closed: ClosedEpoch) -> None:
+        self._state.records.recording += 1
+        self._state.background.spawn(self._record_epoch(closed))
+
+    async def _record_epoch(self, closed: ClosedEpoch) -> None:
+        version = await self._recorder.epoch(closed)
+        await self._mailbox.put(events.EpochRecorded(closed.epoch, version))
+        if version is not None:
+            await self._evaluation.version(version, closed.kept)
+        await self._evaluation.let_go()

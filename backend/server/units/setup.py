@@ -17,7 +17,7 @@ from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.deployment import ParameterDeployment
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
-from backend.server.units.state import Credited, UnitsState
+from backend.server.units.state import ClientState, Credit, ModelState, RecordState, RunState, UnitsState
 from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of
 from backend.server.versions.checkpoints import Checkpoint
 from backend.server.versions.version_history import VersionHistory
@@ -36,7 +36,7 @@ class RestoredState:
 
     point: Checkpoint | None
     resumed: Resumed
-    credits: dict[str, Credited]
+    credits: dict[str, Credit]
     measured: list[EvaluationRecord]
     reason: str = ""
 
@@ -48,7 +48,7 @@ async def left_by(task: Task, history: VersionHistory) -> RestoredState:
     reason = ""
     if found.scheduler.open and found.data != data_of(task):
         found, reason = _closed(found), OTHER_DATA
-    credits = {one.client: Credited(one.accepted, one.examples) for one in await history.contributions()}
+    credits = {one.client: Credit(one.accepted, one.examples) for one in await history.contributions()}
     measured = [
         EvaluationRecord(0, one.loss, one.metrics)
         for one in await history.assimilations()
@@ -57,7 +57,7 @@ async def left_by(task: Task, history: VersionHistory) -> RestoredState:
     return RestoredState(point, found, credits, measured, reason)
 
 
-def hosted_of(
+def restored_state(
     task: Task,
     history: VersionHistory,
     left: RestoredState,
@@ -73,19 +73,21 @@ def hosted_of(
         task=task,
         units=units_of(task),
         history=history,
-        machine=Scheduler.restored(rules_of(task), found.scheduler),
+        scheduler=Scheduler.restored(rules_of(task), found.scheduler),
         servers=ParameterServers(parameters.place(task.file.name), recipe_of(task), parameters.rules),
         snapshots=SnapshotStore(scratch),
         observer=observer,
         limits=limits,
         progress=_seen(progress, found.means),
-        epoch=found.epoch,
-        base=point.base if point else 0,
-        weights=point.weights if point else history.weights,
-        memory=point.memory if point else no_memory(),
-        credits=left.credits,
-        number=found.number,
-        means=found.means,
+        model=ModelState(
+            base=point.base if point else 0,
+            weights=point.weights if point else history.weights,
+            memory=point.memory if point else no_memory(),
+            number=found.number,
+        ),
+        run=RunState(found.epoch),
+        clients=ClientState(credits=left.credits),
+        records=RecordState(means=found.means),
     )
 
 

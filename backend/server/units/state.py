@@ -1,11 +1,10 @@
-"""What the parts of the host of a task of work units work on together."""
+"""The state of one task of work units, in parts by owner: model, run, leases, clients and records."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 
 from backend.errors import UpdateRefusedError
 from backend.formats.task_file import Units
@@ -13,7 +12,7 @@ from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.stop_rules import RunProgress
 from backend.protocols.units.scheduler import Scheduler
-from backend.protocols.units.scheduler_effects import ClientId, Effect, GrantLease, LeaseId, UnitId
+from backend.protocols.units.scheduler_effects import ClientId, GrantLease, LeaseId, UnitId
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.server.hosting.connected_clients import ConnectedClients
@@ -22,24 +21,22 @@ from backend.server.hosting.uploads import UpdateUploads
 from backend.server.observers.observer import Observer
 from backend.server.observers.task_events import TaskEvent
 from backend.server.tasks.task import Task
-from backend.server.units.epoch_record import Epoch
+from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
+from backend.stores.parameters.contract import Receipt
 from backend.wire import unit_messages
 from backend.wire.fields import WireFrame
-
-# Something that happened, to be brought before the scheduler at the time it is given.
-Event: TypeAlias = Callable[[float], Sequence[Effect]]
 
 
 @dataclass
 class UnitMember:
-    """A connected client. `slots` is how many units it takes, once it is `ready`.
+    """A connected client. `slots` is how many units it takes at once, after it is `ready`.
 
-    `told` is the last word on why it has no unit. `results` counts what it sent over this connection, and
-    `own` says that the newest of it may be gone on from.
+    `idle_cause` is the last reason that it was sent for having no unit. `results` counts what it sent over
+    this connection; `own` tells whether its next unit may start from its own newest weights.
     """
 
     client: ConnectedClient
@@ -48,18 +45,18 @@ class UnitMember:
     ready: bool = False
     slots: int = 0
     step_ms: float = 0.0
-    told: str | None = None
+    idle_cause: str | None = None
     results: int = 0
     own: bool = False
 
 
 @dataclass
-class LeasedWork:
-    """A lease as it was told. `result` is what came of it, `fault` what is wrong with that.
+class LeasedUnit:
+    """A lease as its client got it, with its `result`, and the `fault` in that.
 
-    `update` is its vector while it is needed, also while it is `blending`; `own` are the weights that it
-    went on from where those were the client's. `outcome` is the last that its client was told of it; `over`
-    once no result can come.
+    `update` is the result's vector while it is needed, also while it is `assimilating`; `own` are the weights
+    that training started from where those were the client's. `outcome` is the newest frame that its client
+    got about the result; `over` is set when no result can arrive any more.
     """
 
     grant: GrantLease
@@ -72,15 +69,15 @@ class LeasedWork:
     result: unit_messages.Result | None = None
     update: Vector | None = None
     own: Vector | None = None
-    blending: bool = False
+    assimilating: bool = False
     fault: UpdateRefusedError | None = None
-    came: float | None = None
+    returned_at: float | None = None
     outcome: WireFrame | None = None
     over: bool = False
 
 
 @dataclass(frozen=True)
-class Credited:
+class Credit:
     """What a client was credited so far."""
 
     units: int = 0
@@ -88,63 +85,192 @@ class Credited:
 
 
 @dataclass
-class UnitsState:
-    """One task's scheduler and all that stands around it. Changed by the host's loop alone.
+class ModelState:
+    """The newest model of the parameter servers. Changed by the `Assimilator` alone.
 
-    `weights`, `memory` and `base` are the newest that parameter servers gave back. `works` are the leases of
-    this epoch and the last. Results of `blending` are on their way into the model. `last` are the weights
-    that a client of Downpour goes on from. `credits` are those of the epochs before. `rows` are assimilations
-    that are not recorded yet, the last of which is the `number`th; `means` what the stop rules were shown of
-    epochs. `recording` counts epochs that are being written down. `changed` is set by what a checkpoint
-    shows. `begun` is set once units may be dealt out, `closed` when all of the epoch are over.
+    `base` counts the results in `weights`, `number` those whose receipts arrived here. Units `assimilating`
+    have a result that is on its way into the model.
     """
+
+    base: int
+    weights: Vector
+    memory: Memory
+    number: int = 0
+    assimilating: set[UnitId] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._offset = self.base - self.number
+
+    @property
+    def steady(self) -> bool:
+        """Whether `weights` hold exactly the results whose receipts arrived."""
+        return self.base - self.number == self._offset
+
+    def apply(self, receipt: Receipt) -> None:
+        """Counts a result that is in the model, and takes the weights where they are newer."""
+        if receipt.base > self.base:
+            self.base, self.weights, self.memory = receipt.base, receipt.weights, receipt.memory
+        self.number += 1
+
+
+@dataclass
+class RunState:
+    """Where the run stands. Changed by the `EpochController` alone.
+
+    Leases may be granted after it has `begun`; `closed` is set when all units of the `epoch` are over. The
+    owner `paused` it; `ending` is why no further epoch follows, `finished` why the task is over.
+    """
+
+    epoch: Epoch
+    begun: bool = False
+    closed: bool = False
+    paused: bool = False
+    ending: str | None = None
+    finished: str | None = None
+
+    @property
+    def granting(self) -> bool:
+        """Whether units are handed out now."""
+        return self.begun and not (self.paused or self.closed or self.finished)
+
+
+class UnitLeases:
+    """The leases of this epoch and the previous one. Added and removed by the `Dispatcher` alone."""
+
+    def __init__(self) -> None:
+        self._leases: dict[LeaseId, LeasedUnit] = {}
+        self._of_unit: dict[UnitId, list[LeaseId]] = {}
+
+    def __getitem__(self, lease: LeaseId) -> LeasedUnit:
+        """Raises KeyError for an unknown or forgotten lease."""
+        return self._leases[lease]
+
+    def get(self, lease: LeaseId) -> LeasedUnit | None:
+        """The lease; None for an unknown or forgotten one."""
+        return self._leases.get(lease)
+
+    def of_client(self, client: ClientId, lease: LeaseId) -> LeasedUnit | None:
+        """A lease of this client; None where it has none of that number."""
+        work = self._leases.get(lease)
+        return work if work is not None and work.grant.client == client else None
+
+    def of_unit(self, unit: UnitId) -> Sequence[LeaseId]:
+        """All leases of a unit."""
+        return self._of_unit.get(unit, ())
+
+    def before(self, epoch: int) -> list[LeaseId]:
+        """Leases of epochs before this one."""
+        return [lease for lease, work in self._leases.items() if work.epoch < epoch]
+
+    def add(self, work: LeasedUnit) -> None:
+        """One lease more."""
+        self._leases[work.grant.lease] = work
+        self._of_unit.setdefault(work.grant.unit, []).append(work.grant.lease)
+
+    def remove(self, lease: LeaseId) -> None:
+        """Forgets a lease, and which leases its unit had."""
+        self._of_unit.pop(self._leases.pop(lease).grant.unit, None)
+
+
+@dataclass
+class ClientState:
+    """Connected clients and credits. `members` are changed by the `UnitEventHandler` alone.
+
+    `own_weights` are those that clients of Downpour start from next. `credits` are those of earlier epochs.
+    """
+
+    members: dict[ClientId, UnitMember] = field(default_factory=dict)
+    credits: dict[ClientId, Credit] = field(default_factory=dict)
+    own_weights: dict[ClientId, Vector] = field(default_factory=dict)
+
+    def add_credits(self, given: dict[ClientId, Given]) -> None:
+        """Adds what an epoch that closed brought."""
+        for client, one in given.items():
+            self.credits[client] = self.credited(client, one)
+
+    def credited(self, client: ClientId, given: Given | None) -> Credit:
+        """A client's credit, with what it gave in an epoch that is open."""
+        before = self.credits.get(client, Credit())
+        if given is None:
+            return before
+        return Credit(before.units + given.accepted, before.examples + given.examples)
+
+    def forget_own(self, client: ClientId) -> None:
+        """Its next unit starts from the model."""
+        self.own_weights.pop(client, None)
+        if (member := self.members.get(client)) is not None:
+            member.own = False
+
+
+@dataclass
+class RecordState:
+    """What the next checkpoint writes. Read by the `UnitRecorder`, which alone removes rows.
+
+    `rows` are assimilations that are not recorded yet, `means` the evaluations that the stop rules saw.
+    `recording` counts epochs that are being written; `changed` is set when a checkpoint is due.
+    """
+
+    rows: list[AssimilationRecord] = field(default_factory=list)
+    means: list[EvaluationRecord] = field(default_factory=list)
+    recording: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add_row(self, row: AssimilationRecord) -> None:
+        """A result is in the model."""
+        self.rows.append(row)
+        self.changed.set()
+
+    def add_mean(self, mean: EvaluationRecord) -> None:
+        """The stop rules saw this evaluation of an epoch."""
+        self.means.append(mean)
+        self.changed.set()
+
+    def measured(self, number: int, found: EvaluationRecord) -> bool:
+        """Adds an evaluation to the row of an assimilation; False where that is recorded already."""
+        for place, row in enumerate(self.rows):
+            if row.number == number:
+                self.rows[place] = replace(row, loss=found.loss, metrics=found.metrics)
+                self.changed.set()
+                return True
+        return False
+
+    def remove_written(self, rows: Collection[AssimilationRecord]) -> list[AssimilationRecord]:
+        """Removes rows that are recorded; those of them that were evaluated meanwhile."""
+        written = {row.number: row for row in rows}
+        late = [row for row in self.rows if row.number in written and row is not written[row.number]]
+        self.rows = [row for row in self.rows if row.number not in written]
+        return [row for row in late if row.loss is not None]
+
+
+@dataclass
+class UnitsState:
+    """One task's services, and its state by owner. Everything is used in the host's loop alone."""
 
     task: Task
     units: Units
     history: VersionHistory
-    machine: Scheduler
+    scheduler: Scheduler
     servers: ParameterServers
     snapshots: SnapshotStore
     observer: Observer
     limits: TaskLimits
     progress: RunProgress
-    epoch: Epoch
-    base: int
-    weights: Vector
-    memory: Memory
+    model: ModelState
+    run: RunState
+    clients: ClientState
+    records: RecordState
+    leases: UnitLeases = field(default_factory=UnitLeases)
+    connected: ConnectedClients = field(default_factory=ConnectedClients)
     uploads: UpdateUploads = field(init=False)
     background: BackgroundTasks = field(init=False)
-    connected: ConnectedClients = field(default_factory=ConnectedClients)
-    members: dict[ClientId, UnitMember] = field(default_factory=dict)
-    works: dict[LeaseId, LeasedWork] = field(default_factory=dict)
-    of_unit: dict[UnitId, list[LeaseId]] = field(default_factory=dict)
-    last: dict[ClientId, Vector] = field(default_factory=dict)
-    credits: dict[ClientId, Credited] = field(default_factory=dict)
-    number: int = 0
-    rows: list[AssimilationRecord] = field(default_factory=list)
-    means: list[EvaluationRecord] = field(default_factory=list)
-    blending: set[UnitId] = field(default_factory=set)
-    recording: int = 0
-    held: bool = False
-    ending: str | None = None
-    finished: str | None = None
-    begun: bool = False
-    closed: bool = False
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def notice(self, event: TaskEvent) -> None:
-        """Tells whoever watches."""
-        self.observer.notice(self.task.file.name, event)
 
     def __post_init__(self) -> None:
-        self._ahead = self.base - self.number
         self.uploads = UpdateUploads(self.limits)
         self.background = BackgroundTasks(self.task.file.name, self.notice)
 
-    @property
-    def steady(self) -> bool:
-        """Whether `weights` hold those results, and no others, whose servers' answers were heard."""
-        return self.base - self.number == self._ahead
+    def notice(self, event: TaskEvent) -> None:
+        """Passes an event to the observers."""
+        self.observer.notice(self.task.file.name, event)
 
     def clock(self) -> float:
         """The time of the loop."""
@@ -154,25 +280,3 @@ class UnitsState:
     def size(self) -> int:
         """Number of values of the task's flat vector."""
         return self.task.bundle.manifest.parameters.total
-
-    @property
-    def dealing(self) -> bool:
-        """Whether units are handed out now."""
-        return self.begun and not (self.held or self.closed or self.finished)
-
-    def credited(self, client: ClientId) -> Credited:
-        """What a client was credited, with this epoch's."""
-        before, given = self.credits.get(client, Credited()), self.epoch.given.get(client)
-        if given is None:
-            return before
-        return Credited(before.units + given.accepted, before.examples + given.examples)
-
-    def reason_to_finish(self) -> str | None:
-        """Why no more epochs follow; None while they do."""
-        if self.ending is not None:
-            return self.ending
-        if (reason := self.progress.reason()) is not None:
-            return reason
-        if self.history.round >= self.units.epochs:
-            return f"All {self.units.epochs} epochs are over."
-        return None

@@ -67,7 +67,7 @@ def data_of(task: Task) -> str:
     return hashlib.sha256(shards.encode()).hexdigest()
 
 
-def works_of(task: Task, epoch: int, first: UnitId) -> list[WorkUnit]:
+def units_of_epoch(task: Task, epoch: int, first: UnitId) -> list[WorkUnit]:
     """All units of an epoch, numbered from `first`, in an order of its own."""
     pieces = [(shard, *piece) for shard in range(len(task.shards.train)) for piece in _pieces(task, shard)]
     random.Random(_seed(task, epoch)).shuffle(pieces)  # noqa: S311 - an order, no secret.

@@ -69,13 +69,13 @@ class UnitGauges(Collector):
         backlog = GaugeMetricFamily("minga_backlog", "Results that wait for one", labels=["task"])
         lost = CounterMetricFamily("minga_lost_updates", "Updates that others overwrote", labels=["task"])
         for host in self._hosts():
-            tally = host.machine.progress.tally()
+            tally = host.state.scheduler.progress.tally()
             for state in STATES:
                 units.add_metric([host.name, state], getattr(tally, state))
-            clients = host.machine.clients()
+            clients = host.state.scheduler.clients()
             here = [clients[one.client] for one in host.presences if one.client in clients]
             slots.add_metric([host.name], sum(one.slots for one in here))
-            servers.add_metric([host.name], host.servers.count)
-            backlog.add_metric([host.name], host.servers.backlog)
-            lost.add_metric([host.name], host.servers.lost)
+            servers.add_metric([host.name], host.state.servers.count)
+            backlog.add_metric([host.name], host.state.servers.backlog)
+            lost.add_metric([host.name], host.state.servers.lost)
         return [units, slots, servers, backlog, lost]

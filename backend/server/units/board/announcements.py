@@ -18,8 +18,8 @@ BOARD_BYTES_PER_SECOND = 1 << 20
 class Announcer:
     """Tells the board to all, at most once in BOARD_SECONDS; a newcomer is told by itself."""
 
-    def __init__(self, hosted: UnitsState) -> None:
-        self._state = hosted
+    def __init__(self, state: UnitsState) -> None:
+        self._state = state
         self._told: unit_messages.Board | None = None
         self._due: float | None = None
         self._rested = -math.inf
@@ -49,7 +49,7 @@ class Announcer:
             return
         self._told = board
         self._state.connected.tell_all(board)
-        cost = len(encode(board)) * len(self._state.members) / BOARD_BYTES_PER_SECOND
+        cost = len(encode(board)) * len(self._state.clients.members) / BOARD_BYTES_PER_SECOND
         self._rested = now + max(BOARD_SECONDS, cost)
 
     def greet(self, client: str) -> None:
@@ -58,18 +58,18 @@ class Announcer:
 
     def board(self) -> unit_messages.Board:
         """How it stands."""
-        at, tally = self._state, self._state.machine.progress.tally()
-        kinds = [one.client.kind for one in at.members.values()]
+        state, tally = self._state, self._state.scheduler.progress.tally()
+        kinds = [one.client.kind for one in state.clients.members.values()]
         base, found = self._measured or (0, None)
         return unit_messages.Board(
-            phase=phase_of(at),
-            epoch=at.epoch.number,
-            epochs=at.units.epochs,
+            phase=phase_of(state),
+            epoch=state.run.epoch.number,
+            epochs=state.units.epochs,
             tally=unit_messages.Tally(
                 units=tally.units, done=tally.done, leased=tally.leased, compared=tally.compared
             ),
-            base=at.base,
-            backlog=len(at.blending),
+            base=state.model.base,
+            backlog=len(state.model.assimilating),
             browsers=kinds.count("browser"),
             peers=kinds.count("peer"),
             measured=base,
@@ -78,13 +78,13 @@ class Announcer:
         )
 
 
-def phase_of(at: UnitsState) -> unit_messages.UnitPhase:
+def phase_of(state: UnitsState) -> unit_messages.UnitPhase:
     """What happens now, in one word."""
-    if at.finished:
+    if state.run.finished:
         return "finished"
-    if at.held:
+    if state.run.paused:
         return "paused"
-    return "training" if any(one.slots for one in at.members.values()) else "waiting"
+    return "training" if any(one.slots for one in state.clients.members.values()) else "waiting"
 
 
 def presence_of(member: UnitMember, busy: bool) -> Presence:

@@ -40,11 +40,18 @@ class UnitsBoard:
             return {**self._told, "newer_in": max(0.0, self._until - time.monotonic())}
 
     async def _look(self) -> dict[str, Any]:
-        host = self._host
+        host, state = self._host, self._host.state
         results = await host.assimilations(0, MOST_RESULTS)
-        now, rules = asyncio.get_running_loop().time(), host.task.file.coordination.units
-        assert rules is not None  # noqa: S101 - A host of units has a task of units.
+        now = asyncio.get_running_loop().time()
         return {
-            **picture(host.machine, host.servers, host.presences, host.base, host.epochs, rules.trust, now),
+            **picture(
+                state.scheduler,
+                state.servers,
+                host.presences,
+                state.model.base,
+                state.units.epochs,
+                state.units.trust,
+                now,
+            ),
             "scores": await asyncio.to_thread(scores, results),
         }

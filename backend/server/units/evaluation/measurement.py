@@ -36,7 +36,7 @@ class EvaluationRequest:
 class EvaluationResult:
     """What came of it; None where it could not be measured, or was left out."""
 
-    asked: EvaluationRequest
+    request: EvaluationRequest
     evaluation: EvaluationRecord | None
 
 

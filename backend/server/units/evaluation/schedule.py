@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
+from typing import Any
 
-from backend.protocols.units.scheduler_effects import Effect
 from backend.server.units.board.announcements import Announcer
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.measurement import EvaluationRequest, EvaluationResult, UnitEvaluators
 from backend.server.units.records import EpochSnapshot, UnitRecorder
-from backend.server.units.state import Event, UnitsState
+from backend.server.units.state import UnitsState
+from backend.server.units.unit_host_events import UnitHostEvent, UnitWeightsEvaluated
 from backend.stores.contracts import BlobStore, VersionRecord
 
 
@@ -19,48 +20,47 @@ class EvaluationSchedule:
 
     def __init__(
         self,
-        hosted: UnitsState,
+        state: UnitsState,
         blobs: BlobStore,
         recorder: UnitRecorder,
-        course: EpochController,
+        controller: EpochController,
         announcer: Announcer,
-        post: Callable[[Event], Awaitable[None]],
+        post: Callable[[UnitHostEvent], Awaitable[None]],
         evaluate: bool,
     ) -> None:
-        self._state = hosted
+        self._state = state
         self._blobs = blobs
         self._recorder = recorder
-        self._course = course
+        self._controller = controller
         self._announcer = announcer
         self._post = post
-        task, self._measuring = hosted.task, None
+        task, self._measuring = state.task, None
         if evaluate and task.shards.holdout:
             self._measuring = UnitEvaluators(
                 task.bundle.folder, task.shards.holdout, task.file.name, self._measured
             )
 
-    def start(self) -> None:
-        """Begins what goes on as long as the host does."""
-        if self._measuring is not None:
-            for task in self._measuring.tasks():
-                self._state.background.spawn(task)
-        self._state.background.spawn(self._look_back())
+    def jobs(self) -> list[Coroutine[Any, Any, None]]:
+        """What runs as long as the host does, and the evaluation of versions that have none."""
+        return [*(self._measuring.tasks() if self._measuring is not None else ()), self._look_back()]
 
     def assimilated(self, base: int) -> None:
         """A result is in the model: it is measured after every so many."""
-        at = self._state
+        state = self._state
         # The last of an epoch is its version, which is measured when it is recorded.
-        last = at.closed and not at.blending
-        if self._measuring is None or last or at.number % at.units.evaluate_every:
+        last = state.run.closed and not state.model.assimilating
+        if self._measuring is None or last or state.model.number % state.units.evaluate_every:
             return
-        self._course.asked(at.epoch.number)
-        at.snapshots.hold(("measure", at.number), base, at.weights)
-        at.background.spawn(self._measure(self._measuring, at.epoch.number, at.number, base))
+        self._controller.evaluation_started(state.run.epoch.number)
+        state.snapshots.hold(("measure", state.model.number), base, state.model.weights)
+        state.background.spawn(
+            self._measure(self._measuring, state.run.epoch.number, state.model.number, base)
+        )
 
     def recorded(self, version: VersionRecord) -> None:
         """A version is recorded, and will be measured."""
         if self._measuring is not None:
-            self._course.asked(version.round)
+            self._controller.evaluation_started(version.round)
 
     async def version(self, version: VersionRecord, kept: EpochSnapshot | None = None) -> None:
         """Has a version measured, which is what was `kept`."""
@@ -92,10 +92,11 @@ class EvaluationSchedule:
             await measuring.ask(EvaluationRequest(epoch, path, number, base))
 
     async def _measured(self, found: EvaluationResult) -> None:
-        await self._post(lambda _now: self._found(found))
+        await self._post(UnitWeightsEvaluated(found))
 
-    def _found(self, found: EvaluationResult) -> Sequence[Effect]:
-        asked, evaluation = found.asked, found.evaluation
+    def evaluated(self, result: EvaluationResult) -> None:
+        """An evaluation ended: it is recorded, announced and shown to the stop rules."""
+        asked, evaluation = result.request, result.evaluation
         if asked.number is not None:
             self._state.snapshots.release(("measure", asked.number))
         if evaluation is not None:
@@ -104,5 +105,4 @@ class EvaluationSchedule:
                 self._state.background.spawn(self._recorder.measured(asked.number, evaluation))
             if asked.version is not None:
                 self._state.background.spawn(self._recorder.evaluation(asked.version, evaluation))
-        self._course.found(found)
-        return []
+        self._controller.evaluated(result)

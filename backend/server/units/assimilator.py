@@ -1,0 +1,110 @@
+"""The assimilator: adds valid results to the model, through the parameter servers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import numpy as np
+import structlog
+
+from backend.errors import NotFiniteError
+from backend.formats.task_file.units import Downpour
+from backend.numerics.aggregation.asynchronous import ClientResult
+from backend.numerics.aggregation.update_checks import all_finite
+from backend.protocols.units.scheduler_effects import Assimilate
+from backend.server.observers import task_events
+from backend.server.units.state import LeasedUnit, UnitsState
+from backend.server.units.unit_host_events import AssimilationFailed, AssimilationSucceeded, UnitHostEvent
+from backend.stores.contracts import AssimilationRecord
+from backend.stores.parameters.contract import Receipt
+
+log = structlog.stdlib.get_logger("minga.units")
+
+OVERFLOW = "The model would hold infinity. Lower the rate of the assimilation, or the clients' learning rate."
+
+
+class Assimilator:
+    """Owns the model's state. `post` puts an event into the mailbox, `clock` gives Unix seconds."""
+
+    def __init__(
+        self,
+        state: UnitsState,
+        post: Callable[[UnitHostEvent], Awaitable[None]],
+        clock: Callable[[], float],
+    ) -> None:
+        self._state = state
+        self._post = post
+        self._clock = clock
+
+    def reserve(self, blend: Assimilate) -> None:
+        """Keeps a result's vector until it is in the model."""
+        self._state.leases[blend.lease].assimilating = True
+        self._state.model.assimilating.add(blend.unit)
+
+    def start(self, blend: Assimilate) -> None:
+        """Starts a job that adds a result to the model."""
+        self._state.background.spawn(self._assimilate(blend, self._state.leases[blend.lease]))
+
+    async def _assimilate(self, blend: Assimilate, work: LeasedUnit) -> None:
+        began = self._state.clock()
+        base = await self._state.snapshots.read(blend.base)
+        update, own = work.update, work.own
+        assert update is not None  # noqa: S101 - it is kept until it is assimilated.
+        weights = await asyncio.to_thread(np.add, base, update)
+        if isinstance(self._state.units.assimilation, Downpour) and self._state.units.keeps_own:
+            # It gets its next unit, which may start from here, when this is assimilated.
+            self._state.clients.own_weights[blend.client] = weights
+        result = ClientResult(weights, base if own is None else own, epoch=work.epoch)
+        turn = f"{blend.unit}-{blend.lease}"
+        receipt = await self._state.background.stored(
+            lambda: self._state.servers.assimilate(result, blend.base, turn)
+        )
+        finite = await asyncio.to_thread(all_finite, receipt.weights)
+        if finite:
+            await self._post(AssimilationSucceeded(blend, receipt, self._state.clock() - began))
+        else:
+            log.error("the model overflowed", task=self._state.task.file.name)
+            await self._post(AssimilationFailed(blend, str(NotFiniteError(OVERFLOW))))
+
+    def succeeded(self, event: AssimilationSucceeded) -> None:
+        """Records a result that is in the model."""
+        state, blend, receipt = self._state, event.blend, event.receipt
+        work = state.leases[blend.lease]
+        self._release(blend, work)
+        state.snapshots.release(blend.unit)
+        state.model.apply(receipt)
+        examples = state.scheduler.unit(blend.unit).examples
+        if work.result is not None:
+            state.run.epoch.assimilated(blend.client, work.result, examples)
+            state.notice(task_events.UpdateAccepted(blend.client, work.epoch, examples, "epoch"))
+        state.notice(task_events.ResultAssimilated(work.epoch, blend.unit, receipt.staleness, event.seconds))
+        state.records.add_row(_row(state.model.number, work, examples, receipt, self._clock()))
+
+    def failed(self, blend: Assimilate) -> None:
+        """Forgets a result that cannot be in the model."""
+        self._release(blend, self._state.leases[blend.lease])
+
+    def _release(self, blend: Assimilate, work: LeasedUnit) -> None:
+        self._state.model.assimilating.discard(blend.unit)
+        work.assimilating = False
+
+
+def _row(number: int, work: LeasedUnit, examples: int, receipt: Receipt, at: float) -> AssimilationRecord:
+    grant = work.grant
+    return AssimilationRecord(
+        number=number,
+        epoch=work.epoch,
+        unit=grant.unit,
+        shard=grant.shard,
+        first=grant.first,
+        examples=examples,
+        client=grant.client,
+        kind=work.kind,
+        backend=work.backend,
+        base=grant.base,
+        staleness=receipt.staleness,
+        seconds=(work.returned_at or work.began) - work.began,
+        lost=receipt.lost,
+        at=at,
+    )

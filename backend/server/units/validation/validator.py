@@ -1,0 +1,59 @@
+"""The validator: compares results of one unit in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from backend.protocols.units.rules import Verdict
+from backend.protocols.units.scheduler_effects import Judge, LeaseId
+from backend.server.units.state import LeasedUnit, UnitsState
+from backend.server.units.unit_host_events import ResultsValidated, UnitHostEvent
+from backend.server.units.validation.result_validator import ComparedResult, ResultValidator
+
+
+class ValidationJobs:
+    """Owns the thread in which results are compared. `post` puts an event into the host's mailbox."""
+
+    def __init__(self, state: UnitsState, post: Callable[[UnitHostEvent], Awaitable[None]]) -> None:
+        self._state = state
+        self._post = post
+        self._validator = ResultValidator(state.units.trust.tolerance)
+        self._thread = ThreadPoolExecutor(1, f"vectors-{state.task.file.name}")
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        self._thread.shutdown()
+
+    def start(self, judge: Judge) -> None:
+        """Starts a job that compares results."""
+        works = {lease: self._state.leases[lease] for lease in judge.leases}
+        faulty = {lease: Verdict.INVALID for lease, work in works.items() if work.fault is not None}
+        results = [_compared(lease, work) for lease, work in works.items() if lease not in faulty]
+        valid = None
+        if judge.valid is not None and judge.valid not in faulty:
+            valid = _compared(judge.valid, self._state.leases[judge.valid])
+        self._state.background.spawn(self._validate(judge, faulty, results, valid))
+
+    async def _validate(
+        self,
+        judge: Judge,
+        faulty: dict[LeaseId, Verdict],
+        results: Sequence[ComparedResult],
+        valid: ComparedResult | None,
+    ) -> None:
+        verdicts: Mapping[LeaseId, Verdict] = {}
+        if len(results) == 1 and len(judge.leases) > 1 and valid is None:
+            # The others were faulty: it is still to be compared.
+            verdicts = {results[0].lease: Verdict.UNDECIDED}
+        elif results:
+            loop = asyncio.get_running_loop()
+            verdicts = await loop.run_in_executor(self._thread, self._validator.verdicts, results, valid)
+        await self._post(ResultsValidated(judge, {**faulty, **verdicts}))
+
+
+def _compared(lease: LeaseId, work: LeasedUnit) -> ComparedResult:
+    assert work.update is not None  # noqa: S101 - it is kept until the unit is over.
+    steps = work.result.steps if work.result is not None else 0
+    return ComparedResult(lease, f"{work.kind} {work.backend}", work.update, work.grant.unit, steps)
