@@ -19,7 +19,7 @@ from backend.server.alerting.webhook import origin_of
 from backend.server.drafts.limits import DraftLimits
 from backend.server.hosting.limits import TaskLimits
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
-from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
+from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.stores.parameters.place import MEMORY, check_address, with_password
 from backend.wire.codec import MAX_CLIENT_FRAME
 

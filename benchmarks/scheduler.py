@@ -50,7 +50,7 @@ def measure(units: int, clients: int, seconds: float, least: int = 1) -> Report:
     """
     dice, scheduler = random.Random(1), Scheduler(RULES)
     for number in range(clients):
-        scheduler.came(f"c{number}", slots=8)
+        scheduler.client_connected(f"c{number}", slots=8)
     epoch = cycles = leases = assimilated = 0
     now = longest = 0.0
     began = time.process_time()

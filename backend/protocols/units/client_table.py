@@ -84,8 +84,10 @@ class ClientTable:
         self.trusted: set[ClientId] = set()
         self._clocks: Counter[int] = Counter()
 
-    def came(self, name: ClientId, slots: int, kind: str, pace: float | None, trusted: bool) -> TableClient:
-        """A client is here, for the first time or again."""
+    def client_connected(
+        self, name: ClientId, slots: int, kind: str, pace: float | None, trusted: bool
+    ) -> TableClient:
+        """A client connected, for the first time or again."""
         client = self.clients.get(name)
         if client is None:
             client = self.clients[name] = TableClient(slots, trust.newcomer(self._rules), kind, here=False)
@@ -93,7 +95,7 @@ class ClientTable:
         if client.kind != kind:
             client.elsewhere[client.kind] = client.trust
             known = client.elsewhere.pop(kind, trust.newcomer(self._rules))
-            client.trust, client.kind = trust.carried(client.trust, known), kind
+            client.trust, client.kind = trust.with_kind(client.trust, known), kind
             client.paces.clear()
         client.slots, client.trusted, client.pace, client.here = slots, trusted, pace, True
         self._enter(name, client)
@@ -106,21 +108,21 @@ class ClientTable:
             client.slots, client.here = slots, True
             self._enter(name, client)
 
-    def went(self, name: ClientId) -> None:
-        """A client is not here any more."""
+    def client_disconnected(self, name: ClientId) -> None:
+        """A client disconnected."""
         if (client := self.clients.get(name)) is not None:
             self._leave(name, client)
 
-    def trusts(self, client: TableClient, now: TrustLevel) -> None:
+    def set_trust(self, client: TableClient, now: TrustLevel) -> None:
         """What is thought of it from now on."""
         before = self.is_reliable(client)
         client.trust = now
         if client.here:
             self.reliable += self.is_reliable(client) - before
 
-    def was_late(self, client: TableClient, late: bool) -> None:
+    def set_late(self, client: TableClient, late: bool) -> None:
         """Whether its last lease ended in silence, be it that a result came later, or with a result."""
-        self.trusts(client, trust.returned(client.trust, not late))
+        self.set_trust(client, trust.after_return(client.trust, not late))
         before = _is_punctual(client)
         client.tardy = late
         if client.here:
@@ -134,20 +136,20 @@ class ClientTable:
         """Whether it may get one unit further: at most `bound` ahead of the slowest who is at work."""
         return may_begin(client.clock + len(client.leases), self._clocks.keys(), bound)
 
-    def took(self, client: TableClient, lease: LeaseId) -> None:
+    def lease_started(self, client: TableClient, lease: LeaseId) -> None:
         """It is at work on this lease now. Whoever joins goes on from where the slowest is."""
         if not client.leases:
             client.clock = max(client.clock, min(self._clocks, default=0))
             self._clocks[client.clock] += 1
         client.leases.add(lease)
 
-    def ended(self, client: TableClient, lease: LeaseId) -> None:
+    def lease_ended(self, client: TableClient, lease: LeaseId) -> None:
         """It is not at work on this lease any more."""
         client.leases.discard(lease)
         if not client.leases:
             self._drop_clock(client.clock)
 
-    def advanced(self, client: TableClient) -> None:
+    def unit_returned(self, client: TableClient) -> None:
         """It returned a unit."""
         if client.leases:
             self._drop_clock(client.clock)

@@ -78,7 +78,7 @@ class Leases:
         if following is None:
             return False
         if lease.state is LeaseState.LEASED:
-            self._client_table.ended(self._client_table.clients[lease.client], lease.id)
+            self._client_table.lease_ended(self._client_table.clients[lease.client], lease.id)
         lease.state = following
         return True
 
@@ -105,7 +105,7 @@ class Leases:
             self._leases.pop(lease.id, None)
 
     def _at_work(self, lease: Lease, until: float) -> None:
-        self._client_table.took(self._client_table.clients[lease.client], lease.id)
+        self._client_table.lease_started(self._client_table.clients[lease.client], lease.id)
         heapq.heappush(self._deadlines, (until, lease.id))
 
 
@@ -180,8 +180,8 @@ class LeaseGranter:
         seconds, work = self.seconds(unit, client), unit.work
         lease = self._leases.give(name, unit, now, seconds, self._rules.pace.most, rules=client.trusted)
         client.held_back = None
-        client.trust = trust.leased(client.trust, now)
-        held = work.shard in client.shards
+        client.trust = trust.after_lease(client.trust, now)
+        holds_shard = work.shard in client.shards
         client.has_shard(work.shard)
         if unit.reserved == TRUSTED and client.trusted:
             self._unit_table.reserve(unit, "")
@@ -200,5 +200,5 @@ class LeaseGranter:
             steps=unit.part.steps if unit.part else 0,
             deadline=lease.deadline,
             heartbeat=seconds / self._rules.heartbeats,
-            holds_shard=held,
+            holds_shard=holds_shard,
         )

@@ -1,8 +1,8 @@
-"""Who trains which shard, until all of an epoch were trained on: a machine without sockets, clock or dice.
+"""The scheduler: leases the units of an epoch to clients until all are done; without I/O, clock or dice.
 
 Atre, Jha, Rao (2021), "Distributed Deep Learning Using Volunteer Computing-Like Paradigm", with the leases of
 BOINC. The host says what happened and when (`now`, seconds that never go back), draws the chances, compares
-results and blends them; the scheduler says what is to be done next.
+results and assimilates them; the scheduler returns the effects.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Scheduler:
         self._unit_table.begin(units)
         return effects
 
-    def came(
+    def client_connected(
         self,
         client: ClientId,
         slots: int,
@@ -109,7 +109,7 @@ class Scheduler:
         `kind` is with what it computes, `pace` the seconds that it says an example takes it. What a `trusted`
         peer returns is taken as true.
         """
-        known_as = self._client_table.came(client, slots, kind, pace, trusted)
+        known_as = self._client_table.client_connected(client, slots, kind, pace, trusted)
         for shard in shards:
             known_as.has_shard(shard)
 
@@ -118,9 +118,9 @@ class Scheduler:
         self._client_table.wants(client, slots)
         self._without_peers()
 
-    def went(self, client: ClientId) -> None:
+    def client_disconnected(self, client: ClientId) -> None:
         """A client is not here any more. Its leases hold until their deadlines: it may come back."""
-        self._client_table.went(client)
+        self._client_table.client_disconnected(client)
         self._without_peers()
 
     def ask(self, client: ClientId, base: int, chance: float, now: float, fresh: bool = True) -> list[Effect]:
@@ -172,9 +172,9 @@ class Scheduler:
         found.came_late = found.state is LeaseState.EXPIRED
         self._leases.step(found, LeaseEvent.RETURN)
         known_as.paces.append((now - found.began) / max(1, unit.examples))
-        self._client_table.advanced(known_as)
-        self._client_table.was_late(known_as, found.came_late)
-        return self._transitioner.weigh(unit)
+        self._client_table.unit_returned(known_as)
+        self._client_table.set_late(known_as, found.came_late)
+        return self._transitioner.reconsider(unit)
 
     def released(self, client: ClientId, lease: LeaseId) -> list[Effect]:
         """A client gives its work back: it has to stop, or cannot do it."""
@@ -183,7 +183,7 @@ class Scheduler:
             return [RefuseResult(client, _OVER)]
         if not self._leases.step(found, LeaseEvent.RELEASE):
             return [RefuseResult(client, "This work is over.")]
-        return self._transitioner.weigh(self._unit_table.units[found.unit])
+        return self._transitioner.reconsider(self._unit_table.units[found.unit])
 
     def judged(self, unit: UnitId, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
         """What a comparison found. Raises ValueError for one that nobody asked for, and changes nothing."""
@@ -207,8 +207,8 @@ class Scheduler:
         self._unit_table.now = max(self._unit_table.now, now)
         effects: list[Effect] = []
         while (lease := self._leases.expire(now)) is not None:
-            self._client_table.was_late(self._client_table.clients[lease.client], True)
-            effects += self._transitioner.weigh(self._unit_table.units[lease.unit])
+            self._client_table.set_late(self._client_table.clients[lease.client], True)
+            effects += self._transitioner.reconsider(self._unit_table.units[lease.unit])
         self._unit_table.time_passed(now)
         return effects
 

@@ -1,4 +1,4 @@
-"""What the scheduler asks its host to do."""
+"""Effects of the scheduler: what its host has to do."""
 
 from __future__ import annotations
 

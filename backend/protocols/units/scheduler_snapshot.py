@@ -1,4 +1,4 @@
-"""What of a scheduler survives a restart of its server: values that any codec can write."""
+"""The snapshot of a scheduler that survives a restart: values that any codec can write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many parameter servers assimilate at one time, by what waits for them: no clock and no process."""
+"""The size of the pool of parameter servers, by the results that wait; without clock or processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When results of a unit are judged, and what follows from it for them, their clients and the unit."""
+"""The transitioner: takes units from state to state, by the results of their leases."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _EVENTS = {
 
 
 class Transitioner:
-    """Takes all steps of units, from OPEN until they are over."""
+    """Makes all transitions of units (table `UNITS`), from OPEN until they are over."""
 
     def __init__(
         self, rules: Rules, client_table: ClientTable, unit_table: UnitTable, leases: Leases
@@ -65,7 +65,7 @@ class Transitioner:
             unit.quorum, unit.check = max(unit.quorum, self._rules.replicas), True
         return True
 
-    def weigh(self, unit: UnitRecord) -> list[Effect]:
+    def reconsider(self, unit: UnitRecord) -> list[Effect]:
         """What follows from the leases of a unit after one of them changed."""
         if unit.judging:
             return []
@@ -107,7 +107,7 @@ class Transitioner:
             effects += self._consequence(unit, lease, compared)
         if unit.state is UnitState.JUDGED:
             effects += self._settle(unit)
-        return effects + self.weigh(unit)
+        return effects + self.reconsider(unit)
 
     def close(self, unit: UnitRecord, event: UnitEvent) -> list[Effect]:
         """Nothing more is to be done for a unit; who is at work on it may stop."""
@@ -134,22 +134,22 @@ class Transitioner:
         client = self._client_table.clients[lease.client]
         match lease.state:
             case LeaseState.VALID:
-                now = trust.held(client.trust, self._rules.trust, compared)
-                self._client_table.trusts(client, now)
+                now = trust.after_valid(client.trust, self._rules.trust, compared)
+                self._client_table.set_trust(client, now)
                 return [CreditClient(lease.client, lease.id, unit.examples)]
             case LeaseState.INVALID:
-                self._client_table.trusts(client, trust.faulted(client.trust))
+                self._client_table.set_trust(client, trust.after_invalid(client.trust))
                 return [DistrustClient(lease.client, lease.id)]
             case _:
                 return []
 
     def _settle(self, unit: UnitRecord) -> list[Effect]:
         """A unit whose results were judged for the first time is done, or takes one more."""
-        held = [lease for lease in unit.leases if lease.state is LeaseState.VALID]
-        if held and unit.base is not None:
-            found = held[0]
-            unit.valid, unit.proven = found.id, len(held) > 1 or found.rules
-            blend = Assimilate(unit.work.unit, found.id, found.client, unit.base)
+        valid = [lease for lease in unit.leases if lease.state is LeaseState.VALID]
+        if valid and unit.base is not None:
+            first = valid[0]
+            unit.valid, unit.proven = first.id, len(valid) > 1 or first.rules
+            blend = Assimilate(unit.work.unit, first.id, first.client, unit.base)
             return [blend, *self.close(unit, UnitEvent.AGREE)]
         unit.state = UNITS[unit.state][UnitEvent.DISAGREE]
         # What is in doubt is never enough alone, and each doubt takes one result more, at best a peer's.

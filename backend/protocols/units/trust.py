@@ -1,13 +1,13 @@
-"""How far a client is trusted, by what others found out about its results: pure decisions.
+"""Trust in clients: pure functions of a client's level and of the comparisons of its results.
 
 As in BOINC's adaptive replication (Anderson 2020, "BOINC: A Platform for Volunteer Computing"): trust grows
-by results that were compared and held, and is gone after one that did not. Being late costs no trust: a
+with results that a comparison found valid, and is gone after an invalid one. Being late costs no trust: a
 browser that is throttled or closed is no cheat.
 """
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from backend.protocols.units.rules import TrustRules
@@ -17,13 +17,13 @@ DAY_SECONDS = 86_400.0
 
 # A Struct, for it is replaced three times a result, and dataclasses take 25 times as long for that.
 class TrustLevel(Struct, frozen=True):
-    """One client with one backend: `held` compared results in a row, `on_time` returns in a row.
+    """One client with one backend: `streak` compared valid results in a row, `on_time` returns in a row.
 
     `quota` leases are allowed a day, `today` were given on the day `day`.
     """
 
     quota: int
-    held: int = 0
+    streak: int = field(default=0, name="held")
     on_time: int = 0
     day: int = 0
     today: int = 0
@@ -37,9 +37,9 @@ def newcomer(rules: TrustRules) -> TrustLevel:
 def must_replicate(trust: TrustLevel, rules: TrustRules, chance: float) -> bool:
     """Whether somebody else is to do the same; `chance` is drawn from [0, 1).
 
-    Always below `proven`, then one in `held`.
+    Always below `proven`, then one in `streak`.
     """
-    return trust.held < rules.proven or chance < 1.0 / trust.held
+    return trust.streak < rules.proven or chance < 1.0 / trust.streak
 
 
 def must_check(rules: TrustRules, chance: float) -> bool:
@@ -49,7 +49,7 @@ def must_check(rules: TrustRules, chance: float) -> bool:
 
 def is_reliable(trust: TrustLevel, rules: TrustRules) -> bool:
     """Whether its results held and came in time: for the last units of an epoch, on which all wait."""
-    return min(trust.held, trust.on_time) >= rules.proven
+    return min(trust.streak, trust.on_time) >= rules.proven
 
 
 def may_lease(trust: TrustLevel, now: float) -> bool:
@@ -57,28 +57,28 @@ def may_lease(trust: TrustLevel, now: float) -> bool:
     return trust.day != _day(now) or trust.today < trust.quota
 
 
-def leased(trust: TrustLevel, now: float) -> TrustLevel:
+def after_lease(trust: TrustLevel, now: float) -> TrustLevel:
     """After one lease more."""
     day = _day(now)
     return replace(trust, day=day, today=trust.today + 1 if trust.day == day else 1)
 
 
-def returned(trust: TrustLevel, in_time: bool) -> TrustLevel:
+def after_return(trust: TrustLevel, in_time: bool) -> TrustLevel:
     """After a result arrived, or did not in time."""
     return replace(trust, on_time=trust.on_time + 1 if in_time else 0)
 
 
-def held(trust: TrustLevel, rules: TrustRules, compared: bool) -> TrustLevel:
+def after_valid(trust: TrustLevel, rules: TrustRules, compared: bool) -> TrustLevel:
     """After a result was valid; it proves something only where it was `compared` with another's."""
-    return replace(trust, held=trust.held + compared, quota=min(rules.quota, 2 * trust.quota))
+    return replace(trust, streak=trust.streak + compared, quota=min(rules.quota, 2 * trust.quota))
 
 
-def faulted(trust: TrustLevel) -> TrustLevel:
+def after_invalid(trust: TrustLevel) -> TrustLevel:
     """After a result was invalid: trusted no more, and half the leases a day, but one."""
-    return replace(trust, held=0, quota=max(1, trust.quota // 2))
+    return replace(trust, streak=0, quota=max(1, trust.quota // 2))
 
 
-def carried(before: TrustLevel, known: TrustLevel) -> TrustLevel:
+def with_kind(before: TrustLevel, known: TrustLevel) -> TrustLevel:
     """Trust `known` of a client with another kind; the quota is the client's, whatever it computes with."""
     return replace(known, quota=min(before.quota, known.quota), day=before.day, today=before.today)
 

@@ -1,4 +1,4 @@
-"""Which unit is the best for a client now, and for what it waits where there is none."""
+"""The unit selector: which unit a client gets next, or why it has to wait."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ class UnitSelector:
 
         if client.trusted and (check := waiting.first(TRUSTED, allowed)) is not None:
             return check
-        held = tuple(reversed(client.shards))
+        cached = tuple(reversed(client.shards))
         queues = (client.kind, "") if client.kind else ("",)
-        found = waiting.best(held, queues, suiting)
-        return waiting.best(held, queues, allowed) if found is None and each else found
+        found = waiting.best(cached, queues, suiting)
+        return waiting.best(cached, queues, allowed) if found is None and each else found
 
     def _kept(self, unit: UnitRecord) -> float:
         """Until when a unit that somebody began is kept from who was late last (BOINC: retries)."""

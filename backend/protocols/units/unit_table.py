@@ -120,10 +120,10 @@ class UnitQueue:
                 del self._by_shard[shard]
 
     def best(
-        self, held: Collection[int], queues: Collection[str], may: Callable[[UnitId], bool]
+        self, shards: Collection[int], queues: Collection[str], may: Callable[[UnitId], bool]
     ) -> UnitId | None:
-        """A unit that `may` be given: of a shard in `held`, or else the first; None where there is none."""
-        for shard in held:
+        """A unit that `may` be given: of one of `shards`, or else the first; None where there is none."""
+        for shard in shards:
             if (found := _first(self._by_shard.get(shard, ()), may)) is not None:
                 return found
         for queue in queues:

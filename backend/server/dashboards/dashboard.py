@@ -206,7 +206,7 @@ class Dashboard:
         """Its work units (docs/reference/http.md). Raises NotFoundError where it has none, and StoreError."""
         if self._board is None:
             raise NotFoundError("This task has no work units: its clients train all at once.")
-        return await self._board.told()
+        return await self._board.overview()
 
     def history(self) -> dict[str, Any]:
         """The newest rounds, and the curves of versions (docs/reference/http.md)."""

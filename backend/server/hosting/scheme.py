@@ -23,7 +23,7 @@ from backend.server.mesh.ice_servers import IceServers
 from backend.server.observers.observer import Observer
 from backend.server.tasks.model_inspection import StepTime
 from backend.server.tasks.task import Task
-from backend.server.units.parameters.deployment import ParameterDeployment
+from backend.server.units.parameters.server_pool import ParameterDeployment
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, VersionRecord
 from backend.stores.embedded import Stores
@@ -69,7 +69,7 @@ class SchemeSocket(Generic[Host]):
 class SchemeBoard(Protocol):
     """What the owner of a task watches beside what every dashboard has."""
 
-    async def told(self) -> dict[str, Any]:
+    async def overview(self) -> dict[str, Any]:
         """The figures (docs/reference/http.md). Raises StoreError."""
         ...
 

@@ -32,7 +32,7 @@ from backend.server.observers.observer import SILENCE, Observer
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection
 from backend.server.tasks.task import find_launched, find_tasks
-from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
+from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import round_summaries, version_summaries
 from backend.stores.contracts import AssimilationRecord, VersionRecord

@@ -1,4 +1,4 @@
-"""What of the host of work units outlives its server, beside the model: read and written as one piece."""
+"""Encodes and decodes the checkpoint of a task of work units: scheduler, epoch and evaluations."""
 
 from __future__ import annotations
 

@@ -233,8 +233,8 @@ class Dispatcher:
             unit_messages.Standing(
                 credited=given.examples,
                 units=given.units,
-                checked=known.trust.held,
-                trusted=known.trusted or known.trust.held >= rules.checked,
+                checked=known.trust.streak,
+                trusted=known.trusted or known.trust.streak >= rules.checked,
                 quota=max(0, known.trust.quota - known.trust.today),
             ),
         )

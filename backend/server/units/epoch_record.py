@@ -1,4 +1,4 @@
-"""What an epoch has brought so far: the host's notes, from which its record is made."""
+"""Totals of the open epoch, from which its record is made."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Epoch:
         known.kind, known.backend = kind, backend
 
     def counted(self, client: str, examples: int) -> None:
-        """A result of a client held."""
+        """A result of a client is valid."""
         known = self.given.setdefault(client, Given("browser", ""))
         known.accepted += 1
         known.examples += examples

@@ -127,7 +127,7 @@ class UnitEventHandler:
         self._state.clients.forget_own(client)
         del self._state.clients.members[client], self._state.connected.clients[client]
         self._dispatcher.left(client)
-        self._state.scheduler.went(client)
+        self._state.scheduler.client_disconnected(client)
         self._state.notice(task_events.ClientLeft(client, lost))
         return effects
 
@@ -181,7 +181,7 @@ class UnitEventHandler:
         connected.backend = ready.backend
         self._state.connected.add(connected)
         member.ready, member.step_ms = True, ready.step_ms
-        self._state.scheduler.came(
+        self._state.scheduler.client_connected(
             client,
             member.slots,
             member.shards,

@@ -1,4 +1,4 @@
-"""The host of one task of work units."""
+"""The host of one task of work units: owns its parts, its mailbox and its loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from backend.server.units.effect_runner import UnitEffectRunner
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.schedule import EvaluationSchedule
 from backend.server.units.event_handler import UnitEventHandler
-from backend.server.units.parameters.deployment import IN_MEMORY, ParameterDeployment
+from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.units.records import ClosedEpoch, UnitRecorder
 from backend.server.units.results import ResultUploads
 from backend.server.units.setup import RestoredState, restored_state
@@ -36,10 +36,10 @@ from backend.wire.client_id import client_id
 
 
 class UnitsHost(TaskHost):
-    """Owns one task's scheduler, its clients, the parameter servers, and what is known of results.
+    """Owns the parts of one task of work units, and hands each event to them in one loop.
 
-    Time is the event loop's; `clock` gives the time of day (Unix seconds). `scratch` is a folder for what
-    need not survive, `left` what a server before this one left, `chance` draws from [0, 1).
+    Time is the event loop's; `clock` gives the time of day (Unix seconds). `scratch` is a folder for
+    temporary files, `left` is the state before a restart, `chance` draws from [0, 1).
     """
 
     def __init__(
@@ -212,6 +212,4 @@ class UnitsHost(TaskHost):
     async def _record_epoch(self, closed: ClosedEpoch) -> None:
         version = await self._recorder.epoch(closed)
         await self._mailbox.put(events.EpochRecorded(closed.epoch, version))
-        if version is not None:
-            await self._evaluation.version(version, closed.kept)
-        await self._evaluation.let_go()
+        await self._evaluation.epoch_recorded(version, closed.kept)

@@ -1,4 +1,4 @@
-"""What a task's file and its records make of the host of its work units."""
+"""Restores the state of a task of work units from its file and records."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task, stop_rules
 from backend.server.units.checkpoint_codec import Resumed, resumed
 from backend.server.units.epoch_record import Epoch
-from backend.server.units.parameters.deployment import ParameterDeployment
-from backend.server.units.parameters.server_pool import ParameterServers
+from backend.server.units.parameters.server_pool import ParameterDeployment, ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.units.state import ClientState, Credit, ModelState, RecordState, RunState, UnitsState
 from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of

@@ -1,4 +1,4 @@
-"""What a task's file makes of the scheduler of its work units, and which units an epoch has."""
+"""The work generator: which units an epoch has, and the settings of a task's scheduler."""
 
 from __future__ import annotations
 

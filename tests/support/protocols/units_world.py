@@ -108,7 +108,7 @@ class World:
     def _come(self, name: str) -> None:
         kind, trusted = KINDS[hash_of(name) % len(KINDS)], name in self.peers
         slots = 1 + hash_of(name) % self.crowd.slots
-        self.scheduler.came(name, slots, kind=kind, pace=self._paces[name], trusted=trusted)
+        self.scheduler.client_connected(name, slots, kind=kind, pace=self._paces[name], trusted=trusted)
 
     def _restart(self) -> None:
         """The process ends, and all that it kept is what was written. Who had a unit may get it again."""
@@ -189,7 +189,7 @@ class World:
         if name in self.cheats and self._done[name] > crowd.patience and self.dice.random() < crowd.lies:
             self.seen.lied.add(grant.lease)
         if fate < crowd.vanishing:
-            self.scheduler.went(name)
+            self.scheduler.client_disconnected(name)
             self._later(300.0 * self.dice.random(), "back", name)
         elif fate < crowd.vanishing + crowd.late:
             self._later(60.0 + 10 * seconds, "return", name, grant.lease)
@@ -203,7 +203,7 @@ class World:
 
     def _count_hazard(self, grant: GrantLease) -> None:
         trust, rules = self.scheduler.client(grant.client).trust, self.rules.trust
-        compared = 1.0 if trust.held < rules.proven else 1.0 / trust.held
+        compared = 1.0 if trust.streak < rules.proven else 1.0 / trust.streak
         self.seen.hazard += min(1.0, compared + (rules.spot_checks if self.peers else 0.0))
 
     def _verdicts(self, judge: Judge) -> dict[int, Verdict]:

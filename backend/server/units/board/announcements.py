@@ -1,4 +1,4 @@
-"""What everybody is told of a task's work units: one board, when it changes."""
+"""The announcer: sends the public board of work units to all clients when it changes."""
 
 from __future__ import annotations
 

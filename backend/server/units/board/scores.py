@@ -1,4 +1,4 @@
-"""What the results of each epoch came to, and all results as the API tells them (docs/reference/http.md)."""
+"""Scores of each epoch's results, and a result as JSON (docs/reference/http.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights measured on held-out examples while work units go on: by processes that nobody waits for."""
+"""Evaluators: processes that evaluate weights on held-out examples beside the training."""
 
 from __future__ import annotations
 

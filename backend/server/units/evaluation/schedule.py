@@ -1,4 +1,4 @@
-"""Which weights are measured on held-out examples, and what becomes of what is found."""
+"""The evaluation schedule: which weights are evaluated on held-out examples, and what follows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backend.stores.contracts import BlobStore, VersionRecord
 
 
 class EvaluationSchedule:
-    """Owns the measuring of one task, where it is `evaluate`d. `post` puts an event into the host's inbox."""
+    """Owns the evaluators of one task, if it is to `evaluate`. `post` puts an event into the mailbox."""
 
     def __init__(
         self,
@@ -72,6 +72,12 @@ class EvaluationSchedule:
         if kept is not None:
             asked = replace(asked, number=kept.number, base=kept.base)
         await self._measuring.ask(asked)
+
+    async def epoch_recorded(self, version: VersionRecord | None, kept: EpochSnapshot) -> None:
+        """Evaluates the version of an epoch, if it made one, and deletes old versions."""
+        if version is not None:
+            await self.version(version, kept)
+        await self.let_go()
 
     async def let_go(self) -> None:
         """Lets go of versions that are kept no longer, but for those that are measured."""

@@ -1,4 +1,4 @@
-"""Receipts in the order in which results came into the model, though their servers end in any order."""
+"""The reorder buffer: releases receipts of parameter servers in the order of their bases."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class _Ready(Generic[T]):
 
 
 class ReorderBuffer(Generic[T]):
-    """Of work that goes on at one time, each with a `base` at its end, hands out the lowest base first.
+    """Releases the values of concurrent jobs, each of which ends with a `base`, lowest base first.
 
-    Whoever has a lower base than one that ended, was at work when that one ended, or ended before: so it is
-    enough to wait for those who were at work then. The newest weights would else hold results that their
-    reader has not heard of yet.
+    A job with a lower base than one that ended was running at that moment, or ended earlier: each value waits
+    for the jobs that were running when it finished. Otherwise the newest weights could contain results whose
+    receipts have not arrived.
     """
 
     def __init__(self) -> None:

@@ -1,11 +1,13 @@
-"""The parameter servers of one task: results wait in a queue, as many servers as are needed take them."""
+"""The pool of parameter servers of one task: a queue of results, and as many servers as it needs."""
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -28,12 +30,30 @@ from backend.stores.parameters.contract import (
     StoredParameters,
     TakenOverError,
 )
-from backend.stores.parameters.place import ParameterAddress
+from backend.stores.parameters.place import MEMORY, ParameterAddress
 
 log = structlog.stdlib.get_logger("minga.units")
 
 # Between attempts, seconds: a database that is restarted is back by then.
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+
+
+@dataclass(frozen=True)
+class ParameterDeployment:
+    """Where a server's tasks keep their parameters, and how many parameter servers each may have.
+
+    `address` is one that check_address takes; it may have a password in it.
+    """
+
+    address: str = field(default=MEMORY, repr=False)
+    rules: PoolRules = USUAL
+
+    def place(self, task: str) -> ParameterAddress:
+        """The place of a task that is loaded now."""
+        return ParameterAddress(self.address, task, secrets.token_hex(8))
+
+
+IN_MEMORY = ParameterDeployment()
 
 
 class ParameterServers:

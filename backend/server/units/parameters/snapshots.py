@@ -1,4 +1,4 @@
-"""Weights that leases begin at: files of one server that no record names, kept while somebody needs them."""
+"""The snapshot store: temporary files of the weights that leases start from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Snapshot:
 class SnapshotStore:
     """Owns a folder of weights, one file for each base that somebody `holds`. All methods are of one loop.
 
-    They need not survive a crash: what began at them is begun anew.
+    They need not survive a crash: leases do not either.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What of the results of one work unit holds, by comparing them (decision 0051)."""
+"""Compares the results of one work unit, and gives a verdict on each (decision 0051)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from backend.protocols.units.rules import Verdict
 from backend.protocols.units.scheduler_effects import LeaseId, UnitId
 from backend.server.units.validation.tolerances import tolerance_of
 
-# A length is odd that is so many times the usual one, or so much less; the newest of so many are usual.
+# An update norm is an outlier when it differs from the median of the last REMEMBERED by more than ODD
+# times; this needs FEW samples.
 ODD, REMEMBERED, FEW = 5.0, 64, 8
-# Results whose like would be a copy.
+# Digests that are remembered to detect copies.
 SEEN = 4096
 
 _VERDICTS = {

@@ -1,4 +1,4 @@
-"""How far apart the results of honest clients may be, by with what they compute: measured, not guessed.
+"""Tolerances of a comparison: the measured distance of honest results, by pair of backends.
 
 `tolerances.json` is written by `python -m benchmarks.units.tolerance --write`.
 """

@@ -17,7 +17,7 @@ def begun(units: int = 3, *clients: str, **rules: Any) -> Scheduler:
     one = Scheduler(Rules(pace=PACE, **rules))
     assert one.begin_epoch(works(units)) == []
     for client in clients:
-        one.came(client, slots=4)
+        one.client_connected(client, slots=4)
     return one
 
 

@@ -27,7 +27,7 @@ def checked(units: int = 4, **rules: Any) -> Scheduler:
     """Ann and bob are trusted, and two units are left; peer is there to check every second of theirs."""
     one = begun(units, "ann", "bob", trust=TrustRules(proven=1, spot_checks=0.5), **rules)
     proven(one, "ann", "bob")
-    one.came("peer", slots=1, trusted=True)
+    one.client_connected("peer", slots=1, trusted=True)
     return one
 
 
@@ -55,12 +55,12 @@ def test_a_peer_that_finds_a_cheat_gives_the_result_that_counts() -> None:
     effects = one.judged(lie.unit, {lie.lease: INVALID, check.lease: VALID})
     assert only(effects, DistrustClient) == [DistrustClient("ann", lie.lease)]
     assert only(effects, Assimilate) == [Assimilate(lie.unit, check.lease, "peer", 5)]
-    assert one.client("ann").trust.held == 0
+    assert one.client("ann").trust.streak == 0
 
 
 def test_what_a_peer_does_by_itself_is_taken_as_true() -> None:
     one = begun(1)
-    one.came("peer", slots=1, trusted=True)
+    one.client_connected("peer", slots=1, trusted=True)
     grant = lease(one, "peer", chance=0.0)
     assert one.returned("peer", grant.lease, 1.0) == [Judge(0, (grant.lease,), valid=grant.lease)]
 
@@ -78,7 +78,7 @@ def test_a_check_that_no_peer_makes_is_made_by_others(how: str) -> None:
         assert one.timer() == 102.0
         one.time_passed(102.0)
     elif how == "leaves":
-        one.went("peer")
+        one.client_disconnected("peer")
     else:
         one.wants("peer", 0)
     second = lease(one, "bob", 102.0, chance=0.9)
@@ -87,19 +87,19 @@ def test_a_check_that_no_peer_makes_is_made_by_others(how: str) -> None:
 
 def test_nothing_waits_for_a_check_where_no_peer_is_here() -> None:
     one = checked()
-    one.went("peer")
+    one.client_disconnected("peer")
     grant = lease(one, "ann", chance=0.9)
     assert one.returned("ann", grant.lease, 2.0) == [Judge(grant.unit, (grant.lease,), None)]
 
 
 def test_a_peer_decides_where_results_disagree() -> None:
     one = begun(2, "ann", "eve")
-    one.came("peer", slots=1, trusted=True)
+    one.client_connected("peer", slots=1, trusted=True)
     grants = [lease(one, "ann"), lease(one, "eve")]
     one.returned("ann", grants[0].lease, 1.0)
     one.returned("eve", grants[1].lease, 1.0)
     assert one.judged(0, {grant.lease: UNDECIDED for grant in grants}) == []
-    one.came("bob", slots=1)
+    one.client_connected("bob", slots=1)
     assert lease(one, "bob").unit == 1
     check = lease(one, "peer")
     assert check.unit == 0
@@ -110,10 +110,10 @@ def test_a_peer_decides_where_results_disagree() -> None:
 def test_kinds_are_compared_apart_as_long_as_there_are_some() -> None:
     one = begun(2, homogeneous=True)
     for name, kind in (("ann", "browser webgl"), ("bob", "peer native"), ("cat", "browser webgl")):
-        one.came(name, slots=1, kind=kind)
+        one.client_connected(name, slots=1, kind=kind)
     first, alone, second = lease(one, "ann"), lease(one, "bob"), lease(one, "cat")
     assert first.unit == second.unit != alone.unit
-    one.came("dan", slots=1, kind="browser wasm")
+    one.client_connected("dan", slots=1, kind="browser wasm")
     assert one.ask("dan", 5, 0.5, 1.0) == [Wait("dan", "nothing")]
     one.returned("bob", alone.lease, 2.0)
     # No second native peer came.
@@ -125,27 +125,27 @@ def test_kinds_are_compared_apart_as_long_as_there_are_some() -> None:
 
 def test_trust_is_in_a_client_with_what_it_computes_but_the_quota_is_its_own() -> None:
     one = begun(4, "bob", trust=TrustRules(proven=1, quota=8))
-    one.came("ann", 4, kind="browser webgl")
+    one.client_connected("ann", 4, kind="browser webgl")
     proven(one, "ann", "bob")
-    one.came("ann", 4, kind="browser wasm")
-    assert (one.client("ann").trust.held, one.client("ann").trust.today) == (0, 2)
+    one.client_connected("ann", 4, kind="browser wasm")
+    assert (one.client("ann").trust.streak, one.client("ann").trust.today) == (0, 2)
     grants = [lease(one, "ann"), lease(one, "bob", chance=0.9)]
     for grant in grants:
         one.returned(grant.client, grant.lease, 3.0)
     one.judged(grants[0].unit, {grants[0].lease: INVALID, grants[1].lease: VALID})
-    one.came("ann", 4, kind="browser webgl")
-    assert (one.client("ann").trust.held, one.client("ann").trust.quota) == (2, 4)
+    one.client_connected("ann", 4, kind="browser webgl")
+    assert (one.client("ann").trust.streak, one.client("ann").trust.quota) == (2, 4)
 
 
 def test_where_the_peer_that_is_to_decide_leaves_others_do() -> None:
     one = begun(1, "ann", "eve", "bob")
-    one.came("peer", slots=1, trusted=True)
+    one.client_connected("peer", slots=1, trusted=True)
     grants = [lease(one, "ann"), lease(one, "eve")]
     for grant in grants:
         one.returned(grant.client, grant.lease, 1.0)
     one.judged(0, {grant.lease: UNDECIDED for grant in grants})
     assert one.ask("bob", 5, 0.5, 2.0) == [Wait("bob", "nothing")]
-    one.went("peer")
+    one.client_disconnected("peer")
     lease(one, "bob", 3.0)
 
 
@@ -162,7 +162,7 @@ def test_a_part_is_compared_with_the_same_part() -> None:
 
 def test_a_part_is_always_checked_however_far_its_client_is_trusted() -> None:
     one = checked()
-    one.went("peer")
+    one.client_disconnected("peer")
     grant = lease(one, "ann", chance=0.7)
     assert one.returned("ann", grant.lease, 2.0, HALF) == []
     assert lease(one, "bob", chance=0.7).steps == 7
@@ -202,7 +202,7 @@ def test_a_part_does_not_count_beside_others_who_do_it_whole_nor_a_whole_beside_
 
 def test_a_part_that_does_not_hold_is_no_measure_for_others() -> None:
     one = begun(2, "eve", "ann")
-    one.came("peer", slots=1, trusted=True)
+    one.client_connected("peer", slots=1, trusted=True)
     lie = lease(one, "eve")
     assert one.returned("eve", lie.lease, 1.0, HALF) == []
     check = lease(one, "peer")

@@ -20,7 +20,7 @@ PACE = PaceRules(usual=600.0, factor=2.0, least=30.0, most=7200.0)
 def proven(times: int) -> trust.TrustLevel:
     one = newcomer(RULES)
     for _ in range(times):
-        one = trust.held(trust.returned(one, True), RULES, compared=True)
+        one = trust.after_valid(trust.after_return(one, True), RULES, compared=True)
     return one
 
 
@@ -31,21 +31,21 @@ def test_work_is_replicated_at_first_always_then_once_in_as_many_as_held(chance:
 
 
 def test_what_nobody_compared_proves_nothing() -> None:
-    assert trust.held(newcomer(RULES), RULES, compared=False).held == 0
+    assert trust.after_valid(newcomer(RULES), RULES, compared=False).streak == 0
 
 
 def test_one_invalid_result_takes_all_trust_and_half_the_quota_but_one_lease_a_day() -> None:
-    one = trust.faulted(proven(50))
-    assert (one.held, one.quota) == (0, 32)
+    one = trust.after_invalid(proven(50))
+    assert (one.streak, one.quota) == (0, 32)
     for _ in range(20):
-        one = trust.faulted(one)
+        one = trust.after_invalid(one)
     assert one.quota == 1
-    assert trust.held(one, RULES, compared=True).quota == 2
+    assert trust.after_valid(one, RULES, compared=True).quota == 2
 
 
 def test_being_late_costs_reliability_but_no_trust() -> None:
-    one = trust.returned(proven(20), in_time=False)
-    assert (one.held, trust.is_reliable(one, RULES), trust.is_reliable(proven(10), RULES)) == (
+    one = trust.after_return(proven(20), in_time=False)
+    assert (one.streak, trust.is_reliable(one, RULES), trust.is_reliable(proven(10), RULES)) == (
         20,
         False,
         True,
@@ -56,10 +56,10 @@ def test_a_quota_is_for_a_day() -> None:
     one = trust.TrustLevel(quota=2)
     for _ in range(2):
         assert trust.may_lease(one, 1000.0)
-        one = trust.leased(one, 1000.0)
+        one = trust.after_lease(one, 1000.0)
     assert not trust.may_lease(one, DAY_SECONDS - 1)
     assert trust.may_lease(one, DAY_SECONDS)
-    assert trust.leased(one, DAY_SECONDS).today == 1
+    assert trust.after_lease(one, DAY_SECONDS).today == 1
 
 
 @given(st.lists(st.floats(0.001, 1e6), min_size=3, max_size=32))

@@ -135,7 +135,7 @@ def test_a_heartbeat_renews_a_lease_but_not_for_ever() -> None:
         assert one.time_passed(float(now)) == []
     one.time_passed(1000.0)
     assert one.heartbeat("ann", grant.lease, 1001.0) == []
-    one.came("bob", 1)
+    one.client_connected("bob", 1)
     lease(one, "bob", 1001.0)
 
 
@@ -206,7 +206,7 @@ def test_a_unit_that_nobody_does_validly_is_given_up() -> None:
 
 def test_clients_do_as_many_units_at_once_as_they_have_slots() -> None:
     one = begun(9, **ALONE)
-    one.came("ann", slots=2)
+    one.client_connected("ann", slots=2)
     held = [lease(one, "ann"), lease(one, "ann")]
     assert one.ask("ann", 5, 0.5, 0.0) == [Wait("ann", "slots")]
     one.returned("ann", held[0].lease, 1.0)
@@ -215,7 +215,7 @@ def test_clients_do_as_many_units_at_once_as_they_have_slots() -> None:
 
 def test_a_shard_goes_where_it_is_already() -> None:
     one = begun(50, "ann", **ALONE)
-    one.came("bob", 1, shards=[33])
+    one.client_connected("bob", 1, shards=[33])
     grant = lease(one, "bob")
     assert (grant.shard, grant.holds_shard) == (33, True)
     assert not lease(one, "ann").holds_shard
@@ -249,10 +249,10 @@ def test_reliable_clients_are_preferred_for_the_last_units_but_not_for_ever() ->
     assert one.ask("new", 5, 0.5, 13.0) == [Wait("new", "reliable", again=14.0)]
     second = lease(one, "new", 14.0)
     one.released("new", second.lease)
-    one.went("ann")
-    one.went("bob")
+    one.client_disconnected("ann")
+    one.client_disconnected("bob")
     lease(one, "new", 15.0)
-    one.came("ann", slots=4)
+    one.client_connected("ann", slots=4)
     assert one.ask("new", 5, 0.5, 16.0) == [Wait("new", "reliable", again=26.0)]
 
 
@@ -275,7 +275,7 @@ def test_the_second_result_of_a_unit_is_not_left_to_who_was_late_either() -> Non
     one = begun(2, "ann", "eve")
     late = lease(one, "eve")
     one.time_passed(late.deadline)
-    one.came("bob", slots=2)
+    one.client_connected("bob", slots=2)
     mine = lease(one, "ann", 120.0)
     assert mine.unit == late.unit
     other = lease(one, "ann", 120.0)
@@ -288,10 +288,10 @@ def test_who_was_late_waits_for_nobody_where_all_were_and_no_more_once_it_is_in_
     lease(one, "ann")
     lease(one, "eve")
     one.time_passed(100.0)
-    one.went("bob")
+    one.client_disconnected("bob")
     mine = lease(one, "eve", 101.0)
     one.released("eve", mine.lease)
-    one.came("bob", slots=4)
+    one.client_connected("bob", slots=4)
     assert done(one, "ann", 102.0).unit == 2
     assert lease(one, "ann", 104.0).unit == 1
 

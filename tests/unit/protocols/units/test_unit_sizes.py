@@ -50,8 +50,8 @@ def test_parts_are_the_unit_in_whole_batches(examples: int, seconds: float, halv
 
 def test_a_slow_client_gets_a_part_and_others_the_rest() -> None:
     one = begun(1, replicas=1, sizes=SIZES)
-    one.came("slow", 1, pace=0.3)
-    one.came("fast", 9, pace=0.001)
+    one.client_connected("slow", 1, pace=0.3)
+    one.client_connected("fast", 9, pace=0.001)
     split, grant = one.ask("slow", 5, 0.5, 0.0)
     assert isinstance(grant, GrantLease)
     assert split == SplitUnit(
@@ -69,14 +69,14 @@ def test_a_slow_client_gets_a_part_and_others_the_rest() -> None:
 
 def test_what_was_measured_counts_more_than_what_a_client_says() -> None:
     one = begun(3, replicas=1, sizes=SIZES)
-    one.came("ann", 1, pace=0.0001)
+    one.client_connected("ann", 1, pace=0.0001)
     done(one, "ann", seconds=40.0)
     assert only(one.ask("ann", 5, 0.5, 50.0), SplitUnit)
 
 
 def test_a_unit_that_others_began_is_not_halved_and_goes_to_slow_clients_last() -> None:
     one = begun(2, "ann", sizes=SIZES)
-    one.came("slow", 2, pace=1.0)
+    one.client_connected("slow", 2, pace=1.0)
     whole = lease(one, "ann")
     first = lease(one, "slow")
     assert (first.unit, first.examples) == (1, 8)
@@ -121,7 +121,7 @@ def restarted(one: Scheduler, **changed: Any) -> Scheduler:
 def test_an_epoch_goes_on_after_a_restart() -> None:
     one = begun(5, "ann", "bob", sizes=SIZES)
     proven(one, "ann", "bob")
-    one.came("slow", 1, pace=1.0)
+    one.client_connected("slow", 1, pace=1.0)
     open_lease = lease(one, "slow")
     again = restarted(one)
     assert (again.epoch, again.left, again.next_unit) == (1, one.left, one.next_unit)
@@ -130,7 +130,7 @@ def test_an_epoch_goes_on_after_a_restart() -> None:
     assert isinstance(again.returned("slow", open_lease.lease, 1.0)[0], RefuseResult)
     rows: Counter[int] = Counter()
     for name in ("ann", "bob"):
-        again.came(name, 99)
+        again.client_connected(name, 99)
     while again.left:
         grants = [lease(again, "ann", 2.0, chance=0.0), lease(again, "bob", 2.0)]
         assert grants[0].unit == grants[1].unit
@@ -149,7 +149,7 @@ def test_leases_given_after_the_last_snapshot_are_not_given_again_to_others() ->
     kept = one.snapshot()
     forgotten = lease(one, "ann")
     again = Scheduler.restored(one._rules, kept)
-    again.came("bob", 99)
+    again.client_connected("bob", 99)
     assert lease(again, "bob").lease > forgotten.lease
 
 

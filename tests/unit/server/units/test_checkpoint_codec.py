@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from backend.protocols.units.trust import TrustLevel
 from backend.server.units.checkpoint_codec import given_without
 from backend.server.units.epoch_record import Given
 from tests.unit.protocols.units.conversations import VALID, begun, done, lease
@@ -28,3 +31,10 @@ def test_who_did_the_same_unit_is_no_further_either() -> None:
     machine.judged(0, {grant.lease: VALID for grant in grants})
     given = {name: Given("peer", "", 1, 100) for name in ("ann", "bob")}
     assert given_without(given, machine, {0}) == {name: Given("peer", "") for name in ("ann", "bob")}
+
+
+def test_the_stored_keys_of_trust_stay_the_same() -> None:
+    stored = {"quota": 5, "held": 3, "on_time": 2, "day": 1, "today": 4}
+    level = msgspec.convert(stored, TrustLevel)
+    assert level == TrustLevel(quota=5, streak=3, on_time=2, day=1, today=4)
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(level)) == stored

@@ -10,7 +10,7 @@ from backend.protocols.units.rules import Rules, TrustRules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import GrantLease, WorkUnit
 from backend.server.hosting.client_link import Presence
-from backend.server.units.board.overview import MOST_CELLS, MOST_ROWS, picture
+from backend.server.units.board.board import MOST_CELLS, MOST_ROWS, picture
 
 RULES = TrustTable(replicas=2, checked=1)
 
@@ -37,7 +37,7 @@ def begun(units: int) -> Scheduler:
 
 
 def leased(machine: Scheduler, client: str) -> GrantLease:
-    machine.came(client, slots=2, kind="browser webgl")
+    machine.client_connected(client, slots=2, kind="browser webgl")
     return next(one for one in machine.ask(client, 7, 0.5, now=0.0) if isinstance(one, GrantLease))
 
 
@@ -70,8 +70,8 @@ def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:
     machine.returned("ann", first.lease, 10.0)
     machine.returned("bob", second.lease, 10.0)
     machine.judged(first.unit, {first.lease: Verdict.VALID, second.lease: Verdict.INVALID})
-    machine.went("ann")
-    machine.came("cat", slots=0, kind="peer tensorflow-cpu", trusted=True)
+    machine.client_disconnected("ann")
+    machine.client_connected("cat", slots=0, kind="peer tensorflow-cpu", trusted=True)
     bob, cat, ann = told(machine, "bob", "cat")["trust"]
     assert (bob["client"], bob["here"], bob["held"], bob["proven"]) == ("bob", True, 0, False)
     assert (bob["quota"], bob["left_today"]) == (4, 3)
@@ -83,7 +83,7 @@ def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:
 def test_many_shards_share_cells_and_many_clients_are_cut_short() -> None:
     machine = begun(2 * MOST_CELLS + 1)
     for number in range(MOST_ROWS + 5):
-        machine.came(f"c{number}", slots=1)
+        machine.client_connected(f"c{number}", slots=1)
     found = told(machine, *(f"c{number}" for number in range(MOST_ROWS + 5)))
     shards = found["shards"]
     cells = shards["cells"]
