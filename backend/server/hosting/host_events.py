@@ -16,7 +16,8 @@ Message = TypeVar("Message")
 # Clients.
 
 
-@dataclass(frozen=True)
+# The most frequent event: with slots it costs less to make.
+@dataclass(frozen=True, slots=True)
 class FrameReceived(Generic[Message]):
     """A client sent a message after its first one."""
 

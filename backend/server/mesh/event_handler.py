@@ -42,10 +42,10 @@ class MeshEventHandler:
     def handle(self, event: MeshHostEvent, now: float) -> Sequence[Effect]:
         """Brings `event`, which happened at `now`, before the machine."""
         match event:
-            case mesh_host_events.PeerEntered(peer, result):
-                return self._enter(peer, result, now)
             case host_events.FrameReceived():
                 return self._receive(event.client, event.link, event.message, now)
+            case mesh_host_events.PeerEntered(peer, result):
+                return self._enter(peer, result, now)
             case host_events.ConnectionLost():
                 return self._leave(event.client, event.link, now, lost=True)
             case host_events.ClientsDismissed():

@@ -30,10 +30,10 @@ class RoundEventHandler:
     def handle(self, event: RoundHostEvent, now: float) -> Sequence[Effect]:
         """Brings `event`, which happened at `now`, before the machines."""
         match event:
-            case round_host_events.HelloReceived(client):
-                return self._join(client, now)
             case host_events.FrameReceived():
                 return self._receive(event.client, event.link, event.message, now)
+            case round_host_events.HelloReceived(client):
+                return self._join(client, now)
             case host_events.ConnectionLost():
                 return self._leave(event.client, event.link, now, lost=True)
             case host_events.ClientsDismissed():
