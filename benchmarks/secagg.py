@@ -126,8 +126,8 @@ def _told(number: int, parameters: int) -> UnmaskedUpdate:
 
 def _compare(host: Host, members: int, stayed: int) -> tuple[float, float]:
     """The largest difference from the plain weighted mean of the clipped updates, and what it may be."""
-    found, terms = host.total.found, host.terms
-    assert found is not None, "nothing was unmasked"
+    decoded, terms = host.total.decoded, host.terms
+    assert decoded is not None, "nothing was unmasked"
     total: Vector64 = np.zeros(terms.parameters)
     weights = 0.0
     for number in range(stayed):
@@ -135,8 +135,8 @@ def _compare(host: Host, members: int, stayed: int) -> tuple[float, float]:
         weight = weight_of(told.examples, terms.examples)
         total += told.update * (clip_factor(norm_of(told.update), terms.clip) * weight)
         weights += weight
-    assert found.unclipped == stayed // 2, "updates are missing"
-    largest = float(np.abs(found.mean - total / weights).max())
+    assert decoded.unclipped == stayed // 2, "updates are missing"
+    largest = float(np.abs(decoded.mean - total / weights).max())
     bound = error(encoding_of(terms, members), stayed, weights).worst
     assert largest <= bound + np.finfo(np.float32).eps, f"the sum is off by {largest}, more than {bound}"
     return largest, bound

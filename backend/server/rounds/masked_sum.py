@@ -1,4 +1,4 @@
-"""The sum of a masked round's updates, and what it says once its masks are off."""
+"""Adds up a masked round's updates, takes the masks off their sum, and decodes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from backend.server.tasks.task import Task
 from backend.wire.masked_messages import Masking
 
 # More threads than these wait for memory, not for processors.
-MOST_WAYS = 8
+MOST_THREADS = 8
 
 
 @dataclass
@@ -36,7 +36,8 @@ class MaskedSum:
     masking: Masking
     terms: Terms
     words: Words
-    found: Decoded | None = None
+    # What the sum says, once it is unmasked.
+    decoded: Decoded | None = None
 
     def add(self, content: memoryview) -> None:
         """Adds a masked update, which has as many bytes as its round's updates have."""
@@ -44,25 +45,25 @@ class MaskedSum:
         add_update(self.words, content, chosen_values(terms.parameters, terms.share), terms.rows, terms.bits)
 
     def unmask(self, recover: Recover) -> None:
-        """Takes the masks off, side by side on several processors, and reads what is left.
+        """Takes the masks off, in parallel on several processors, and decodes the sum.
 
         Raises ShareMismatchError, with the sum as it was, and MaskingError where it says nothing.
         """
-        ways = min(MOST_WAYS, os.cpu_count() or 1)
-        with ThreadPoolExecutor(ways, "unmask") as threads:
+        count = min(MOST_THREADS, os.cpu_count() or 1)
+        with ThreadPoolExecutor(count, "unmask") as threads:
 
             def run(jobs: Sequence[Callable[[], None]]) -> None:
                 for done in [threads.submit(job) for job in jobs]:
                     done.result()
 
-            unmask(self.words, recover, ways, run)
+            unmask(self.words, recover, count, run)
         try:
             encoding = encoding_of(self.terms, len(recover.members))
-            found = decode(encoding, self.words, signs_of(encoding, recover.context))
+            decoded = decode(encoding, self.words, signs_of(encoding, recover.context))
         except ValueError as error:
             raise MaskingError(str(error)) from error
         chosen = chosen_of(self.terms, recover.context)
-        self.found = found if chosen is None else replace(found, mean=chosen.spread(found.mean))
+        self.decoded = decoded if chosen is None else replace(decoded, mean=chosen.spread(decoded.mean))
 
 
 def empty_sum(masking: Masking, terms: Terms) -> MaskedSum:

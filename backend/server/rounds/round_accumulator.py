@@ -93,22 +93,22 @@ class RoundAccumulator:
             return 0
         if self.masked is None:
             return sum(offer.examples for offer in self.accepted.values())
-        found = self.masked.found
-        return 0 if found is None else round(self.masked.terms.examples * found.weight)
+        decoded = self.masked.decoded
+        return 0 if decoded is None else round(self.masked.terms.examples * decoded.weight)
 
     def outcome(self, specs: Sequence[Metric]) -> RoundOutcome:
         """What the next version is made of. Raises ValueError before there is any update."""
         if self.masked is None:
             return RoundOutcome(self.mean.mean(), self.examples, self.loss(), self.metrics(specs))
-        if self.masked.found is None:
+        if self.masked.decoded is None:
             raise ValueError("The sum is still masked.")
-        found, full = self.masked.found, self.masked.terms.examples
-        mean = found.mean.astype(np.float64)
+        decoded, full = self.masked.decoded, self.masked.terms.examples
+        mean = decoded.mean.astype(np.float64)
         if self.private:
             return RoundOutcome(mean, 0, None, {})
-        rows = [full * value for value in found.rows]
+        rows = [full * value for value in decoded.rows]
         pairs = list(zip(rows[::2], rows[1::2], strict=True))
-        return RoundOutcome(mean, self.examples, found.loss, metric_values(specs, [pairs]))
+        return RoundOutcome(mean, self.examples, decoded.loss, metric_values(specs, [pairs]))
 
     def refuse(self, client: str, code: str) -> None:
         """Counts a refusal, if this round is recorded already for the next one."""

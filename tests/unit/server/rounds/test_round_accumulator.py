@@ -80,7 +80,7 @@ def test_a_masked_sum_says_what_all_have_together() -> None:
     with pytest.raises(ValueError, match="still masked"):
         made.outcome([PRECISION])
     mean = np.array([0.5, -0.5], np.float32)
-    made.masked.found = Decoded(mean, weight=1.5, unclipped=3, loss=0.25, rows=[0.75, 1.5])
+    made.masked.decoded = Decoded(mean, weight=1.5, unclipped=3, loss=0.25, rows=[0.75, 1.5])
     outcome = made.outcome([PRECISION])
     assert (outcome.examples, outcome.loss, outcome.metrics) == (30, 0.25, {"precision": 0.5})
     assert outcome.mean.tolist() == [0.5, -0.5]
