@@ -4,11 +4,7 @@ import { createHash } from "node:crypto";
 import { Exchange } from "../../../../../webapp/static/src/client/mesh/exchange";
 import { ServerlessRunner } from "../../../../../webapp/static/src/client/mesh/serverless-runner";
 import type { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
-import {
-  handleMemberEvent,
-  INITIAL,
-  type MemberState,
-} from "../../../../../webapp/static/src/protocol/mesh/member";
+import { handle, INITIAL, type MemberState } from "../../../../../webapp/static/src/protocol/mesh/member";
 import type {
   Enter,
   MemberEffect,
@@ -114,7 +110,7 @@ export class ServerlessPage {
 
   dispatch(event: MemberEvent): void {
     const { group } = this.state.inHand;
-    const { state, effects } = handleMemberEvent(this.state, event);
+    const { state, effects } = handle(this.state, event);
     this.state = state;
     // What the server asked for is over.
     if (state.byPeers) for (const effect of effects) this.#perform(effect);

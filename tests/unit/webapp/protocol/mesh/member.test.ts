@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import {
-  handleMemberEvent,
-  INITIAL,
-  memberPhase,
-} from "../../../../../webapp/static/src/protocol/mesh/member";
+import { handle, INITIAL, phase } from "../../../../../webapp/static/src/protocol/mesh/member";
 import type { MemberEvent } from "../../../../../webapp/static/src/protocol/mesh/member-events";
+import { LEGAL_PHASES } from "../../../../../webapp/static/src/protocol/mesh/member-phases";
+import { expectIllegalEventsIgnored } from "../illegal-events";
 
 interface Conversation {
   readonly name: string;
@@ -29,13 +27,17 @@ describe("The browser's peer of a mesh speaks like the Python one", () => {
   test.each(conversations)("$name", ({ steps }) => {
     let state = INITIAL;
     for (const expected of steps) {
-      const result = handleMemberEvent(state, expected.event);
+      const result = handle(state, expected.event);
       state = result.state;
       expect(result.effects).toEqual(expected.effects);
       const { averaged, failed, reason, enter } = state;
-      const stood = { phase: memberPhase(state), holds: enter?.holds ?? null, averaged, failed, reason };
+      const stood = { phase: phase(state), holds: enter?.holds ?? null, averaged, failed, reason };
       const { phase: named, holds, averaged: good, failed: bad, reason: why } = expected;
       expect(stood).toEqual({ phase: named, holds, averaged: good, failed: bad, reason: why });
     }
   });
+});
+
+test("an event that the table does not name for a phase changes nothing in it", () => {
+  expectIllegalEventsIgnored({ INITIAL, LEGAL_PHASES, phase, handle }, conversations);
 });

@@ -5,6 +5,8 @@ import type {
   ParticipantEffect,
   ParticipantEvent,
 } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
+import { LEGAL_PHASES } from "../../../../../webapp/static/src/protocol/rounds/participant-phases";
+import { expectIllegalEventsIgnored } from "../illegal-events";
 
 interface Conversation {
   readonly name: string;
@@ -57,4 +59,8 @@ test("the state given to the reducer is never changed", () => {
     let state = Object.freeze({ ...INITIAL });
     for (const { event } of steps) state = Object.freeze({ ...handle(state, event).state });
   }
+});
+
+test("an event that the table does not name for a phase changes nothing in it", () => {
+  expectIllegalEventsIgnored({ INITIAL, LEGAL_PHASES, phase, handle }, conversations);
 });

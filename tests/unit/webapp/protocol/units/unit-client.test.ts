@@ -10,6 +10,8 @@ import type {
   UnitClientEffect,
   UnitClientEvent,
 } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
+import { LEGAL_PHASES } from "../../../../../webapp/static/src/protocol/units/unit-client-phases";
+import { expectIllegalEventsIgnored } from "../illegal-events";
 
 interface Standing {
   readonly phase: string;
@@ -77,4 +79,8 @@ test("the state given to the reducer is never changed", () => {
       Object.freeze(state.waiting);
     }
   }
+});
+
+test("an event that the table does not name for a phase changes nothing in it", () => {
+  expectIllegalEventsIgnored({ INITIAL, LEGAL_PHASES, phase, handle }, conversations);
 });

@@ -9,7 +9,7 @@ import type { Identity } from "../../core/crypto/keys";
 import type { MistakeFindings } from "../../core/data/mistakes";
 import { clock } from "../../core/messages/training";
 import { trainingSeconds } from "../../protocol/client/training-pace";
-import { handleMemberEvent, INITIAL, type MemberState } from "../../protocol/mesh/member";
+import { handle, INITIAL, type MemberState } from "../../protocol/mesh/member";
 import type {
   Entered,
   GroupAveraged,
@@ -82,7 +82,7 @@ export class MeshSession {
     >(options, {
       initial: INITIAL,
       shown: NOTHING,
-      handle: handleMemberEvent,
+      handle: handle,
       encode: encodeMesh,
       decode: decodeToPeer,
       perform: (effect) => this.#perform(effect),

@@ -1,4 +1,4 @@
-/** What pure reducers have in common: steps, and steps after each other. */
+/** What pure reducers have in common: steps, steps after each other, and tables of legal events. */
 
 /** The state after a change, and what the host has to do, in order. */
 export interface Step<State, Effect> {
@@ -27,4 +27,21 @@ export function chain<State, Effect>(
 /** Both, for the states and effects of one machine. */
 export function reducer<State, Effect>() {
   return { step: step<State, Effect>, chain: chain<State, Effect> };
+}
+
+/** A machine's table of transitions: for each type of event the phases in which it counts. */
+export type LegalPhases<Event extends { readonly type: string }, Phase extends string> = Readonly<
+  Record<Event["type"], readonly Phase[]>
+>;
+
+/** The reducer `handle`, with which an event that is illegal in the present phase changes nothing. */
+export function legalOnly<State, Event extends { readonly type: string }, Effect, Phase extends string>(
+  legal: LegalPhases<Event, Phase>,
+  phase: (state: State) => Phase,
+  handle: (state: State, event: Event) => Step<State, Effect>,
+): (state: State, event: Event) => Step<State, Effect> {
+  return (state, event) => {
+    const phases: readonly Phase[] = legal[event.type as Event["type"]];
+    return phases.includes(phase(state)) ? handle(state, event) : step(state);
+  };
 }

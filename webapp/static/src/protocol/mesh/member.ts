@@ -29,7 +29,7 @@ import {
   isMeasuring,
   NO_EVALUATION,
 } from "../client/evaluation";
-import { reducer, type Step } from "../client/reducer";
+import { legalOnly, reducer, type Step } from "../client/reducer";
 import type { Evaluate, Ready, Train } from "../rounds/participant-events";
 import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../wire/mesh";
 import { withAveragedWeights, withCertificate, withFetchedWeights, withoutForeign } from "./member-entry";
@@ -42,6 +42,7 @@ import type {
   MemberEffect,
   MemberEvent,
 } from "./member-events";
+import { LEGAL_PHASES, type MeshPhase } from "./member-phases";
 import {
   abortEffects,
   acceptsOrder,
@@ -52,19 +53,6 @@ import {
   repeats,
   trainedReport,
 } from "./member-work";
-
-/** What the peer does, in the word that its page explains. */
-export type MeshPhase =
-  | "stopped"
-  | "connecting"
-  | "offline"
-  | "loading"
-  | "waiting"
-  | "training"
-  | "trained"
-  | "averaging"
-  | "evaluating"
-  | "finished";
 
 /** One peer of one task's mesh, over as many connections as it takes. */
 export interface MemberState extends ConnectedMachine {
@@ -101,7 +89,7 @@ export const INITIAL: MemberState = {
 type MemberStep = Step<MemberState, MemberEffect>;
 const { step, chain } = reducer<MemberState, MemberEffect>();
 
-export function memberPhase(state: MemberState): MeshPhase {
+export function phase(state: MemberState): MeshPhase {
   const without = disconnectedPhase(state.contact);
   // What the peers agreed on goes on without the server.
   const works = state.byPeers && (isWork(state.inHand) || isMeasuring(state.exam));
@@ -118,7 +106,9 @@ export function connectedPhase(state: MemberState): MeshPhase {
 }
 
 /** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
-export function handleMemberEvent(state: MemberState, event: MemberEvent): MemberStep {
+export const handle = legalOnly(LEGAL_PHASES, phase, apply);
+
+function apply(state: MemberState, event: MemberEvent): MemberStep {
   switch (event.type) {
     case "start":
       return start(state, { enter: event.enter, finished: false, byPeers: false });

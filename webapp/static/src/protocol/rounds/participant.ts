@@ -27,7 +27,7 @@ import {
   isMeasuring,
   NO_EVALUATION,
 } from "../client/evaluation";
-import { reducer, type Step } from "../client/reducer";
+import { legalOnly, reducer, type Step } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
 import type {
   Evaluate,
@@ -38,21 +38,10 @@ import type {
   Ready,
   Train,
 } from "./participant-events";
+import { LEGAL_PHASES, type ParticipantPhase } from "./participant-phases";
 
 // A server that wants something else than was agreed on is left: it could learn what was to be hidden.
 const BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it.";
-
-/** What the participant does, in the word that the page explains. */
-export type ParticipantPhase =
-  | "stopped"
-  | "connecting"
-  | "offline"
-  | "loading"
-  | "waiting"
-  | "training"
-  | "uploading"
-  | "evaluating"
-  | "finished";
 
 /** One participant of one task, over as many connections as it takes. */
 export interface ParticipantState extends ConnectedMachine {
@@ -107,7 +96,9 @@ function connectedPhase(state: ParticipantState): ParticipantPhase {
 }
 
 /** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
-export function handle(state: ParticipantState, event: ParticipantEvent): ParticipantStep {
+export const handle = legalOnly(LEGAL_PHASES, phase, apply);
+
+function apply(state: ParticipantState, event: ParticipantEvent): ParticipantStep {
   switch (event.type) {
     case "start":
       return start(state, { hello: event.hello, finished: false });

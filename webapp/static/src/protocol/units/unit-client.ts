@@ -19,7 +19,7 @@ import {
   sendWhenOpen,
   start,
 } from "../client/connection";
-import { reducer, type Step } from "../client/reducer";
+import { legalOnly, reducer, type Step } from "../client/reducer";
 import type { Ready } from "../rounds/participant-events";
 import {
   type Cause,
@@ -39,6 +39,7 @@ import type {
   UnitClientEffect,
   UnitClientEvent,
 } from "./unit-client-events";
+import { LEGAL_PHASES, type UnitClientPhase } from "./unit-client-phases";
 import {
   addUnit,
   beginTraining,
@@ -53,22 +54,6 @@ import {
   restartSending,
   sendResult,
 } from "./units-in-hand";
-
-/**
- * What the client does, in the word that its page explains. `resting`: it holds nothing and wants nothing; `waiting`: the
- * server has nothing for it.
- */
-export type UnitClientPhase =
-  | "stopped"
-  | "connecting"
-  | "offline"
-  | "loading"
-  | "waiting"
-  | "resting"
-  | "fetching"
-  | "training"
-  | "uploading"
-  | "finished";
 
 /** One client of one task's work units, over as many connections as it takes. */
 export interface UnitClientState extends ConnectedMachine {
@@ -129,7 +114,9 @@ function connectedPhase(state: UnitClientState): UnitClientPhase {
 }
 
 /** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
-export function handle(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
+export const handle = legalOnly(LEGAL_PHASES, phase, apply);
+
+function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
   switch (event.type) {
     case "start": {
       const { enlist, slots, at_once: atOnce } = event;

@@ -3,7 +3,8 @@
 import type { RoundsView } from "../../client/session/session";
 import { say } from "../../i18n";
 import { seconds } from "../../i18n/formatting";
-import { type ParticipantPhase, phase } from "../../protocol/rounds/participant";
+import { phase } from "../../protocol/rounds/participant";
+import type { ParticipantPhase } from "../../protocol/rounds/participant-phases";
 import { isExchangingKeys } from "./masked-status";
 import {
   invitationWords,

@@ -3,7 +3,8 @@
 import type { MeshView } from "../../../client/mesh/view";
 import { say } from "../../../i18n";
 import { seconds } from "../../../i18n/formatting";
-import { connectedPhase, type MeshPhase, memberPhase } from "../../../protocol/mesh/member";
+import { connectedPhase, phase } from "../../../protocol/mesh/member";
+import type { MeshPhase } from "../../../protocol/mesh/member-phases";
 import {
   invitationWords,
   loadingWords,
@@ -24,7 +25,7 @@ const { card, mesh } = say;
 /** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
 export function meshStatus(view: MeshView, now: number, own: number | null = null): Status {
   const { machine, progress } = view;
-  const current = memberPhase(machine);
+  const current = phase(machine);
   const busy = machine.inHand.plan !== null && machine.inHand.trained === null;
   const [line, hint, spoken = line] = words(current, view, now, own);
   const sentences = [hint, measured(view)].filter(Boolean).join(" ");

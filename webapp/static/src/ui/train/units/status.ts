@@ -3,8 +3,9 @@
 import type { UnitsView } from "../../../client/units/view";
 import { say } from "../../../i18n";
 import { seconds } from "../../../i18n/formatting";
-import { phase, type UnitClientPhase } from "../../../protocol/units/unit-client";
+import { phase } from "../../../protocol/units/unit-client";
 import type { Unit } from "../../../protocol/units/unit-client-events";
+import type { UnitClientPhase } from "../../../protocol/units/unit-client-phases";
 import type { UnitStage } from "../../../protocol/units/units-in-hand";
 import {
   loadingWords,
