@@ -3,7 +3,7 @@
  * `hear` brings what comes.
  */
 
-import { TrustStore } from "../../../../webapp/static/src/client/session/identities";
+import { TrustStore } from "../../../../webapp/static/src/client/session/trust-store";
 import {
   LinkManager,
   MOST_BUFFERED,

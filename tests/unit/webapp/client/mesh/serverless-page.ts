@@ -4,13 +4,14 @@ import { createHash } from "node:crypto";
 import { Exchange } from "../../../../../webapp/static/src/client/mesh/exchange";
 import { ServerlessRunner } from "../../../../../webapp/static/src/client/mesh/serverless-runner";
 import type { AveragingWorker } from "../../../../../webapp/static/src/client/workers/averaging-worker";
+import type { Evaluate } from "../../../../../webapp/static/src/protocol/client/evaluation";
 import { handle, INITIAL, type MemberState } from "../../../../../webapp/static/src/protocol/mesh/member";
 import type {
   Enter,
   MemberEffect,
   MemberEvent,
 } from "../../../../../webapp/static/src/protocol/mesh/member-events";
-import type { Evaluate, Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
+import type { Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import type { Certificate, GroupOrder, PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { OF, vectorOf } from "./member";
 import type { Told } from "./python-members";

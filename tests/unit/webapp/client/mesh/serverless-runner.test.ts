@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
+import type { Evaluate } from "../../../../../webapp/static/src/protocol/client/evaluation";
 import type { Event } from "../../../../../webapp/static/src/protocol/mesh/serverless/serverless-events";
-import type { Evaluate } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import { orderFor } from "./member";
 import { PythonMember } from "./python-members";
 import { type Past, ServerlessPage } from "./serverless-page";

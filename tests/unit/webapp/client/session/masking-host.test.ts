@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/identities";
 import { Masker, type RoundTerms } from "../../../../../webapp/static/src/client/session/masking-host";
+import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/trust-store";
 import { MaskingWorker } from "../../../../../webapp/static/src/client/workers/masking-worker";
 import type { ToMasker } from "../../../../../webapp/static/src/core/messages/masking";
 import type { Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";

@@ -1,6 +1,6 @@
 /** Peers of one mesh in one process, and what their task's server does for them: it hands on what one has for another. */
 
-import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/identities";
+import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/trust-store";
 import { LinkManager, type PeerMessage } from "../../../../../webapp/static/src/client/transports/links";
 import { type Identity, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import type { NeighbourInfo } from "../../../../../webapp/static/src/protocol/wire/mesh";

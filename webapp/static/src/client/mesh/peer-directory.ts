@@ -13,7 +13,7 @@ import {
   type PeerToServer,
   type ServerToPeer,
 } from "../../protocol/wire/mesh";
-import type { TrustStore } from "../session/identities";
+import type { TrustStore } from "../session/trust-store";
 import { LinkManager, type PeerMessage } from "../transports/links";
 import { watchSleep } from "../transports/page-lifecycle";
 import type { Transport } from "../transports/socket";

@@ -1,11 +1,11 @@
 /** Rounds without the server: performs what the machine of them decides, over links. Owns that machine. */
 
+import type { Evaluation } from "../../protocol/client/evaluation";
 import type { MemberState } from "../../protocol/mesh/member";
 import type { MemberEvent } from "../../protocol/mesh/member-events";
 import { isBusy } from "../../protocol/mesh/member-work";
 import { ServerlessRounds } from "../../protocol/mesh/serverless/rounds";
 import type { Effect, Event } from "../../protocol/mesh/serverless/serverless-events";
-import type { Evaluation } from "../../protocol/rounds/participant-events";
 import type { GroupOrder, ServerlessFrame } from "../../protocol/wire/mesh";
 import type { LinkManager } from "../transports/links";
 

@@ -8,6 +8,7 @@ import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
 import type { MistakeFindings } from "../../core/data/mistakes";
 import { clock } from "../../core/messages/training";
+import type { Evaluate } from "../../protocol/client/evaluation";
 import { trainingSeconds } from "../../protocol/client/training-pace";
 import { handle, INITIAL, type MemberState } from "../../protocol/mesh/member";
 import type {
@@ -17,7 +18,7 @@ import type {
   MemberEffect,
   MemberEvent,
 } from "../../protocol/mesh/member-events";
-import type { Evaluate, Train } from "../../protocol/rounds/participant-events";
+import type { Train } from "../../protocol/rounds/participant-events";
 import {
   type Certificate,
   decodeToPeer,
@@ -26,10 +27,10 @@ import {
   type ServerToPeer,
 } from "../../protocol/wire/mesh";
 import { EvaluationExamples } from "../session/evaluation-examples";
-import { TrustStore } from "../session/identities";
 import { localMetrics } from "../session/local-metrics";
 import { workerPlan } from "../session/plan";
 import { SessionLoop, type SessionLoopOptions } from "../session/session-loop";
+import { TrustStore } from "../session/trust-store";
 import { UpdateCache } from "../session/update-cache";
 import { ownWays } from "../transports/links";
 import type { Made, Trainer, TrainingResult } from "../workers/training-worker";

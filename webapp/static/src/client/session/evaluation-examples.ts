@@ -2,7 +2,8 @@
 
 import type { MistakeFindings } from "../../core/data/mistakes";
 import type { WeightsSource } from "../../core/messages/training";
-import type { Evaluate, Train } from "../../protocol/rounds/participant-events";
+import type { Evaluate } from "../../protocol/client/evaluation";
+import type { Train } from "../../protocol/rounds/participant-events";
 import type { Trainer } from "../workers/training-worker";
 
 export class EvaluationExamples {

@@ -9,7 +9,7 @@ import { handle, INITIAL, members, type Stage, type State } from "../../protocol
 import type { Effect, Event, Train } from "../../protocol/secagg/member-events";
 import type { ClientFrame, ServerFrame } from "../../protocol/wire/messages";
 import { type MaskingQuestion, MaskingWorker } from "../workers/masking-worker";
-import { TrustStore } from "./identities";
+import { TrustStore } from "./trust-store";
 
 /** What the page shows of a masked round. */
 export interface MaskedView {

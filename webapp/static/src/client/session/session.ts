@@ -8,14 +8,10 @@ import type { MistakeFindings } from "../../core/data/mistakes";
 import { type ControlVariates, clock } from "../../core/messages/training";
 import { maskedBytes } from "../../core/numerics/masking/bit-packing";
 import { chosenValues } from "../../core/numerics/masking/sparse";
+import type { Evaluate } from "../../protocol/client/evaluation";
 import { trainingSeconds } from "../../protocol/client/training-pace";
 import { handle, INITIAL, type ParticipantState } from "../../protocol/rounds/participant";
-import type {
-  Evaluate,
-  ParticipantEffect,
-  ParticipantEvent,
-  Train,
-} from "../../protocol/rounds/participant-events";
+import type { ParticipantEffect, ParticipantEvent, Train } from "../../protocol/rounds/participant-events";
 import {
   type ClientFrame,
   decodeServer,

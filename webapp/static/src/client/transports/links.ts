@@ -5,7 +5,7 @@
 
 import type { Identity } from "../../core/crypto/keys";
 import type { NeighbourInfo, PeerFrame, PushSumMeasure, Way } from "../../protocol/wire/mesh";
-import type { TrustStore } from "../session/identities";
+import type { TrustStore } from "../session/trust-store";
 import { Backpressure } from "./backpressure";
 import type { BrowserWay } from "./channel";
 import type { LinkContext } from "./link-context";

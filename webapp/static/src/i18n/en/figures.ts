@@ -10,9 +10,13 @@ const BACKENDS: Readonly<Record<string, string>> = {
   "tensorflow-cuda": "TensorFlow on a GPU",
 };
 
+/** A backend's name as its makers write it. */
+export function backendName(word: string): string {
+  return BACKENDS[word] ?? word;
+}
+
 export const figures = {
-  /** A backend's name as its makers write it. */
-  backend: (word: string) => BACKENDS[word] ?? word,
+  backend: backendName,
   /** A loss inside a sentence; one that rounds to nothing is still no bare zero. */
   loss: (value: number) => (value < 0.001 ? `below ${decimal(0.001)}` : decimal(value)),
 };

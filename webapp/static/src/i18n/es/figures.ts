@@ -1,5 +1,5 @@
 import type { Catalogue } from "..";
-import { figures as english } from "../en/figures";
+import { backendName } from "../en/figures";
 import { decimal } from "../formatting";
 
 const OTHERWISE: Readonly<Record<string, string>> = {
@@ -8,6 +8,6 @@ const OTHERWISE: Readonly<Record<string, string>> = {
 };
 
 export const figures: Catalogue["figures"] = {
-  backend: (word) => OTHERWISE[word] ?? english.backend(word),
+  backend: (word) => OTHERWISE[word] ?? backendName(word),
   loss: (value) => (value < 0.001 ? `menos de ${decimal(0.001)}` : decimal(value)),
 };

@@ -1,8 +1,8 @@
 /** The look over everything, and the launch. */
-import { say as checks } from "./checks";
+import { STEP_NAMES } from "./checks";
 
 export const say = {
-  steps: checks.steps,
+  steps: STEP_NAMES,
   nothing: "Nothing yet.",
   line: (number: number) => `Line ${number}`,
   silent: "The server does not answer; try again in a moment.",

@@ -7,8 +7,8 @@ import type { FrameOf } from "../wire/messages";
 import { type ConnectedMachine, type Send, sendWhenOpen } from "./connection";
 import { chain, type Step, step } from "./reducer";
 
-type Evaluate = FrameOf<"evaluate">;
-type Evaluation = FrameOf<"evaluation">;
+export type Evaluate = FrameOf<"evaluate">;
+export type Evaluation = FrameOf<"evaluation">;
 
 export interface EvaluationState {
   readonly order: Evaluate | null;

@@ -1,8 +1,8 @@
 /** What the host of a mesh's member tells the machine, and what the machine asks of it. */
 
 import type { ContactEffect, ContactEvent } from "../client/connection";
-import type { EvaluationEffect, VersionMeasured } from "../client/evaluation";
-import type { Evaluate, Ready, RoundEffect, Train } from "../rounds/participant-events";
+import type { Evaluate, EvaluationEffect, VersionMeasured } from "../client/evaluation";
+import type { Ready, RoundEffect, Train } from "../rounds/participant-events";
 import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../wire/mesh";
 
 type PeerFrameTo<Tag extends PeerToServer["type"]> = Extract<PeerToServer, { readonly type: Tag }>;

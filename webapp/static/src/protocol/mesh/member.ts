@@ -23,6 +23,7 @@ import {
 } from "../client/connection";
 import {
   beginEvaluation,
+  type Evaluate,
   type EvaluationState,
   finishEvaluation,
   forgetEvaluation,
@@ -30,7 +31,7 @@ import {
   NO_EVALUATION,
 } from "../client/evaluation";
 import { legalOnly, reducer, type Step } from "../client/reducer";
-import type { Evaluate, Ready, Train } from "../rounds/participant-events";
+import type { Ready, Train } from "../rounds/participant-events";
 import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../wire/mesh";
 import { withAveragedWeights, withCertificate, withFetchedWeights, withoutForeign } from "./member-entry";
 import type {

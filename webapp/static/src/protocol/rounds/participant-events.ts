@@ -7,9 +7,7 @@ import type { ClientFrame, FrameOf, ServerFrame } from "../wire/messages";
 export type Hello = FrameOf<"hello">;
 export type Ready = FrameOf<"ready">;
 export type Train = FrameOf<"train">;
-export type Evaluate = FrameOf<"evaluate">;
 export type Offer = FrameOf<"offer">;
-export type Evaluation = FrameOf<"evaluation">;
 
 /** What the host tells the machine. */
 export type ParticipantEvent =

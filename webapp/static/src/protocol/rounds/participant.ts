@@ -21,6 +21,7 @@ import {
 } from "../client/connection";
 import {
   beginEvaluation,
+  type Evaluate,
   type EvaluationState,
   finishEvaluation,
   forgetEvaluation,
@@ -29,15 +30,7 @@ import {
 } from "../client/evaluation";
 import { legalOnly, reducer, type Step } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
-import type {
-  Evaluate,
-  Hello,
-  Offer,
-  ParticipantEffect,
-  ParticipantEvent,
-  Ready,
-  Train,
-} from "./participant-events";
+import type { Hello, Offer, ParticipantEffect, ParticipantEvent, Ready, Train } from "./participant-events";
 import { LEGAL_PHASES, type ParticipantPhase } from "./participant-phases";
 
 // A server that wants something else than was agreed on is left: it could learn what was to be hidden.

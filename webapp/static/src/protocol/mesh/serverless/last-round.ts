@@ -5,7 +5,8 @@
  */
 
 import { same } from "../../../core/data/equality";
-import type { Evaluate, Train } from "../../rounds/participant-events";
+import type { Evaluate } from "../../client/evaluation";
+import type { Train } from "../../rounds/participant-events";
 import type { Certificate, GroupOrder, ServerToPeer } from "../../wire/mesh";
 
 /** Groups that elected leaders make are numbered from here on; no server numbers that many. */

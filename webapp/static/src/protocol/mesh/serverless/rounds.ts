@@ -12,7 +12,7 @@
  * changes nothing.
  */
 
-import type { Evaluation } from "../../rounds/participant-events";
+import type { Evaluation } from "../../client/evaluation";
 import type { Certificate, GroupOrder, ServerlessFrame } from "../../wire/mesh";
 import type { PlanTrained } from "../member-events";
 import { KnownSurvivors, LastRound, orderError } from "./last-round";

@@ -3,7 +3,7 @@
  * backend/protocols/mesh/serverless/serverless_events.py.
  */
 
-import type { Evaluation } from "../../rounds/participant-events";
+import type { Evaluation } from "../../client/evaluation";
 import type { Certificate, GroupOrder, ServerlessFrame, ServerToPeer } from "../../wire/mesh";
 import type { Agreement, PlanTrained } from "../member-events";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/identities";
+import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/trust-store";
 import type { Identity } from "../../../../../webapp/static/src/core/crypto/keys";
 import type { Member } from "../../../../../webapp/static/src/core/messages/masking";
 
