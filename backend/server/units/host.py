@@ -159,8 +159,6 @@ class UnitsHost(TaskHost):
         """A file with weights that leases begin at and no record names; None where there is none."""
         return self._state.snapshots.path(address)
 
-    # The loop.
-
     def _start(self) -> None:
         for job in (*self._evaluation.jobs(), self._begin(), self._recorder.write_checkpoints()):
             self._background.spawn(job)
@@ -199,14 +197,12 @@ class UnitsHost(TaskHost):
         return min((due for due in times if due is not None), default=None)
 
     async def _begin(self) -> None:
-        model = self._state.model
-        await self._state.background.stored(
-            lambda: self._state.servers.begin(model.weights, model.memory, model.base)
-        )
+        model, servers = self._state.model, self._state.servers
+        await self._state.background.stored(lambda: servers.begin(model.weights, model.memory, model.base))
         await self._mailbox.put(events.ParametersReady())
 
     def _record(self, closed: ClosedEpoch) -> None:
-        self._state.records.recording += 1
+        self._recorder.expect_epoch()
         self._state.background.spawn(self._record_epoch(closed))
 
     async def _record_epoch(self, closed: ClosedEpoch) -> None:

@@ -62,6 +62,10 @@ class UnitRecorder:
         self._clock = clock
         self._lock = asyncio.Lock()
 
+    def expect_epoch(self) -> None:
+        """Writes no checkpoint until the next epoch is written."""
+        self._state.records.recording += 1
+
     async def epoch(self, ended: ClosedEpoch) -> VersionRecord | None:
         """Writes an epoch down; the version that it made, None where no result was blended in it."""
         async with self._lock:

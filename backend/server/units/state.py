@@ -176,7 +176,8 @@ class UnitLeases:
 class ClientState:
     """Connected clients and credits. `members` are changed by the `UnitEventHandler` alone.
 
-    `own_weights` are those that clients of Downpour start from next. `credits` are those of earlier epochs.
+    `own_weights` are those that clients of Downpour start from next: the `Assimilator` sets them, and
+    `forget_own` removes them. `credits` are those of earlier epochs, added by the `EpochController`.
     """
 
     members: dict[ClientId, UnitMember] = field(default_factory=dict)
