@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from backend.server.hosting.task_registry import TaskRegistry
-from backend.server.units.board.scores import result_told
+from backend.server.units.board.scores import result_json
 from backend.web.api.blobs import blob
 from backend.web.api.deposits import deposit
 from backend.web.api.lineage import lineage
@@ -111,7 +111,7 @@ async def results(request: Request) -> Response:
     after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
     name = request.path_params["name"]
     found = await _registry(request).assimilations(name, after, min(last, MOST_ROUNDS))
-    return _fresh({"results": [result_told(one) for one in found]})
+    return _fresh({"results": [result_json(one) for one in found]})
 
 
 async def readyz(request: Request) -> Response:

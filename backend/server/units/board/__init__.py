@@ -1,4 +1,4 @@
-"""What owners and clients are told of a task's work units.
+"""The boards of work units for owners and clients, and the scores of results.
 
 Read from the host's state; nothing here changes it.
 """

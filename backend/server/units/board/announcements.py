@@ -11,16 +11,16 @@ from backend.wire import messages, unit_messages
 from backend.wire.codec import encode
 
 BOARD_SECONDS = 0.25
-# What all boards together may cost: to many they are told less often.
+# Bytes a second for all boards together: with many clients they are sent less often.
 BOARD_BYTES_PER_SECOND = 1 << 20
 
 
 class Announcer:
-    """Tells the board to all, at most once in BOARD_SECONDS; a newcomer is told by itself."""
+    """Sends the board to all clients, at most once in BOARD_SECONDS; new clients get it at once."""
 
     def __init__(self, state: UnitsState) -> None:
         self._state = state
-        self._told: unit_messages.Board | None = None
+        self._sent: unit_messages.Board | None = None
         self._due: float | None = None
         self._rested = -math.inf
         self._measured: tuple[int, EvaluationRecord] | None = None
@@ -40,24 +40,24 @@ class Announcer:
         return self._due
 
     def tell(self, now: float) -> None:
-        """Tells it, if that is due."""
+        """Sends it, if that is due."""
         if self._due is None or now < self._due:
             return
         self._due = None
         board = self.board()
-        if board == self._told:
+        if board == self._sent:
             return
-        self._told = board
+        self._sent = board
         self._state.connected.tell_all(board)
         cost = len(encode(board)) * len(self._state.clients.members) / BOARD_BYTES_PER_SECOND
         self._rested = now + max(BOARD_SECONDS, cost)
 
     def greet(self, client: str) -> None:
-        """Tells a newcomer."""
-        self._state.connected.tell(client, self._told or self.board())
+        """Sends it to a new client."""
+        self._state.connected.tell(client, self._sent or self.board())
 
     def board(self) -> unit_messages.Board:
-        """How it stands."""
+        """The board as it is now."""
         state, tally = self._state, self._state.scheduler.progress.tally()
         kinds = [one.client.kind for one in state.clients.members.values()]
         base, found = self._measured or (0, None)

@@ -49,7 +49,7 @@ def _spread(values: Iterable[float | None]) -> dict[str, float] | None:
     }
 
 
-def result_told(row: AssimilationRecord) -> dict[str, Any]:
+def result_json(row: AssimilationRecord) -> dict[str, Any]:
     """A result that is in the model; JSON has no other numbers than finite ones."""
     loss = row.loss if row.loss is not None and math.isfinite(row.loss) else None
     finite = {name: value if math.isfinite(value) else None for name, value in row.metrics.items()}

@@ -8,7 +8,7 @@ import math
 from dataclasses import replace
 
 from backend.server.exports.training_figures import assimilations_csv
-from backend.server.units.board.scores import result_told, scores
+from backend.server.units.board.scores import result_json, scores
 from backend.stores.contracts import AssimilationRecord
 
 ROW = AssimilationRecord(
@@ -50,7 +50,7 @@ def test_what_is_no_number_is_left_out_as_json_has_none() -> None:
     broken = replace(ROW, loss=math.nan, metrics={"accuracy": math.inf})
     assert scores([broken])[0]["loss"] is None
     assert scores([broken])[0]["metrics"] == {"accuracy": None}
-    told = result_told(broken)
+    told = result_json(broken)
     assert (told["loss"], told["metrics"], told["unit"]) == (None, {"accuracy": None}, 7)
 
 
