@@ -238,10 +238,10 @@ async def _join(args: argparse.Namespace) -> bool:
             task = await _unless(stop, choosing)
             if task is None:
                 return False
-            asking = retry_start(
+            loading_data = retry_start(
                 lambda: task_data(client, server, task.name), reporter, give_up_after=patience
             )
-            data = await _unless(stop, asking)
+            data = await _unless(stop, loading_data)
             if data is None:
                 return False
             cache, host = args.cache_dir.expanduser(), urlsplit(server.root).hostname or ""

@@ -53,15 +53,17 @@ async def load_url_data(
     if url is None or fitted is None:
         return None
 
-    async def ask() -> LocalDataset:
+    async def fetch() -> LocalDataset:
         return await asyncio.to_thread(fetch_url_data, url, fitted, cache, server, reporter, is_canceled)
 
-    local_data = await retry_start(ask, reporter, is_canceled)
+    local_data = await retry_start(fetch, reporter, is_canceled)
     if local_data is None:
         return None
-    count, held = len(local_data.held_out), int(local_data.held_out.sum())
-    sentence = f"{count:,} examples are here, {held:,} of them to measure on; rounds deal out parts of them."
-    reporter.tell("fetched", sentence, examples=count, holdout=held)
+    count, holdout = len(local_data.held_out), int(local_data.held_out.sum())
+    sentence = (
+        f"{count:,} examples are here, {holdout:,} of them to measure on; rounds deal out parts of them."
+    )
+    reporter.tell("fetched", sentence, examples=count, holdout=holdout)
     return local_data
 
 

@@ -21,13 +21,13 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def evict(folder: Path, at_most: int) -> None:
     """Removes the files that were not used for longest until `folder` holds at most so many bytes."""
-    found = []
+    entries = []
     for path in folder.iterdir():
         with suppress(OSError):
             status = path.stat()
-            found.append((status.st_mtime, status.st_size, path))
-    size = sum(entry[1] for entry in found)
-    for _, length, path in sorted(found):
+            entries.append((status.st_mtime, status.st_size, path))
+    size = sum(entry[1] for entry in entries)
+    for _, length, path in sorted(entries):
         if size <= at_most:
             return
         path.unlink(missing_ok=True)

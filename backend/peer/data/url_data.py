@@ -70,10 +70,10 @@ def fetch_url_data(
         evict(folder, CACHE_BYTES)
     except OSError as error:
         raise DataError(f"{folder} cannot be used: {error.strerror}. Choose another --cache-dir.") from error
-    train, held = int((~local_data.held_out).sum()), int(local_data.held_out.sum())
-    if (train, held) != (url.train, url.held_out):
+    train, holdout = int((~local_data.held_out).sum()), int(local_data.held_out.sum())
+    if (train, holdout) != (url.train, url.held_out):
         raise DataError(
-            f"The files hold {train:,} examples to train on and {held:,} held out; the task says "
+            f"The files hold {train:,} examples to train on and {holdout:,} held out; the task says "
             f"{url.train:,} and {url.held_out:,}. Tell its owner: they have to make it anew."
         )
     return replace(

@@ -25,12 +25,14 @@ class IceFinding:
 
 @dataclass(frozen=True)
 class NetworkFindings:
-    """All that was tried. `own` are this machine's addresses, `mapped` those of one socket as several STUN
-    servers see it. `listening` is None where nobody asked to listen, and empty where it went well.
+    """The results of all probes.
+
+    `local_addresses` are this machine's, `mapped` those of one socket as several STUN servers see it.
+    `listening` is None where nobody asked to listen, and empty where it went well.
     """
 
     server_seconds: float
-    own: Sequence[str]
+    local_addresses: Sequence[str]
     ice: Sequence[IceFinding]
     mapped: Sequence[Address]
     listening: str | None
@@ -46,36 +48,36 @@ class Sentence:
     text: str
 
 
-def sentences(found: NetworkFindings) -> list[Sentence]:
+def sentences(findings: NetworkFindings) -> list[Sentence]:
     """What to tell, in the order in which peers try ways."""
-    milliseconds = round(1000 * found.server_seconds)
+    milliseconds = round(1000 * findings.server_seconds)
     server = Sentence("server", True, f"The server takes peers of the mesh; it answers in {milliseconds} ms.")
-    servers = [_of_server(one) for one in found.ice]
+    servers = [_of_server(one) for one in findings.ice]
     relay = (
         "Where no other way is found, bytes go through the task's server, sealed: nothing is needed for it."
     )
-    return [server, _of_listening(found), *servers, _of_webrtc(found), Sentence("relay", True, relay)]
+    return [server, _of_listening(findings), *servers, _of_webrtc(findings), Sentence("relay", True, relay)]
 
 
-def _of_listening(found: NetworkFindings) -> Sentence:
-    if found.listening is None:
+def _of_listening(findings: NetworkFindings) -> Sentence:
+    if findings.listening is None:
         return Sentence(
             "listen",
             None,
             "Other Python peers cannot connect to this one, only this one to them. If they can reach this "
             "machine, try --listen HOST:PORT, and --address where it has another one for them.",
         )
-    if found.listening:
+    if findings.listening:
         return Sentence(
             "listen",
             False,
-            f"At {found.address} this machine does not reach itself: {found.listening}. Forward the port to "
-            "it, let it through the firewall, or say by --address how others come to it.",
+            f"At {findings.address} this machine does not reach itself: {findings.listening}. Forward the "
+            "port to it, let it through the firewall, or say by --address how others come to it.",
         )
     return Sentence(
         "listen",
         True,
-        f"This machine reaches itself at {found.address}. Whether others do, only they can tell.",
+        f"This machine reaches itself at {findings.address}. Whether others do, only they can tell.",
     )
 
 
@@ -93,32 +95,32 @@ def _of_server(one: IceFinding) -> Sentence:
     return Sentence("stun", True, f"{one.url} sees this machine as {shown}.")
 
 
-def _of_webrtc(found: NetworkFindings) -> Sentence:
+def _of_webrtc(findings: NetworkFindings) -> Sentence:
     """Whether browsers, and Python peers that cannot be connected to, link directly with this machine."""
-    seen = {one.address[0] for one in found.ice if one.address is not None and not one.is_turn}
-    has_turn = any(one.is_turn and one.address is not None for one in found.ice)
+    public_addresses = {one.address[0] for one in findings.ice if one.address is not None and not one.is_turn}
+    has_turn = any(one.is_turn and one.address is not None for one in findings.ice)
     turn = "the TURN server then carries the bytes" if has_turn else "bytes then go through the task's server"
-    if not any(not one.is_turn for one in found.ice):
+    if not any(not one.is_turn for one in findings.ice):
         text = (
             "The server names no STUN server, so that WebRTC links this machine only with peers of its own "
             f"network, or with those that can be reached from everywhere; {turn} otherwise."
         )
         return Sentence("webrtc", None, text)
-    if not seen:
+    if not public_addresses:
         text = (
             "No STUN server answers: WebRTC links this machine with peers of its own network; "
             f"{turn} otherwise."
         )
         return Sentence("webrtc", has_turn, text)
-    if seen <= set(found.own):
+    if public_addresses <= set(findings.local_addresses):
         return Sentence("webrtc", True, "No router translates addresses here: WebRTC links are direct.")
-    if len(set(found.mapped)) > 1:
+    if len(set(findings.mapped)) > 1:
         text = (
             "The router here gives each connection another port (a symmetric NAT): WebRTC links are direct "
             f"only with peers that can be reached from everywhere; {turn} otherwise."
         )
         return Sentence("webrtc", has_turn, text)
-    if len(found.mapped) < 2:
+    if len(findings.mapped) < 2:
         text = (
             "A router translates addresses here; WebRTC links are mostly direct. With a second STUN server "
             "its kind could be told."

@@ -54,7 +54,7 @@ async def examine(
         listening = await reach_itself(listen, address)
     return NetworkFindings(
         server_seconds=seconds,
-        own=get_host_addresses(use_ipv4=True, use_ipv6=True),
+        local_addresses=get_host_addresses(use_ipv4=True, use_ipv6=True),
         ice=ice,
         mapped=await mappings([url for url, _ in urls if url.startswith("stun:")]),
         listening=listening,
@@ -91,26 +91,26 @@ async def enter_and_leave(
                 additional_headers=headers,
             ) as connection,
         ):
-            began = time.monotonic()
+            started = time.monotonic()
             await connection.send(encode_mesh(enter))
-            heard = decode_to_peer(await connection.recv(decode=False))
-            seconds = time.monotonic() - began
+            reply = decode_to_peer(await connection.recv(decode=False))
+            seconds = time.monotonic() - started
             await connection.send(encode_mesh(Leave()))
     except (OSError, TimeoutError, WebSocketException, FrameError) as error:
         why = str(error) or "it does not answer"
         raise UnreachableError(
             f"The server's socket at {address} cannot be used: {why}. A proxy may not let WebSockets through."
         ) from error
-    if isinstance(heard, Closing):
-        raise UnreachableError(f"The server does not take this peer: {heard.reason}")
-    if not isinstance(heard, Entered):
+    if isinstance(reply, Closing):
+        raise UnreachableError(f"The server does not take this peer: {reply.reason}")
+    if not isinstance(reply, Entered):
         raise UnreachableError("The server did not answer as the server of a mesh does.")
-    return seconds, heard.ice
+    return seconds, reply.ice
 
 
 async def ask_ice(url: str, username: str, credential: str) -> IceFinding:
     """The address that a STUN server sees, or a TURN server gives."""
-    wanted = "relay" if url.startswith("turn") else "srflx"
+    candidate_type = "relay" if url.startswith("turn") else "srflx"
     try:
         gatherer = RTCIceGatherer([RTCIceServer([url], username or None, credential or None)])
     except ValueError:
@@ -118,39 +118,39 @@ async def ask_ice(url: str, username: str, credential: str) -> IceFinding:
     try:
         async with asyncio.timeout(2 * ICE_SECONDS):
             await gatherer.gather()
-        found = [one for one in gatherer.getLocalCandidates() if one.type == wanted]
+        candidates = [one for one in gatherer.getLocalCandidates() if one.type == candidate_type]
     except (OSError, TimeoutError) as error:
         return IceFinding(url, None, str(error) or "it does not answer")
     finally:
         # What was gathered is held by this alone.
         await gatherer._connection.close()
-    if not found:
-        refused = ", or refuses the password" if wanted == "relay" else ""
+    if not candidates:
+        refused = ", or refuses the password" if candidate_type == "relay" else ""
         return IceFinding(url, None, f"it does not answer{refused}")
-    return IceFinding(url, (found[0].ip, found[0].port))
+    return IceFinding(url, (candidates[0].ip, candidates[0].port))
 
 
 async def mappings(urls: Sequence[str]) -> list[Address]:
     """How several STUN servers see one socket of this machine; those that do not answer are left out."""
     loop = asyncio.get_running_loop()
-    transport, asking = await loop.create_datagram_endpoint(_Asking, local_addr=("0.0.0.0", 0))  # noqa: S104 - of any address.
+    transport, probe = await loop.create_datagram_endpoint(_StunProbe, local_addr=("0.0.0.0", 0))  # noqa: S104 - of any address.
     try:
-        seen = await asyncio.gather(*(asking.ask(url) for url in urls))
+        addresses = await asyncio.gather(*(probe.ask(url) for url in urls))
     finally:
         transport.close()
-    return [address for address in seen if address is not None]
+    return [address for address in addresses if address is not None]
 
 
 async def reach_itself(listen: tuple[str, int], address: str) -> str:
     """Listens, and connects to `address`: empty where it works, or why not, as the end of a sentence."""
     word = secrets.token_hex(16)
 
-    async def taken(connection: ServerConnection) -> None:
+    async def greet(connection: ServerConnection) -> None:
         await connection.send(word)
         await connection.wait_closed()
 
     try:
-        server = await serve(taken, *listen)
+        server = await serve(greet, *listen)
     except OSError as error:
         raise LinkError(
             f"Nothing can listen at {listen[0]}:{listen[1]}: {error.strerror or error}. Choose another port."
@@ -163,12 +163,12 @@ async def reach_itself(listen: tuple[str, int], address: str) -> str:
             return str(error) or "nothing answers there"
 
 
-class _Asking(asyncio.DatagramProtocol):
+class _StunProbe(asyncio.DatagramProtocol):
     """Asks STUN servers from one socket."""
 
     def __init__(self) -> None:
         self._transport: Any = None
-        self._waiting: dict[bytes, asyncio.Future[Address]] = {}
+        self._requests: dict[bytes, asyncio.Future[Address]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -176,25 +176,25 @@ class _Asking(asyncio.DatagramProtocol):
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:  # noqa: ARG002 - asyncio calls it so.
         with suppress(ValueError, KeyError):
             answer = stun.parse_message(data)
-            waiting = self._waiting.get(answer.transaction_id)
-            if waiting is not None and not waiting.done():
+            pending = self._requests.get(answer.transaction_id)
+            if pending is not None and not pending.done():
                 host, port = answer.attributes["XOR-MAPPED-ADDRESS"]
-                waiting.set_result((host, port))
+                pending.set_result((host, port))
 
     async def ask(self, url: str) -> Address | None:
         """How the server at `url` sees this socket."""
         server, loop = parse_stun_turn_uri(url), asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(
+            candidates = await loop.getaddrinfo(
                 server["host"], server["port"], family=socket.AF_INET, type=socket.SOCK_DGRAM
             )
         except OSError:
             return None
         request = stun.Message(stun.Method.BINDING, stun.Class.REQUEST)
-        waiting = self._waiting[request.transaction_id] = loop.create_future()
+        pending = self._requests[request.transaction_id] = loop.create_future()
         for _ in range(5):
-            self._transport.sendto(bytes(request), found[0][4])
+            self._transport.sendto(bytes(request), candidates[0][4])
             with suppress(TimeoutError):
                 async with asyncio.timeout(ICE_SECONDS / 5):
-                    return await asyncio.shield(waiting)
+                    return await asyncio.shield(pending)
         return None

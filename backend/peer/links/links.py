@@ -248,7 +248,7 @@ class LinkManager:
             return
         if old := pair.links.get(link.way):
             self._drop(pair, old, "the other began a new link")
-        self._rejected.met(pair.neighbour)
+        self._rejected.remember(pair.neighbour)
         pair.links[link.way] = link
         pair.linking.opened(link.way)
         self._choose_link(pair, now)

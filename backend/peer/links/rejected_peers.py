@@ -17,7 +17,7 @@ class RejectedPeers:
     def is_rejected(self, neighbour: Neighbour) -> bool:
         """Whether it has another identity than before, or one that is not on the list."""
         client, identity = neighbour.client, neighbour.identity
-        if not self._trusted.is_strange(client, identity.hex()):
+        if not self._trusted.is_untrusted(client, identity.hex()):
             return False
         if (client, identity) not in self._refused:
             self._refused.add((client, identity))
@@ -28,6 +28,6 @@ class RejectedPeers:
             )
         return True
 
-    def met(self, neighbour: Neighbour) -> None:
+    def remember(self, neighbour: Neighbour) -> None:
         """There is a link: its identity is known from now on."""
-        self._trusted.met({neighbour.client: neighbour.identity.hex()})
+        self._trusted.remember({neighbour.client: neighbour.identity.hex()})

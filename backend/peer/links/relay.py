@@ -63,7 +63,7 @@ class RelayLink(PeerLink):
 
     async def _transmit(self, frame: bytes) -> None:
         if not await self._relays.server.relay(self.client, self._sealer.seal(frame)):
-            self._relays.lost(self, "the server is away")
+            self._relays.fail(self, "the server is away")
             # The task ends here: what comes after a lost frame does not open.
             raise asyncio.CancelledError
 
@@ -76,19 +76,19 @@ class Relays(Maker):
     def __init__(self, events: LinkEvents, server: SignallingServer) -> None:
         self.server = server
         self._events = events
-        self._begun: dict[str, Handshake] = {}
+        self._handshakes: dict[str, Handshake] = {}
         self._links: dict[str, RelayLink] = {}
         # They never count again: who carried a signal may carry it twice.
         self._ended_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_ENDED)
 
     def begin(self, other: Neighbour) -> None:
         """Sends a key."""
-        handshake = self._begun[other.client] = Handshake()
+        handshake = self._handshakes[other.client] = Handshake()
         self._events.signal(other.client, handshake.session, handshake.signal)
 
     def give_up(self, client: str) -> None:
         """Forgets it."""
-        self._begun.pop(client, None)
+        self._handshakes.pop(client, None)
         if (link := self._links.get(client)) and not link.is_up:
             self.end(link)
 
@@ -97,12 +97,12 @@ class Relays(Maker):
         if isinstance(body, SealKey):
             self._key_received(client, session, body)
         elif isinstance(body, Bye) and (link := self._links.get(client)) and link.session == session:
-            self.lost(link, "the other ended it")
+            self.fail(link, "the other ended it")
 
     def relayed(self, client: str, data: bytes) -> None:
         """The server carried a frame. One that comes while there are no keys is of an older link."""
         link = self._links.get(client)
-        if link is None or client in self._begun:
+        if link is None or client in self._handshakes:
             return
         try:
             frame = link.open(data)
@@ -112,19 +112,19 @@ class Relays(Maker):
             self._events.frame_received(link, frame)
         except MingaError as error:
             self._events.signal(client, link.session, Bye())
-            self.lost(link, str(error))
+            self.fail(link, str(error))
 
     def unreachable(self, client: str) -> None:
         """What the server was given for `client` is lost."""
-        self._begun.pop(client, None)
+        self._handshakes.pop(client, None)
         if link := self._links.get(client):
-            self.lost(link, "the server cannot reach it")
+            self.fail(link, "the server cannot reach it")
 
     def server_away(self) -> None:
         """All that was under way is lost."""
-        self._begun.clear()
+        self._handshakes.clear()
         for link in list(self._links.values()):
-            self.lost(link, "the server is away")
+            self.fail(link, "the server is away")
 
     async def close(self) -> None:
         """Ends all links."""
@@ -136,7 +136,7 @@ class Relays(Maker):
         if self._forget(link):
             self._events.signal(link.client, link.session, Bye())
 
-    def lost(self, link: RelayLink, reason: str) -> None:
+    def fail(self, link: RelayLink, reason: str) -> None:
         """A link is gone."""
         if self._forget(link):
             self._events.link_ended(link.client, self.way, link if link.is_up else None, reason)
@@ -150,20 +150,20 @@ class Relays(Maker):
         return True
 
     def _key_received(self, client: str, session: bytes, peer_key: SealKey) -> None:
-        mine = self._begun.get(client)
-        if mine is not None and mine.session == session:
-            del self._begun[client]
-            self._link(client, mine, peer_key, is_initiator=True)
+        pending = self._handshakes.get(client)
+        if pending is not None and pending.session == session:
+            del self._handshakes[client]
+            self._link(client, pending, peer_key, is_initiator=True)
             return
         if (link := self._links.get(client)) and link.session == session:
             return
         if (client, session) in self._ended_sessions:
             return
-        if mine is not None and self._events.local.client < client:
+        if pending is not None and self._events.local.client < client:
             # The other may have come back since it was sent.
-            self._events.signal(client, mine.session, mine.signal)
+            self._events.signal(client, pending.session, pending.signal)
             return
-        self._begun.pop(client, None)
+        self._handshakes.pop(client, None)
         self._events.attempt_received(client, self.way)
         answer = Handshake(session)
         self._events.signal(client, session, answer.signal)
@@ -171,7 +171,7 @@ class Relays(Maker):
 
     def _link(self, client: str, handshake: Handshake, peer_key: SealKey, is_initiator: bool) -> None:
         if old := self._links.get(client):
-            self.lost(old, "the other began a new link")
+            self.fail(old, "the other began a new link")
         try:
             link = RelayLink(self._events, self, client, handshake, peer_key, is_initiator)
         except MingaError as error:

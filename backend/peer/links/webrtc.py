@@ -184,11 +184,11 @@ class WebRtc(Maker):
         """An attempt that answers, unless this peer's own offer stays."""
         if (client, session) in self._ended_sessions:
             return None
-        mine = self._attempts.get(client)
-        if mine is not None and mine.is_initiator and self._events.local.client < client:
-            if mine.offer is not None:
+        current = self._attempts.get(client)
+        if current is not None and current.is_initiator and self._events.local.client < client:
+            if current.offer is not None:
                 # The other may have come back since it was sent.
-                self._events.signal(client, mine.session, mine.offer)
+                self._events.signal(client, current.session, current.offer)
             return None
         self.give_up(client)
         self._events.attempt_received(client, self.way)
@@ -206,7 +206,7 @@ class WebRtc(Maker):
         connection.on("connectionstatechange", lambda: self._changed(attempt))
         for channel in attempt.channels:
             channel.on("open", lambda: self._opened(attempt))
-            channel.on("close", lambda: self._lost(attempt, "the other ended it"))
+            channel.on("close", lambda: self._fail(attempt, "the other ended it"))
             channel.on("message", lambda data: self._received(attempt, data))
         attempt.running = asyncio.create_task(self._negotiate(attempt))
         return attempt
@@ -220,7 +220,7 @@ class WebRtc(Maker):
             while True:
                 body = await attempt.inbox.get()
                 if isinstance(body, Bye):
-                    self._lost(attempt, "the other ended it")
+                    self._fail(attempt, "the other ended it")
                     return
                 if isinstance(body, Candidate):
                     if is_described:
@@ -235,7 +235,7 @@ class WebRtc(Maker):
                     for candidate in early:
                         await _add(connection, candidate)
         except _UNUSABLE as error:
-            self._lost(attempt, f"its description cannot be used ({error or type(error).__name__})")
+            self._fail(attempt, f"its description cannot be used ({error or type(error).__name__})")
 
     async def _describe(self, attempt: WebRtcAttempt) -> Description:
         """Sends this peer's offer or answer, which has its candidates: aiortc gathers them first."""
@@ -256,7 +256,7 @@ class WebRtc(Maker):
 
     def _changed(self, attempt: WebRtcAttempt) -> None:
         if attempt.connection.connectionState in ("failed", "closed"):
-            self._lost(attempt, "the connection failed")
+            self._fail(attempt, "the connection failed")
 
     def _received(self, attempt: WebRtcAttempt, data: bytes | str) -> None:
         if attempt.link is None or attempt.has_ended:
@@ -266,9 +266,9 @@ class WebRtc(Maker):
                 raise FrameError("Frames are binary, and this one is text.")
             self._events.frame_received(attempt.link, data)
         except MingaError as error:
-            self._lost(attempt, str(error))
+            self._fail(attempt, str(error))
 
-    def _lost(self, attempt: WebRtcAttempt, reason: str) -> None:
+    def _fail(self, attempt: WebRtcAttempt, reason: str) -> None:
         if not attempt.has_ended:
             self._end(attempt)
             self._events.link_ended(attempt.client, self.way, attempt.link, reason)

@@ -120,7 +120,7 @@ class Averager:
         for exchange in self._exchanges.values():
             exchange.silent(client)
 
-    def heard(self, client: str, frame: GroupFrame) -> None:
+    def frame_received(self, client: str, frame: GroupFrame) -> None:
         """A member of a group said something of it."""
         key = (frame.round, frame.group)
         certificates = self._certificates
@@ -182,7 +182,7 @@ class Averager:
             exchange.up(client)
         for client, frames in self._early_frames.take(key).items():
             for frame in frames:
-                self.heard(client, frame)
+                self.frame_received(client, frame)
 
     def _report_begin(self, order: Group) -> None:
         others = len(order.members) - 1
@@ -239,7 +239,7 @@ class Averager:
         )
         for client, frames in self._early_frames.take((order.round, order.group)).items():
             for frame in frames:
-                self.heard(client, frame)
+                self.frame_received(client, frame)
 
     def _close_ended(self) -> None:
         """Groups that nobody can ask about any more, and old ones: each has vectors in memory."""

@@ -43,7 +43,7 @@ class Receiver:
         name = (isinstance(frame, Mean), frame.part, tuple(frame.contributors))
         if name in self._whole:
             return None
-        growing = self._begun(name, size) if frame.offset == 0 else self._growing.get(name)
+        growing = self._start(name, size) if frame.offset == 0 else self._growing.get(name)
         end = frame.offset + len(frame.data)
         if growing is None or growing.filled != frame.offset or end > size:
             raise WrongLengthError(f"Its bytes of part {frame.part} are out of order or too many.")
@@ -59,7 +59,7 @@ class Receiver:
         """The link is down, and what was on its way is lost."""
         self._growing.clear()
 
-    def _begun(self, name: Name, size: int) -> _Growing:
+    def _start(self, name: Name, size: int) -> _Growing:
         of_part = sum(other[:2] == name[:2] for other in (*self._whole, *self._growing) if other != name)
         if len(self._growing) > 2 * self.parts or of_part >= MOST_MEANS:
             raise WrongLengthError(f"It sends part {name[1]} too often.")

@@ -283,7 +283,7 @@ class MeshSession:
             case Unattended() | SetOut() | Attended() | Trained() | Group() | Evaluation():
                 self._serverless.frame_received(client, frame)
             case _:
-                self._averager.heard(client, frame)
+                self._averager.frame_received(client, frame)
 
     def wind_down(self) -> None:
         """Ends the training after its current step; its round goes on."""

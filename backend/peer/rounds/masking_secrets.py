@@ -116,7 +116,7 @@ class RoundSecrets:
             self._base, roster, len(request.members), request.degree, request.threshold
         )
         order = ring(self._context, [member.client for member in request.members])
-        verifies = request.verify or trust_store.listed is not None
+        verifies = request.verify or trust_store.roster is not None
         wrong = [
             place
             for place, member in enumerate(request.members)
@@ -127,10 +127,10 @@ class RoundSecrets:
         changed = [
             place
             for place, client in enumerate(identities)
-            if verifies and trust_store.is_strange(client, identities[client])
+            if verifies and trust_store.is_untrusted(client, identities[client])
         ]
         if verifies and not wrong and not changed:
-            trust_store.met(identities)
+            trust_store.remember(identities)
         return member_events.RosterChecked(request.round, order, wrong, changed)
 
     def seal(self, request: member_events.SealShares) -> member_events.SharesSealed:

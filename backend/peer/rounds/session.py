@@ -117,7 +117,7 @@ class RoundsSession:
         for effect in self.machine.handle(event):
             self._perform(effect)
         if isinstance(event, participant_events.ParticipantFrame):
-            self._update_cache.heard(event.frame)
+            self._update_cache.observe(event.frame)
             tell_news(self._reporter, event.frame, self._masker.members)
             self._forward(event.frame)
         self._loop.set_idle(self.machine.plan is None)

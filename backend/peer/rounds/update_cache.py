@@ -34,7 +34,7 @@ class UpdateCache:
         """What `plan` would make, if that was made already."""
         return self.result if (self.name, self.plan) == (name, _same_training(plan)) else None
 
-    def heard(self, frame: ServerFrame) -> None:
+    def observe(self, frame: ServerFrame) -> None:
         """Forgets what a newer version makes stale, and what the server will never take."""
         if isinstance(frame, Version) or (isinstance(frame, Refused) and frame.code in PERMANENT_REFUSALS):
             self.plan = self.result = None

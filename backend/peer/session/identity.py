@@ -74,9 +74,9 @@ def _stored_identity(state: Path, default: ClientIdentity) -> ClientIdentity:
 
 def _read_or_write(path: Path, pattern: re.Pattern[str], default: str) -> str:
     with suppress(OSError, UnicodeDecodeError):
-        kept = path.read_text("ascii").strip()
-        if pattern.fullmatch(kept):
-            return kept
+        stored = path.read_text("ascii").strip()
+        if pattern.fullmatch(stored):
+            return stored
     with suppress(OSError):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(file, "w") as writer:

@@ -40,8 +40,8 @@ class Ec2:
     async def leaves(self, client: httpx.AsyncClient) -> bool:
         """An `instance-action` is there (stop, terminate, hibernate); else the answer is 404."""
         if not self._token:
-            asked = {"X-aws-ec2-metadata-token-ttl-seconds": "21600"}
-            answer = await client.put(f"{self.root}/latest/api/token", headers=asked)
+            lifetime = {"X-aws-ec2-metadata-token-ttl-seconds": "21600"}
+            answer = await client.put(f"{self.root}/latest/api/token", headers=lifetime)
             if answer.status_code != 200:
                 raise UnreachableError(f"{self.root} is no metadata service of {self.name}.")
             self._token = answer.text
@@ -77,12 +77,16 @@ def providers(environment: Mapping[str, str] = os.environ) -> list[Provider]:
 
 
 async def watch(
-    asked: Sequence[Provider], stop: asyncio.Event, teller: Teller, every: float = EVERY, away: float = AWAY
+    watched: Sequence[Provider],
+    stop: asyncio.Event,
+    teller: Teller,
+    every: float = EVERY,
+    away: float = AWAY,
 ) -> None:
     """Sets `stop` as soon as one of these says that the machine is about to be taken; then it is done."""
     # Metadata are of this machine: no proxy is on the way.
     async with httpx.AsyncClient(timeout=ANSWER_SECONDS, trust_env=False) as client:
-        tasks = [asyncio.ensure_future(_wait_for_notice(one, client, teller, every, away)) for one in asked]
+        tasks = [asyncio.ensure_future(_wait_for_notice(one, client, teller, every, away)) for one in watched]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -97,16 +101,16 @@ async def _wait_for_notice(
     provider: Provider, client: httpx.AsyncClient, teller: Teller, every: float, away: float
 ) -> str:
     """The provider's name, once it takes the machine."""
-    known = False
+    has_answered = False
     while True:
         try:
             if await provider.leaves(client):
                 return provider.name
-            if not known:
-                known = True
+            if not has_answered:
+                has_answered = True
                 sentence = f"Watching {provider.name} for the notice that it takes this machine away."
                 teller.tell("preemptible", sentence, provider=provider.name)
             await asyncio.sleep(every)
         except (httpx.HTTPError, UnreachableError):
             # Whose service answered once is only busy.
-            await asyncio.sleep(every if known else away)
+            await asyncio.sleep(every if has_answered else away)

@@ -29,8 +29,8 @@ class RetryPolicy:
 
     def pause(self, failures: int) -> float:
         """Seconds after the failure number `failures`, from 0 on."""
-        over = max(0, failures - len(self.pauses) + self.repeated)
-        return self.pauses[failures if not over else len(self.pauses) - self.repeated + over % self.repeated]
+        first = len(self.pauses) - self.repeated
+        return self.pauses[min(failures, first + (failures - first) % self.repeated)]
 
     def is_reported(self, failures: int) -> bool:
         """Whether a person is told of the failure number `failures`."""
@@ -73,15 +73,15 @@ async def retry(
                 break  # The server may have let go what nobody needs any more.
             if not isinstance(error, policy.retried):
                 raise
-            left = end - clock()
-            if left <= 0.0:
+            remaining = end - clock()
+            if remaining <= 0.0:
                 raise UnreachableError(
                     f"{error} This peer waits no longer than {give_up_after:.0f} s. Check the address, or "
                     "ask whoever runs the server, and join again when it answers."
                 ) from error
             if not isinstance(error, UnreachableError):
                 failures = policy.last_of_pass(failures)
-            pause = min(policy.pause(failures), left)
+            pause = min(policy.pause(failures), remaining)
             if policy.is_reported(failures):
                 report(error, pause)
             failures += 1

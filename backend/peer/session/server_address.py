@@ -78,8 +78,8 @@ def parse_address(address: str) -> ServerAddress:
         port_is_good = False
     if not port_is_good or parts.scheme not in ("http", "https") or not parts.hostname:
         raise PeerError(f"'{address}' is no address of a Minga server; write it like http://127.0.0.1:8000.")
-    path, marker, rest = parts.path.partition("/tasks/")
-    task = rest.split("/")[0] if marker else None
+    path, marker, suffix = parts.path.partition("/tasks/")
+    task = suffix.split("/")[0] if marker else None
     invitation = None
     if not marker and path.endswith("/join"):
         path, invitation = path.removesuffix("/join"), parts.fragment or None
@@ -112,22 +112,22 @@ async def accept_invitation(client: httpx.AsyncClient, server: ServerAddress) ->
         raise PeerError(f"{server.root} is no Minga server; check the address.") from error
 
 
-async def choose_task(client: httpx.AsyncClient, server: ServerAddress, wanted: str | None) -> Choice:
+async def choose_task(client: httpx.AsyncClient, server: ServerAddress, name: str | None) -> Choice:
     """The task: the wanted one, the one in the address, or the site's only one.
 
     Raises PeerError when there is no such task or the address is of something else than Minga, and
     UnreachableError when nobody answers.
     """
     tasks = {task.name: task for task in await _tasks(client, server)}
-    wanted = wanted or server.task
-    there = f"{server.root} has {_listed(list(tasks))}"
-    if wanted is None:
+    name = name or server.task
+    offer = f"{server.root} has {_task_list(list(tasks))}"
+    if name is None:
         if len(tasks) != 1:
-            raise PeerError(f"{there}; say which with --task NAME.")
+            raise PeerError(f"{offer}; say which with --task NAME.")
         return next(iter(tasks.values()))
-    if wanted not in tasks:
-        raise PeerError(f"There is no task '{wanted}': {there}.")
-    return tasks[wanted]
+    if name not in tasks:
+        raise PeerError(f"There is no task '{name}': {offer}.")
+    return tasks[name]
 
 
 async def task_data(client: httpx.AsyncClient, server: ServerAddress, task: str) -> TaskData:
@@ -163,7 +163,7 @@ async def _get(client: httpx.AsyncClient, server: ServerAddress, path: str) -> b
     return response.content
 
 
-def _listed(names: list[str]) -> str:
+def _task_list(names: list[str]) -> str:
     if not names:
         return "no tasks"
     return f"the task {names[0]}" if len(names) == 1 else f"the tasks {', '.join(sorted(names))}"

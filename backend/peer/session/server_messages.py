@@ -57,24 +57,24 @@ def tell_mesh_news(reporter: Reporter, frame: ServerToPeer) -> None:
 
 
 def tell_peers_evaluation(
-    reporter: Reporter, client: str, found: Evaluation, specs: Sequence[MetricSpec]
+    reporter: Reporter, client: str, evaluation: Evaluation, specs: Sequence[MetricSpec]
 ) -> None:
     """Tells what the peer `client` measured while the server is away. What cannot be is no news."""
-    counted = found.examples and len(found.sums) == sum(spec.rows for spec in specs)
-    if not counted or not math.isfinite(found.loss):
+    counted = evaluation.examples and len(evaluation.sums) == sum(spec.rows for spec in specs)
+    if not counted or not math.isfinite(evaluation.loss):
         return
-    metrics = metric_values(specs, [found.sums])
+    metrics = metric_values(specs, [evaluation.sums])
     sentence = (
-        f"Round {found.round} on {found.examples} examples that {client} holds out: "
-        f"loss {found.loss:.4f}{_shown(metrics)}."
+        f"Round {evaluation.round} on {evaluation.examples} examples that {client} holds out: "
+        f"loss {evaluation.loss:.4f}{_shown(metrics)}."
     )
     reporter.tell(
         "evaluated",
         sentence,
-        round=found.round,
+        round=evaluation.round,
         source="peer",
         client=client,
-        loss=found.loss,
+        loss=evaluation.loss,
         metrics=metrics,
     )
 

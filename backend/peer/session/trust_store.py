@@ -14,42 +14,42 @@ from backend.peer.data.shared_files import write_whole
 
 _IDENTITY = re.compile("[0-9a-f]{64}")
 # Beyond it the oldest are forgotten: a file of some megabytes.
-MOST_MET = 50_000
+MOST_IDENTITIES = 50_000
 
 
 class TrustStore:
     """Identities of one task's clients, by client (trust on first use), in a file of `folder`.
 
-    With `listed` nobody else is trusted. Several peers of a machine may share the folder; who writes last is
+    With `roster` nobody else is trusted. Several peers of a machine may share the folder; who writes last is
     remembered, and what is lost is learnt again.
     """
 
-    def __init__(self, folder: Path, listed: Collection[str] | None = None) -> None:
+    def __init__(self, folder: Path, roster: Collection[str] | None = None) -> None:
         self._folder = folder
-        self.listed = None if listed is None else frozenset(listed)
+        self.roster = None if roster is None else frozenset(roster)
         self._path: Path | None = None
-        self._met: dict[str, str] = {}
+        self._identities: dict[str, str] = {}
 
     def enter(self, task: str) -> None:
         """From now on it is about `task`, by its whole address."""
         self._path = self._folder / f"{hashlib.sha256(task.encode()).hexdigest()[:32]}.json"
-        self._met = _read(self._path)
+        self._identities = _read(self._path)
 
-    def is_strange(self, client: str, identity: str) -> bool:
+    def is_untrusted(self, client: str, identity: str) -> bool:
         """Whether `client` is known by another identity, or this one is not on the list."""
-        if self.listed is not None and identity not in self.listed:
+        if self.roster is not None and identity not in self.roster:
             return True
-        return self._met.get(client, identity) != identity
+        return self._identities.get(client, identity) != identity
 
-    def met(self, identities: Mapping[str, str]) -> None:
+    def remember(self, identities: Mapping[str, str]) -> None:
         """Remembers clients whose signatures were right. A full disk costs only this."""
-        new = identities.items() - self._met.items()
+        new = identities.items() - self._identities.items()
         if not new or self._path is None:
             return
-        self._met |= dict(new)
-        kept = dict(list(self._met.items())[-MOST_MET:])
+        self._identities |= dict(new)
+        stored = dict(list(self._identities.items())[-MOST_IDENTITIES:])
         with suppress(OSError):
-            write_whole(self._path, json.dumps(kept).encode())
+            write_whole(self._path, json.dumps(stored).encode())
 
 
 def read_roster(path: Path) -> frozenset[str]:
@@ -75,7 +75,7 @@ def read_roster(path: Path) -> frozenset[str]:
 
 def _read(path: Path) -> dict[str, str]:
     with suppress(OSError, ValueError):
-        kept = json.loads(path.read_bytes())
-        if isinstance(kept, dict) and all(isinstance(one, str) for pair in kept.items() for one in pair):
-            return kept
+        stored = json.loads(path.read_bytes())
+        if isinstance(stored, dict) and all(isinstance(one, str) for pair in stored.items() for one in pair):
+            return stored
     return {}

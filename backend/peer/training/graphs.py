@@ -98,13 +98,13 @@ def _without_notices() -> Iterator[None]:
         return
     before = sys.stderr
     before.flush()
-    with os.fdopen(os.dup(2), "w", buffering=1) as kept, Path(os.devnull).open("wb") as nowhere:
-        sys.stderr = kept
+    with os.fdopen(os.dup(2), "w", buffering=1) as original, Path(os.devnull).open("wb") as nowhere:
+        sys.stderr = original
         os.dup2(nowhere.fileno(), 2)
         try:
             yield
         finally:
-            os.dup2(kept.fileno(), 2)
+            os.dup2(original.fileno(), 2)
             sys.stderr = before
 
 

@@ -48,13 +48,13 @@ class VersionMeasurer:
     def _sum(self, parts: dict[str, Tensor], examples: Examples, halt: Halt) -> Totals:
         """Padding rows weigh nothing, so that the sums are exact."""
         summed = np.zeros(totals_size(self._manifest.metrics), np.float64)
-        size, stride, began = self._manifest.batch_size, Stride(), time.perf_counter()
+        size, stride, started = self._manifest.batch_size, Stride(), time.perf_counter()
         for start in range(0, len(examples), size):
             if halt(stride.steps, stride.step_seconds):
                 break
             batch = examples.batch(slice(start, start + size), size)
             summed += self._measure(parts, batch).numpy()
             now = time.perf_counter()
-            stride.stepped(now - began)
-            began = now
+            stride.stepped(now - started)
+            started = now
         return summed

@@ -55,13 +55,13 @@ def clipped_outputs(
 
     def body(i: Tensor, summed: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         number = used[i]
-        mine = {**inputs, "sample_weight": tf.where(numbers == number, weights, 0.0)}
+        inputs_of_example = {**inputs, "sample_weight": tf.where(numbers == number, weights, 0.0)}
         if rows.count < manifest.batch_size:
             start = number * microbatch // rows.count * rows.count
             for name in by_rows:
-                mine[name] = _cut(tf, mine[name], start, rows.count)
-        outputs = run(mine)
-        count = tf.reduce_sum(tf.cast(mine["sample_weight"] > 0.0, tf.float32))
+                inputs_of_example[name] = _cut(tf, inputs_of_example[name], start, rows.count)
+        outputs = run(inputs_of_example)
+        count = tf.reduce_sum(tf.cast(inputs_of_example["sample_weight"] > 0.0, tf.float32))
         grown = {
             "gradient": _clipped(tf, outputs["gradient"], clip),
             "loss": count * outputs["loss"],

@@ -124,7 +124,7 @@ class Trainer:
     ) -> TrainingResult:
         walk = self._walk(plan)
         planned = walk.length(len(examples))
-        began = reported = time.perf_counter()
+        started = reported = time.perf_counter()
         done, carry = 0, self._start(weights)
         for stepped in self._steps(carry, plan, walk, weights, examples, halt):
             done, carry = done + 1, stepped
@@ -134,7 +134,7 @@ class Trainer:
                 report(TrainingProgress(done, planned, loss))
         count, loss, sums = read_totals(carry["totals"].numpy())
         update = self._end(carry) - weights
-        step_ms = 1000 * (time.perf_counter() - began) / max(done, 1)
+        step_ms = 1000 * (time.perf_counter() - started) / max(done, 1)
         report(TrainingProgress(done, planned, loss))
         change = self._change(plan, update, done) if done else None
         return TrainingResult(update, change, count, done, planned, loss, sums, step_ms)
@@ -205,13 +205,13 @@ class Trainer:
     def _corrections(self, plan: TrainingPlan, weights: Vector) -> Mapping[str, Tensor]:
         """What `step.corrected` takes, on the device for the whole training."""
         tf = self._tf
-        given: dict[str, Tensor] = {}
+        constants: dict[str, Tensor] = {}
         if plan.proximal_mu:
-            given["start"] = tf.constant(weights[: self._manifest.parameters.trainable])
-            given["mu"] = tf.constant(plan.proximal_mu, tf.float32)
+            constants["start"] = tf.constant(weights[: self._manifest.parameters.trainable])
+            constants["mu"] = tf.constant(plan.proximal_mu, tf.float32)
         if plan.control:
-            given["drift"] = tf.constant(plan.control.server - plan.control.own)
-        return given
+            constants["drift"] = tf.constant(plan.control.server - plan.control.own)
+        return constants
 
     def _bound(self, plan: TrainingPlan, noise: Noise) -> Mapping[str, Tensor]:
         """What a private step takes (`step_of`); nothing for any other. The noise is new at each call."""

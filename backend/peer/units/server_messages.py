@@ -30,57 +30,57 @@ _IDLE = {
 class UnitNews:
     """Tells what is news to a person, each thing once."""
 
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
+    def __init__(self, reporter: Teller) -> None:
+        self._reporter = reporter
         # Which unit a lease is of, until it is decided.
         self._units: dict[int, int] = {}
         self._epoch = 0
         self._measured = 0
         self._trusted: bool | None = None
 
-    def heard(self, frame: ServerToUnits) -> None:
+    def report(self, frame: ServerToUnits) -> None:
         """The server said this."""
-        tell = self._teller.tell
+        tell = self._reporter.tell
         match frame:
             case Enlisted(client=client):
                 tell("connected", f"Connected as {client}.", client=client)
             case Unit(lease=lease, unit=unit):
                 self._units[lease] = unit
             case Drop(lease=lease, reason=reason):
-                tell("dropped", f"{self._over(lease)} is not needed any more. {reason}", lease=lease)
+                tell("dropped", f"{self._end(lease)} is not needed any more. {reason}", lease=lease)
             case Taken(lease=lease, waits=waits):
                 then = "it is compared with others' before it counts" if waits else "it is there"
                 sentence = f"{self._name(lease)}: the result was sent; {then}."
                 tell("taken", sentence, lease=lease, waits=waits)
             case Counted(lease=lease, examples=examples, blended=blended):
                 how = "and is in the model" if blended else "and agrees with the one in the model"
-                sentence = f"{self._over(lease)}: your result counts, with {examples} examples, {how}."
+                sentence = f"{self._end(lease)}: your result counts, with {examples} examples, {how}."
                 tell("counted", sentence, lease=lease, examples=examples, blended=blended)
             case Rejected(lease=lease, code=code, reason=reason):
-                sentence = f"{self._over(lease)}: your result does not count. {reason}"
+                sentence = f"{self._end(lease)}: your result does not count. {reason}"
                 tell("rejected", sentence, lease=lease, code=code)
             case Idle(cause=cause):
                 tell("idle", f"There is no unit now: {_IDLE[cause]}.", cause=cause)
             case Standing():
-                self._standing(frame)
+                self._report_standing(frame)
             case Board():
-                self._board(frame)
+                self._report_board(frame)
 
-    def released(self, frame: Release) -> None:
+    def report_release(self, frame: Release) -> None:
         """This peer gave a unit back."""
-        sentence = f"{self._over(frame.lease)}: given back, for others to train."
-        self._teller.tell("released", sentence, lease=frame.lease, cause=frame.cause)
+        sentence = f"{self._end(frame.lease)}: given back, for others to train."
+        self._reporter.tell("released", sentence, lease=frame.lease, cause=frame.cause)
 
     def _name(self, lease: int) -> str:
         """The unit of `lease`, for people. Those of an earlier visit have no number here."""
         return f"Unit {self._units[lease]}" if lease in self._units else "A unit from before"
 
-    def _over(self, lease: int) -> str:
+    def _end(self, lease: int) -> str:
         name = self._name(lease)
         self._units.pop(lease, None)
         return name
 
-    def _standing(self, frame: Standing) -> None:
+    def _report_standing(self, frame: Standing) -> None:
         if self._trusted in (None, frame.trusted):
             self._trusted = frame.trusted
             return
@@ -90,18 +90,18 @@ class UnitNews:
             if frame.trusted
             else "Every result is compared with another's again."
         )
-        self._teller.tell("standing", sentence, trusted=frame.trusted, checked=frame.checked)
+        self._reporter.tell("standing", sentence, trusted=frame.trusted, checked=frame.checked)
 
-    def _board(self, frame: Board) -> None:
+    def _report_board(self, frame: Board) -> None:
         if frame.epoch > self._epoch:
             self._epoch = frame.epoch
             sentence = f"Epoch {frame.epoch} of at most {frame.epochs}: {frame.tally.units} units."
-            self._teller.tell("epoch", sentence, epoch=frame.epoch, units=frame.tally.units)
+            self._reporter.tell("epoch", sentence, epoch=frame.epoch, units=frame.tally.units)
         if frame.loss is None or frame.measured <= self._measured:
             return
         self._measured = frame.measured
         shown = "".join(f", {name} {value:.4f}" for name, value in frame.metrics.items())
-        self._teller.tell(
+        self._reporter.tell(
             "evaluated",
             f"With {frame.measured} results on held-out data: loss {frame.loss:.4f}{shown}.",
             measured=frame.measured,

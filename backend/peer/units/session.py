@@ -88,8 +88,8 @@ class UnitsSession:
         for effect in self.machine.handle(event):
             self._perform(effect)
         match event:
-            case unit_client_events.UnitFrame(said):
-                self._news.heard(said)
+            case unit_client_events.UnitFrame(received):
+                self._news.report(received)
             case unit_client_events.Fetched() if self.machine.enlist:
                 self._shard_cache.write(self.machine.enlist.shards)
         self._loop.set_idle(not self.machine.held)
@@ -102,7 +102,7 @@ class UnitsSession:
             case unit_client_events.SendUnitFrame(frame):
                 self._connection.send(frame)
                 if isinstance(frame, Release):
-                    self._news.released(frame)
+                    self._news.report_release(frame)
             case Load(bundle):
                 self._loop.spawn(self._load(bundle))
             case unit_client_events.FetchUnit(unit):
@@ -135,7 +135,7 @@ class UnitsSession:
         try:
             await retry_job(lambda: self._trainer.fetch(work), self._reporter, lambda: work.forgotten)
         except (PeerError, BundleError) as error:
-            self._failed(work, "data", error)
+            self._give_back(work, "data", error)
         else:
             if not work.forgotten:
                 self._loop.post(unit_client_events.Fetched(work.unit.lease))
@@ -149,7 +149,7 @@ class UnitsSession:
             result = await self._trainer.train(work, report)
         except (PeerError, MemoryError) as error:
             cause: Cause = "memory" if isinstance(error, MemoryError) else "failed"
-            self._failed(work, cause, error)
+            self._give_back(work, cause, error)
             return
         self._failures = 0
         if work.forgotten:
@@ -161,7 +161,7 @@ class UnitsSession:
         done = (result.examples, result.steps, result.loss, result.sums)
         self._loop.post(unit_client_events.UnitTrained(unit.lease, len(work.content), *done))
 
-    def _failed(self, work: UnitWork, cause: Cause, error: Exception) -> None:
+    def _give_back(self, work: UnitWork, cause: Cause, error: Exception) -> None:
         """Gives a unit back, and rests before the next: its server may have nothing else to give."""
         if work.forgotten:
             return
@@ -176,9 +176,9 @@ class UnitsSession:
         self._reporter.tell("trouble", sentence, lease=lease, unit=unit)
         self._loop.post(unit_client_events.WantUnits(0, self._options.at_once))
         self._loop.post(unit_client_events.UnitFailed(lease, cause))
-        self._loop.spawn(self._rest(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
+        self._loop.spawn(self._pause(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
 
-    async def _rest(self, seconds: float) -> None:
+    async def _pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         if not self._stopping:
             self._loop.post(unit_client_events.WantUnits(self._options.slots, self._options.at_once))

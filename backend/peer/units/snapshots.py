@@ -19,11 +19,11 @@ class FetchedWeights:
     async def take(self, lease: int, address: str) -> Vector:
         """The weights for `lease`, until `release`. Raises what `fetch` raises; then ask again."""
         self._needed[lease] = address
-        found = self._vectors.get(address)
-        if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
-            found = self._vectors[address] = asyncio.ensure_future(self._get(address))
+        task = self._vectors.get(address)
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            task = self._vectors[address] = asyncio.ensure_future(self._get(address))
         # One lease that is forgotten takes nothing away from the others.
-        return await asyncio.shield(found)
+        return await asyncio.shield(task)
 
     def release(self, lease: int) -> None:
         """`lease` needs its weights no longer."""

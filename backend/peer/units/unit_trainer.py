@@ -48,7 +48,7 @@ class UnitTrainer:
         self._jobs = jobs
         self._snapshots = FetchedWeights(self._weights)
         # The lease of the last result, and the weights that it led to.
-        self._own: tuple[int, Vector] | None = None
+        self._last_result: tuple[int, Vector] | None = None
 
     async def fetch(self, work: UnitWork) -> None:
         """Gets the rows and the weights of a unit. Raises PeerError, and UnreachableError to try again."""
@@ -90,25 +90,25 @@ class UnitTrainer:
         if result.steps and not work.forgotten:
             reached = start + result.update
             if unit.start != "given":
-                self._own = (unit.lease, reached)
+                self._last_result = (unit.lease, reached)
             change = result.update if start is weights else reached - weights
             work.content = memoryview(change.astype("<f4", copy=False).tobytes())
         return result
 
     def rejected(self, lease: int) -> None:
         """The result of `lease` did not count: if it was the last, training begins at the given weights."""
-        if self._own is not None and self._own[0] == lease:
-            self._own = None
+        if self._last_result is not None and self._last_result[0] == lease:
+            self._last_result = None
 
     def release(self, lease: int) -> None:
         """`lease` is over."""
         self._snapshots.release(lease)
 
     def _start(self, unit: Unit, weights: Vector) -> Vector:
-        if self._own is None or unit.start == "given":
+        if self._last_result is None or unit.start == "given":
             return weights
-        own = self._own[1]
-        return own if unit.start == "own" else elastic(own, weights, unit.elasticity)
+        last = self._last_result[1]
+        return last if unit.start == "own" else elastic(last, weights, unit.elasticity)
 
     async def _weights(self, address: str) -> Vector:
         length = self._jobs.manifest.parameters.total

@@ -15,7 +15,7 @@ HOME, OUTSIDE = "192.168.1.7", "203.0.113.9"
 STUN, TURN = "stun:stun.example.org:3478", "turn:turn.example.org:3478"
 FOUND = NetworkFindings(
     server_seconds=0.0321,
-    own=[HOME],
+    local_addresses=[HOME],
     ice=[IceFinding(STUN, (OUTSIDE, 40_000)), IceFinding(TURN, ("198.51.100.1", 50_000))],
     mapped=[(OUTSIDE, 40_000), (OUTSIDE, 40_000)],
     listening=None,
@@ -45,7 +45,7 @@ def test_nats_are_told_by_what_two_stun_servers_see() -> None:
 
 
 def test_without_a_router_in_between_links_are_direct() -> None:
-    found = replace(FOUND, own=[OUTSIDE])
+    found = replace(FOUND, local_addresses=[OUTSIDE])
     assert "No router translates" in about(found, "webrtc").text
 
 

@@ -132,7 +132,7 @@ async def test_a_client_whose_identity_changed_is_not_trusted_where_the_server_m
     with serving(tmp_path, CLIENTS + 1, server='"active"') as server:
         known = TrustStore(tmp_path / "met")
         known.enter(address_of(server.url))
-        known.met({client_id(changed): "a" * 64})
+        known.remember({client_id(changed): "a" * 64})
         traits = {wary: {"met": tmp_path / "met"}} | {name: {} for name in (changed, *others)}
         await train(server.url, traits)
         (told,) = server.get("/api/tasks/tiny/rounds")["rounds"]
@@ -175,5 +175,5 @@ async def test_those_who_were_met_are_remembered(tmp_path: Path) -> None:
     known = TrustStore(tmp_path / "met")
     known.enter(address)
     for name in names:
-        assert not known.is_strange(client_id(name), identity_key(identities[name]).hex())
-        assert known.is_strange(client_id(name), "a" * 64)
+        assert not known.is_untrusted(client_id(name), identity_key(identities[name]).hex())
+        assert known.is_untrusted(client_id(name), "a" * 64)

@@ -83,20 +83,20 @@ def test_a_training_that_was_cut_short_is_not_kept() -> None:
 
 def test_a_new_version_makes_it_stale() -> None:
     one = kept()
-    one.heard(VERSION)
+    one.observe(VERSION)
     assert one.take("me", NEXT) is None
 
 
 @pytest.mark.parametrize("code", sorted(PERMANENT_REFUSALS))
 def test_what_was_found_bad_is_not_handed_in_again(code: str) -> None:
     one = kept()
-    one.heard(Refused(round=3, code=code, reason="Lower the learning rate."))
+    one.observe(Refused(round=3, code=code, reason="Lower the learning rate."))
     assert one.take("me", NEXT) is None
 
 
 def test_what_came_too_late_is_handed_in_again() -> None:
     one = kept()
-    one.heard(Refused(round=3, code="stale-round", reason="Round 3 ended."))
+    one.observe(Refused(round=3, code="stale-round", reason="Round 3 ended."))
     assert one.take("me", NEXT) is DONE
 
 

@@ -20,40 +20,40 @@ def known(folder: Path, task: str = TASK, listed: frozenset[str] | None = None) 
 
 
 def test_who_was_met_once_is_known_by_the_same_identity_after_a_restart(tmp_path: Path) -> None:
-    known(tmp_path).met({"client-a": ANA})
+    known(tmp_path).remember({"client-a": ANA})
     later = known(tmp_path)
-    assert not later.is_strange("client-a", ANA)
-    assert later.is_strange("client-a", EVE)
-    assert not later.is_strange("client-b", BRUNO)
+    assert not later.is_untrusted("client-a", ANA)
+    assert later.is_untrusted("client-a", EVE)
+    assert not later.is_untrusted("client-b", BRUNO)
 
 
 def test_each_task_has_its_own_acquaintances(tmp_path: Path) -> None:
-    known(tmp_path).met({"client-a": ANA})
-    assert not known(tmp_path, task=TASK.replace("digits", "letters")).is_strange("client-a", EVE)
+    known(tmp_path).remember({"client-a": ANA})
+    assert not known(tmp_path, task=TASK.replace("digits", "letters")).is_untrusted("client-a", EVE)
 
 
 def test_with_a_list_nobody_else_is_trusted(tmp_path: Path) -> None:
     made = known(tmp_path, listed=frozenset({ANA}))
-    assert not made.is_strange("client-a", ANA)
-    assert made.is_strange("client-b", BRUNO)
+    assert not made.is_untrusted("client-a", ANA)
+    assert made.is_untrusted("client-b", BRUNO)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{broken", b'{"client-a": 7}', b"\xff\xff"])
 def test_a_damaged_file_is_learnt_anew(tmp_path: Path, content: bytes) -> None:
-    known(tmp_path).met({"client-a": ANA})
+    known(tmp_path).remember({"client-a": ANA})
     (file,) = tmp_path.iterdir()
     file.write_bytes(content)
     made = known(tmp_path)
-    assert not made.is_strange("client-a", EVE)
-    made.met({"client-a": EVE})
-    assert known(tmp_path).is_strange("client-a", ANA)
+    assert not made.is_untrusted("client-a", EVE)
+    made.remember({"client-a": EVE})
+    assert known(tmp_path).is_untrusted("client-a", ANA)
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_memory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     made = known(tmp_path / "file")
-    made.met({"client-a": ANA})
-    assert made.is_strange("client-a", EVE)
+    made.remember({"client-a": ANA})
+    assert made.is_untrusted("client-a", EVE)
 
 
 def test_a_list_has_an_identity_a_line_and_notes(tmp_path: Path) -> None:

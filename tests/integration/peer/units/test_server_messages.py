@@ -42,7 +42,7 @@ def test_an_epoch_and_a_measurement_are_told_once() -> None:
         replace(measured, epoch=2),
         replace(measured, measured=2),
     ):
-        news.heard(board)
+        news.report(board)
     assert [event for event, _, _ in told.events] == ["epoch", "evaluated", "epoch"]
     assert told.events[1][1] == "With 3 results on held-out data: loss 0.5000, accuracy 0.7500."
 
@@ -52,7 +52,7 @@ def test_trust_is_told_when_it_changes() -> None:
     news = UnitNews(told)
     stranger = unit_messages.Standing(credited=0, units=0, checked=0, trusted=False, quota=100)
     for standing in (stranger, stranger, replace(stranger, trusted=True, checked=10), stranger):
-        news.heard(standing)
+        news.report(standing)
     assert [sentence.partition(":")[0] for _, sentence, _ in told.events] == [
         "Trusted",
         "Every result is compared with another's again.",
@@ -62,5 +62,5 @@ def test_trust_is_told_when_it_changes() -> None:
 def test_every_reason_to_wait_has_its_sentence() -> None:
     told = Told()
     for cause in ("nothing", "quota", "reliable", "bound", "over", "paused"):
-        UnitNews(told).heard(unit_messages.Idle(cause=cause))
+        UnitNews(told).report(unit_messages.Idle(cause=cause))
     assert len({sentence for _, sentence, _ in told.events}) == 6
