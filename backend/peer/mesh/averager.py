@@ -89,7 +89,7 @@ class Averager:
         self._memory: Vector = np.zeros(0, np.float32)
 
     def average(self, order: Group, work: TrainedWork) -> None:
-        """Takes part in the group; `averaged` or `failed` is told when it ended."""
+        """Takes part in the group; posts `GroupAveraged` or `GroupFailed` when it ended."""
         self._averaging = self._spawn(self._average(order, work))
 
     def abort(self) -> None:

@@ -33,7 +33,7 @@ class RetryPolicy:
         return self.pauses[min(failures, first + (failures - first) % self.repeated)]
 
     def is_reported(self, failures: int) -> bool:
-        """Whether a person is told of the failure number `failures`."""
+        """Whether the failure number `failures` is reported to a person."""
         return failures % len(self.pauses) >= self.silent
 
     def last_of_pass(self, failures: int) -> int:

@@ -94,7 +94,7 @@ def visitor_headers(token: str) -> dict[str, str]:
 
 
 async def accept_invitation(client: httpx.AsyncClient, server: ServerAddress) -> ServerAddress:
-    """The site with the task of its invitation, which lets in whoever `client` speaks for.
+    """The site with the task of its invitation, which lets in the visitor that `client` names.
 
     Raises PeerError for an invitation that does not hold, and UnreachableError when nobody answers.
     """

@@ -63,8 +63,8 @@ async def converse(
 ) -> str:
     """Holds one connection until it ends, and returns why, as the end of a sentence.
 
-    None in the outbox asks for a regular end after all that stands before it. `on_sent` is told of each frame
-    that the socket took. `headers` go with the handshake, for a task by invitation.
+    None in the outbox asks for a regular end after all that stands before it. `on_sent` is called with each
+    frame that the socket took. `headers` go with the handshake, for a task by invitation.
     """
     try:
         async with connect(

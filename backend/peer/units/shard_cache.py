@@ -1,4 +1,4 @@
-"""Which shards of a task lie in the cache from earlier visits: whoever has one gets its units first."""
+"""Lists the shards of a task that lie in the cache from earlier visits: their units come here first."""
 
 from __future__ import annotations
 
