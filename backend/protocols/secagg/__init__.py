@@ -1,4 +1,5 @@
-"""Secure aggregation (Bonawitz et al. 2017): the server's machine and a member's.
+"""Secure aggregation (Bonawitz et al. 2017): two machines without I/O, the server's and a member's.
 
-Stages, neighbours, refusals and terms; keys and masks are made in `crypto`.
+server*.py and client_slots.py are the server's, member*.py the member's (mirrored in TypeScript); terms.py is
+shared. Keys, shares and masks are computed in `crypto`, encodings in `numerics.masking`; sockets are hosts'.
 """
