@@ -64,7 +64,7 @@ class Shares(WireFrame, frozen=True, tag="shares"):
     sealed: Annotated[list[Sealed], Meta(max_length=MOST_MEMBERS)]
 
 
-class Vouch(WireFrame, frozen=True, tag="vouch"):
+class ConsistencySignature(WireFrame, frozen=True, tag="vouch"):
     """The client's signature over the survivors that the server named."""
 
     round: Count

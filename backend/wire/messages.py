@@ -23,6 +23,7 @@ from backend.wire.fields import Status as Status
 from backend.wire.fields import Sums as Sums
 from backend.wire.masked_messages import MOST_MEMBERS
 from backend.wire.masked_messages import Aggregation as Aggregation
+from backend.wire.masked_messages import ConsistencySignature as ConsistencySignature
 from backend.wire.masked_messages import Dealt as Dealt
 from backend.wire.masked_messages import Decline as Decline
 from backend.wire.masked_messages import Keys as Keys
@@ -32,7 +33,6 @@ from backend.wire.masked_messages import Roster as Roster
 from backend.wire.masked_messages import Shares as Shares
 from backend.wire.masked_messages import Survivors as Survivors
 from backend.wire.masked_messages import Unmask as Unmask
-from backend.wire.masked_messages import Vouch as Vouch
 
 # Client to server.
 
@@ -103,7 +103,19 @@ class Leave(WireFrame, frozen=True, tag="leave"):
     """The volunteer stops; the round goes on without this client."""
 
 
-ClientFrame = Hello | Ready | Offer | Chunk | Evaluation | Leave | Keys | Shares | Vouch | Reveal | Decline
+ClientFrame = (
+    Hello
+    | Ready
+    | Offer
+    | Chunk
+    | Evaluation
+    | Leave
+    | Keys
+    | Shares
+    | ConsistencySignature
+    | Reveal
+    | Decline
+)
 
 # Server to client.
 

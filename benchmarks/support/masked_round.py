@@ -21,7 +21,7 @@ from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.terms import Degree, terms_of
 from backend.server.rounds.masked_sum import empty_sum
 from backend.wire.codec import decode_client, decode_server, encode
-from backend.wire.masked_messages import Keys, Masking, Reveal, Server, Shares, Vouch
+from backend.wire.masked_messages import ConsistencySignature, Keys, Masking, Reveal, Server, Shares
 from backend.wire.messages import CHUNK_BYTES, Chunk, ClientFrame, Offer, Train
 
 HASH, SECONDS = "5e" * 32, 600.0
@@ -189,7 +189,7 @@ class Host:
                     return self._perform(self._round.keys_arrived(name, keys, 0.0))
                 case Shares() as shares:
                     return self._perform(self._round.shares_arrived(name, shares, 0.0))
-                case Vouch() as vouch:
+                case ConsistencySignature() as vouch:
                     return self._perform(self._round.consistency_signature_arrived(name, vouch, 0.0))
                 case Reveal() as reveal:
                     return self._perform(self._round.reveal_arrived(name, reveal, 0.0))

@@ -25,9 +25,9 @@ from backend.protocols.mesh.allreduce.group_events import (
     Event,
     FailGroup,
     FinishGroup,
-    FrameReceived,
     GroupTimePassed,
     MeanReceived,
+    MemberFrameReceived,
     MemberLinked,
     MemberLost,
     MemberSilent,
@@ -114,7 +114,7 @@ class Exchange:
         elif not isinstance(frame, Attest):
             if isinstance(frame, Begin):
                 self._holding.met(self._places[client], frame.key)
-            self._happened(FrameReceived(self._places[client], frame))
+            self._happened(MemberFrameReceived(self._places[client], frame))
 
     def up(self, client: str) -> None:
         """There is a link to `client`, or it is heard of again."""

@@ -16,6 +16,7 @@ from backend.protocols.secagg.member_events import Effect, Event, SendMasked
 from backend.protocols.secagg.member_round import MemberRound
 from backend.protocols.secagg.terms import degree, neighbours_of
 from backend.wire.masked_messages import (
+    ConsistencySignature,
     Dealt,
     Decline,
     Masking,
@@ -24,7 +25,6 @@ from backend.wire.masked_messages import (
     Shares,
     Survivors,
     Unmask,
-    Vouch,
 )
 from backend.wire.messages import Abandoned, ServerFrame, State, Train, Version
 
@@ -217,7 +217,7 @@ class MaskedMember:
                 self.stage = MemberStage.MASKED_INPUT
                 return [member_events.MaskUpdate(number, current.place, current.senders)]
             case member_events.SurvivorsSigned(signature=signature):
-                vouch = Vouch(round=number, signature=signature)
+                vouch = ConsistencySignature(round=number, signature=signature)
                 self.stage, current.consistency_signature = MemberStage.AWAITING_UNMASK, vouch
                 return [SendMasked(vouch)]
             case member_events.ConsistencySignaturesChecked(wrong=wrong):

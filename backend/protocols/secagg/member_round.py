@@ -14,7 +14,16 @@ from msgspec.structs import replace
 
 from backend.protocols.secagg.member_events import MakeReveal, Planned
 from backend.protocols.secagg.terms import MOST_ACTIVE, NO_DEGREE, Degree
-from backend.wire.masked_messages import Dealt, Keys, Masking, Member, Reveal, Shares, Unmask, Vouch
+from backend.wire.masked_messages import (
+    ConsistencySignature,
+    Dealt,
+    Keys,
+    Masking,
+    Member,
+    Reveal,
+    Shares,
+    Unmask,
+)
 
 
 @dataclass
@@ -32,7 +41,7 @@ class MemberRound:
     dealt: Dealt | None = None
     # The survivors that were signed, or for whom something was revealed: there is one such list a round.
     alive: list[int] | None = None
-    consistency_signature: Vouch | None = None
+    consistency_signature: ConsistencySignature | None = None
     reveal: Reveal | None = None
 
     @classmethod
@@ -68,7 +77,7 @@ class MemberRound:
         """The neighbours whose shares came."""
         return self.dealt.senders if self.dealt else []
 
-    def sent(self) -> list[Keys | Shares | Vouch | Reveal]:
+    def sent(self) -> list[Keys | Shares | ConsistencySignature | Reveal]:
         """All that was sent in the round so far, to be sent again."""
         frames = (self.keys, self.shares, self.consistency_signature, self.reveal)
         return [frame for frame in frames if frame]

@@ -40,6 +40,7 @@ from backend.protocols.secagg.server_stages import TRANSITIONS, ServerEvent, Ser
 from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import (
     MOST_MEMBERS,
+    ConsistencySignature,
     Dealt,
     Decline,
     Keys,
@@ -49,7 +50,6 @@ from backend.wire.masked_messages import (
     Shares,
     Survivors,
     Unmask,
-    Vouch,
 )
 
 
@@ -132,7 +132,9 @@ class MaskedRound:
         slot.shares = frame
         return self._settle(now)
 
-    def consistency_signature_arrived(self, client: ClientId, frame: Vouch, now: float) -> list[Effect]:
+    def consistency_signature_arrived(
+        self, client: ClientId, frame: ConsistencySignature, now: float
+    ) -> list[Effect]:
         """A survivor signed the list of survivors. No more of them are needed than the threshold."""
         slot = self._slot(client, frame.round, ServerEvent.CONSISTENCY_SIGNATURE_ARRIVED)
         if slot is None:

@@ -130,7 +130,7 @@ class RoundEventHandler:
             case (
                 messages.Keys()
                 | messages.Shares()
-                | messages.Vouch()
+                | messages.ConsistencySignature()
                 | messages.Reveal()
                 | messages.Decline()
             ):
@@ -139,7 +139,11 @@ class RoundEventHandler:
     def _receive_masked(
         self,
         client: str,
-        message: messages.Keys | messages.Shares | messages.Vouch | messages.Reveal | messages.Decline,
+        message: messages.Keys
+        | messages.Shares
+        | messages.ConsistencySignature
+        | messages.Reveal
+        | messages.Decline,
         now: float,
     ) -> Sequence[Effect]:
         masked = self._state.masked
@@ -150,7 +154,7 @@ class RoundEventHandler:
                 return masked.keys_arrived(client, message, now)
             case messages.Shares():
                 return masked.shares_arrived(client, message, now)
-            case messages.Vouch():
+            case messages.ConsistencySignature():
                 return masked.consistency_signature_arrived(client, message, now)
             case messages.Reveal():
                 return masked.reveal_arrived(client, message, now)

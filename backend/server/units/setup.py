@@ -16,7 +16,14 @@ from backend.server.units.checkpoint_codec import Resumed, resumed
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.server_pool import ParameterDeployment, ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
-from backend.server.units.state import ClientState, Credit, ModelState, RecordState, RunState, UnitsState
+from backend.server.units.state import (
+    ClientCredit,
+    ClientState,
+    ModelState,
+    RecordState,
+    RunState,
+    UnitsState,
+)
 from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of
 from backend.server.versions.checkpoints import Checkpoint
 from backend.server.versions.version_history import VersionHistory
@@ -35,7 +42,7 @@ class RestoredState:
 
     point: Checkpoint | None
     resumed: Resumed
-    credits: dict[str, Credit]
+    credits: dict[str, ClientCredit]
     measured: list[EvaluationRecord]
     reason: str = ""
 
@@ -47,7 +54,7 @@ async def left_by(task: Task, history: VersionHistory) -> RestoredState:
     reason = ""
     if found.scheduler.open and found.data != data_of(task):
         found, reason = _closed(found), OTHER_DATA
-    credits = {one.client: Credit(one.accepted, one.examples) for one in await history.contributions()}
+    credits = {one.client: ClientCredit(one.accepted, one.examples) for one in await history.contributions()}
     measured = [
         EvaluationRecord(0, one.loss, one.metrics)
         for one in await history.assimilations()

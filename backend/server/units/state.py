@@ -77,7 +77,7 @@ class LeasedUnit:
 
 
 @dataclass(frozen=True)
-class Credit:
+class ClientCredit:
     """What a client was credited so far."""
 
     units: int = 0
@@ -181,7 +181,7 @@ class ClientState:
     """
 
     members: dict[ClientId, UnitMember] = field(default_factory=dict)
-    credits: dict[ClientId, Credit] = field(default_factory=dict)
+    credits: dict[ClientId, ClientCredit] = field(default_factory=dict)
     own_weights: dict[ClientId, Vector] = field(default_factory=dict)
 
     def add_credits(self, given: dict[ClientId, Given]) -> None:
@@ -189,12 +189,12 @@ class ClientState:
         for client, one in given.items():
             self.credits[client] = self.credited(client, one)
 
-    def credited(self, client: ClientId, given: Given | None) -> Credit:
+    def credited(self, client: ClientId, given: Given | None) -> ClientCredit:
         """A client's credit, with what it gave in an epoch that is open."""
-        before = self.credits.get(client, Credit())
+        before = self.credits.get(client, ClientCredit())
         if given is None:
             return before
-        return Credit(before.units + given.accepted, before.examples + given.examples)
+        return ClientCredit(before.units + given.accepted, before.examples + given.examples)
 
     def forget_own(self, client: ClientId) -> None:
         """Its next unit starts from the model."""

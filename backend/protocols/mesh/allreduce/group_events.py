@@ -29,7 +29,7 @@ class Prepared(Struct, frozen=True, tag="prepared"):
     key: bytes = b""
 
 
-class FrameReceived(Struct, frozen=True, tag="heard"):
+class MemberFrameReceived(Struct, frozen=True, tag="heard"):
     """A frame of the member at `place` arrived."""
 
     place: int
@@ -99,7 +99,7 @@ class GroupTimePassed(Struct, frozen=True, tag="time_passed"):
 
 Event: TypeAlias = (
     Prepared
-    | FrameReceived
+    | MemberFrameReceived
     | PieceReceived
     | MeanReceived
     | Reduced

@@ -27,7 +27,7 @@ from backend.wire.peer_messages import Ask, Change, Config, Give, Holds
 MAX_TERMS = 3
 
 
-class Verdict(Enum):
+class AnswerVerdict(Enum):
     """What a leader concludes after an event."""
 
     WAIT = auto()
@@ -79,7 +79,7 @@ class Leader:
         """The leader itself accepted the step."""
         self._accepted[self._step.place] = answer.parts
 
-    def lead(self, changes: Mapping[int, Change], ahead: list[int]) -> Verdict:
+    def lead(self, changes: Mapping[int, Change], ahead: list[int]) -> AnswerVerdict:
         """Sends what is due now. `changes` are frames of members, of which those `ahead` left this view."""
         step = self._step
         self._count_changes(changes)
@@ -92,8 +92,12 @@ class Leader:
         alive = step.plan.alive
         everyone = self._accepted.keys() >= set(alive)
         if everyone and len({self._accepted[place] for place in alive}) == 1:
-            return Verdict.DECIDED
-        return Verdict.NEXT_STEP if everyone or self._has_news or excluded & set(alive) else Verdict.WAIT
+            return AnswerVerdict.DECIDED
+        return (
+            AnswerVerdict.NEXT_STEP
+            if everyone or self._has_news or excluded & set(alive)
+            else AnswerVerdict.WAIT
+        )
 
     def begin_next_step(self) -> None:
         """The next step begins with new answers of all."""
@@ -108,7 +112,7 @@ class Leader:
                 answer = MemberAnswer(change.held, tuple(change.parts), tuple(change.weights))
                 self._answers.setdefault(place, answer)
 
-    def _gather(self, members: list[int]) -> Verdict:
+    def _gather(self, members: list[int]) -> AnswerVerdict:
         """Waits for the answers of `members`, and plans the step when they are here."""
         step, least = self._step, self._least
         self._answers[step.place] = step.answer()
@@ -118,20 +122,20 @@ class Leader:
         is_over = self._links.now >= self.since + step.order.patience * (2 if number else 1)
         enough = len(answers) >= least
         if 1 + len(members) < least or (is_over and not enough):
-            return Verdict.NEXT_VIEW
+            return AnswerVerdict.NEXT_VIEW
         if number or enough:
             self._links.send(("ask", self.ballot), missing, Ask(*step.header, *self.ballot))
         if (not missing or is_over) and enough and not step.is_settling():
             return self._plan(answers)
-        return Verdict.WAIT
+        return AnswerVerdict.WAIT
 
-    def _plan(self, answers: dict[int, MemberAnswer]) -> Verdict:
+    def _plan(self, answers: dict[int, MemberAnswer]) -> AnswerVerdict:
         step, complaints = self._step, self._complaints
         plan, without_slow = make_plan(self.ballot, step.place, self._least, answers, complaints)
         if plan is None or (not without_slow and self._kept_slow):
-            return Verdict.NEXT_VIEW
+            return AnswerVerdict.NEXT_VIEW
         if step.place not in plan.alive:
-            return Verdict.LEFT_OUT
+            return AnswerVerdict.LEFT_OUT
         if not without_slow:
             # If all are slow nobody is to blame; complaints of those that stay slow come again.
             complaints.slow.clear()
@@ -141,7 +145,7 @@ class Leader:
         self._handovers = plan_handovers(plan, answers, complaints)
         own = [handover for handover in self._handovers if handover.sender == step.place]
         step.handovers = [(handover.part, handover.receiver) for handover in own]
-        return Verdict.WAIT
+        return AnswerVerdict.WAIT
 
     def _send_plan(self) -> None:
         """Sends the plan to all, and who has to send which mean to those."""
@@ -246,18 +250,18 @@ class Views:
             return False
         ahead = self._members_ahead()
         match self.leader.lead(self.changes, ahead):
-            case Verdict.DECIDED:
+            case AnswerVerdict.DECIDED:
                 return True
-            case Verdict.NEXT_STEP if ahead:
+            case AnswerVerdict.NEXT_STEP if ahead:
                 self._join(ahead)
-            case Verdict.NEXT_STEP:
+            case AnswerVerdict.NEXT_STEP:
                 self.leader.begin_next_step()
                 self.promised = self.leader.ballot
-            case Verdict.NEXT_VIEW:
+            case AnswerVerdict.NEXT_VIEW:
                 self._enter(self.promised[0] + 1)
-            case Verdict.LEFT_OUT:
+            case AnswerVerdict.LEFT_OUT:
                 self.failure = "The others have to go on without this member."
-            case Verdict.WAIT:
+            case AnswerVerdict.WAIT:
                 pass
         return False
 

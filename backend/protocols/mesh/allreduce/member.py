@@ -22,9 +22,9 @@ from backend.protocols.mesh.allreduce.group_events import (
     Event,
     FailGroup,
     FinishGroup,
-    FrameReceived,
     GroupTimePassed,
     MeanReceived,
+    MemberFrameReceived,
     MemberLinked,
     MemberLost,
     MemberSilent,
@@ -58,7 +58,7 @@ TRANSITIONS: dict[MemberPhase, frozenset[MemberPhase]] = {
 }
 
 # Later ones only keep the links, on which members that still ask get the result.
-_AT_END: frozenset[type[Event]] = frozenset({FrameReceived, MemberLinked, MemberLost, MemberSilent})
+_AT_END: frozenset[type[Event]] = frozenset({MemberFrameReceived, MemberLinked, MemberLost, MemberSilent})
 _AT_ALL_TIMES: frozenset[type[Event]] = _AT_END | {PieceReceived, MeanReceived, MemberUnfit, GroupTimePassed}
 
 # The events that each phase takes; any other one changes nothing.
@@ -117,7 +117,7 @@ class AllReduce:
         match event:
             case Prepared():
                 self._prepare(event)
-            case FrameReceived(place, frame) if place in links.others:
+            case MemberFrameReceived(place, frame) if place in links.others:
                 self._take_frame(place, frame)
             case PieceReceived(place, part) if place in links.others and part < parts:
                 received.add_piece(event)

@@ -61,7 +61,7 @@ CLIENT: dict[str, messages.ClientFrame] = {
         signature=KEY + KEY[::-1],
     ),
     "shares": messages.Shares(round=7, sealed=[bytes(range(80)), b"x"]),
-    "vouch": messages.Vouch(round=7, signature=KEY + KEY),
+    "vouch": messages.ConsistencySignature(round=7, signature=KEY + KEY),
     "reveal": messages.Reveal(round=7, shares=[KEY, KEY[::-1]]),
     "decline": messages.Decline(round=7),
 }

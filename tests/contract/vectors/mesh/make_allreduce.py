@@ -18,9 +18,9 @@ import msgspec
 from backend.protocols.mesh.allreduce.group_events import (
     Effect,
     Event,
-    FrameReceived,
     GroupTimePassed,
     MeanReceived,
+    MemberFrameReceived,
     MemberLinked,
     MemberUnfit,
     Prepared,
@@ -128,8 +128,8 @@ LATE = Script(
     (
         (0.1, MemberLinked(0)),
         (0.1, Prepared(3.0, [DIGEST] * 3)),
-        (0.2, FrameReceived(0, WITHOUT_ONE)),
-        (0.3, FrameReceived(2, Begin(**OF, weight=4.0, commitments=[DIGEST] * 3, key=b""))),
+        (0.2, MemberFrameReceived(0, WITHOUT_ONE)),
+        (0.3, MemberFrameReceived(2, Begin(**OF, weight=4.0, commitments=[DIGEST] * 3, key=b""))),
         *((0.4, MeanReceived(0, part, [0, 1], DIGEST)) for part in range(3)),
     ),
 )

@@ -291,7 +291,7 @@ class World:
         def then() -> None:
             if isinstance(heard, Begin):
                 self.members[far].keys.setdefault(place, heard.key)
-            self.tell(far, group_events.FrameReceived(place, heard))
+            self.tell(far, group_events.MemberFrameReceived(place, heard))
 
         return then
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from backend.protocols.secagg.server_stages import ServerStage
-from backend.wire.masked_messages import Decline, Keys, Reveal, Server, Vouch
+from backend.wire.masked_messages import ConsistencySignature, Decline, Keys, Reveal, Server
 from backend.wire.messages import ClientFrame
 from tests.support.protocols.secagg.world import Update, World, masking
 
@@ -191,7 +191,7 @@ class Player:
         nonsense: list[ClientFrame | Update] = [
             Keys(round=number, mask_key=random(32), share_key=random(32), seed_hash=random(32),
                  identity=random(32), signature=random(64)),
-            Vouch(round=number, signature=random(64)),
+            ConsistencySignature(round=number, signature=random(64)),
             Reveal(round=number, shares=[random(32)] * self.told.count),
             Decline(round=number),
             Update(number - 1, self.world.holders[client].update),

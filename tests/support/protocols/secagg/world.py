@@ -15,7 +15,7 @@ from backend.errors import ShareMismatchError, UpdateRefusedError
 from backend.protocols.secagg import member_events, server_effects
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.server_stages import ServerStage
-from backend.wire.masked_messages import Decline, Keys, Masking, Reveal, Server, Shares, Vouch
+from backend.wire.masked_messages import ConsistencySignature, Decline, Keys, Masking, Reveal, Server, Shares
 from backend.wire.messages import ClientFrame, ServerFrame, Train
 from tests.support.protocols.secagg.member_host import Holder, plan, terms_of, updates
 
@@ -152,7 +152,7 @@ class World:
                 self.perform(self.masks.keys_arrived(client, frame, self.now))
             case Shares():
                 self.perform(self.masks.shares_arrived(client, frame, self.now))
-            case Vouch():
+            case ConsistencySignature():
                 self.perform(self.masks.consistency_signature_arrived(client, frame, self.now))
             case Reveal():
                 if frame.round == self.train.round and self.masks.stage is not ServerStage.FAILED:

@@ -24,7 +24,7 @@ from backend.protocols.secagg.member_events import (
     SignSurvivors,
     Welcomed,
 )
-from backend.wire.masked_messages import Decline, Keys, Reveal, Shares, Vouch
+from backend.wire.masked_messages import ConsistencySignature, Decline, Keys, Reveal, Shares
 from tests.contract.vectors.secagg import make_secagg, secagg_inputs
 
 GOLDEN = msgspec.json.decode(make_secagg.FILE.read_bytes(), type=make_secagg.File)
@@ -81,7 +81,7 @@ def test_whatever_comes_nothing_is_said_otherwise_a_second_time(
     for effects in replies(machine, [*beginning, *events]):
         for effect in effects:
             match effect:
-                case SendMasked(Keys() | Shares() | Vouch() | Reveal() as frame):
+                case SendMasked(Keys() | Shares() | ConsistencySignature() | Reveal() as frame):
                     assert frame.round not in over
                     assert said.setdefault((type(frame), frame.round), frame) == frame
                 case MakeKeys():

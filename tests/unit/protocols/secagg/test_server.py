@@ -14,7 +14,7 @@ from backend.errors import NotMaskedError
 from backend.protocols.rounds.phases import IllegalEventError
 from backend.protocols.secagg.server_effects import FailMaskedRound
 from backend.protocols.secagg.server_stages import ServerStage
-from backend.wire.masked_messages import Decline, Keys, Reveal, Server, Shares, Vouch
+from backend.wire.masked_messages import ConsistencySignature, Decline, Keys, Reveal, Server, Shares
 from tests.support.protocols.secagg.member_host import Holder, terms_of
 from tests.support.protocols.secagg.stages import (
     FIRST,
@@ -92,7 +92,10 @@ def test_a_frame_of_another_round_or_of_a_stranger_changes_nothing(stage: Server
         assert masks.keys_arrived(client, keys_of(world.holders[FIRST], number), 0.0) == []
         assert masks.shares_arrived(client, Shares(round=number, sealed=[]), 0.0) == []
         assert (
-            masks.consistency_signature_arrived(client, Vouch(round=number, signature=bytes(64)), 0.0) == []
+            masks.consistency_signature_arrived(
+                client, ConsistencySignature(round=number, signature=bytes(64)), 0.0
+            )
+            == []
         )
         assert masks.reveal_arrived(client, Reveal(round=number, shares=[]), 0.0) == []
         assert masks.declined(client, Decline(round=number), 0.0) == []
@@ -218,7 +221,11 @@ def test_other_shares_than_before_put_one_client_out() -> None:
 
 def test_a_wrong_voucher_is_not_passed_on() -> None:
     world = at_survivors()
-    world.perform(world.masks.consistency_signature_arrived(FIRST, Vouch(round=1, signature=bytes(64)), 0.0))
+    world.perform(
+        world.masks.consistency_signature_arrived(
+            FIRST, ConsistencySignature(round=1, signature=bytes(64)), 0.0
+        )
+    )
     assert list(world.distrusted) == [FIRST]
     world.settle()
     assert world.outcome == "done"

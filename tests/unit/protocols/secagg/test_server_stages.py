@@ -20,7 +20,7 @@ from backend.protocols.secagg.server_stages import (
     StageWait,
     owes,
 )
-from backend.wire.masked_messages import Decline, Keys, Reveal, Shares, Vouch
+from backend.wire.masked_messages import ConsistencySignature, Decline, Keys, Reveal, Shares
 from tests.support.protocols.secagg.stages import FIVE, STAGES, state
 from tests.support.protocols.secagg.world import SECONDS, World
 
@@ -83,7 +83,7 @@ def calls_of(event: ServerEvent, world: World) -> list[Call]:
         case ServerEvent.SHARES_ARRIVED:
             return [shares_arrive(count) for count in (3, 4)]
         case ServerEvent.CONSISTENCY_SIGNATURE_ARRIVED:
-            forged = Vouch(round=1, signature=bytes(64))
+            forged = ConsistencySignature(round=1, signature=bytes(64))
             return [lambda masks, client: masks.consistency_signature_arrived(client, forged, 0.0)]
         case ServerEvent.REVEAL_ARRIVED:
             return [reveal_arrives(count) for count in (4, 5)]

@@ -9,8 +9,8 @@ import pytest
 from backend.protocols.mesh.allreduce.group_events import (
     FailGroup,
     FinishGroup,
-    FrameReceived,
     MeanReceived,
+    MemberFrameReceived,
     MemberLinked,
     MemberLost,
     MemberSilent,
@@ -227,8 +227,8 @@ def test_a_member_accepts_no_weight_of_one_that_was_left_out_before() -> None:
     machine = AllReduce(order(3, "butterfly"), 1, 0.0)
     machine.happened(MemberLinked(0), 0.1)
     machine.happened(Prepared(3.0, [digest] * 3), 0.1)
-    machine.happened(FrameReceived(0, plan), 0.2)
-    machine.happened(FrameReceived(2, Begin(**of, weight=4.0, commitments=[digest] * 3, key=b"")), 0.3)
+    machine.happened(MemberFrameReceived(0, plan), 0.2)
+    machine.happened(MemberFrameReceived(2, Begin(**of, weight=4.0, commitments=[digest] * 3, key=b"")), 0.3)
     effects = [
         effect for part in range(3) for effect in machine.happened(MeanReceived(0, part, [0, 1], digest), 0.4)
     ]

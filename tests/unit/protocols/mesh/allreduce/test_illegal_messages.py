@@ -30,36 +30,40 @@ def member(place: int) -> AllReduce:
     "event",
     [
         group_events.Prepared(5.0, [DIGEST] * 4),
-        group_events.FrameReceived(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group_events.FrameReceived(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
-        group_events.FrameReceived(2, Ask(**OF, view=0, step=9)),
-        group_events.FrameReceived(1, Ask(**OF, view=2, step=0)),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.MemberFrameReceived(4, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.MemberFrameReceived(2, Ask(**OF, view=0, step=9)),
+        group_events.MemberFrameReceived(1, Ask(**OF, view=2, step=0)),
+        group_events.MemberFrameReceived(
             1, Config(**OF, view=0, step=9, alive=[1, 2, 3], owners=[1] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[3] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(
             0, Config(**OF, view=0, step=9, alive=[0, 1, 2], owners=[0], parts=[b""], weights=WEIGHTS)
         ),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(
             0, Config(**OF, view=0, step=0, alive=[0, 1], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(
             0, Config(**OF, view=0, step=9, alive=[0, 2], owners=[0] * 4, parts=NOTHING, weights=WEIGHTS)
         ),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(
             1, Holds(**OF, view=0, step=1, held=(0, 1), parts=[DIGEST], weights=WEIGHTS)
         ),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(
             1, Holds(**OF, view=0, step=7, held=(0, 7), parts=[DIGEST] * 4, weights=WEIGHTS)
         ),
-        group_events.FrameReceived(0, Give(**OF, view=0, step=2, part=0, places=[1])),
-        group_events.FrameReceived(0, Give(**OF, view=0, step=1, part=31, places=[1])),
-        group_events.FrameReceived(1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)),
-        group_events.FrameReceived(1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(0, Give(**OF, view=0, step=2, part=0, places=[1])),
+        group_events.MemberFrameReceived(0, Give(**OF, view=0, step=1, part=31, places=[1])),
+        group_events.MemberFrameReceived(
+            1, Change(**OF, view=1, held=(0, 0), parts=[DIGEST], weights=WEIGHTS)
+        ),
+        group_events.MemberFrameReceived(
+            1, Change(**OF, view=99, held=(0, 0), parts=NOTHING, weights=WEIGHTS)
+        ),
+        group_events.MemberFrameReceived(
             1,
             Decide(
                 **OF,
@@ -71,13 +75,13 @@ def member(place: int) -> AllReduce:
                 weights=WEIGHTS,
             ),
         ),
-        group_events.FrameReceived(
+        group_events.MemberFrameReceived(
             1,
             Decide(
                 **OF, view=0, step=1, survivors=[0, 1, 2], parts=[DIGEST], contributors=[[0]], weights=WEIGHTS
             ),
         ),
-        group_events.FrameReceived(1, Complain(**OF, place=31, fault="unfit", reason="")),
+        group_events.MemberFrameReceived(1, Complain(**OF, place=31, fault="unfit", reason="")),
         group_events.PieceReceived(1, 4, [], DIGEST),
         group_events.PieceReceived(9, 0, [], DIGEST),
         group_events.PieceReceived(1, 2, [1, 0], DIGEST),
@@ -116,7 +120,7 @@ def member_in(phase: MemberPhase) -> AllReduce:
     "event",
     [
         group_events.Prepared(5.0, [DIGEST] * 4),
-        group_events.FrameReceived(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
+        group_events.MemberFrameReceived(1, Begin(**OF, weight=9.0, commitments=[DIGEST] * 4, key=b"")),
         group_events.PieceReceived(1, 2, [], DIGEST),
         group_events.MeanReceived(1, 1, [0, 1, 2, 3], DIGEST),
         group_events.Reduced(2, [0, 1, 2, 3], DIGEST),
@@ -203,7 +207,7 @@ def anything(random: Random) -> group_events.Event:
         group_events.MemberSilent(place),
     ]
     events: list[group_events.Event] = [
-        *(group_events.FrameReceived(place, frame) for frame in frames),
+        *(group_events.MemberFrameReceived(place, frame) for frame in frames),
         group_events.PieceReceived(
             place, part, random.choice([[], places]), random.choice([DIGEST, b"\1" * 32])
         ),

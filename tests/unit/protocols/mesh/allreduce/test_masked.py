@@ -32,7 +32,7 @@ class Talk:
         return self.machine.happened(event, self.now)
 
     def hear(self, place: int, frame: group_events.Control) -> list[group_events.Effect]:
-        return self(group_events.FrameReceived(place, frame))
+        return self(group_events.MemberFrameReceived(place, frame))
 
 
 def begin(place: int, key: bytes | None = None) -> Begin:
@@ -159,7 +159,8 @@ def test_a_key_has_no_place_where_nothing_is_masked() -> None:
     machine = AllReduce(order(4, "butterfly"), 1, 0.0)
     machine.happened(group_events.MemberLinked(0), 0.1)
     effects = machine.happened(
-        group_events.FrameReceived(2, Begin(**OF, weight=1.0, commitments=[DIGEST] * 4, key=KEYS[2])), 0.2
+        group_events.MemberFrameReceived(2, Begin(**OF, weight=1.0, commitments=[DIGEST] * 4, key=KEYS[2])),
+        0.2,
     )
     assert [
         one.frame.fault
