@@ -1,4 +1,4 @@
-"""The dispatcher: asks the scheduler for leases for clients with free slots, and sends them their units."""
+"""The dispatcher: gets leases for clients with free slots from the scheduler, and sends the units."""
 
 from __future__ import annotations
 
