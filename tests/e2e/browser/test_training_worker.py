@@ -184,7 +184,7 @@ def test_steps_small_batches_fedprox_and_scaffold_give_the_peers_updates_over_tw
 ) -> None:
     for version, peers in enumerate(rounds.peers):
         load(fresh, origin, task, backend)
-        control = {"server": rounds.variates[version], "kept": f"test {backend}", "version": version}
+        control = {"server": rounds.variates[version], "storedAs": f"test {backend}", "version": version}
         plan = {**CORRECTED, "shards": task.shards, "control": control}
         trained = tell(fresh, type="train", id=2, weights=rounds.weights[version], plan=plan)[-1]
         assert trained["type"] == "trained", trained
@@ -213,7 +213,7 @@ KEPT = """name => new Promise((resolve, reject) => {
 
 def test_a_browser_keeps_changes_over_reloads_takes_the_last_back_and_knows_another_run(fresh: Tab) -> None:
     def keep(name: str, version: int, change: list[float], undo: bool = False) -> Any:
-        control = {"server": "0" * 64, "kept": name, "version": version}
+        control = {"server": "0" * 64, "storedAs": name, "version": version}
         answer = tell(fresh, type="keep", id=1, control=control, change=change, undo=undo)[-1]
         assert answer["type"] == "kept", answer
         return fresh.evaluate(KEPT, name)
