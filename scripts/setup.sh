@@ -86,6 +86,7 @@ test_packages() {
     if ! has turnserver; then echo coturn; fi
   fi
   if ! has sqlite3; then echo sqlite3; fi
+  if ! has git; then echo git; fi
 }
 
 # --- What is installed into this folder

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Definition:
-    """A class, interface or type at the top of a file. `bases` are names, without their modules."""
+    """A class, interface or type at the top of a file."""
 
     name: str
     line: int
-    bases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def find_old_words(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iter
 
 def _classes(word: OldWord, path: str, facts: Facts) -> Iterator[Culprit]:
     for one in facts.classes:
-        if one.name == word.old and not (word.unless_base and word.unless_base in one.bases):
+        if one.name == word.old:
             yield Culprit(f"class {word.old} ({word.new})", path, one.line)
 
 

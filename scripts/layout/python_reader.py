@@ -14,8 +14,7 @@ def read_python(text: str, module: str, is_package: bool = False) -> Facts:
     body = ast.parse(text).body
     for node in body:
         if isinstance(node, ast.ClassDef):
-            bases = tuple(_last_name(base) for base in node.bases)
-            reader.facts.classes.append(Definition(node.name, node.lineno, bases))
+            reader.facts.classes.append(Definition(node.name, node.lineno))
     reader.read(body)
     return reader.facts
 

@@ -23,7 +23,6 @@ class OldWord:
     outside: frozenset[str] = frozenset()
     language: str = ""
     starts: bool = False
-    unless_base: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -83,7 +84,13 @@ async def test_one_job_is_done_at_a_time_and_a_failure_is_told(tmp_path: Path) -
 async def test_a_stopped_server_begins_its_work_anew(tmp_path: Path) -> None:
     async with opened(tmp_path) as (drafts, queue):
         draft = await with_data(drafts)
+        # Who reads it waits for somebody who writes: the work is under way when the server stops.
+        pipe = drafts.file(draft, "data")
+        pipe.unlink()
+        os.mkfifo(pipe)
         await queue.ask(draft, "look")
+    pipe.unlink()
+    pipe.write_text(TABLE)
     async with opened(tmp_path) as (drafts, queue):
         same = drafts.get(draft.id)
         job = await ended(queue, same)
