@@ -36,7 +36,7 @@ MIB = 1 << 20
 def bundles(names: list[str]) -> Path:
     """Folder with the converted bundles, made once for each state of converter and models."""
     digest = hashlib.sha256()
-    sources = [ROOT / "benchmarks" / name for name in ("model_bundles.py", "keras_models.py")]
+    sources = [ROOT / "benchmarks/support" / name for name in ("model_bundles.py", "keras_models.py")]
     for path in sorted([*(ROOT / "converter").rglob("*.py"), *sources]):
         digest.update(path.read_bytes())
     folder = CACHE / "benchmarks" / digest.hexdigest()[:16]
