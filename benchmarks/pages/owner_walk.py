@@ -32,6 +32,7 @@ from tests.support.keras.reference_cache import ROOT
 from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server, running
 
+PICTURES = "cifar10_train.zip"
 DATA = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared/data"))
 PICTURES_OF_A_CLASS = 50
 STEPS = ("model", "data", "preprocess", "plan", "privacy", "about", "trial", "review")
@@ -86,16 +87,16 @@ def write_model(path: Path) -> None:
         model.save(path)
 
 
-def write_pictures(path: Path) -> None:
-    """A zip of folders by class, as a file manager makes it."""
+def write_pictures(archive: Path, path: Path) -> None:
+    """Writes pictures of the CIFAR-10 `archive` as a zip of folders by class, as a file manager makes it."""
     taken: Counter[str] = Counter()
-    with zipfile.ZipFile(DATA / "cifar10_train.zip") as source, zipfile.ZipFile(path, "w") as target:
+    with zipfile.ZipFile(archive) as source, zipfile.ZipFile(path, "w") as target:
         for name in sorted(source.namelist()):
             kind = name.split("/")[0]
             if name.endswith(".jpg") and taken[kind] < PICTURES_OF_A_CLASS:
                 taken[kind] += 1
                 target.writestr(name, source.read(name))
-    assert taken.total() == 10 * PICTURES_OF_A_CLASS, f"{DATA / 'cifar10_train.zip'} holds {taken}."
+    assert taken.total() == 10 * PICTURES_OF_A_CLASS, f"{archive} holds {taken}."
 
 
 def predict(path: Path) -> float:
@@ -243,11 +244,13 @@ async def volunteer(browser: Browser, invitation: str) -> Page:
     return page
 
 
-async def walk(browser: Browser, server: Server, folder: Path, look: Look | None = None) -> Walk:
-    """All of it, on a server that is nobody's yet, with `folder` for the files."""
+async def walk(
+    browser: Browser, server: Server, folder: Path, archive: Path, look: Look | None = None
+) -> Walk:
+    """Takes all steps on a server without an owner, with `folder` for files and pictures of `archive`."""
     model, pictures, trained = folder / "cnn.keras", folder / "things.zip", folder / "trained.keras"
     write_model(model)
-    write_pictures(pictures)
+    write_pictures(archive, pictures)
     link = server.report["owner_link"]
     context = await browser.new_context(viewport={"width": 1280, "height": 900})
     owner = Owner(await context.new_page(), link.split("/sign-in")[0], look)
@@ -276,7 +279,7 @@ async def measure(save: Path | None) -> Walk:
         with running(ROOT / "models/digits", folder / "data") as server:
             async with async_playwright() as playwright:
                 browser = await launch(playwright)
-                result = await walk(browser, server, folder, picture)
+                result = await walk(browser, server, folder, DATA / PICTURES, picture)
                 await browser.close()
     return result
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page
 
-from benchmarks.pages.owner_walk import walk
+from benchmarks.pages.owner_walk import PICTURES, walk
 from tests.support.browser.axe import findings
+from tests.support.plugins.requirements import real_data
 from tests.support.web.server_process import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.long]
@@ -27,8 +28,9 @@ async def looked_at(page: Page, name: str) -> None:
 async def test_a_new_owner_gets_from_a_file_and_pictures_to_a_model_that_another_trained(
     browser: Browser, models: Path, tmp_path: Path
 ) -> None:
+    archive = real_data(PICTURES)
     with running(models / "digits", tmp_path / "data") as server:
-        figures = await walk(browser, server, tmp_path, looked_at)
+        figures = await walk(browser, server, tmp_path, archive, looked_at)
     assert 0.0 < figures.private_test < figures.live < figures.trained
     assert figures.keras_bytes > 0
     # Probabilities of ten classes.
