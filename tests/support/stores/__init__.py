@@ -1,0 +1,1 @@
+"""What servers leave in their data folders, for tests of upgrades."""
