@@ -16,14 +16,19 @@ import numpy as np
 from backend.crypto.round_context import Terms
 from backend.numerics.masking.bit_packing import masked_words
 from backend.wire.messages import Abandoned, Chunk, Credit, Refused, ServerFrame, Train, Version, Welcome
-from backend.wire.unit_messages import Counted, Unit
-from scripts.roads.serving import serving
+from backend.wire.unit_messages import Board, Counted, Unit
+from scripts.roads.serving import Road, serving
 from tests.support.protocols.secagg.member_host import Holder, terms_of
-from tests.support.tasks.tiny_task import SIZE, write_task, write_units
+from tests.support.tasks import tiny_task
+from tests.support.tasks.tiny_task import write_task, write_units
 from tests.support.web.rounds_client import Client
 from tests.support.web.unit_client import UnitClient
 
-ONES = np.ones(SIZE, np.float32)
+# So many values of state beside the task's own, so that an update is longer than anything else.
+MORE = 2992
+SIZE = tiny_task.SIZE + MORE
+# Within the task's bound on an update's norm.
+UPDATE = np.full(SIZE, 0.01, np.float32)
 # One result of a unit is enough, and none is compared.
 ALONE = {"replicas": 1, "spot_checks": 0.0}
 
@@ -40,29 +45,31 @@ ROWS = 1
 WEIGHT = 1000
 FRAMES: tuple[type[Any], ...] = get_args(ServerFrame)
 
-Flow = Callable[[Path], Coroutine[Any, Any, list[str]]]
+Flow = Callable[[Path], Coroutine[Any, Any, Road]]
 
 
-async def federated_round(folder: Path) -> list[str]:
+async def federated_round(folder: Path) -> Road:
     """From the offers of two clients' updates until both have the next version's plan."""
-    write_task(folder / "tasks" / "tiny")
+    write_task(folder / "tasks" / "tiny", more=MORE)
     with serving(folder) as server:
         async with Client(server.url) as one, Client(server.url) as other:
             await one.ready()
             await other.ready()
             plans = [await one.selected(), await other.selected()]
             server.begin()
-            await one.deliver(plans[0], ONES)
-            await other.deliver(plans[1], ONES)
+            await one.deliver(plans[0], UPDATE)
+            await other.deliver(plans[1], UPDATE)
             for client in (one, other):
                 await client.next(Version)
                 await client.selected()
             return server.end()
 
 
-async def masked_round(folder: Path) -> list[str]:
+async def masked_round(folder: Path) -> Road:
     """From when the last client is ready, so that the round opens, until all have the new version."""
-    write_task(folder / "tasks" / "tiny", min_available_clients=MASKED_CLIENTS, quorum=MASKED_CLIENTS)
+    write_task(
+        folder / "tasks" / "tiny", more=MORE, min_available_clients=MASKED_CLIENTS, quorum=MASKED_CLIENTS
+    )
     with serving(folder, *MASKED) as server:
         async with AsyncExitStack() as stack:
             clients = [
@@ -77,16 +84,18 @@ async def masked_round(folder: Path) -> list[str]:
             return server.end()
 
 
-async def work_unit(folder: Path) -> list[str]:
-    """From when a client wants a unit until its result is assimilated and counted."""
-    write_units(folder / "tasks" / "tiny", trust=ALONE)
+async def work_unit(folder: Path) -> Road:
+    """From when a client wants a unit until its result is counted, and the board says that it is assimilated."""
+    write_units(folder / "tasks" / "tiny", more=MORE, trust=ALONE)
     with serving(folder) as server:
         async with UnitClient(server.url) as client:
             server.begin()
             await client.ready()
             unit = await client.next(Unit)
-            await client.deliver(unit, ONES, steps=2)
+            await client.deliver(unit, UPDATE, steps=2)
             await client.next(Counted)
+            while (await client.next(Board)).base == 0:
+                pass
             return server.end()
 
 

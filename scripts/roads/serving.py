@@ -9,10 +9,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Road:
+    """Files in whose functions a flow `run`, and those whose functions `carry` an update's values."""
+
+    run: list[str]
+    carry: list[str]
 
 
 class TracedServer:
@@ -28,11 +37,10 @@ class TracedServer:
         os.kill(self._process, signal.SIGUSR1)
         self._line()
 
-    def end(self) -> list[str]:
-        """The files of the backend whose functions were called since `begin`."""
+    def end(self) -> Road:
+        """What was recorded since `begin`."""
         os.kill(self._process, signal.SIGUSR2)
-        files: list[str] = json.loads(self._line())
-        return files
+        return Road(**json.loads(self._line()))
 
     def _line(self) -> str:
         line = self._lines.readline()

@@ -1,7 +1,9 @@
 """Runs `minga` and records which files of the backend it runs through between two signals.
 
-`python -m scripts.roads.traced_server serve ...`: SIGUSR1 begins the recording, SIGUSR2 ends it and prints it
-as one line of JSON. SIGUSR1 is answered by a line, too, so that its sender knows when it holds.
+`python -m scripts.roads.traced_server serve ...`: SIGUSR1 begins the recording, SIGUSR2 ends it and prints
+`{"run": [...], "carry": [...]}` as one line of JSON: the files in which functions were called, and those
+whose functions were given or returned an update's values. SIGUSR1 is answered by a line, too, so that its
+sender knows when the recording holds.
 """
 
 from __future__ import annotations
@@ -10,10 +12,14 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+
+import numpy as np
+from msgspec import Struct
 
 ROOT = Path(__file__).parents[2]
 BACKEND = f"{ROOT / 'backend'}/"
@@ -21,6 +27,11 @@ BACKEND = f"{ROOT / 'backend'}/"
 NOTICE = ("notice", "observer.py")
 # Where the constructors of data classes come from.
 GENERATED = "<string>"
+# Bytes or arrays of this length are an update's values, or weights: nothing else in the flows is as long.
+UPDATE_BYTES = 6000
+# Values within a message within an event, but no deeper: hosts and machines hold everything somewhere.
+DEPTH = 2
+FEW = 16
 
 
 class Recording:
@@ -29,13 +40,18 @@ class Recording:
     def __init__(self) -> None:
         self.is_on = False
         self._codes: set[CodeType] = set()
+        self._carriers: set[CodeType] = set()
         self._modules: set[str] = set()
 
-    def heard(self, frame: FrameType, event: str, _argument: Any) -> None:
+    def heard(self, frame: FrameType, event: str, result: Any) -> None:
         """See sys.setprofile."""
-        if not self.is_on or event != "call":
+        if not self.is_on or event not in ("call", "return"):
             return
         code = frame.f_code
+        if code.co_filename.startswith(BACKEND) and _carries(result if event == "return" else _given(frame)):
+            self._carriers.add(code)
+        if event == "return":
+            return
         if not code.co_filename.startswith((BACKEND, GENERATED)) or _is_onlooker(frame):
             return
         if code.co_filename == GENERATED:
@@ -47,6 +63,7 @@ class Recording:
     def begin(self, *_: object) -> None:
         """Forgets what was recorded, and records from now on."""
         self._codes.clear()
+        self._carriers.clear()
         self._modules.clear()
         self.is_on = True
         print("recording", flush=True)
@@ -54,10 +71,48 @@ class Recording:
     def end(self, *_: object) -> None:
         """Prints the files, as paths below the repository."""
         self.is_on = False
-        names = {code.co_filename for code in self._codes}
-        names |= {getattr(sys.modules.get(name), "__file__", None) or "" for name in self._modules}
-        files = sorted(name for name in names if name.startswith(BACKEND))
-        print(json.dumps([str(Path(name).relative_to(ROOT)) for name in files]), flush=True)
+        run = {code.co_filename for code in self._codes}
+        run |= {getattr(sys.modules.get(name), "__file__", None) or "" for name in self._modules}
+        carry = {code.co_filename for code in self._carriers}
+        print(json.dumps({"run": _paths(run), "carry": _paths(carry)}), flush=True)
+
+
+def _paths(names: Iterable[str]) -> list[str]:
+    return sorted(str(Path(name).relative_to(ROOT)) for name in names if name.startswith(BACKEND))
+
+
+def _given(frame: FrameType) -> list[Any]:
+    """A function's arguments, without the object whose method it is."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return [frame.f_locals.get(name) for name in names if name != "self"]
+
+
+def _fields(value: Any) -> tuple[str, ...]:
+    """The fields of a message or event; none of a large object, which holds more than that."""
+    if isinstance(value, Struct):
+        return value.__struct_fields__
+    if not is_dataclass(value) or isinstance(value, type):
+        return ()
+    names = tuple(field.name for field in fields(value))
+    return names if len(names) < FEW else ()
+
+
+def _carries(value: Any, depth: int = -1) -> bool:
+    """Whether an update's values are `value`, or lie in the message or event that it is."""
+    if isinstance(value, bytes | bytearray):
+        return len(value) >= UPDATE_BYTES
+    if isinstance(value, memoryview | np.ndarray):
+        return value.nbytes >= UPDATE_BYTES
+    if depth >= DEPTH:
+        return False
+    if isinstance(value, list | tuple):
+        parts = list(value[:FEW])
+    elif isinstance(value, dict):
+        parts = list(value.values())[:FEW]
+    else:
+        parts = [getattr(value, name, None) for name in _fields(value)]
+    return any(_carries(part, depth + 1) for part in parts)
 
 
 def _is_onlooker(frame: FrameType) -> bool:

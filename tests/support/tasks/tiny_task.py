@@ -116,9 +116,9 @@ def write_mesh(folder: Path, **coordination: Any) -> Path:
     return folder
 
 
-def write_units(folder: Path, holdout: int = 0, **units: Any) -> Path:
+def write_units(folder: Path, holdout: int = 0, more: int = 0, **units: Any) -> Path:
     """As `write_task`, of a task of work units; `units` add to its table of them."""
-    write_task(folder, holdout=holdout)
+    write_task(folder, holdout=holdout, more=more)
     (folder / "task.toml").write_text(volunteer_toml(folder.name, **units), "utf-8")
     return folder
 
