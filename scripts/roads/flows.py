@@ -85,18 +85,24 @@ async def masked_round(folder: Path) -> Road:
 
 
 async def work_unit(folder: Path) -> Road:
-    """From when a client wants a unit until its result is counted, and the board says that it is assimilated."""
+    """From when a client gets its second unit until the board says that the result is in the model."""
     write_units(folder / "tasks" / "tiny", more=MORE, trust=ALONE)
     with serving(folder) as server:
         async with UnitClient(server.url) as client:
-            server.begin()
             await client.ready()
-            unit = await client.next(Unit)
-            await client.deliver(unit, UPDATE, steps=2)
-            await client.next(Counted)
-            while (await client.next(Board)).base == 0:
-                pass
+            await _train_unit(client, 1)
+            server.begin()
+            await _train_unit(client, 2)
             return server.end()
+
+
+async def _train_unit(client: UnitClient, number: int) -> None:
+    """Delivers a unit's result, which is the model's result `number`."""
+    unit = await client.next(Unit)
+    await client.deliver(unit, UPDATE, steps=2)
+    await client.next(Counted)
+    while (await client.next(Board)).base < number:
+        pass
 
 
 async def _take_part(client: Client, number: int) -> None:
