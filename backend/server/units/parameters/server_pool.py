@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import structlog
 
@@ -22,20 +23,17 @@ from backend.server.units.parameters.parameter_server import (
     ServerApart,
     ServerHere,
 )
-from backend.server.units.parameters.reorder_buffer import ReorderBuffer
 from backend.stores.parameters.contract import (
     ParametersGoneError,
     ParameterStore,
     Receipt,
     StoredParameters,
-    TakenOverError,
 )
 from backend.stores.parameters.place import MEMORY, ParameterAddress
 
 log = structlog.stdlib.get_logger("minga.units")
 
-# Between attempts, seconds: a database that is restarted is back by then.
-PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,52 @@ class ParameterDeployment:
 
 
 IN_MEMORY = ParameterDeployment()
+
+
+@dataclass(frozen=True)
+class _Ready(Generic[T]):
+    base: int
+    number: int
+    before: frozenset[int]
+    value: T
+
+
+class ReorderBuffer(Generic[T]):
+    """Releases the values of concurrent jobs, each of which ends with a `base`, lowest base first.
+
+    A job with a lower base than one that ended was running at that moment, or ended earlier: each value waits
+    for the jobs that were running when it finished. Otherwise the newest weights could contain results whose
+    receipts have not arrived.
+    """
+
+    def __init__(self) -> None:
+        self._begun = 0
+        self._working: set[int] = set()
+        self._ready: list[_Ready[T]] = []
+
+    def begin(self) -> int:
+        """Somebody begins; its number, for `end` or `fail`."""
+        self._begun += 1
+        self._working.add(self._begun)
+        return self._begun
+
+    def end(self, number: int, base: int, value: T) -> list[T]:
+        """It ended; what can be handed out now."""
+        self._working.remove(number)
+        self._ready.append(_Ready(base, number, frozenset(self._working), value))
+        return self._due()
+
+    def fail(self, number: int) -> list[T]:
+        """It ended with nothing; what can be handed out now."""
+        self._working.remove(number)
+        return self._due()
+
+    def _due(self) -> list[T]:
+        self._ready.sort(key=lambda one: (one.base, one.number))
+        due: list[T] = []
+        while self._ready and not self._ready[0].before & self._working:
+            due.append(self._ready.pop(0).value)
+        return due
 
 
 class ParameterServers:
@@ -75,7 +119,7 @@ class ParameterServers:
         self._watch: asyncio.Task[None] | None = None
         self._order: ReorderBuffer[tuple[Receipt, asyncio.Future[Receipt]]] = ReorderBuffer()
         self._leaving: set[asyncio.Task[None]] = set()
-        self._again, self._stopped = asyncio.Lock(), asyncio.Event()
+        self._again, self._stopped = asyncio.Lock(), False
         self._last: StoredParameters | None = None
         self._busy, self._done, self._looked = 0.0, 0, 0.0
         # Those of before the store was emptied.
@@ -105,10 +149,10 @@ class ParameterServers:
         return await asyncio.get_running_loop().run_in_executor(self._own, self._opened_store().read)
 
     async def assimilate(self, result: ClientResult, base: int, turn: str) -> Receipt:
-        """Takes in a result that was trained from `base`; see ParameterStore.assimilate.
+        """Adds a result that was trained from `base` to the model; see ParameterStore.assimilate.
 
-        A store that cannot be reached is tried again for half a minute, then StoreError is raised; the same
-        `turn` may be given again later. ValueError where the vectors are of unlike lengths.
+        Raises StoreError where the store cannot be reached: the same `turn` may be given again later, and
+        counts once. Raises ValueError where the vectors are of unlike lengths.
         """
         answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self._queue.put_nowait((AssimilationJob(result, base, turn), answer))
@@ -119,9 +163,9 @@ class ParameterServers:
 
         What still waits is cancelled.
         """
-        if self._stopped.is_set():
+        if self._stopped:
             return
-        self._stopped.set()
+        self._stopped = True
         if self._watch:
             self._watch.cancel()
         self._resize(0)
@@ -138,7 +182,7 @@ class ParameterServers:
             job, answer = await self._queue.get()
             serving.since, number = time.monotonic(), self._order.begin()
             try:
-                receipt = await self._persistently(serving, job)
+                receipt = await self._attempt(serving, job)
             except (StoreError, ValueError) as error:
                 due = self._order.fail(number)
                 if not answer.done():
@@ -152,20 +196,6 @@ class ParameterServers:
             for receipt, waiting in due:
                 if not waiting.done():
                     waiting.set_result(receipt)
-
-    async def _persistently(self, serving: _Serving, job: AssimilationJob) -> Receipt:
-        for pause in PAUSES:
-            try:
-                return await self._attempt(serving, job)
-            except TakenOverError:
-                raise
-            except StoreError as error:
-                self._log.warning("a result could not be assimilated yet", error=str(error))
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._stopped.wait(), pause)
-                if self._stopped.is_set():
-                    raise
-        return await self._attempt(serving, job)
 
     async def _attempt(self, serving: _Serving, job: AssimilationJob) -> Receipt:
         try:

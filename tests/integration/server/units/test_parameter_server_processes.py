@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,6 @@ from backend.numerics.aggregation.asynchronous import (
 )
 from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
-from backend.server.units.parameters import server_pool
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.stores.parameters.contract import ParametersGoneError, TakenOverError
@@ -133,8 +132,10 @@ async def test_a_server_that_is_killed_half_way_is_replaced_and_its_result_count
 ) -> None:
     recipe = partial(dying, tmp_path / "killed", at)
     async with serving(f"{redis.address}?shards=5", recipe) as servers:
-        receipt = await servers.assimilate(ONE, 0, "a")
+        with pytest.raises(StoreError, match="process died"):
+            await servers.assimilate(ONE, 0, "a")
         assert (tmp_path / "killed").exists()
+        receipt = await servers.assimilate(ONE, 0, "a")
         assert (receipt.base, receipt.lost) == (1, 0)
         np.testing.assert_array_equal((await servers.read()).weights, ONE.weights)
 
@@ -150,30 +151,20 @@ async def test_a_redis_that_was_restarted_empty_gets_back_what_stood_there() -> 
             np.testing.assert_array_equal(receipt.weights, 2 * ONE.weights)
 
 
-async def test_results_wait_for_a_database_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_pool, "PAUSES", (0.1,) * round(10 * PATIENCE))
-    with serving_postgres() as own:
+@pytest.mark.parametrize("serving_own", [serving_postgres, serving_redis])
+async def test_a_database_that_is_away_is_an_error_and_the_result_can_be_brought_again(
+    serving_own: Callable[[], AbstractContextManager[Postgres | Redis]],
+) -> None:
+    with serving_own() as own:
         async with serving(own.address) as servers:
             await servers.assimilate(ONE, 0, "a")
             own.stop()
-            asked = asyncio.create_task(servers.assimilate(ONE, 1, "b"))
-            await asyncio.to_thread(own.start)
-            receipt = await asked
+            with pytest.raises(StoreError, match="cannot be used"):
+                await servers.assimilate(ONE, 1, "b")
+            own.start()
+            receipt = await servers.assimilate(ONE, 1, "b")
             assert receipt.base == 2
             np.testing.assert_array_equal(receipt.weights, 2 * ONE.weights)
-
-
-async def test_a_database_that_stays_away_is_an_error_and_the_result_can_be_brought_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(server_pool, "PAUSES", (0.01, 0.01))
-    with serving_redis() as own:
-        async with serving(own.address) as servers:
-            own.stop()
-            with pytest.raises(StoreError, match="Redis cannot be used"):
-                await servers.assimilate(ONE, 0, "a")
-            own.start()
-            assert (await servers.assimilate(ONE, 0, "a")).base == 1
 
 
 async def test_a_host_that_was_replaced_is_told_at_once(postgres: Postgres) -> None:
