@@ -111,7 +111,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         """A peer stopped, or its connection was lost and it may come back."""
         effects = super().client_left(client, now, lost)
         self.links.pop(client, None)
-        if len(self.attendance.here) < LEAST_WITNESSES:
+        if len(self.attendance.connected) < LEAST_WITNESSES:
             # No round can be made here: to those who are gone, this server is away.
             self.holdings.away = True
         return effects
@@ -194,7 +194,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             raise IllegalEventError(f"Version {version} was not asked for.")
         outcome = self.depositing.outcome
         self.holdings.recorded = (outcome.round, outcome.weights)
-        return self._made(version, outcome.seconds, now)
+        return self._version_made(version, outcome.seconds, now)
 
     def not_recorded(self, reason: str, now: float) -> list[Effect]:
         """The host could not record the version: the round counts for nothing in its records."""
@@ -223,7 +223,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         convened = self.open
         if convened is None or convened.groups or self.depositing:
             return []
-        if not self.holdings.unseen(self.attendance.here):
+        if not self.holdings.unseen(self.attendance.connected):
             return []
         return self._abandon("Peers brought the result of a round that this server saw no end of.", now)
 
@@ -231,19 +231,19 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         member.standing = MeshMemberStage.FAILED
         return [RefuseReport(client, self.round, error)]
 
-    def _owed(self, client: str, now: float) -> list[Effect]:
+    def _resend(self, client: str, now: float) -> list[Effect]:
         member = self._member(client)
         if self.open and member and member.standing is MeshMemberStage.TRAINING:
             return [self.open.order(client, now)]
         return []
 
     def _begin(self, now: float) -> list[Effect]:
-        if self.holdings.settle(self.attendance.here):
+        if self.holdings.settle(self.attendance.connected):
             return self._take_up(now)
         plan = self.plan
         self._enter(RoundPhase.TRAINING)
         self.round = max(self.round, self.holdings.round) + 1
-        clients = self.attendance.choose(self.attendance.available, "")
+        clients = self.attendance.select(self.attendance.available, "")
         members = self._members(clients)
         seconds = plan.deadline
         if plan.adaptive_deadline:
@@ -259,7 +259,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         self._enter(RoundPhase.AGGREGATING)
         # A round that this server gave up meanwhile is recorded as such: the result stands under the next.
         self.round, weights = max(self.round + 1, self.holdings.round), self.holdings.newest
-        held, here = (self.holdings.round, weights), sorted(self.attendance.here)
+        held, here = (self.holdings.round, weights), sorted(self.attendance.connected)
         holders = tuple(client for client in here if self.holdings.known.get(client) == held)
         self.open = MeshRound(self.round, self.version, now, now, {}, self.plan.grace)
         self.depositing = taking_up(self.round, self.version, weights, holders, self.plan.deadline, now)
@@ -267,7 +267,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def _members(self, clients: tuple[str, ...]) -> dict[str, Trainee]:
         plan, members = self.plan, dict[str, Trainee]()
-        parts = self._dealer.deal(clients, len(clients)) if self._dealer else {}
+        parts = self._assigner.assign(clients, len(clients)) if self._assigner else {}
         for client in clients:
             self.attendance.took_part(client)
             present, shards = self.attendance[client], parts.get(client, ())
@@ -291,7 +291,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             member = convened.members[client]
             member.standing = MeshMemberStage.OUT
             if client in self.attendance and now >= convened.until:
-                self.attendance.silent(client)
+                self.attendance.suspend(client)
             if now >= convened.until:
                 self._speeds.missed(client, member.work.examples, now - convened.opened)
         trained = convened.trained()
@@ -327,7 +327,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         return self._ask_again(self.depositing, now)
 
     def _ask_again(self, deposit: Depositing, now: float) -> list[Effect]:
-        asked = deposit.ask(self.attendance.here, now)
+        asked = deposit.ask(self.attendance.connected, now)
         if asked is not None:
             return [asked]
         if not deposit.over(now):
@@ -336,10 +336,10 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             "The peers averaged, but nobody brought the weights for the record. They go on from them.", now
         )
 
-    def _put_back(self, running: MeshRound) -> None:
+    def _take_back(self, running: MeshRound) -> None:
         """Peers that averaged go on from their weights, though nobody brought these for the record."""
         if self.depositing is None:
-            super()._put_back(running)
+            super()._take_back(running)
 
     def _close(self, seconds: float) -> None:
         self.depositing = None

@@ -117,8 +117,8 @@ class MeshRound:
             case MeshMemberStage.OUT:
                 return None
 
-    def dealt(self) -> dict[str, tuple[int, ...]]:
-        """The shards that each member was dealt."""
+    def assigned(self) -> dict[str, tuple[int, ...]]:
+        """The shards that each member was assigned."""
         return {client: member.shards for client, member in self.members.items()}
 
     def order(self, client: str, now: float) -> SendMeshTrain:

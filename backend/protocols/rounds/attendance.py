@@ -1,4 +1,4 @@
-"""Who is connected, who of them may be selected, and whose turn it is."""
+"""The attendance: tracks which clients are connected and eligible, and selects the next cohort."""
 
 from __future__ import annotations
 
@@ -14,121 +14,124 @@ from backend.wire.masked_messages import Aggregation
 _HAIR = 1e-9
 
 
-def wanted(available: int, fraction: float, least: int) -> int:
-    """How many updates a round is to bring: a fraction of those available, but `least` where there are."""
-    return min(available, max(math.floor(fraction * available + _HAIR), least))
+def target_updates(available: int, fraction: float, minimum: int) -> int:
+    """The number of updates that a round aims at: a fraction of `available`, `minimum` at least."""
+    return min(available, max(math.floor(fraction * available + _HAIR), minimum))
 
 
 def with_reserve(count: int, available: int, over: float) -> int:
-    """How many clients are chosen so that `count` report soon, though some of them dawdle or vanish."""
+    """The number of clients to select so that `count` report in time although some are slow or vanish."""
     return min(available, math.ceil(count * (1.0 + over) - _HAIR))
 
 
 @dataclass
-class Present:
-    """A connected client: its time for a step, its own examples, and how often it was chosen.
+class AttendingClient:
+    """A connected client: its time for a step, its number of own examples, and how often it was selected.
 
-    Its updates are added up by `aggregation`.
+    `aggregation` is how its updates are added up.
     """
 
-    turns: int
+    participations: int
     aggregation: Aggregation = "open"
     step_ms: float = 0.0
     examples: int = 0
 
 
 class Attendance:
-    """Owned by the machine of the rounds. With `own_data`, one without examples is never selected.
+    """Tracks clients for the round machine. With `own_data`, those without examples are never eligible.
 
-    `past` is how often each client took part in earlier runs of the server. Those who took part least are
-    chosen first, ties by lot. A newcomer begins level with the least of those who stood for the last choice:
-    otherwise it would be chosen until it caught up, and a new name would be a way to the front of the queue.
+    `past` maps clients to their participations in earlier runs of the server. Clients with the fewest
+    participations are selected first, ties in random order. A new client starts with the minimum of those
+    that were eligible at the last selection: otherwise it would be selected until it caught up, and a new
+    name would move a client to the front of the queue.
     """
 
     def __init__(self, own_data: bool, past: Mapping[str, int]) -> None:
         self._own_data = own_data
         self._past = dict(past)
-        self._least = 0
-        self._clients: dict[str, Present] = {}
-        # By how their updates are added up.
-        self._ready: dict[Aggregation, dict[str, Present]] = {"open": {}, "masked": {}}
+        self._minimum = 0
+        self._clients: dict[str, AttendingClient] = {}
+        self._eligible: dict[Aggregation, dict[str, AttendingClient]] = {"open": {}, "masked": {}}
 
     def __contains__(self, client: str) -> bool:
         return client in self._clients
 
     @property
-    def here(self) -> Collection[str]:
-        """Everybody who is connected."""
+    def connected(self) -> Collection[str]:
+        """All connected clients."""
         return self._clients.keys()
 
-    def __getitem__(self, client: str) -> Present:
-        """A connected client. Raises IllegalEventError for any other."""
+    def __getitem__(self, client: str) -> AttendingClient:
+        """Returns a connected client. Raises IllegalEventError for any other."""
         if client not in self._clients:
             raise IllegalEventError(f"Client {client} has not joined.")
         return self._clients[client]
 
     @property
     def available(self) -> int:
-        """How many may be selected."""
-        return sum(map(len, self._ready.values()))
+        """The number of eligible clients."""
+        return sum(map(len, self._eligible.values()))
 
     def available_for(self, aggregation: Aggregation) -> int:
-        """How many of them have their updates added up by `aggregation`."""
-        return len(self._ready[aggregation])
+        """The number of eligible clients whose updates are added up by `aggregation`."""
+        return len(self._eligible[aggregation])
 
-    def whose_turn(self, aggregations: Sequence[Aggregation], least: int) -> Aggregation:
-        """Whose updates a round adds up next: of the kinds with `least` available, the one with the client
-        that took part least; the first of those in `aggregations`."""
-        turns = {
-            aggregation: min(one.turns for one in self._ready[aggregation].values())
+    def next_aggregation(self, aggregations: Sequence[Aggregation], minimum: int) -> Aggregation:
+        """Returns the aggregation of the next round, of those with `minimum` eligible clients.
+
+        It has the client with the fewest participations; ties go to the first in `aggregations`.
+        """
+        fewest = {
+            aggregation: min(client.participations for client in self._eligible[aggregation].values())
             for aggregation in aggregations
-            if self.available_for(aggregation) >= max(1, least)
+            if self.available_for(aggregation) >= max(1, minimum)
         }
-        return min(turns, key=turns.__getitem__, default=aggregations[0])
+        return min(fewest, key=fewest.__getitem__, default=aggregations[0])
 
     def is_ready(self, client: str) -> bool:
-        """Whether it may be selected."""
-        return any(client in ready for ready in self._ready.values())
+        """Whether a client is eligible."""
+        return any(client in clients for clients in self._eligible.values())
 
     def join(self, client: str, aggregation: Aggregation = "open") -> None:
-        """A client is here. Raises IllegalEventError when it was before."""
+        """Adds a client that connected. Raises IllegalEventError when it is connected already."""
         if client in self._clients:
             raise IllegalEventError(f"Client {client} is here already.")
-        self._clients[client] = Present(max(self._past.get(client, 0), self._least), aggregation)
+        participations = max(self._past.get(client, 0), self._minimum)
+        self._clients[client] = AttendingClient(participations, aggregation)
 
     def leave(self, client: str) -> None:
-        """A client is no longer here."""
-        self.silent(client)
+        """Removes a client that disconnected."""
+        self.suspend(client)
         del self._clients[client]
 
     def ready(self, client: str) -> None:
-        """It gave a sign of life: it may be selected if it has what the task needs."""
-        present = self[client]
-        if present.examples > 0 or not self._own_data:
-            self._ready[present.aggregation][client] = present
+        """Makes a client that sent a message eligible, if it has what the task needs."""
+        connected = self[client]
+        if connected.examples > 0 or not self._own_data:
+            self._eligible[connected.aggregation][client] = connected
         else:
-            self.silent(client)
+            self.suspend(client)
 
-    def silent(self, client: str) -> None:
-        """Nothing was heard of it in time: it is not selected before a sign of life."""
-        self._ready[self._clients[client].aggregation].pop(client, None)
+    def suspend(self, client: str) -> None:
+        """Makes a client ineligible until its next message, because it missed a deadline."""
+        self._eligible[self._clients[client].aggregation].pop(client, None)
 
-    def choose(self, count: int, draw: str, aggregation: Aggregation | None = None) -> tuple[str, ...]:
-        """`count` of those available, in alphabetical order. The same `draw` always draws the same lots.
+    def select(self, count: int, seed: str, aggregation: Aggregation | None = None) -> tuple[str, ...]:
+        """Returns `count` eligible clients in alphabetical order. Ties are broken by a hash with `seed`.
 
-        With `aggregation` only of those whose updates are added up so.
+        With `aggregation`, only clients whose updates are added up that way.
         """
-        kinds = self._ready.values() if aggregation is None else [self._ready[aggregation]]
-        turns = {client: one.turns for ready in kinds for client, one in ready.items()}
-        self._least = min(turns.values(), default=self._least)
-        order = sorted(turns, key=lambda client: (turns[client], _lot(client, draw)))
+        groups = self._eligible.values() if aggregation is None else [self._eligible[aggregation]]
+        participations = {name: client.participations for group in groups for name, client in group.items()}
+        self._minimum = min(participations.values(), default=self._minimum)
+        order = sorted(participations, key=lambda client: (participations[client], _tie_break(client, seed)))
         return tuple(sorted(order[:count]))
 
     def took_part(self, client: str) -> None:
-        """It was chosen to train."""
-        self._clients[client].turns += 1
-        self._past[client] = self._clients[client].turns
+        """Counts a participation of a client that was selected to train."""
+        self._clients[client].participations += 1
+        self._past[client] = self._clients[client].participations
 
 
-def _lot(client: str, draw: str) -> bytes:
-    return blake2b(f"{draw}/{client}".encode(), digest_size=8).digest()
+def _tie_break(client: str, seed: str) -> bytes:
+    return blake2b(f"{seed}/{client}".encode(), digest_size=8).digest()

@@ -1,8 +1,7 @@
-"""What the rounds of every task have in common, as a machine without I/O: `federated.py` and
-`mesh_coordinator.py` add what becomes of what clients trained.
+"""The base of the round machines, without I/O; `federated.py` and the mesh's coordinator extend it.
 
-Its host owns sockets, clock and arithmetic: it reports events with `now` (seconds of any steady clock),
-performs the effects they return, and calls `time_passed` at `timer()`.
+The host owns sockets, clock and arithmetic: it reports events with `now` (seconds of any steady clock),
+performs the effects that they return, and calls `time_passed` at `timer()`.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Mapping
 from typing import Generic, Protocol, TypeVar
 
 from backend.protocols.rounds.attendance import Attendance
-from backend.protocols.rounds.deadline import Speeds
-from backend.protocols.rounds.evaluation import OpenEvaluation, open_measuring
+from backend.protocols.rounds.deadline import ClientSpeeds
+from backend.protocols.rounds.evaluation import OpenEvaluation, open_evaluation
 from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.round_effects import Abandon, ClientId, Common, Finished
@@ -23,30 +22,30 @@ from backend.wire.messages import Aggregation, Evaluation, Status
 
 
 class OpenRound(Protocol):
-    """The members of a round that is not over."""
+    """The members of the open round."""
 
     opened: float
 
     def timer(self) -> float | None:
-        """When something is due; None when nothing more is awaited of clients."""
+        """When a deadline is due, given who is connected; None when the round waits for no client."""
 
     def deadline(self) -> float | None:
-        """When what is awaited of clients is due at the latest."""
+        """When the round waits for no client any more; None when it waits for none already."""
 
     def counts(self) -> tuple[int, int]:
-        """How many are asked for something, and how many of them are done."""
+        """The number of members, and of those that are done."""
 
     def status(self, client: ClientId) -> Status | None:
-        """What a member does, in the wire's word; None of one that is not in it (any more)."""
+        """What a member does, as it is reported to clients; None for any other client."""
 
     def returned(self, client: ClientId) -> None:
-        """A client is connected (again)."""
+        """Notes that a client is connected (again)."""
 
     def left(self, client: ClientId, now: float, lost: bool) -> None:
-        """A client stopped, or its connection was lost."""
+        """Notes that a client stopped, or lost its connection."""
 
-    def dealt(self) -> dict[ClientId, tuple[int, ...]]:
-        """The shards that each member was dealt."""
+    def assigned(self) -> dict[ClientId, tuple[int, ...]]:
+        """The shards that each member was assigned."""
 
 
 Open = TypeVar("Open", bound=OpenRound)
@@ -54,10 +53,11 @@ Own = TypeVar("Own")
 
 
 class Rounds(ABC, Generic[Open, Own]):
-    """The rounds of one task, one after the other; `open` is the one that runs.
+    """Runs the rounds of one task one after the other; `open` is the open round.
 
-    `number` and `version` are the last of an earlier run of the server, `progress` what its stop rules saw
-    and `past` how often each client took part. Effects are `Own` to the kind of rounds, or common to all.
+    `number` and `version` are the last ones of an earlier run of the server, `progress` is what its stop
+    rules tracked, `past` the participations of each client. Effects are `Own` to the kind of rounds, or
+    common.
     """
 
     def __init__(
@@ -73,136 +73,136 @@ class Rounds(ABC, Generic[Open, Own]):
         self.version = version
         self.attendance = Attendance(plan.own_data, past or {})
         self.open: Open | None = None
-        self.measuring: OpenEvaluation | None = None
+        self.evaluation: OpenEvaluation | None = None
         self._progress = progress or RunProgress(plan.stop)
-        self._speeds = Speeds()
-        self._dealer = _dealer(plan)
+        self._speeds = ClientSpeeds()
+        self._assigner = _shard_assigner(plan)
         self._gathered = 0.0
         self._stop: str | None = None
-        self._held = False
+        self._paused = False
         self.phase = RoundPhase.FINISHED if self.reason_to_finish() else RoundPhase.WAITING
 
-    # What the host asks.
+    # Queries of the host.
 
     def timer(self) -> float | None:
-        """When `time_passed` is due; None while only an event can change anything."""
+        """When `time_passed` is due; None while only events change anything."""
         if self.phase is RoundPhase.GATHERING:
             return self._gathered
         if self.open:
             return self.open.timer()
-        return self.measuring.timer() if self.measuring else None
+        return self.evaluation.timer() if self.evaluation else None
 
     def deadline(self) -> float | None:
         """When the open round or evaluation ends at the latest."""
         if self.open:
             return self.open.deadline()
-        return self.measuring.until if self.measuring else None
+        return self.evaluation.until if self.evaluation else None
 
     @property
     def quorum(self) -> int:
-        """How many must do their part at least, so that a round makes a version."""
+        """The number of members that must do their part so that a round makes a version."""
         return self.plan.quorum
 
     @abstractmethod
     def needed(self) -> int:
-        """How many more clients must be ready before a round opens."""
+        """The number of clients that are missing before a round opens."""
 
     def reports(self) -> tuple[int, int]:
-        """How many were asked in the open round or evaluation, and how many of them are done."""
-        if self.measuring:
-            return len(self.measuring.asked), len(self.measuring.asked) - len(self.measuring.outstanding())
+        """The number of members of the open round or evaluation, and of those that are done."""
+        if self.evaluation:
+            return len(self.evaluation.asked), len(self.evaluation.asked) - len(self.evaluation.outstanding())
         return self.open.counts() if self.open else (0, 0)
 
     def status(self, client: ClientId) -> Status:
-        """What a connected client does, in the wire's word."""
-        if self.measuring and self.measuring.awaits(client):
+        """What a connected client does, as it is reported to clients."""
+        if self.evaluation and self.evaluation.awaits(client):
             return "evaluating"
         if self.open and (status := self.open.status(client)):
             return status
         return "ready" if self.attendance.is_ready(client) else "loading"
 
     def step_ms(self, client: ClientId) -> float:
-        """How long a step takes a connected client, by its own word; 0 where it has not said."""
+        """The time of a step that a connected client reported; 0 before it did."""
         return self.attendance[client].step_ms
 
     def reason_to_finish(self) -> str | None:
-        """Why there are no more rounds, for people; None while there are."""
+        """Returns why the task finishes, as a sentence for people; None while it does not."""
         if self.version >= self.plan.rounds:
             return "All rounds are done."
         return self._stop or self._progress.reason()
 
-    # Clients come and go.
+    # Connections of clients.
 
     def client_joined(self, client: ClientId, aggregation: Aggregation = "open") -> None:
-        """A client is here, whose updates are added up by `aggregation`.
+        """Adds a client that connected, whose updates are added up by `aggregation`.
 
-        One that lost its connection within the open round is a member still.
+        A client that lost its connection during the open round is still a member.
         """
         self.attendance.join(client, aggregation)
-        for one in (self.open, self.measuring):
-            if one:
-                one.returned(client)
+        for activity in (self.open, self.evaluation):
+            if activity:
+                activity.returned(client)
 
     def client_ready(
         self, client: ClientId, now: float, step_ms: float = 0.0, examples: int = 0
     ) -> list[Own | Common]:
-        """A client may be selected. One that still owes its part of what is open is told it again.
+        """Makes a client eligible. A member that has not done its part is sent its work again.
 
-        Where clients train on their own `examples`, one that has none is not selected.
+        Where clients train on their own `examples`, a client without examples is not eligible.
         """
-        present = self.attendance[client]
-        present.step_ms, present.examples = max(0.0, step_ms), examples
+        connected = self.attendance[client]
+        connected.step_ms, connected.examples = max(0.0, step_ms), examples
         self.attendance.ready(client)
-        if owed := self._owed(client, now):
-            return owed
-        if self.measuring and self.measuring.awaits(client):
-            return [self.measuring.question(client, now)]
-        self._scatter()
+        if effects := self._resend(client, now):
+            return effects
+        if self.evaluation and self.evaluation.awaits(client):
+            return [self.evaluation.evaluate_effect(client, now)]
+        self._stop_gathering()
         return self._gather(now)
 
     def client_left(self, client: ClientId, now: float, lost: bool) -> list[Own | Common]:
-        """A client stopped, or its connection was lost and it may come back."""
+        """Removes a client that stopped, or whose connection was lost so that it may come back."""
         _ = self.attendance[client]
         self.attendance.leave(client)
-        for one in (self.open, self.measuring):
-            if one:
-                one.left(client, now, lost)
-        self._scatter()
+        for activity in (self.open, self.evaluation):
+            if activity:
+                activity.left(client, now, lost)
+        self._stop_gathering()
         return self._settle(now)
 
-    # Evaluation, and reasons to stop.
+    # Evaluation and stop rules.
 
     def evaluation_arrived(self, client: ClientId, report: Evaluation, now: float) -> list[Own | Common]:
-        """A client measured what it was asked to. An answer that nobody awaits is a sign of life only."""
+        """Takes a client's evaluation. One that is not awaited only makes the client eligible."""
         self.attendance.ready(client)
-        if self.measuring and self.measuring.answered(client, report, self.plan.metric_rows):
+        if self.evaluation and self.evaluation.answered(client, report, self.plan.metric_rows):
             return self._settle(now)
         return self._gather(now)
 
     def version_evaluated(
         self, version: int, source: Source, loss: float, metrics: Mapping[str, float]
     ) -> list[Own | Common]:
-        """A version was measured, which may be a reason to stop. An open round still ends as it would."""
+        """Records an evaluation, by which a stop rule may finish the task. An open round ends as usual."""
         self._progress.measured(version, source, loss, metrics)
         return self._stop_now()
 
-    # What the owner decides.
+    # Commands of the owner.
 
     def stop_requested(self, reason: str) -> list[Own | Common]:
-        """The owner has enough. An open round still ends as it would."""
+        """Finishes the task. An open round ends as usual."""
         self._stop = reason
         return self._stop_now()
 
     def pause_requested(self) -> list[Own | Common]:
-        """No round opens before `resume_requested`. An open round still ends as it would."""
-        self._held = True
+        """Opens no round before `resume_requested`. An open round ends as usual."""
+        self._paused = True
         if self.phase in (RoundPhase.WAITING, RoundPhase.GATHERING):
             self._enter(RoundPhase.PAUSED)
         return []
 
     def resume_requested(self, now: float) -> list[Own | Common]:
-        """Rounds open again, also of a task that its owner had ended; nothing where its rules did."""
-        self._held, self._stop = False, None
+        """Opens rounds again, also after `stop_requested`, unless a stop rule finished the task."""
+        self._paused, self._stop = False, None
         may = self.reason_to_finish() is None
         if self.phase is RoundPhase.PAUSED or (self.phase is RoundPhase.FINISHED and may):
             self._enter(RoundPhase.WAITING)
@@ -210,31 +210,32 @@ class Rounds(ABC, Generic[Open, Own]):
 
     @abstractmethod
     def cut_short(self, reason: str, now: float) -> list[Own | Common]:
-        """Abandons the open round as far as clients are awaited in it: what is made of what they sent is
-        made. To be called after `pause_requested` or `stop_requested`."""
+        """Abandons the open round if it waits for clients; one that makes a version already ends as usual.
+
+        To be called after `pause_requested` or `stop_requested`.
+        """
 
     def time_passed(self, now: float) -> list[Own | Common]:
-        """The clock reached `timer()` (or any other time: then nothing happens)."""
+        """Performs what is due at `now`; does nothing before `timer()`."""
         if self.phase is RoundPhase.GATHERING and now >= self._gathered:
             return self._begin(now)
         return self._settle(now)
 
-    # What each kind of rounds does its own way.
+    # Steps that each kind of rounds implements.
 
     @abstractmethod
     def _begin(self, now: float) -> list[Own | Common]:
         """Opens the next round."""
 
     @abstractmethod
-    def _owed(self, client: ClientId, now: float) -> list[Own | Common]:
-        """What `client` is told again, as it has not done it in the open round; nothing otherwise."""
+    def _resend(self, client: ClientId, now: float) -> list[Own | Common]:
+        """Sends `client` its work again if it has not done its part of the open round."""
 
     @abstractmethod
     def _settle_open(self, running: Open, due: bool, now: float) -> list[Own | Common]:
-        """Ends the open round, or what is awaited in it, when enough is there, nobody is left to wait for,
-        or its time is up (`due`)."""
+        """Ends the open round or a stage of it: enough arrived, nothing is outstanding, or it is `due`."""
 
-    # What follows what.
+    # Transitions.
 
     def _enter(self, phase: RoundPhase) -> None:
         if phase not in TRANSITIONS[self.phase]:
@@ -250,38 +251,40 @@ class Rounds(ABC, Generic[Open, Own]):
         self._gathered = now + self.plan.gather
         return []
 
-    def _scatter(self) -> None:
-        """Ends the gathering when too few are left of those who could be chosen."""
+    def _stop_gathering(self) -> None:
+        """Ends the gathering when too few clients are eligible."""
         if self.phase is RoundPhase.GATHERING and self.needed():
             self._enter(RoundPhase.WAITING)
 
     def _settle(self, now: float) -> list[Own | Common]:
         timer = self.timer()
         due = timer is not None and now >= timer
-        if self.measuring:
-            return self._conclude(self.measuring, now) if due or not self.measuring.outstanding() else []
+        if self.evaluation:
+            return (
+                self._end_evaluation(self.evaluation, now) if due or not self.evaluation.outstanding() else []
+            )
         return self._settle_open(self.open, due, now) if self.open else []
 
-    def _made(self, version: int, seconds: float, now: float) -> list[Own | Common]:
-        """`version` is recorded, `seconds` after its round began: clients measure it if they are to."""
+    def _version_made(self, version: int, seconds: float, now: float) -> list[Own | Common]:
+        """Asks clients to evaluate a recorded version, if the plan says so, or continues."""
         self.version = version
         self._close(seconds)
         if not self.plan.measures(version) or not self.attendance.available:
-            return self._go_on(now)
+            return self._continue(now)
         self._enter(RoundPhase.EVALUATING)
-        self.measuring = open_measuring(self.plan, self.attendance, self.round, version, seconds, now)
-        return [self.measuring.question(client, now) for client in self.measuring.asked]
+        self.evaluation = open_evaluation(self.plan, self.attendance, self.round, version, seconds, now)
+        return [self.evaluation.evaluate_effect(client, now) for client in self.evaluation.asked]
 
     def _abandon(self, reason: str, now: float) -> list[Own | Common]:
-        """The open round counts for nothing."""
+        """Abandons the open round."""
         if self.open:
-            self._put_back(self.open)
+            self._take_back(self.open)
         self._close(now - self.open.opened if self.open else 0.0)
         self._speeds.failed = True
         abandoned = Abandon(self.round, reason)
         if self.reason_to_finish():
-            return [abandoned, *self._go_on(now)]
-        if self._held:
+            return [abandoned, *self._continue(now)]
+        if self._paused:
             self._enter(RoundPhase.PAUSED)
         elif self.needed():
             self._enter(RoundPhase.WAITING)
@@ -290,33 +293,33 @@ class Rounds(ABC, Generic[Open, Own]):
             self._gathered = now + max(RETRY_SECONDS, self.plan.gather)
         return [abandoned]
 
-    def _put_back(self, running: Open) -> None:
-        """Nothing came of what members were dealt."""
-        if self._dealer:
-            self._dealer.put_back(running.dealt())
+    def _take_back(self, running: Open) -> None:
+        """Takes back the shards that members were assigned."""
+        if self._assigner:
+            self._assigner.take_back(running.assigned())
 
     def _close(self, seconds: float) -> None:
-        """Forgets the members of a round that took so long."""
+        """Closes the open round, which took so many seconds."""
         self.open = None
         self._speeds.failed = False
         self._progress.spent += seconds
 
-    def _conclude(self, measuring: OpenEvaluation, now: float) -> list[Own | Common]:
-        self.measuring = None
-        found = measuring.end(self.plan)
-        if found is None:
-            return self._go_on(now)
-        self._progress.measured(found.version, "clients", found.loss, found.metrics)
-        return [found, *self._go_on(now)]
+    def _end_evaluation(self, evaluation: OpenEvaluation, now: float) -> list[Own | Common]:
+        self.evaluation = None
+        record = evaluation.end(self.plan)
+        if record is None:
+            return self._continue(now)
+        self._progress.measured(record.version, "clients", record.loss, record.metrics)
+        return [record, *self._continue(now)]
 
-    def _go_on(self, now: float) -> list[Own | Common]:
-        """What follows when a round is over, and its version measured."""
+    def _continue(self, now: float) -> list[Own | Common]:
+        """Finishes the task, opens the next round, or waits, after a round and its evaluation."""
         if reason := self.reason_to_finish():
             self._enter(RoundPhase.FINISHED)
             return [Finished(self.version, reason)]
-        if not self._held and not self.needed():
+        if not self._paused and not self.needed():
             return self._begin(now)
-        self._enter(RoundPhase.PAUSED if self._held else RoundPhase.WAITING)
+        self._enter(RoundPhase.PAUSED if self._paused else RoundPhase.WAITING)
         return []
 
     def _stop_now(self) -> list[Own | Common]:
@@ -327,8 +330,8 @@ class Rounds(ABC, Generic[Open, Own]):
         return [Finished(self.version, reason)]
 
 
-def _dealer(plan: RoundPlan) -> ShardAssigner | None:
-    """Who deals out the task's shards; nobody where clients train on their own examples."""
+def _shard_assigner(plan: RoundPlan) -> ShardAssigner | None:
+    """Returns the assigner of the task's shards; None where clients train on their own examples."""
     if plan.own_data:
         return None
     return ShardAssigner(len(plan.shard_examples), plan.shards_per_client, plan.seed, plan.shard_parts)

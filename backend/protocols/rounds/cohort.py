@@ -1,4 +1,4 @@
-"""The open round: its members, what it waits for, and how it ends."""
+"""The cohort of the open round: tracks its members and what it waits for, and ends it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ import math
 from dataclasses import dataclass
 
 from backend.errors import StaleRoundError, UpdateRefusedError
-from backend.protocols.rounds.attendance import Attendance, wanted, with_reserve
+from backend.protocols.rounds.attendance import Attendance, target_updates, with_reserve
 from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, objection
-from backend.protocols.rounds.deadline import PlannedWork, Speeds
+from backend.protocols.rounds.deadline import ClientSpeeds, PlannedWork
 from backend.protocols.rounds.phases import waits_until
 from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.round_effects import AnnounceRound, Effect, RefuseUpdate, SendRoundTrain
 from backend.protocols.rounds.shard_assignment import ShardAssigner, training_seed
 from backend.wire.messages import Aggregation, Offer, Status
 
-# Of those in a masked round at least so many updates are awaited: with fewer their sum could not be unmasked.
-STAYING = 0.7
+# The share of a masked cohort whose updates are needed: the sum of fewer could not be unmasked.
+MASKED_SHARE = 0.7
 
 
 @dataclass
 class Cohort:
-    """The members of round `number`, which trains `version`. Owned by the machine of the rounds.
+    """The members of round `number`, which trains `version`. Owned by the round machine.
 
-    Their updates are added up by `aggregation`. One that lost its connection may come back within `grace`
-    seconds.
-    It ends with `wanted` accepted updates, when nobody is left to wait for, or at `until`; then `ended` says
-    when it did.
+    `aggregation` is how their updates are added up. A member that lost its connection may come back within
+    `grace` seconds. The round ends with `wanted` accepted updates, when no member is outstanding, or at
+    `until`; then `ended` is the time.
     """
 
     number: int
@@ -41,27 +40,27 @@ class Cohort:
     ended: float = math.inf
 
     def timer(self) -> float | None:
-        """When it is over at the latest; None once it is."""
+        """When the round ends at the latest, given who is connected; None once it ended."""
         if self.ended < math.inf:
             return None
-        lost = (one.lost_at for one in self.members.values() if one.outstanding)
+        lost = (member.lost_at for member in self.members.values() if member.outstanding)
         return waits_until(self.until, lost, self.grace)
 
     def deadline(self) -> float | None:
-        """When it is over, however many are connected; None once it is."""
+        """When the round ends at the latest, regardless of connections; None once it ended."""
         return self.until if self.ended == math.inf else None
 
     def accepted(self) -> int:
-        """How many updates count."""
+        """The number of accepted updates."""
         return sum(member.standing is CohortStage.ACCEPTED for member in self.members.values())
 
     def counts(self) -> tuple[int, int]:
-        """How many are in it, and of how many the update was accepted or refused."""
+        """The number of members, and of those whose update was accepted or refused."""
         done = (CohortStage.ACCEPTED, CohortStage.REFUSED)
         return len(self.members), sum(member.standing in done for member in self.members.values())
 
     def status(self, client: str) -> Status | None:
-        """What a member does, in the wire's word; None of one that left."""
+        """What a member does, as it is reported to clients; None of a member that left."""
         member = self.members.get(client)
         match member.standing if member else CohortStage.GONE:
             case CohortStage.TRAINING | CohortStage.SENDING:
@@ -73,48 +72,48 @@ class Cohort:
             case CohortStage.GONE:
                 return None
 
-    def dealt(self) -> dict[str, tuple[int, ...]]:
-        """The shards that each member was dealt."""
+    def assigned(self) -> dict[str, tuple[int, ...]]:
+        """The shards that each member was assigned."""
         return {client: member.shards for client, member in self.members.items()}
 
     def complete(self) -> bool:
-        """Whether nothing more is wanted or to be waited for."""
-        awaited = any(member.outstanding for member in self.members.values())
-        return not awaited or self.accepted() >= self.wanted
+        """Whether enough updates are accepted, or no member is outstanding."""
+        outstanding = any(member.outstanding for member in self.members.values())
+        return not outstanding or self.accepted() >= self.wanted
 
-    def orders(self) -> list[Effect]:
-        """What is told at its beginning."""
+    def opening_effects(self) -> list[Effect]:
+        """Announces the round and sends each member its work."""
         seconds = self.until - self.opened
         cohort = tuple(self.members)
         most = max(member.work.examples for member in self.members.values())
         opened = AnnounceRound(
             self.number, self.version, cohort, self.available, self.wanted, seconds, self.aggregation, most
         )
-        return [opened, *(self.order(client, self.opened) for client in cohort)]
+        return [opened, *(self.train_effect(client, self.opened) for client in cohort)]
 
-    def order(self, client: str, now: float) -> SendRoundTrain:
-        """What a member is to do in the time that is left."""
+    def train_effect(self, client: str, now: float) -> SendRoundTrain:
+        """Sends a member its work, with the remaining time."""
         member, seconds = self.members[client], max(0.0, self.until - now)
         return SendRoundTrain(client, self.number, self.version, member.shards, member.seed, seconds)
 
     def objection(self, client: str, offer: Offer, plan: RoundPlan) -> UpdateRefusedError | None:
-        """Why a member's offer cannot be taken; None if it can."""
+        """Returns why a member's offer is refused; None if it is not."""
         return objection(self.members[client], offer, self.version, plan, self.aggregation)
 
     def returned(self, client: str) -> None:
-        """A client is connected (again)."""
+        """Notes that a client is connected (again)."""
         if client in self.members:
             self.members[client].lost_at = None
 
     def left(self, client: str, now: float, lost: bool) -> None:
-        """A member stopped, or its connection was lost. Bytes sent so far are forgotten with it."""
+        """Notes that a member stopped or lost its connection; the bytes that it sent are discarded."""
         member = self.members.get(client)
         if member is not None and member.standing in (CohortStage.TRAINING, CohortStage.SENDING):
             member.standing = CohortStage.TRAINING if lost else CohortStage.GONE
             member.lost_at, member.offer = now, None
 
-    def end(self, now: float, attendance: Attendance, speeds: Speeds) -> list[Effect]:
-        """Refuses what is incomplete. Members who were silent until the deadline are noted as such."""
+    def end(self, now: float, attendance: Attendance, speeds: ClientSpeeds) -> list[Effect]:
+        """Ends the round: refuses incomplete updates, and suspends members that missed the deadline."""
         self.ended = now
         late = StaleRoundError(f"Round {self.number} ended before your update was complete.")
         refusals: list[Effect] = []
@@ -124,7 +123,7 @@ class Cohort:
             if now < self.until or client not in attendance:
                 continue
             if member.standing is CohortStage.TRAINING:
-                attendance.silent(client)
+                attendance.suspend(client)
             if member.standing in (CohortStage.TRAINING, CohortStage.SENDING):
                 speeds.missed(client, member.work.examples, now - self.opened)
         return refusals
@@ -133,27 +132,28 @@ class Cohort:
 def open_cohort(
     plan: RoundPlan,
     attendance: Attendance,
-    speeds: Speeds,
-    dealer: ShardAssigner | None,
+    speeds: ClientSpeeds,
+    assigner: ShardAssigner | None,
     aggregation: Aggregation,
     number: int,
     version: int,
     now: float,
 ) -> Cohort:
-    """Chooses who is in round `number`, what each does, and how long it may last.
+    """Selects the members of round `number` at time `now`, assigns their work, and sets the deadline.
 
-    All their updates are added up by `aggregation`. Without a `dealer` clients train on their own examples.
+    `aggregation` is how all their updates are added up. Without an `assigner` clients train on their own
+    examples.
     """
     available = attendance.available_for(aggregation)
-    goal = wanted(available, plan.fraction_train, plan.min_train_clients)
+    goal = target_updates(available, plan.fraction_train, plan.min_train_clients)
     count = with_reserve(goal, available, plan.over_selection)
     if aggregation == "masked":
         count = min(count, plan.most_masked)
-        goal = min(count, max(goal, math.ceil(STAYING * count)))
-    clients = attendance.choose(count, f"{plan.seed}/train/{number}", aggregation)
+        goal = min(count, max(goal, math.ceil(MASKED_SHARE * count)))
+    clients = attendance.select(count, f"{plan.seed}/train/{number}", aggregation)
     for client in clients:
         attendance.took_part(client)
-    members = _members(clients, plan, attendance, dealer, number)
+    members = _members(clients, plan, attendance, assigner, number)
     seconds = plan.deadline
     if plan.adaptive_deadline:
         works = {client: member.work for client, member in members.items()}
@@ -165,14 +165,14 @@ def _members(
     clients: tuple[str, ...],
     plan: RoundPlan,
     attendance: Attendance,
-    dealer: ShardAssigner | None,
+    assigner: ShardAssigner | None,
     number: int,
 ) -> dict[str, CohortMember]:
     sizes, members = plan.shard_examples, dict[str, CohortMember]()
-    parts = dealer.deal(clients, attendance.available) if dealer else {}
+    assigned = assigner.assign(clients, attendance.available) if assigner else {}
     for client in clients:
-        present, shards = attendance[client], parts.get(client, ())
-        examples = sum(sizes[shard] for shard in shards) if sizes else present.examples
-        work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
+        connected, shards = attendance[client], assigned.get(client, ())
+        examples = sum(sizes[shard] for shard in shards) if sizes else connected.examples
+        work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), connected.step_ms)
         members[client] = CohortMember(shards, training_seed(client, number, plan.seed), work)
     return members

@@ -1,4 +1,4 @@
-"""One client in the open round, and what its offer must be like."""
+"""A member of the cohort: its work in the open round, and the checks of the update that it offers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OUTSTANDING = frozenset({CohortStage.TRAINING, CohortStage.SENDING})
 
 @dataclass
 class CohortMember:
-    """One client in the open round; `work` is what its plan makes at most."""
+    """One client in the open round; `work` is the most that its plan asks for."""
 
     shards: tuple[int, ...]
     seed: int
@@ -48,17 +48,17 @@ class CohortMember:
         return self.standing in OUTSTANDING
 
 
-def stranger(round_number: int) -> UpdateRefusedError:
-    """Why an offer of one who is no member is refused."""
+def not_selected(round_number: int) -> UpdateRefusedError:
+    """Refuses the offer of a client that is not in the round."""
     return NotSelectedError(f"You are not in round {round_number}. Wait for the next one.")
 
 
 def objection(
     member: CohortMember, offer: Offer, version: int, plan: RoundPlan, aggregation: Aggregation
 ) -> UpdateRefusedError | None:
-    """Why a member's offer in the open round cannot be taken; None if it can."""
+    """Returns why a member's offer in the open round is refused; None if it is not."""
     if member.standing is CohortStage.GONE:
-        return stranger(offer.round)
+        return not_selected(offer.round)
     if member.standing is not CohortStage.TRAINING:
         return DuplicateError(f"Your update of round {offer.round} was offered before; one counts.")
     if offer.version != version:
@@ -66,7 +66,7 @@ def objection(
             f"Round {offer.round} trains version {version}, not {offer.version}. Load that version."
         )
     if aggregation == "masked":
-        return _tells(offer) or _wrong_size(offer, plan.masked_bytes)
+        return _reveals(offer) or _wrong_size(offer, plan.masked_bytes)
     return (
         too_much(member.work, offer.examples, offer.steps)
         or _wrong_size(offer, plan.update_bytes)
@@ -74,8 +74,8 @@ def objection(
     )
 
 
-def _tells(offer: Offer) -> UpdateRefusedError | None:
-    """A masked update has its examples, loss and sums in it, where nobody sees them."""
+def _reveals(offer: Offer) -> UpdateRefusedError | None:
+    """Refuses metadata beside a masked update, which contains examples, loss and sums under the mask."""
     if not (offer.examples or offer.steps or offer.loss or offer.sums):
         return None
     return BadExamplesError(
@@ -85,7 +85,7 @@ def _tells(offer: Offer) -> UpdateRefusedError | None:
 
 
 def too_much(work: PlannedWork, examples: int, steps: int) -> UpdateRefusedError | None:
-    """Why a client that was asked for `work` cannot have trained on so many examples in so many steps."""
+    """Refuses numbers of examples or steps that a client with this `work` cannot have trained."""
     if not 1 <= examples <= work.examples:
         return BadExamplesError(
             f"{examples} examples cannot be: your plan makes 1 to {work.examples}. "
@@ -97,7 +97,7 @@ def too_much(work: PlannedWork, examples: int, steps: int) -> UpdateRefusedError
 
 
 def wrong_sums(count: int, rows: int) -> UpdateRefusedError | None:
-    """Why so many metric sums cannot be, where the task's metrics have `rows`."""
+    """Refuses a number of metric sums other than the task's `rows`."""
     if count != rows:
         return WrongLengthError(
             f"There are {count} metric sums; this task's are {rows}. Load the task's bundle again."

@@ -1,4 +1,4 @@
-"""How long a round may last, by what is known of its clients' speed."""
+"""The deadline of a round: estimates from its clients' measured speed how long it may last."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 
-# Twice as long as half of the cohort needs: who is slower than that sends what it has.
+# A round lasts twice as long as half of the cohort needs; a slower client sends what it has.
 SLACK = 2.0
-# One among very many is always silent for the first time; they count when they are more than this share.
-FEW = 0.1
-# A first round fetches model and shards, compiles and sends, of which the time of one step says nothing.
-NEWCOMER = 3.0
+# In a large cohort some client is always silent for the first time: fewer than this share do not count.
+SILENT_SHARE = 0.1
+# A first round also loads model and shards, compiles and sends, which the time of one step does not contain.
+FIRST_ROUND = 3.0
 
 
 @dataclass(frozen=True)
 class PlannedWork:
-    """What one client is asked for; `step_ms` is what it measured for one step."""
+    """The work that one client is asked for; `step_ms` is its measured time for one step."""
 
     examples: int
     steps: int
@@ -24,46 +24,49 @@ class PlannedWork:
 
 
 @dataclass
-class Speeds:
-    """Seconds per example of each client, from plan to update, as its last round showed.
+class ClientSpeeds:
+    """Tracks the seconds per example of each client, from plan to update, in its last round.
 
-    A client that was silent until the deadline is awaited for twice that long once; if it is silent again,
-    only the others' pace counts, until it delivers. So a slow device gets its chance, and a frozen one
-    lengthens a single round. In a large cohort a few silent ones are not awaited at all. What clients claim
-    of themselves moves the median only.
+    The next round waits twice as long for a client that was silent until the deadline. If it is silent again,
+    only the others' speed counts, until it delivers. So a slow device can finish, and a frozen one lengthens
+    a single round. In a large cohort the round does not wait for a few silent clients. Times that clients
+    report themselves affect the median only.
     """
 
-    # The last round was abandoned: the next gets all the time there is.
+    # After an abandoned round the next one gets the longest deadline.
     failed: bool = False
     rates: dict[str, float] = field(default_factory=dict)
     misses: dict[str, int] = field(default_factory=dict)
 
     def delivered(self, client: str, examples: int, seconds: float) -> None:
-        """An update of so many examples was here so many seconds after its plan went out."""
+        """Records that an update of so many examples arrived so many seconds after its plan was sent."""
         self.rates[client] = seconds / max(1, examples)
         self.misses.pop(client, None)
 
     def missed(self, client: str, examples: int, seconds: float) -> None:
-        """A client did not deliver what it was asked for within so many seconds."""
+        """Records that a client did not deliver its work within so many seconds."""
         self.rates[client] = max(self.rates.get(client, 0.0), seconds / max(1, examples))
         self.misses[client] = self.misses.get(client, 0) + 1
 
-    def seconds(self, cohort: Mapping[str, PlannedWork], quorum: int, least: float, most: float) -> float:
-        """How long a round of this cohort may last, within `least` and `most`.
+    def seconds(
+        self, cohort: Mapping[str, PlannedWork], quorum: int, minimum: float, maximum: float
+    ) -> float:
+        """Returns how long a round of this cohort may last, `minimum` to `maximum`.
 
-        It is enough for half of the cohort and for the quorum. Nobody's pace is known: `most`.
+        It is enough for half of the cohort and for the quorum. Where no client's speed is known, it is
+        `maximum`.
         """
         if self.failed or not any(client in self.rates for client in cohort):
-            return most
+            return maximum
         needed = {client: self._estimate(client, work) for client, work in cohort.items()}
-        again = [SLACK * needed[client] for client in cohort if self.misses.get(client) == 1]
-        if len(again) <= FEW * len(cohort):
-            again = []
-        enough = sorted(needed.values())[: max(1, quorum)][-1]
+        silent = [SLACK * needed[client] for client in cohort if self.misses.get(client) == 1]
+        if len(silent) <= SILENT_SHARE * len(cohort):
+            silent = []
+        for_quorum = sorted(needed.values())[: max(1, quorum)][-1]
         half = median(needed.values())
-        return max(min(least, most), min(most, max([SLACK * half, SLACK * enough, *again])))
+        return max(min(minimum, maximum), min(maximum, max([SLACK * half, SLACK * for_quorum, *silent])))
 
     def _estimate(self, client: str, work: PlannedWork) -> float:
         if client in self.rates:
             return self.rates[client] * work.examples
-        return NEWCOMER * work.steps * work.step_ms / 1000.0
+        return FIRST_ROUND * work.steps * work.step_ms / 1000.0

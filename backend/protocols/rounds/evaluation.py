@@ -8,7 +8,7 @@ from itertools import chain
 
 from backend.numerics.aggregation.update_checks import MAX_REPORTED
 from backend.numerics.metrics import metric_values
-from backend.protocols.rounds.attendance import Attendance, wanted
+from backend.protocols.rounds.attendance import Attendance, target_updates
 from backend.protocols.rounds.phases import waits_until
 from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.round_effects import RecordEvaluation, SendEvaluate
@@ -17,7 +17,7 @@ from backend.wire.messages import Evaluation
 
 @dataclass
 class AskedClient:
-    """One client that was asked; `most_examples` bounds what it may say it measured on."""
+    """A client that was asked to evaluate; it may report at most `most_examples`."""
 
     shards: tuple[int, ...]
     most_examples: int
@@ -27,9 +27,9 @@ class AskedClient:
 
 @dataclass
 class OpenEvaluation:
-    """The evaluation of `version` after round `number`. Owned by the machine of the rounds.
+    """Tracks the evaluation of `version` after round `number`. Owned by the round machine.
 
-    Who lost its connection may come back within `grace` seconds.
+    A client that lost its connection may come back within `grace` seconds.
     """
 
     number: int
@@ -40,48 +40,48 @@ class OpenEvaluation:
     reports: list[Evaluation] = field(default_factory=list)
 
     def timer(self) -> float:
-        """When it is over at the latest."""
-        lost = (one.lost_at for one in self.asked.values() if not one.answered)
+        """When the evaluation ends at the latest, given who is connected."""
+        lost = (asked.lost_at for asked in self.asked.values() if not asked.answered)
         return waits_until(self.until, lost, self.grace)
 
     def outstanding(self) -> list[str]:
-        """Who has not answered."""
-        return [client for client, one in self.asked.items() if not one.answered]
+        """The clients that have not answered."""
+        return [client for client, asked in self.asked.items() if not asked.answered]
 
     def awaits(self, client: str) -> bool:
         """Whether `client` has not answered yet."""
         return client in self.asked and not self.asked[client].answered
 
-    def question(self, client: str, now: float) -> SendEvaluate:
-        """What a client is to do in the time that is left."""
+    def evaluate_effect(self, client: str, now: float) -> SendEvaluate:
+        """Sends a client its part, with the remaining time."""
         seconds = max(0.0, self.until - now)
         return SendEvaluate(client, self.number, self.version, self.asked[client].shards, seconds)
 
     def answered(self, client: str, report: Evaluation, rows: int) -> bool:
-        """Takes an answer in; whether it was awaited. One that cannot be true counts for nothing."""
+        """Adds an answer, unless it cannot be true, and returns whether it was awaited."""
         if not self.awaits(client) or report.version != self.version:
             return False
         asked = self.asked[client]
         asked.answered = True
-        if 0 < report.examples <= asked.most_examples and len(report.sums) == rows and _sound(report):
+        if 0 < report.examples <= asked.most_examples and len(report.sums) == rows and _is_plausible(report):
             self.reports.append(report)
         return True
 
     def returned(self, client: str) -> None:
-        """A client is connected (again)."""
+        """Notes that a client is connected (again)."""
         if client in self.asked:
             self.asked[client].lost_at = None
 
     def left(self, client: str, now: float, lost: bool) -> None:
-        """A client stopped, or its connection was lost."""
+        """Notes that a client stopped, or lost its connection."""
         if self.awaits(client):
             self.asked[client].lost_at, self.asked[client].answered = now, not lost
 
     def end(self, plan: RoundPlan) -> RecordEvaluation | None:
-        """What was found, if anything. Who did not answer stays as it is.
+        """Returns the mean of the reports; None without reports.
 
-        It may be slow to measure and good at training: there its silence is noted, and it says that it is
-        ready again, which it does not after an evaluation.
+        Clients that did not answer stay eligible: they may be slow to evaluate and good at training, and only
+        after training do clients say that they are ready again.
         """
         examples = sum(report.examples for report in self.reports)
         if not examples:
@@ -91,22 +91,22 @@ class OpenEvaluation:
         return RecordEvaluation(self.version, loss, metrics, examples, len(self.reports))
 
 
-def open_measuring(
+def open_evaluation(
     plan: RoundPlan, attendance: Attendance, number: int, version: int, seconds: float, now: float
 ) -> OpenEvaluation:
-    """Chooses who measures `version`, and on what, within the `seconds` that the round took.
+    """Selects the clients that evaluate `version` within the `seconds` that the round took.
 
-    Who fetched, trained and sent in that time fetches and measures in it.
+    That time was enough to load weights, train and send, so it is enough to load weights and evaluate.
     """
-    count = wanted(attendance.available, plan.fraction_evaluate, plan.min_evaluate_clients)
+    count = target_updates(attendance.available, plan.fraction_evaluate, plan.min_evaluate_clients)
     if plan.holdout_examples:
         count = min(count, len(plan.holdout_examples))
-    clients = attendance.choose(count, f"{plan.seed}/evaluate/{number}")
+    clients = attendance.select(count, f"{plan.seed}/evaluate/{number}")
     until = now + min(plan.deadline, max(plan.min_deadline, seconds))
-    return OpenEvaluation(number, version, until, _measurers(clients, plan, attendance), plan.grace)
+    return OpenEvaluation(number, version, until, _evaluators(clients, plan, attendance), plan.grace)
 
 
-def _measurers(clients: tuple[str, ...], plan: RoundPlan, attendance: Attendance) -> dict[str, AskedClient]:
+def _evaluators(clients: tuple[str, ...], plan: RoundPlan, attendance: Attendance) -> dict[str, AskedClient]:
     sizes = plan.holdout_examples
     if not sizes:
         # Clients hold out less than what they train on.
@@ -115,5 +115,5 @@ def _measurers(clients: tuple[str, ...], plan: RoundPlan, attendance: Attendance
     return {client: AskedClient(part, sum(sizes[shard] for shard in part)) for client, part in parts.items()}
 
 
-def _sound(report: Evaluation) -> bool:
+def _is_plausible(report: Evaluation) -> bool:
     return all(abs(value) <= MAX_REPORTED for value in (report.loss, *chain.from_iterable(report.sums)))

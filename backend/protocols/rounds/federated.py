@@ -18,7 +18,7 @@ from __future__ import annotations
 from backend.errors import OrderError, StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.cohort import Cohort, open_cohort
-from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, stranger
+from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, not_selected
 from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.protocols.rounds.round_effects import (
     Accept,
@@ -34,23 +34,23 @@ from backend.wire.messages import Offer
 
 
 class Round(Rounds[Cohort, Effect]):
-    """The rounds of one task, whose clients send their updates to the server."""
+    """Runs the rounds of one task whose clients send their updates to the server."""
 
     def needed(self) -> int:
-        """How many more clients must be ready before a round opens."""
-        most = max(map(self.attendance.available_for, self.plan.aggregation))
-        return max(0, self.plan.min_available_clients - most)
+        """The number of clients that are missing before a round opens."""
+        available = max(map(self.attendance.available_for, self.plan.aggregation))
+        return max(0, self.plan.min_available_clients - available)
 
     # Updates.
 
     def update_offered(self, client: ClientId, offer: Offer, now: float) -> list[Effect]:
-        """A client has an update. The answer is Grant, or Refuse with the reason."""
+        """Grants the upload of an update that a client offers, or refuses it with the reason."""
         _ = self.attendance[client]
         member = self._member(client, offer.round)
         if member is None or self.open is None:
-            # It is done with whatever it worked on, and free for the next round.
+            # The client finished its work, so it is free for the next round.
             self.attendance.ready(client)
-            return [RefuseUpdate(client, offer.round, self._outside(offer)), *self._gather(now)]
+            return [RefuseUpdate(client, offer.round, self._not_open(offer)), *self._gather(now)]
         error = self.open.objection(client, offer, self.plan)
         if error is None:
             member.standing, member.offer = CohortStage.SENDING, offer
@@ -63,16 +63,18 @@ class Round(Rounds[Cohort, Effect]):
     def update_arrived(
         self, client: ClientId, number: int, now: float, fault: UpdateRefusedError | None = None
     ) -> list[Effect]:
-        """The last byte of a granted update of round `number` came, and the host checked its values: `fault`
-        says what is wrong with them. A good update counts if its round is still open."""
+        """Accepts a complete update of round `number`, if the round is still open.
+
+        The host checked its values: `fault` is the error that it found.
+        """
         member = self._member(client, number)
         if self.open is None or number != self.round or self.phase is not RoundPhase.TRAINING:
             return []
         if member is None or member.standing is not CohortStage.SENDING or member.offer is None:
             raise IllegalEventError(f"Client {client} was not sending.")
-        # A masked offer does not say how many; its client is taken to have done what it was asked for.
+        # A masked offer has no number of examples: assume that the client did all its work.
         examples = member.offer.examples or member.work.examples
-        # After an abandoned round clients hand in what they have: that says nothing of their pace.
+        # After an abandoned round clients send what they trained before, which does not measure their speed.
         if not self._speeds.failed:
             self._speeds.delivered(client, examples, now - self.open.opened)
         if fault is not None:
@@ -83,7 +85,7 @@ class Round(Rounds[Cohort, Effect]):
     def update_failed(
         self, client: ClientId, number: int, error: UpdateRefusedError, now: float
     ) -> list[Effect]:
-        """The granted update was offered or sent wrongly, or its values are bad."""
+        """Refuses a granted update that was sent wrongly, or whose values are bad."""
         member = self._member(client, number)
         if member is None or member.standing is not CohortStage.SENDING:
             return []
@@ -95,7 +97,7 @@ class Round(Rounds[Cohort, Effect]):
     def member_excluded(
         self, client: ClientId, number: int, error: UpdateRefusedError, now: float
     ) -> list[Effect]:
-        """A member did not do its part of a masked round, so that no update of its can be taken any more."""
+        """Excludes a member of a masked round whose update cannot be accepted any more."""
         member = self._member(client, number)
         if member is None or not member.outstanding:
             return []
@@ -103,7 +105,7 @@ class Round(Rounds[Cohort, Effect]):
         return [RefuseUpdate(client, number, error), *self._settle(now)]
 
     def training_failed(self, number: int, reason: str, now: float) -> list[Effect]:
-        """The updates of open round `number` could never be unmasked: it ends at once."""
+        """Abandons open round `number`, because its updates could never be unmasked."""
         if self.open is None or number != self.round or self.phase is not RoundPhase.TRAINING:
             return []
         refusals = self.open.end(now, self.attendance, self._speeds)
@@ -113,21 +115,21 @@ class Round(Rounds[Cohort, Effect]):
         """See Rounds."""
         return self.training_failed(self.round, reason, now)
 
-    def took_part(self, most: int) -> None:
-        """The client that was in most rounds was in so many: a reason to stop once they cost too much."""
-        self._progress.taken = most
+    def took_part(self, participations: int) -> None:
+        """Sets the number of rounds of the client that took part in most, which a stop rule may bound."""
+        self._progress.participations = participations
 
     # The aggregate.
 
     def aggregated(self, version: int, now: float) -> list[Effect]:
-        """The host made and recorded `version`."""
+        """Continues after the host recorded `version`. Raises IllegalEventError when it was not asked for."""
         if self.phase is not RoundPhase.AGGREGATING or version != self.version + 1:
             raise IllegalEventError(f"Version {version} was not asked for.")
         seconds = self.open.ended - self.open.opened if self.open else 0.0
-        return self._made(version, seconds, now)
+        return self._version_made(version, seconds, now)
 
     def aggregation_failed(self, reason: str, now: float) -> list[Effect]:
-        """The host could not make or record the version; the round counts for nothing."""
+        """Abandons the round, because the host could not make or record the version."""
         if self.phase is not RoundPhase.AGGREGATING or self.open is None:
             raise IllegalEventError("No aggregate was asked for.")
         return self._abandon(reason, now)
@@ -135,11 +137,10 @@ class Round(Rounds[Cohort, Effect]):
     # An earlier version.
 
     def restore_requested(self, reason: str, now: float) -> list[Effect]:
-        """The owner goes back to an earlier version, which becomes the next one in a round without members.
+        """Makes an earlier version the next one, in a round without members.
 
-        An open round is abandoned for that `reason`; where the task is finished with that, nothing else
-        follows. Raises OrderError, and changes nothing, while a version is being made and where no round will
-        open any more.
+        An open round is abandoned for that `reason`; if that finishes the task, nothing else follows. Raises
+        OrderError, and changes nothing, while a version is being made, and after the task finished.
         """
         if self.phase is RoundPhase.AGGREGATING:
             raise OrderError("A version is being made at this moment. Ask again in a few seconds.")
@@ -148,7 +149,7 @@ class Round(Rounds[Cohort, Effect]):
                 "The task is finished, so that nobody would train on. Take the version as a file."
             )
         effects = self.cut_short(reason, now)
-        self.measuring = None
+        self.evaluation = None
         if any(isinstance(effect, Finished) for effect in effects):
             return effects
         self._enter(RoundPhase.AGGREGATING)
@@ -156,40 +157,38 @@ class Round(Rounds[Cohort, Effect]):
         return [*effects, Restore(self.round)]
 
     def restoring_failed(self, now: float) -> list[Effect]:
-        """The host could not record the earlier version as the next one."""
+        """Continues after the host could not record the earlier version as the next one."""
         if self.phase is not RoundPhase.AGGREGATING or self.open is not None:
             raise IllegalEventError("No earlier version was asked for.")
-        return self._go_on(now)
-
-    # Inside.
+        return self._continue(now)
 
     def _member(self, client: ClientId, number: int) -> CohortMember | None:
-        """`client` as a member of round `number`, if that is open."""
+        """Returns `client` as a member of round `number`, if that round is open."""
         if self.open is None or self.phase is not RoundPhase.TRAINING or number != self.round:
             return None
         return self.open.members.get(client)
 
-    def _outside(self, offer: Offer) -> UpdateRefusedError:
+    def _not_open(self, offer: Offer) -> UpdateRefusedError:
         if self.phase is RoundPhase.TRAINING and offer.round == self.round:
-            return stranger(offer.round)
+            return not_selected(offer.round)
         return StaleRoundError(f"Round {offer.round} is not open (any more). Wait for the next one.")
 
-    def _owed(self, client: ClientId, now: float) -> list[Effect]:
+    def _resend(self, client: ClientId, now: float) -> list[Effect]:
         member = self._member(client, self.round)
         if self.open and member and member.standing is CohortStage.TRAINING:
-            return [self.open.order(client, now)]
+            return [self.open.train_effect(client, now)]
         return []
 
     def _begin(self, now: float) -> list[Effect]:
         plan = self.plan
-        aggregation = self.attendance.whose_turn(plan.aggregation, plan.min_available_clients)
+        aggregation = self.attendance.next_aggregation(plan.aggregation, plan.min_available_clients)
         self._enter(RoundPhase.TRAINING)
         self.round += 1
         number, version = self.round, self.version
         self.open = open_cohort(
-            plan, self.attendance, self._speeds, self._dealer, aggregation, number, version, now
+            plan, self.attendance, self._speeds, self._assigner, aggregation, number, version, now
         )
-        return self.open.orders()
+        return self.open.opening_effects()
 
     def _settle_open(self, running: Cohort, due: bool, now: float) -> list[Effect]:
         over = self.phase is RoundPhase.TRAINING and (due or running.complete())

@@ -1,22 +1,22 @@
-"""Where a task's rounds stand, and what may follow what."""
+"""The phases of a task's rounds, and the transitions between them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
 
-# A client whose connection broke may come back and deliver: it is awaited so long where a task says no other.
+# The default time in which a client whose connection broke may come back and deliver.
 RETURN_SECONDS = 5.0
-# Between an abandoned round and the next, so that clients who fail at once do not spin the server.
+# The pause after an abandoned round, so that clients that fail immediately do not keep the server busy.
 RETRY_SECONDS = 2.0
 
 
 class IllegalEventError(RuntimeError):
-    """The host reported what cannot happen now; nothing changed."""
+    """Raised when an event cannot happen in the current phase; nothing changed."""
 
 
 class RoundPhase(StrEnum):
-    """Where the task is."""
+    """The phase of a task."""
 
     WAITING = "waiting"
     GATHERING = "gathering"
@@ -28,7 +28,7 @@ class RoundPhase(StrEnum):
 
 
 TRANSITIONS: dict[RoundPhase, frozenset[RoundPhase]] = {
-    # To AGGREGATING without training: what peers made while the server was away is brought for the record.
+    # To AGGREGATING without training: peers deposit a version that they made while the server was away.
     RoundPhase.WAITING: frozenset(
         {
             RoundPhase.GATHERING,
@@ -84,9 +84,9 @@ TRANSITIONS: dict[RoundPhase, frozenset[RoundPhase]] = {
 
 
 def waits_until(until: float, lost: Iterable[float | None], grace: float) -> float:
-    """When to stop waiting: at `until`, or `grace` seconds after the last of all who are awaited was lost.
+    """Returns when to stop waiting: at `until`, or `grace` seconds after the last awaited client was lost.
 
-    `lost` says for each of them since when it is lost; None for one that is connected.
+    `lost` has for each awaited client the time when its connection was lost; None while it is connected.
     """
     latest = 0.0
     for at in lost:

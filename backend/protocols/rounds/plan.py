@@ -1,4 +1,4 @@
-"""What a task says about its rounds, as the machine needs it."""
+"""The plan of a task's rounds: the settings of the task file that the round machine needs."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from backend.wire.masked_messages import Aggregation
 
 @dataclass(frozen=True)
 class RoundPlan:
-    """Selection, work, ends and evaluation of a task's rounds. Times are seconds.
+    """Sets selection, work, end and evaluation of a task's rounds. Times are seconds.
 
-    `shard_examples` are the sizes of the task's shards; without any, clients train on their own examples.
-    `shard_parts` is the part of each where the data were dealt out to clients, else empty.
-    `steps` is 0 for as many as `epochs` make. `update_bytes` is the length of what a client sends.
-    `aggregation` is how updates may be added up, best first: open, or masked with `masked_bytes` each and at
-    most `most_masked` clients in a round.
-    `holdout_examples` are the sizes of held-out shards for clients to measure on; without any they measure
-    on their own. Where it is `withheld` clients tell neither their loss nor sums. Who lost its connection is
-    awaited for `grace`. The machine keeps to the letter of it: what goes together is checked where it is
-    read.
+    `shard_examples` are the sizes of the task's shards; without shards, clients train on their own examples.
+    `shard_parts` is the part that each shard belongs to, where the data are partitioned by client; else
+    empty. With `steps` 0, a client does as many steps as `epochs` need. `update_bytes` is the length of an
+    update. `aggregation` lists how updates may be added up, best first: open, or masked with `masked_bytes`
+    each and at most `most_masked` clients in a round. `holdout_examples` are the sizes of held-out shards
+    that clients evaluate on; without any they evaluate on their own. Where it is `withheld`, clients report
+    neither loss nor sums. A round waits `grace` seconds for a client that lost its connection. The task file
+    is checked for consistency where it is read, not here.
     """
 
     rounds: int
@@ -58,7 +57,7 @@ class RoundPlan:
 
     @property
     def metric_rows(self) -> int:
-        """How many pairs a client's sums have."""
+        """The number of pairs in a client's sums."""
         return sum(metric.rows for metric in self.metrics)
 
     @property
@@ -67,17 +66,17 @@ class RoundPlan:
         return not self.shard_examples
 
     def most_steps(self, examples: int) -> int:
-        """Steps of a client that has `examples`, if it does them all."""
+        """Returns the number of steps that a client with `examples` does at most."""
         return self.steps or self.epochs * math.ceil(examples / self.batch_size)
 
     def most_examples(self, examples: int) -> int:
-        """How many examples it processes in these steps; each visit counts."""
+        """Returns the number of examples processed in these steps; repeated examples count each time."""
         if not self.steps:
             return self.epochs * examples
         epochs, rest = divmod(self.steps, max(1, math.ceil(examples / self.batch_size)))
         return epochs * examples + min(rest * self.batch_size, examples)
 
     def measures(self, version: int) -> bool:
-        """Whether clients are asked to evaluate `version`; the last one always counts as due."""
+        """Whether clients evaluate `version`; the last version is always evaluated."""
         due = version % self.evaluate_every == 0 or version >= self.rounds
         return self.fraction_evaluate > 0.0 and due

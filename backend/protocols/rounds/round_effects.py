@@ -1,4 +1,4 @@
-"""What a round asks its host to do."""
+"""The effects of rounds: what the machine asks its host to do."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ClientId: TypeAlias = str
 
 @dataclass(frozen=True)
 class AnnounceRound:
-    """A round began with `cohort`: it ends with `wanted` accepted updates, or after `seconds`.
+    """Announces a round with `cohort`: it ends with `wanted` accepted updates, or after `seconds`.
 
-    `available` clients could have been chosen. Updates are added up by `aggregation`; no member's plan makes
-    more than `most_examples`.
+    `available` clients were eligible. `aggregation` is how updates are added up; no member trains on more
+    than `most_examples`.
     """
 
     round: int
@@ -31,7 +31,7 @@ class AnnounceRound:
 
 @dataclass(frozen=True)
 class SendRoundTrain:
-    """Tell `client` to train from `version` on `shards` (their numbers) and to report within `seconds`."""
+    """Tells `client` to train from `version` on `shards` (their numbers) and to report within `seconds`."""
 
     client: ClientId
     round: int
@@ -43,7 +43,7 @@ class SendRoundTrain:
 
 @dataclass(frozen=True)
 class SendEvaluate:
-    """Tell `client` to measure `version` on held-out `shards` (their numbers), or on its own examples."""
+    """Tells `client` to evaluate `version` on held-out `shards` (their numbers), or on its own examples."""
 
     client: ClientId
     round: int
@@ -54,7 +54,7 @@ class SendEvaluate:
 
 @dataclass(frozen=True)
 class RecordEvaluation:
-    """`clients` measured `version` on so many held-out examples together: tell everybody, and record it."""
+    """Records and announces the evaluation of `version` by `clients` on `examples` held-out examples."""
 
     version: int
     loss: float
@@ -65,7 +65,7 @@ class RecordEvaluation:
 
 @dataclass(frozen=True)
 class GrantUpload:
-    """Take the offered update in as soon as there is room for it."""
+    """Grants the upload of an offered update as soon as a buffer is free."""
 
     client: ClientId
     offer: Offer
@@ -73,7 +73,7 @@ class GrantUpload:
 
 @dataclass(frozen=True)
 class Accept:
-    """The checked update counts: add it to the aggregate with its examples, and tell the client."""
+    """Adds a checked update to the aggregate, weighted by its examples, and tells the client."""
 
     client: ClientId
     offer: Offer
@@ -81,7 +81,7 @@ class Accept:
 
 @dataclass(frozen=True)
 class RefuseUpdate:
-    """An update does not count; forget its bytes, and tell the client why."""
+    """Discards an update, and tells the client why."""
 
     client: ClientId
     round: int
@@ -90,7 +90,7 @@ class RefuseUpdate:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """The round is over with enough updates: make the next version, then answer `aggregated`."""
+    """Ends a round with enough updates: the host makes the next version, then calls `aggregated`."""
 
     round: int
     version: int
@@ -98,7 +98,7 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Abandon:
-    """The round is over without a version; forget its updates."""
+    """Ends a round without a version; its updates are discarded."""
 
     round: int
     reason: str
@@ -106,7 +106,7 @@ class Abandon:
 
 @dataclass(frozen=True)
 class Finished:
-    """No more rounds: `version` is the last, `reason` says why, for people."""
+    """Finishes the task: `version` is the last, `reason` is a sentence for people."""
 
     version: int
     reason: str
@@ -114,13 +114,15 @@ class Finished:
 
 @dataclass(frozen=True)
 class Restore:
-    """Round `round` has no members: make the version that the owner chose the next one, then answer
-    `aggregated`, or `restoring_failed`."""
+    """Makes the version that the owner chose the next one, in round `round`, which has no members.
+
+    The host then calls `aggregated` or `restoring_failed`.
+    """
 
     round: int
 
 
-# Whatever kind of rounds a task has.
+# Effects of every kind of rounds.
 Common: TypeAlias = SendEvaluate | RecordEvaluation | Abandon | Finished
 
 Effect: TypeAlias = (

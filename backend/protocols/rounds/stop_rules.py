@@ -1,4 +1,4 @@
-"""When a task is finished before its last round."""
+"""The stop rules: decide when a task finishes before its last round."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Source: TypeAlias = Literal["server", "clients"]
 
 @dataclass(frozen=True)
 class Watched:
-    """The figure of an evaluation that rules look at: `loss` or a metric's name, and which way is better."""
+    """The figure that rules watch: `loss` or a metric's name, and whether higher is better."""
 
     name: str = "loss"
     upward: bool = False
 
     def of(self, loss: float, metrics: Mapping[str, float]) -> float | None:
-        """Its value in one evaluation; None where that lacks it."""
+        """Returns its value in one evaluation; None where the evaluation lacks it."""
         return loss if self.name == "loss" else metrics.get(self.name)
 
     def better(self, value: float, than: float, by: float = 0.0) -> bool:
-        """Whether `value` is better than another, by more than `by`."""
+        """Whether `value` is better than `than` by more than `by`."""
         return value - than > by if self.upward else than - value > by
 
 
@@ -30,10 +30,10 @@ LOSS = Watched()
 
 @dataclass(frozen=True)
 class StopRules:
-    """`target` is the value to be reached, `patience` counts versions without progress of `min_delta`.
+    """The rules of a task: a `target` value, and `patience` versions without progress of `min_delta`.
 
-    `seconds` bounds what all rounds last together. `source` says whose evaluations count. `participations`
-    is in how many rounds one client may be, so that its `epsilon` is kept.
+    `seconds` bounds the duration of all rounds together. `source` says whose evaluations count.
+    `participations` bounds the rounds of one client, so that its `epsilon` is kept.
     """
 
     watched: Watched = LOSS
@@ -51,22 +51,22 @@ NO_RULES = StopRules()
 
 @dataclass
 class RunProgress:
-    """What the rules have seen so far.
+    """Tracks what the rules watch.
 
-    `spent` is how long rounds lasted together, abandoned ones included. `taken` is in how many rounds the
-    client was that was in most of them.
+    `spent` is the duration of all rounds in seconds, abandoned ones included. `participations` is the number
+    of rounds of the client that took part in most.
     """
 
     rules: StopRules
     spent: float = 0.0
-    taken: int = 0
+    participations: int = 0
     best: float | None = None
     best_at: int = 0
     newest: int = -1
     reached: str | None = field(default=None, init=False)
 
     def measured(self, version: int, source: Source, loss: float, metrics: Mapping[str, float]) -> None:
-        """A version was evaluated. Of those that come late only the target is looked at."""
+        """Records an evaluation. One of an older version than the newest counts for the target only."""
         watched, rules = self.rules.watched, self.rules
         value = watched.of(loss, metrics)
         if source != rules.source or value is None:
@@ -80,7 +80,7 @@ class RunProgress:
             self.best, self.best_at = value, version
 
     def reason(self) -> str | None:
-        """Why the task is finished, for people; None while it is not."""
+        """Returns why the task finishes, as a sentence for people; None while it does not."""
         rules = self.rules
         if self.reached is not None:
             return self.reached
@@ -89,10 +89,10 @@ class RunProgress:
                 f"No progress of {rules.watched.name} in {self.newest - self.best_at} versions "
                 f"since version {self.best_at}."
             )
-        if rules.participations is not None and self.taken >= rules.participations:
+        if rules.participations is not None and self.participations >= rules.participations:
             return (
                 f"The privacy budget is spent: after another round epsilon could be over {rules.epsilon:g} "
-                f"for a client that was in {self.taken}."
+                f"for a client that was in {self.participations}."
             )
         if rules.seconds is not None and self.spent >= rules.seconds:
             return f"The rounds lasted {self.spent:.0f} of {rules.seconds:g} seconds."

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from backend.crypto import client_keys
 from backend.crypto.round_context import Terms, base_hash, survivors_statement
 from backend.errors import NotMaskedError, StaleRoundError, UpdateRefusedError
-from backend.protocols.rounds.cohort_member import stranger
+from backend.protocols.rounds.cohort_member import not_selected
 from backend.protocols.rounds.phases import RETURN_SECONDS, IllegalEventError
 from backend.protocols.rounds.round_effects import ClientId
 from backend.protocols.secagg.client_slots import (
@@ -94,7 +94,7 @@ class MaskedRound:
         """Why an update of `client` cannot be taken now; None if it can."""
         slot = self._slots.get(client)
         if slot is None:
-            return stranger(self.terms.round)
+            return not_selected(self.terms.round)
         if self.stage not in (ServerStage.ADVERTISE_KEYS, ServerStage.SHARE_KEYS, ServerStage.MASKED_INPUT):
             return StaleRoundError(f"Round {self.terms.round} is not open (any more). Wait for the next one.")
         if slot.out:

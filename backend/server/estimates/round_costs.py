@@ -11,7 +11,7 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.numerics.masking.bit_packing import masked_bytes
 from backend.numerics.masking.sparse import chosen_values
-from backend.protocols.rounds.attendance import wanted, with_reserve
+from backend.protocols.rounds.attendance import target_updates, with_reserve
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.devices import BackendName, DeviceName, Range
 from backend.server.estimates.energy import training_energy
@@ -147,7 +147,7 @@ def cohort(file: TaskFile, volunteers: int) -> int:
     available = max(volunteers, chosen.min_available_clients)
     if chosen.decentralized:
         return available
-    goal = wanted(available, chosen.fraction_train, chosen.min_train_clients)
+    goal = target_updates(available, chosen.fraction_train, chosen.min_train_clients)
     count = with_reserve(goal, available, chosen.over_selection)
     return min(count, file.security.masked.most_clients) if file.security.masks else count
 

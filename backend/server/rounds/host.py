@@ -196,5 +196,5 @@ def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None)
     progress = history.progress(plan.stop)
     if account is not None:
         opened, made = history.round + history.lost, history.current.version
-        progress.taken = account.taken(history.accepted, opened, made)
+        progress.participations = account.taken(history.accepted, opened, made)
     return Round(plan, history.round, history.current.version, progress, history.accepted)

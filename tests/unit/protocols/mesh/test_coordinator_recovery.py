@@ -143,4 +143,4 @@ def test_a_server_that_kept_a_round_of_its_own_does_not() -> None:
     for name in (DAN, EVE):
         machine.peer_entered(name, 4.0, (9, TWO))
     assert machine.phase is RoundPhase.TRAINING
-    assert machine.holdings.unseen(machine.attendance.here) is None
+    assert machine.holdings.unseen(machine.attendance.connected) is None

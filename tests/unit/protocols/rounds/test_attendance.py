@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from backend.protocols.rounds.attendance import Attendance, wanted, with_reserve
+from backend.protocols.rounds.attendance import Attendance, target_updates, with_reserve
 from backend.protocols.rounds.phases import IllegalEventError
 
 
@@ -23,7 +23,7 @@ def attendance(*clients: str, own_data: bool = False, past: dict[str, int] | Non
 def test_a_fraction_is_wanted_but_a_least_number_where_so_many_are_there(
     available: int, fraction: float, least: int, count: int
 ) -> None:
-    assert wanted(available, fraction, least) == count
+    assert target_updates(available, fraction, least) == count
 
 
 @pytest.mark.parametrize(("over", "count"), [(0.0, 10), (0.3, 13), (0.01, 11), (5.0, 20)])
@@ -35,7 +35,7 @@ def test_everybody_gets_its_turn_before_anybody_gets_a_second() -> None:
     clients = [f"c{number}" for number in range(10)]
     made, turns = attendance(*clients), Counter[str]()
     for draw in range(20):
-        chosen = made.choose(3, f"1/{draw}")
+        chosen = made.select(3, f"1/{draw}")
         for client in chosen:
             made.took_part(client)
         turns.update(chosen)
@@ -44,16 +44,16 @@ def test_everybody_gets_its_turn_before_anybody_gets_a_second() -> None:
 
 def test_ties_are_drawn_by_lot_and_the_same_lot_twice() -> None:
     clients = [f"c{number}" for number in range(20)]
-    draws = [attendance(*clients).choose(5, f"1/train/{number}") for number in range(6)]
+    draws = [attendance(*clients).select(5, f"1/train/{number}") for number in range(6)]
     assert len(set(draws)) > 1
-    assert draws == [attendance(*reversed(clients)).choose(5, f"1/train/{number}") for number in range(6)]
+    assert draws == [attendance(*reversed(clients)).select(5, f"1/train/{number}") for number in range(6)]
 
 
 def test_a_newcomer_begins_level_with_those_who_took_part_least() -> None:
     made = attendance("a", "b", past={"a": 7, "b": 9})
-    made.choose(1, "x")
+    made.select(1, "x")
     made.join("new")
-    assert made["new"].turns == 7
+    assert made["new"].participations == 7
 
 
 def test_who_leaves_and_comes_back_keeps_its_turns() -> None:
@@ -61,7 +61,7 @@ def test_who_leaves_and_comes_back_keeps_its_turns() -> None:
     made.took_part("a")
     made.leave("a")
     made.join("a")
-    assert made["a"].turns == 1
+    assert made["a"].participations == 1
     assert not made.is_ready("a")
 
 
@@ -70,13 +70,13 @@ def test_without_examples_of_its_own_nobody_is_chosen_where_they_are_needed() ->
     assert made.available == 0
     made["a"].examples = 5
     made.ready("a")
-    assert made.choose(1, "x") == ("a",)
+    assert made.select(1, "x") == ("a",)
 
 
 def test_one_who_is_silent_is_not_available_before_a_sign_of_life() -> None:
     made = attendance("a", "b")
-    made.silent("a")
-    assert made.choose(2, "x") == ("b",)
+    made.suspend("a")
+    assert made.select(2, "x") == ("b",)
     made.ready("a")
     assert made.available == 2
 

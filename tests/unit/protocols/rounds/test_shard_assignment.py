@@ -23,7 +23,7 @@ def downloads(
     had: dict[str, set[int]] = {client: set() for client in everybody}
     uses: dict[int, int] = {}
     for _ in range(rounds):
-        for client, shards in dealer.deal(lots.sample(everybody, cohort), clients).items():
+        for client, shards in dealer.assign(lots.sample(everybody, cohort), clients).items():
             had[client].update(shards)
             for shard in shards:
                 uses[shard] = uses.get(shard, 0) + 1
@@ -36,7 +36,7 @@ def test_everybody_gets_something_and_nobody_too_much(
 ) -> None:
     dealer = ShardAssigner(shards, most, seed)
     for clients in cohorts:
-        dealt = dealer.deal(clients, len(clients))
+        dealt = dealer.assign(clients, len(clients))
         assert dealt.keys() == clients
         for part in dealt.values():
             assert 1 <= len(part) <= most
@@ -50,7 +50,7 @@ def test_parts_are_disjoint_while_there_are_enough_shards(
 ) -> None:
     dealer = ShardAssigner(shards, most, 0)
     for clients in cohorts:
-        handed_out = [s for part in dealer.deal(clients, len(clients) + others).values() for s in part]
+        handed_out = [s for part in dealer.assign(clients, len(clients) + others).values() for s in part]
         if len(clients) <= shards:
             assert len(set(handed_out)) == len(handed_out)
         else:
@@ -63,7 +63,7 @@ def test_a_lasting_cohort_uses_every_shard(clients: set[str], shards: int, most:
     used = {
         shard
         for _ in range(shards + 1)
-        for part in dealer.deal(clients, len(clients)).values()
+        for part in dealer.assign(clients, len(clients)).values()
         for shard in part
     }
     assert used == set(range(shards))
@@ -77,7 +77,7 @@ def test_the_order_of_clients_does_not_matter(
     for clients in cohorts:
         shuffled = sorted(clients)
         lots.shuffle(shuffled)
-        assert one.deal(shuffled, 9) == other.deal(clients, 9)
+        assert one.assign(shuffled, 9) == other.assign(clients, 9)
 
 
 def test_clients_get_the_shards_again_that_they_have() -> None:
@@ -101,14 +101,14 @@ def test_few_clients_work_through_their_share_of_all_shards() -> None:
 
 def test_a_client_keeps_what_it_has_when_others_come_and_go() -> None:
     dealer = ShardAssigner(12, 2, 0)
-    first = dealer.deal(["anna", "berta"], 6)
-    dealer.deal(["carl", "dora", "emil", "fred"], 6)
-    assert dealer.deal(["anna", "carl", "berta"], 6)["anna"] in (first["anna"], first["anna"][::-1])
+    first = dealer.assign(["anna", "berta"], 6)
+    dealer.assign(["carl", "dora", "emil", "fred"], 6)
+    assert dealer.assign(["anna", "carl", "berta"], 6)["anna"] in (first["anna"], first["anna"][::-1])
 
 
 def test_a_client_has_the_same_favourites_after_a_restart() -> None:
-    assert ShardAssigner(40, 2, 3).deal(["anna"], 20) == ShardAssigner(40, 2, 3).deal(["anna"], 20)
-    assert ShardAssigner(40, 2, 3).deal(["anna"], 20) != ShardAssigner(40, 2, 4).deal(["anna"], 20)
+    assert ShardAssigner(40, 2, 3).assign(["anna"], 20) == ShardAssigner(40, 2, 3).assign(["anna"], 20)
+    assert ShardAssigner(40, 2, 3).assign(["anna"], 20) != ShardAssigner(40, 2, 4).assign(["anna"], 20)
 
 
 @pytest.mark.parametrize(("shards", "most"), [(0, 1), (1, 0)])
@@ -141,27 +141,27 @@ def test_after_a_round_that_came_to_nothing_members_get_the_same_shards_again(
 ) -> None:
     dealer = ShardAssigner(shards, most, 7)
     for clients in past:
-        dealer.deal(clients, len(clients))
+        dealer.assign(clients, len(clients))
     uses = list(dealer.uses)
-    dealt = dealer.deal(lost, len(lost))
-    dealer.put_back(dealt)
+    dealt = dealer.assign(lost, len(lost))
+    dealer.take_back(dealt)
     assert dealer.uses == uses
-    again = dealer.deal(lost | others, len(lost | others))
+    again = dealer.assign(lost | others, len(lost | others))
     assert {client: again[client] for client in lost} == dealt
     assert all(1 <= len(set(got)) == len(got) <= most for got in again.values())
 
 
 def test_the_same_shards_come_again_only_once() -> None:
     dealer = ShardAssigner(12, 2, 7)
-    dealt = dealer.deal(["a", "b"], 2)
-    dealer.put_back(dealt)
-    assert dealer.deal(["a", "b"], 2) == dealt
-    assert dealer.deal(["a", "b"], 2) != dealt
+    dealt = dealer.assign(["a", "b"], 2)
+    dealer.take_back(dealt)
+    assert dealer.assign(["a", "b"], 2) == dealt
+    assert dealer.assign(["a", "b"], 2) != dealt
 
 
 def test_a_part_of_dealt_out_data_comes_again_as_it_was() -> None:
     dealer = ShardAssigner(6, 2, 7, parts=[0, 0, 0, 1, 1, 1])
-    first = dealer.deal(["a", "b"], 2)
-    dealer.put_back(first)
-    assert dealer.deal(["a", "b"], 2) == first
-    assert dealer.deal(["a", "b"], 2) != first
+    first = dealer.assign(["a", "b"], 2)
+    dealer.take_back(first)
+    assert dealer.assign(["a", "b"], 2) == first
+    assert dealer.assign(["a", "b"], 2) != first

@@ -6,9 +6,9 @@ ACCURACY = Watched("accuracy", upward=True)
 
 
 def test_a_privacy_budget_ends_a_task_before_the_round_that_would_pass_it() -> None:
-    progress = RunProgress(StopRules(participations=3, epsilon=8.0), taken=2)
+    progress = RunProgress(StopRules(participations=3, epsilon=8.0), participations=2)
     assert progress.reason() is None
-    progress.taken = 3
+    progress.participations = 3
     assert progress.reason() == (
         "The privacy budget is spent: after another round epsilon could be over 8 for a client that was in 3."
     )
