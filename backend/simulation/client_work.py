@@ -71,7 +71,7 @@ class WorkModel(Protocol):
         """Steps that the plan asks for."""
         ...
 
-    def exam_steps(self, exam: Evaluate) -> int:
+    def evaluation_steps(self, request: Evaluate) -> int:
         """Batches of a measurement."""
         ...
 
@@ -91,7 +91,7 @@ class WorkModel(Protocol):
         """The first `steps` steps of the plan, done."""
         ...
 
-    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
+    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
         """The measurement, made."""
         ...
 
@@ -184,18 +184,18 @@ class SimulatedLabour:
             self.attempts[-1].examples = rate * max(0.0, asyncio.get_running_loop().time() - begin)
             self._training = None
 
-    def measure(self, exam: Evaluate, fetching: float) -> None:
+    def measure(self, request: Evaluate, fetching: float) -> None:
         """Measures a version whose parts will be here after `fetching` seconds."""
         self.stop_measuring()
-        seconds = fetching + self.work.exam_steps(exam) * FORWARD_SHARE * self.step_seconds
+        seconds = fetching + self.work.evaluation_steps(request) * FORWARD_SHARE * self.step_seconds
 
         def measured() -> None:
             self._measuring = None
-            found = self.work.measure(self.id, exam)
+            found = self.work.measure(self.id, request)
             self.report(
                 participant_events.VersionMeasured(
-                    round=exam.round,
-                    version=exam.version,
+                    round=request.round,
+                    version=request.version,
                     examples=found.examples,
                     loss=found.loss,
                     sums=found.sums,

@@ -150,8 +150,8 @@ class SimulatedClient:
                 self._train(plan)
             case participant_events.AbortTraining():
                 self._stop_training()
-            case participant_events.MeasureVersion(exam):
-                self.labour.measure(exam, self._fetch(self._work.downloads(exam)))
+            case participant_events.MeasureVersion(request):
+                self.labour.measure(request, self._fetch(self._work.downloads(request)))
             case participant_events.AbortMeasuring():
                 self.labour.stop_measuring()
             case participant_events.KeepChange(number):
@@ -177,7 +177,7 @@ class SimulatedClient:
 
     def _tell(self, frame: ClientFrame) -> None:
         """Says what belongs to masks, if the server knows who says it."""
-        if self.machine.contact.is_open:
+        if self.machine.connection.is_open:
             self._say(frame)
 
     def _give_up(self, number: int) -> None:

@@ -58,9 +58,9 @@ class Pretended:
         """See Work."""
         return plan.steps or plan.epochs * math.ceil(self._epoch(plan) / plan.batch_size)
 
-    def exam_steps(self, exam: Evaluate) -> int:
+    def evaluation_steps(self, request: Evaluate) -> int:
         """See Work."""
-        return math.ceil(self._epoch(exam) / self._manifest.batch_size)
+        return math.ceil(self._epoch(request) / self._manifest.batch_size)
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
         """See Work."""
@@ -90,10 +90,10 @@ class Pretended:
         loss, sums = self._figures(random, examples)
         return SimulatedUpdate(vector.astype("<f4").tobytes(), examples, steps, loss, sums)
 
-    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
+    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
         """See Work."""
-        examples = self._epoch(exam)
-        return MeasurementFindings(examples, *self._figures(self._random(client, -exam.round), examples))
+        examples = self._epoch(request)
+        return MeasurementFindings(examples, *self._figures(self._random(client, -request.round), examples))
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
         """See Work: noise needs no correction."""

@@ -118,10 +118,10 @@ class Native(Pretended):
         self.seconds += time.perf_counter() - began
         return SimulatedUpdate(result.content(), result.examples, result.steps, result.loss, result.sums)
 
-    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
+    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
         """See Work."""
         del client
-        totals = self._measurer.totals(self._vector(exam.weights), self._shards(exam.shards), never)
+        totals = self._measurer.totals(self._vector(request.weights), self._shards(request.shards), never)
         return MeasurementFindings(*read_totals(totals))
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:

@@ -47,7 +47,7 @@ class ServerlessRunner:
     def observe(self, event: member_events.Event, member: MeshMember, group: Group | None) -> None:
         """The `member` has handled `event`; `group` is the one that it was in before."""
         match event:
-            case member_events.ServerFrame(Entered()) if member.contact.is_open:
+            case member_events.ServerFrame(Entered()) if member.connection.is_open:
                 self.handle(serverless_events.ServerReached())
             case member_events.ServerFrame(frame):
                 self.handle(serverless_events.ServerFrameReceived(frame))
@@ -61,8 +61,8 @@ class ServerlessRunner:
                 self.handle(serverless_events.LocalGroupFailed())
             case member_events.WeightsCertified(certificate):
                 self.handle(serverless_events.LocalGroupCertified(certificate))
-            case VersionMeasured() if member.exam.evaluation is not None:
-                self.handle(serverless_events.LocalMeasured(member.exam.evaluation))
+            case VersionMeasured() if member.evaluation.result is not None:
+                self.handle(serverless_events.LocalMeasured(member.evaluation.result))
 
     def frame_received(self, client: str, frame: OnwardFrame) -> None:
         """Another peer said something of such rounds."""

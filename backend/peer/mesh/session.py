@@ -178,7 +178,7 @@ class MeshSession:
     def _perform(self, effect: member_events.Effect) -> None:
         match effect:
             case participant_events.Connect(delay):
-                self._loop.connect(delay, self.machine.contact.dismissal)
+                self._loop.connect(delay, self.machine.connection.dismissal)
             case member_events.SendToServer(frame):
                 self._upstream.send(frame)
             case participant_events.Load(bundle):
@@ -194,9 +194,9 @@ class MeshSession:
                 self._averager.abort()
             case member_events.UploadDeposit(weights):
                 self._loop.spawn(self._deposit(weights))
-            case participant_events.MeasureVersion(exam):
-                seconds = self._pace.training_seconds(exam.seconds, 0)
-                self._measuring = TrainingJob(exam, time.monotonic() + seconds)
+            case participant_events.MeasureVersion(request):
+                seconds = self._pace.training_seconds(request.seconds, 0)
+                self._measuring = TrainingJob(request, time.monotonic() + seconds)
                 self._loop.spawn(self._measure(self._measuring))
             case participant_events.AbortMeasuring():
                 _abort(self._measuring)

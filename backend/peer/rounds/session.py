@@ -134,7 +134,7 @@ class RoundsSession:
                 self._masker.frame_received(frame)
 
     def _send(self, frame: ClientFrame) -> None:
-        if self.machine.contact.is_open:
+        if self.machine.connection.is_open:
             self._connection.send(frame)
 
     def _give_up(self, number: int) -> None:
@@ -147,7 +147,7 @@ class RoundsSession:
         match effect:
             case participant_events.Connect(delay):
                 self._uploading_since = None
-                self._loop.connect(delay, self.machine.contact.dismissal)
+                self._loop.connect(delay, self.machine.connection.dismissal)
             case participant_events.SendFrame(frame):
                 self._connection.send(frame)
             case participant_events.Load(bundle):
@@ -158,9 +158,9 @@ class RoundsSession:
                 self._loop.spawn(self._train(self._training))
             case participant_events.AbortTraining():
                 _abort(self._training)
-            case participant_events.MeasureVersion(exam):
-                seconds = self._pace.training_seconds(exam.seconds, 0)
-                self._measuring = TrainingJob(exam, time.monotonic() + seconds)
+            case participant_events.MeasureVersion(request):
+                seconds = self._pace.training_seconds(request.seconds, 0)
+                self._measuring = TrainingJob(request, time.monotonic() + seconds)
                 self._loop.spawn(self._measure(self._measuring))
             case participant_events.AbortMeasuring():
                 _abort(self._measuring)

@@ -30,9 +30,9 @@ async def measure(
     jobs: TrainingJobs, job: TrainingJob[Evaluate], reporter: Reporter
 ) -> participant_events.VersionMeasured | None:
     """What the version does on held-out examples; None where that cannot be said any more."""
-    exam = job.order
-    sentence = f"Measuring version {exam.version} on held-out examples."
-    reporter.tell("measuring", sentence, version=exam.version)
+    request = job.order
+    sentence = f"Measuring version {request.version} on held-out examples."
+    reporter.tell("measuring", sentence, version=request.version)
     try:
         measured = await retry_job(lambda: jobs.measure(job), reporter, job.stop.is_set)
     except PeerError as error:
@@ -42,11 +42,11 @@ async def measure(
     if job.aborted or measured is None:
         return None
     examples, loss, sums = measured
-    sentence = f"Version {exam.version} on {examples} held-out examples here: loss {loss:.4f}."
+    sentence = f"Version {request.version} on {examples} held-out examples here: loss {loss:.4f}."
     if not examples:
-        sentence = f"Nothing is held out here to measure version {exam.version} on."
-    reporter.tell("measured", sentence, version=exam.version, examples=examples, loss=loss)
-    return participant_events.VersionMeasured(exam.round, exam.version, examples, loss, sums)
+        sentence = f"Nothing is held out here to measure version {request.version} on."
+    reporter.tell("measured", sentence, version=request.version, examples=examples, loss=loss)
+    return participant_events.VersionMeasured(request.round, request.version, examples, loss, sums)
 
 
 def report_steps(of: str, reporter: Reporter) -> Callable[[TrainingProgress], None]:

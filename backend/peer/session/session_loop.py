@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 from backend.errors import MingaError, ReplacedError, UnfitError
 from backend.peer.session.background_tasks import SessionTasks
 from backend.peer.session.progress import Teller
-from backend.protocols.client.connection import Contact
+from backend.protocols.client.connection import TaskConnection
 from backend.protocols.client.participant_events import Connected, Disconnected, StopParticipant
 from backend.wire.messages import Closing
 
@@ -28,7 +28,7 @@ Inbound_co = TypeVar("Inbound_co", covariant=True)
 class ClientMachine(Protocol):
     """What a session loop reads of the machine of its client."""
 
-    contact: Contact
+    connection: TaskConnection
     reason: str | None
 
     @property

@@ -185,18 +185,18 @@ class TrainingJobs:
 
         Raises PeerError.
         """
-        loaded, exam = self._current(), job.order
-        if not exam.shards and (loaded.local_data is None or loaded.local_data.partition):
+        loaded, request = self._current(), job.order
+        if not request.shards and (loaded.local_data is None or loaded.local_data.partition):
             return 0, 0.0, []
-        weights = await self._vector(exam.weights, loaded.manifest.parameters.total)
+        weights = await self._vector(request.weights, loaded.manifest.parameters.total)
         measurer = loaded.measurer = loaded.measurer or await self._load_measurer(loaded.address)
 
         async def add(examples: Examples) -> None:
             job.totals.append(await self._in_thread(lambda: measurer.totals(weights, examples, job.late)))
 
-        if not exam.shards and loaded.local_data:
+        if not request.shards and loaded.local_data:
             await add(loaded.local_data.holdout)
-        for shard in exam.shards[len(job.totals) :]:
+        for shard in request.shards[len(job.totals) :]:
             if not job.late(0, 0.0):
                 await add(await self.examples(shard))
         return read_totals(sum(job.totals, np.zeros(totals_size(loaded.manifest.metrics), np.float64)))

@@ -98,7 +98,7 @@ class UnitsSession:
         match effect:
             case Connect(delay):
                 self._options.check_patience(self._loop.seconds_away(delay), self._loop.reason)
-                self._loop.connect(delay, self.machine.contact.dismissal)
+                self._loop.connect(delay, self.machine.connection.dismissal)
             case unit_client_events.SendUnitFrame(frame):
                 self._connection.send(frame)
                 if isinstance(frame, Release):

@@ -1,6 +1,6 @@
-"""A client's contact with the server of its task, as a value without I/O; `connection.ts` is its mirror.
+"""The connection of a client to its task's server, as a value without I/O; `connection.ts` is its mirror.
 
-The machines of clients (rounds, mesh, work units) own one each and call its steps.
+Each machine of a client (rounds, mesh, work units) owns one and calls its steps.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from backend.wire.messages import Closing
 
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 30.0
-# Beyond so many failed attempts the delay no longer grows, and the power would one day overflow.
+# The delay stops growing after so many failed attempts, before its power overflows.
 MOST_ATTEMPTS = 10
-# Whom the server sent away comes back as if so many attempts had failed: not within its limits' seconds.
+# A client that the server dismissed waits as after so many failed attempts, beyond the seconds of its limits.
 DISMISSED_ATTEMPTS = 4
-# After these a client stays away until somebody asks for it anew.
+# Codes after which a client does not connect again unless a person starts it.
 FINAL = ("replaced", "unfit", "removed", "banned", "closed")
 
 
 class ConnectionState(StrEnum):
-    """The connection: CLOSED by choice, OPENING for the first time, LOST until the next attempt succeeds.
+    """The state: CLOSED by choice, OPENING for the first time, LOST until the next attempt succeeds.
 
-    GREETED once the client's first frame was sent, OPEN after the server's.
+    GREETED after the client's first frame was sent, OPEN after the server's first frame arrived.
     """
 
     CLOSED = "closed"
@@ -34,7 +34,7 @@ class ConnectionState(StrEnum):
     OPEN = "open"
 
 
-# What a client does while its link is not open, in a word that is a phase of every machine.
+# The phase of a client, in every machine, while its connection is not open.
 _AWAY = {
     ConnectionState.CLOSED: "stopped",
     ConnectionState.OPENING: "connecting",
@@ -44,63 +44,63 @@ _AWAY = {
 
 
 @dataclass(frozen=True)
-class Contact:
-    """Over as many connections as it takes. Each step returns the contact after it.
+class TaskConnection:
+    """Tracks the connection over all attempts. Each step returns the value after it.
 
-    `attempts` failed since the link was open. `dismissal`: why the server closed it, until it is open again.
+    `attempts` failed since it was open. `dismissal` is why the server closed it, until it is open again.
     """
 
-    link: ConnectionState = ConnectionState.CLOSED
+    state: ConnectionState = ConnectionState.CLOSED
     attempts: int = 0
     dismissal: str | None = None
 
     @property
     def is_closed(self) -> bool:
-        """Whether the client takes no part."""
-        return self.link is ConnectionState.CLOSED
+        """Whether the client does not take part."""
+        return self.state is ConnectionState.CLOSED
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has taken the client in."""
-        return self.link is ConnectionState.OPEN
+        """Whether the server welcomed the client."""
+        return self.state is ConnectionState.OPEN
 
     @property
     def awaits_greeting(self) -> bool:
-        """Whether a socket that opens now is the client's, to be greeted on."""
-        return self.link in (ConnectionState.OPENING, ConnectionState.LOST)
+        """Whether the client sends its first frame when a socket opens now."""
+        return self.state in (ConnectionState.OPENING, ConnectionState.LOST)
 
     @property
     def away(self) -> str | None:
-        """The phase of a client whose link is not open, else None."""
-        return _AWAY.get(self.link)
+        """The phase of a client whose connection is not open, else None."""
+        return _AWAY.get(self.state)
 
-    def started(self) -> tuple[Contact, Connect]:
-        """The client takes part from now on."""
-        return Contact(ConnectionState.OPENING), Connect(0.0)
+    def started(self) -> tuple[TaskConnection, Connect]:
+        """Starts connecting."""
+        return TaskConnection(ConnectionState.OPENING), Connect(0.0)
 
-    def greeted(self) -> Contact:
-        """The client's first frame goes out."""
-        return replace(self, link=ConnectionState.GREETED)
+    def greeted(self) -> TaskConnection:
+        """Notes that the client's first frame was sent."""
+        return replace(self, state=ConnectionState.GREETED)
 
-    def welcomed(self) -> Contact:
-        """The server took the client in."""
-        return Contact(ConnectionState.OPEN)
+    def welcomed(self) -> TaskConnection:
+        """Notes that the server welcomed the client."""
+        return TaskConnection(ConnectionState.OPEN)
 
-    def disconnected(self, random: float) -> tuple[Contact, list[Connect]]:
-        """The socket closed or could not be opened; `random` in [0, 1) spreads the next attempt."""
+    def disconnected(self, random: float) -> tuple[TaskConnection, list[Connect]]:
+        """Schedules the next attempt after a socket closed or did not open; `random` in [0, 1) spreads it."""
         if self.is_closed:
             return self, []
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2.0**self.attempts) * (0.5 + random)
         attempts = min(self.attempts + 1, MOST_ATTEMPTS)
-        return replace(self, link=ConnectionState.LOST, attempts=attempts), [Connect(delay)]
+        return replace(self, state=ConnectionState.LOST, attempts=attempts), [Connect(delay)]
 
-    def dismissed(self, said: Closing) -> Contact:
-        """The server closes the connection: for good, or until the client comes back."""
-        if said.code in FINAL:
+    def dismissed(self, closing: Closing) -> TaskConnection:
+        """Notes that the server closes the connection, finally or until the client comes back."""
+        if closing.code in FINAL:
             return self.closed()
-        least = 0 if said.code == "idle" else DISMISSED_ATTEMPTS
-        return replace(self, dismissal=said.reason, attempts=max(self.attempts, least))
+        minimum = 0 if closing.code == "idle" else DISMISSED_ATTEMPTS
+        return replace(self, dismissal=closing.reason, attempts=max(self.attempts, minimum))
 
-    def closed(self) -> Contact:
-        """The client takes no part any more."""
-        return replace(self, link=ConnectionState.CLOSED)
+    def closed(self) -> TaskConnection:
+        """Closes the connection for good."""
+        return replace(self, state=ConnectionState.CLOSED)

@@ -1,4 +1,4 @@
-"""A client's measurement of a version on held-out examples, without I/O; `evaluation.ts` is its mirror."""
+"""A client's evaluation of a version on held-out examples, without I/O; `evaluation.ts` is its mirror."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from backend.wire.messages import Evaluate, Evaluation
 
 
 @dataclass(frozen=True)
-class Exam:
-    """What the server asked for last, and what was found. Without `order` nothing is in hand."""
+class AssignedEvaluation:
+    """The evaluation that the server asked for last, and its `result`; `order` is None without any."""
 
     order: Evaluate | None = None
-    evaluation: Evaluation | None = None
+    result: Evaluation | None = None
 
     @property
     def is_measuring(self) -> bool:
-        """Whether the client still has to find it."""
-        return self.order is not None and self.evaluation is None
+        """Whether the result is outstanding."""
+        return self.order is not None and self.result is None
 
     def is_of(self, order: Evaluate) -> bool:
-        """Whether `order` is a repetition of what is in hand."""
+        """Whether `order` repeats this one."""
         return self.order is not None and _named(self.order) == _named(order)
 
-    def asked(self, order: Evaluate) -> tuple[Exam, list[AbortMeasuring | MeasureVersion]]:
-        """The server asks for `order` instead."""
+    def asked(self, order: Evaluate) -> tuple[AssignedEvaluation, list[AbortMeasuring | MeasureVersion]]:
+        """Replaces the evaluation by that of `order`."""
         _, aborted = self.forgotten()
-        return Exam(order), [*aborted, MeasureVersion(order)]
+        return AssignedEvaluation(order), [*aborted, MeasureVersion(order)]
 
-    def measured(self, event: VersionMeasured) -> tuple[Exam, Evaluation | None]:
-        """What the client found, for the server; None if it was not asked for, or is known already."""
+    def measured(self, event: VersionMeasured) -> tuple[AssignedEvaluation, Evaluation | None]:
+        """Takes the client's result, and returns it for the server; None if it is not awaited."""
         if not self.is_measuring or self.order is None or _named(self.order) != _named(event):
             return self, None
-        found = Evaluation(
+        result = Evaluation(
             round=event.round,
             version=event.version,
             examples=event.examples,
             loss=event.loss,
             sums=event.sums,
         )
-        return replace(self, evaluation=found), found
+        return replace(self, result=result), result
 
-    def forgotten(self, until: int | None = None) -> tuple[Exam, list[AbortMeasuring]]:
-        """Nothing in hand, if that is of version `until` or an older one; None forgets any."""
+    def forgotten(self, until: int | None = None) -> tuple[AssignedEvaluation, list[AbortMeasuring]]:
+        """Discards an evaluation of version `until` or an older one; with None, of any version."""
         if self.order is None or (until is not None and self.order.version > until):
             return self, []
-        return Exam(), [AbortMeasuring()] if self.is_measuring else []
+        return AssignedEvaluation(), [AbortMeasuring()] if self.is_measuring else []
 
 
 def _named(one: Evaluate | VersionMeasured) -> tuple[int, int]:

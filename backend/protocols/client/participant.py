@@ -11,8 +11,8 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backend.protocols.client.connection import ConnectionState, Contact
-from backend.protocols.client.evaluation import Exam
+from backend.protocols.client.connection import ConnectionState, TaskConnection
+from backend.protocols.client.evaluation import AssignedEvaluation
 from backend.protocols.client.participant_events import (
     AbortTraining,
     BundleLoaded,
@@ -79,7 +79,7 @@ class ParticipantMachine:
     An event that makes no sense in the present state has no effects and changes nothing.
     """
 
-    contact: Contact = field(default_factory=Contact)
+    connection: TaskConnection = field(default_factory=TaskConnection)
     hello: Hello | None = None
     bundle: str | None = None
     # How its updates are added up, as the server said.
@@ -88,7 +88,7 @@ class ParticipantMachine:
     plan: Train | None = None
     offer: Offer | None = None
     sent: int = 0
-    exam: Exam = field(default_factory=Exam)
+    evaluation: AssignedEvaluation = field(default_factory=AssignedEvaluation)
     # Accepted with a change of the control variate, and not yet seen in a version.
     counted: Offer | None = None
     finished: bool = False
@@ -99,14 +99,14 @@ class ParticipantMachine:
 
     @property
     def phase(self) -> ParticipantPhase:
-        if away := self.contact.away:
+        if away := self.connection.away:
             return ParticipantPhase(away)
         if self.ready is None:
             return ParticipantPhase.LOADING
         if self.finished:
             return ParticipantPhase.FINISHED
         if self.plan is None:
-            return ParticipantPhase.EVALUATING if self.exam.is_measuring else ParticipantPhase.WAITING
+            return ParticipantPhase.EVALUATING if self.evaluation.is_measuring else ParticipantPhase.WAITING
         return ParticipantPhase.TRAINING if self.offer is None else ParticipantPhase.UPLOADING
 
     def handle(self, event: Event) -> list[Effect]:
@@ -125,30 +125,30 @@ class ParticipantMachine:
             case VersionMeasured():
                 return self._measured(event)
             case Disconnected(random):
-                self.contact, again = self.contact.disconnected(random)
+                self.connection, again = self.connection.disconnected(random)
                 return [*again]
             case StopParticipant():
                 return self._stop()
 
     def _start(self, hello: Hello) -> list[Effect]:
-        if not self.contact.is_closed:
+        if not self.connection.is_closed:
             return []
         self.hello, self.finished, self.reason = hello, False, None
-        self.contact, connect = self.contact.started()
+        self.connection, connect = self.connection.started()
         return [connect]
 
     def _connected(self) -> list[Effect]:
-        if self.hello is None or not self.contact.awaits_greeting:
+        if self.hello is None or not self.connection.awaits_greeting:
             return []
-        self.contact = self.contact.greeted()
+        self.connection = self.connection.greeted()
         backend = self.ready.backend if self.ready else self.hello.backend
         return [SendFrame(replace(self.hello, backend=backend))]
 
     def _stop(self) -> list[Effect]:
-        if self.contact.is_closed:
+        if self.connection.is_closed:
             return []
         farewell = self._say(Leave())
-        self.contact = self.contact.closed()
+        self.connection = self.connection.closed()
         return [*farewell, Close(), *self._forget_all()]
 
     def _loaded(self, ready: Ready) -> list[Effect]:
@@ -176,17 +176,17 @@ class ParticipantMachine:
         return self._say(self.offer)
 
     def _measured(self, event: VersionMeasured) -> list[Effect]:
-        self.exam, found = self.exam.measured(event)
+        self.evaluation, found = self.evaluation.measured(event)
         return self._say(found) if found else []
 
     def _frame(self, frame: ServerFrame) -> list[Effect]:
         """Before Welcome only Welcome and Closing make sense, after it everything but Welcome."""
-        match frame, self.contact.link:
+        match frame, self.connection.state:
             case Welcome(), ConnectionState.GREETED:
                 return self._welcome(frame)
             case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
-                self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
-                return [Close(), *self._forget_all()] if self.contact.is_closed else []
+                self.reason, self.connection = frame.reason, self.connection.dismissed(frame)
+                return [Close(), *self._forget_all()] if self.connection.is_closed else []
             case Train(), ConnectionState.OPEN:
                 return self._train(frame)
             case Evaluate(), ConnectionState.OPEN:
@@ -206,7 +206,7 @@ class ParticipantMachine:
             case Abandoned(round=number), ConnectionState.OPEN:
                 return [*self._undo(number), *self._missed(number)]
             case Evaluated(version=version, source="clients"), ConnectionState.OPEN:
-                return self._forget_exam(version)
+                return self._forget_evaluation(version)
             case State(phase=phase, round=number, version=version), ConnectionState.OPEN:
                 self.finished = phase == "finished"
                 return [
@@ -219,7 +219,7 @@ class ParticipantMachine:
         if self.hello is None or frame.aggregation not in self.hello.aggregation:
             return self._break_off(BROKEN_WORD)
         self.aggregation = frame.aggregation
-        self.contact = self.contact.welcomed()
+        self.connection = self.connection.welcomed()
         if self.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while we were away.
             self.bundle, self.ready, self.counted = frame.bundle, None, None
@@ -227,10 +227,10 @@ class ParticipantMachine:
         if self.ready is None:
             return []
         self.sent = 0
-        return [SendFrame(frame) for frame in (self.ready, self.offer, self.exam.evaluation) if frame]
+        return [SendFrame(frame) for frame in (self.ready, self.offer, self.evaluation.result) if frame]
 
     def _break_off(self, reason: str) -> list[Effect]:
-        self.contact, self.reason = self.contact.closed(), reason
+        self.connection, self.reason = self.connection.closed(), reason
         return [Close(), *self._forget_all()]
 
     def _train(self, plan: Train) -> list[Effect]:
@@ -249,14 +249,14 @@ class ParticipantMachine:
         self.plan, self.finished = plan, False
         return [*undone, *aborted, StartTraining(plan)]
 
-    def _evaluate(self, exam: Evaluate) -> list[Effect]:
+    def _evaluate(self, request: Evaluate) -> list[Effect]:
         """Training comes first: who trains says nothing."""
         if self.ready is None or (self.plan and not self.offer):
             return []
-        if self.exam.is_of(exam):
+        if self.evaluation.is_of(request):
             # Repeated after a reconnection, like a plan.
-            return self._say(self.exam.evaluation) if self.exam.evaluation else []
-        self.exam, effects = self.exam.asked(exam)
+            return self._say(self.evaluation.result) if self.evaluation.result else []
+        self.evaluation, effects = self.evaluation.asked(request)
         return [*effects]
 
     def _credit(self, number: int, until: int) -> list[Effect]:
@@ -285,7 +285,7 @@ class ParticipantMachine:
         """There is `version`: what made it needs no undoing, and older ones need no measuring."""
         if self.counted and self.counted.version < version:
             self.counted = None
-        return self._forget_exam(version - 1)
+        return self._forget_evaluation(version - 1)
 
     def _round_over(self, number: int) -> list[Effect]:
         """Nothing of round `number`, or of one before it, can count any more."""
@@ -304,13 +304,13 @@ class ParticipantMachine:
         self.plan, self.offer, self.sent = None, None, 0
         return [AbortTraining()] if training else []
 
-    def _forget_exam(self, until: int | None = None) -> list[Effect]:
-        self.exam, aborted = self.exam.forgotten(until)
+    def _forget_evaluation(self, until: int | None = None) -> list[Effect]:
+        self.evaluation, aborted = self.evaluation.forgotten(until)
         return [*aborted]
 
     def _forget_all(self) -> list[Effect]:
-        return [*self._forget_round(), *self._forget_exam()]
+        return [*self._forget_round(), *self._forget_evaluation()]
 
     def _say(self, frame: ClientFrame) -> list[Effect]:
         """Sends it now; what was not answered is said again after the next Welcome."""
-        return [SendFrame(frame)] if self.contact.is_open else []
+        return [SendFrame(frame)] if self.connection.is_open else []

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from backend.protocols.client.connection import ConnectionState, Contact
+from backend.protocols.client.connection import ConnectionState, TaskConnection
 from backend.protocols.client.participant_events import Close, Connected, Disconnected, Load, StopParticipant
 from backend.protocols.client.unit_client_events import (
     Effect,
@@ -61,7 +61,7 @@ class Worker:
     to be fetched is at last to be forgotten, once.
     """
 
-    contact: Contact = field(default_factory=Contact)
+    connection: TaskConnection = field(default_factory=TaskConnection)
     enlist: unit_messages.Enlist | None = None
     bundle: str | None = None
     ready: Ready | None = None
@@ -88,7 +88,7 @@ class Worker:
 
     @property
     def phase(self) -> UnitClientPhase:
-        if away := self.contact.away:
+        if away := self.connection.away:
             return UnitClientPhase(away)
         if self.ready is None:
             return UnitClientPhase.LOADING
@@ -136,30 +136,30 @@ class Worker:
                 return self._stop()
 
     def _start(self, event: StartUnitClient) -> list[Effect]:
-        if not self.contact.is_closed:
+        if not self.connection.is_closed:
             return []
         self.enlist, self.slots, self.at_once = event.enlist, event.slots, event.at_once
         self.reason = self.board = None
-        self.contact, connect = self.contact.started()
+        self.connection, connect = self.connection.started()
         return [connect]
 
     def _connected(self) -> list[Effect]:
-        if self.enlist is None or not self.contact.awaits_greeting:
+        if self.enlist is None or not self.connection.awaits_greeting:
             return []
-        self.contact = self.contact.greeted()
+        self.connection = self.connection.greeted()
         return [SendUnitFrame(self.enlist)]
 
     def _disconnected(self, random: float) -> list[Effect]:
-        self.contact, again = self.contact.disconnected(random)
+        self.connection, again = self.connection.disconnected(random)
         self.idle = None if again else self.idle
         return [*again]
 
     def _stop(self) -> list[Effect]:
-        if self.contact.is_closed:
+        if self.connection.is_closed:
             return []
         released = self._give_back("stopping")
-        farewell: list[Effect] = [SendUnitFrame(Leave())] if self.contact.is_open else []
-        self.contact = self.contact.closed()
+        farewell: list[Effect] = [SendUnitFrame(Leave())] if self.connection.is_open else []
+        self.connection = self.connection.closed()
         return [*released, *farewell, Close(), *self.hand.forget_all()]
 
     def _loaded(self, ready: Ready) -> list[Effect]:
@@ -199,12 +199,12 @@ class Worker:
 
     def _frame(self, frame: unit_messages.ServerToUnits) -> list[Effect]:
         """Before Enlisted only Enlisted and Closing make sense, after it everything but Enlisted."""
-        match frame, self.contact.link:
+        match frame, self.connection.state:
             case unit_messages.Enlisted(bundle=bundle), ConnectionState.GREETED:
                 return self._enlisted(bundle)
             case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
-                self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
-                return [Close(), *self.hand.forget_all()] if self.contact.is_closed else []
+                self.reason, self.connection = frame.reason, self.connection.dismissed(frame)
+                return [Close(), *self.hand.forget_all()] if self.connection.is_closed else []
             case unit_messages.Unit(), ConnectionState.OPEN:
                 return self._unit(frame)
             case unit_messages.Drop(lease=lease), ConnectionState.OPEN:
@@ -233,7 +233,7 @@ class Worker:
         return []
 
     def _enlisted(self, bundle: str) -> list[Effect]:
-        self.contact = self.contact.welcomed()
+        self.connection = self.connection.welcomed()
         if self.bundle != bundle:
             # The first visit, or the task's model was converted again while we were away.
             self.bundle, self.ready = bundle, None
@@ -287,4 +287,4 @@ class Worker:
 
     def _say(self, frame: unit_messages.UnitsToServer) -> list[Effect]:
         """To a server that knows that this client is ready; others hear it when they do."""
-        return [SendUnitFrame(frame)] if self.contact.is_open and self.ready is not None else []
+        return [SendUnitFrame(frame)] if self.connection.is_open and self.ready is not None else []

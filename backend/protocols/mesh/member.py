@@ -14,8 +14,8 @@ from enum import StrEnum
 
 from msgspec import structs
 
-from backend.protocols.client.connection import ConnectionState, Contact
-from backend.protocols.client.evaluation import Exam
+from backend.protocols.client.connection import ConnectionState, TaskConnection
+from backend.protocols.client.evaluation import AssignedEvaluation
 from backend.protocols.client.participant_events import (
     BundleLoaded,
     Close,
@@ -75,14 +75,14 @@ class MeshPhase(StrEnum):
 class MeshMember:
     """One peer of one task's mesh: owns what it trains, averages and reports."""
 
-    contact: Contact = field(default_factory=Contact)
+    connection: TaskConnection = field(default_factory=TaskConnection)
     enter: mesh_messages.Enter | None = None
     entered: mesh_messages.Entered | None = None
     ready: Ready | None = None
     # Whether this connection's server knows that: in a group it waits until that has ended.
     said_ready: bool = False
     in_hand: InHand = field(default_factory=InHand)
-    exam: Exam = field(default_factory=Exam)
+    evaluation: AssignedEvaluation = field(default_factory=AssignedEvaluation)
     # Whether that is what the peers agreed on without the server: then it is nothing to the server.
     by_peers: bool = False
     finished: bool = False
@@ -92,7 +92,7 @@ class MeshMember:
 
     @property
     def phase(self) -> MeshPhase:
-        if (away := self.contact.away) and not self._goes_on:
+        if (away := self.connection.away) and not self._goes_on:
             return MeshPhase(away)
         if self.ready is None:
             return MeshPhase.LOADING
@@ -102,12 +102,12 @@ class MeshMember:
             return MeshPhase.AVERAGING
         if self.in_hand.is_work:
             return MeshPhase.TRAINED if self.in_hand.trained else MeshPhase.TRAINING
-        return MeshPhase.EVALUATING if self.exam.is_measuring else MeshPhase.WAITING
+        return MeshPhase.EVALUATING if self.evaluation.is_measuring else MeshPhase.WAITING
 
     @property
     def _goes_on(self) -> bool:
         """Whether it works at what the peers agreed on."""
-        return self.by_peers and (self.in_hand.is_work or self.exam.is_measuring)
+        return self.by_peers and (self.in_hand.is_work or self.evaluation.is_measuring)
 
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
@@ -138,31 +138,31 @@ class MeshMember:
                 return self._stop()
 
     def _start(self, enter: mesh_messages.Enter) -> list[Effect]:
-        if not self.contact.is_closed:
+        if not self.connection.is_closed:
             return []
         self.enter, self.finished, self.reason, self.by_peers = enter, False, None, False
-        self.contact, connect = self.contact.started()
+        self.connection, connect = self.connection.started()
         return [connect]
 
     def _connected(self) -> list[Effect]:
-        if self.enter is None or not self.contact.awaits_greeting:
+        if self.enter is None or not self.connection.awaits_greeting:
             return []
-        self.contact = self.contact.greeted()
+        self.connection = self.connection.greeted()
         if self.ready:
             self.enter = structs.replace(self.enter, backend=self.ready.backend)
         return [SendToServer(self.enter)]
 
     def _disconnected(self, random: float) -> list[Effect]:
         """Training and averaging go on: neither needs the server."""
-        self.contact, again = self.contact.disconnected(random)
+        self.connection, again = self.connection.disconnected(random)
         self.said_ready = self.said_ready and not again
         return [*again]
 
     def _stop(self) -> list[Effect]:
-        if self.contact.is_closed:
+        if self.connection.is_closed:
             return []
         farewell = self._say(Leave())
-        self.contact = self.contact.closed()
+        self.connection = self.connection.closed()
         return [*farewell, Close(), *self._forget_all()]
 
     def _loaded(self, ready: Ready) -> list[Effect]:
@@ -207,7 +207,7 @@ class MeshMember:
 
     def _reported(self, report: mesh_messages.Averaged | mesh_messages.Failed) -> list[Effect]:
         self.in_hand = replace(self.in_hand, group=None, report=report)
-        self.by_peers = self.by_peers and not self.contact.is_open
+        self.by_peers = self.by_peers and not self.connection.is_open
         # In this order: with the report the server knows what this peer holds before it makes new plans.
         return [*self._say(report), *self._greet()]
 
@@ -217,15 +217,15 @@ class MeshMember:
         return []
 
     def _measured(self, event: VersionMeasured) -> list[Effect]:
-        self.exam, found = self.exam.measured(event)
+        self.evaluation, found = self.evaluation.measured(event)
         return self._say(found) if found else []
 
     def _say(self, frame: mesh_messages.PeerToServer) -> list[Effect]:
         """Sends it now, or after the next `entered`, where what was not answered is said again."""
-        return [SendToServer(frame)] if self.contact.is_open else []
+        return [SendToServer(frame)] if self.connection.is_open else []
 
     def _say_ready(self) -> list[Effect]:
-        if self.ready is None or not self.contact.is_open:
+        if self.ready is None or not self.connection.is_open:
             return []
         self.said_ready = True
         return [SendToServer(self.ready)]
@@ -235,12 +235,12 @@ class MeshMember:
 
     def _frame(self, frame: mesh_messages.ServerToPeer) -> list[Effect]:
         """Before `entered` only that and `closing` make sense, after it everything but `entered`."""
-        match frame, self.contact.link:
+        match frame, self.connection.state:
             case mesh_messages.Entered(), ConnectionState.GREETED:
                 return self._entered(frame)
             case Closing(), ConnectionState.GREETED | ConnectionState.OPEN:
-                self.reason, self.contact = frame.reason, self.contact.dismissed(frame)
-                return [Close(), *self._forget_all()] if self.contact.is_closed else []
+                self.reason, self.connection = frame.reason, self.connection.dismissed(frame)
+                return [Close(), *self._forget_all()] if self.connection.is_closed else []
             case Train(), ConnectionState.OPEN:
                 return self._train(frame)
             case mesh_messages.Group(), ConnectionState.OPEN:
@@ -250,21 +250,21 @@ class MeshMember:
             case Evaluate(), ConnectionState.OPEN:
                 return self._evaluate(frame)
             case Version(version=version, round=number), ConnectionState.OPEN:
-                return [*self._forget_exam(version - 1), *self._over(number)]
+                return [*self._forget_evaluation(version - 1), *self._over(number)]
             case Abandoned(round=number), ConnectionState.OPEN:
                 return self._over(number)
             case Evaluated(version=version, source="clients"), ConnectionState.OPEN:
-                return self._forget_exam(version)
+                return self._forget_evaluation(version)
             case State(phase=phase, round=number, version=version), ConnectionState.OPEN:
                 self.finished = phase == "finished"
                 rest = self._forget_all() if self.finished else self._over(number - 1)
-                return [*self._forget_exam(version - 1), *rest]
+                return [*self._forget_evaluation(version - 1), *rest]
         return []
 
     def _agreed(self, frame: Train | mesh_messages.Group | Evaluate) -> list[Effect]:
         """Stands for what the server would say; while that is there, it says so itself."""
         if (
-            self.contact.link not in (ConnectionState.LOST, ConnectionState.GREETED)
+            self.connection.state not in (ConnectionState.LOST, ConnectionState.GREETED)
             or self.ready is None
             or self.finished
         ):
@@ -280,7 +280,7 @@ class MeshMember:
 
     def _entered(self, frame: mesh_messages.Entered) -> list[Effect]:
         known, self.entered = self.entered, frame
-        self.contact = self.contact.welcomed()
+        self.connection = self.connection.welcomed()
         if known is None or known.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while we were away.
             self.ready, self.by_peers = None, False
@@ -293,7 +293,7 @@ class MeshMember:
         report = self.in_hand.report
         reported: list[Effect] = [SendToServer(report)] if report else []
         waiting = None if report else self.in_hand.trained
-        said = (SendToServer(one) for one in (waiting, self.exam.evaluation) if one)
+        said = (SendToServer(one) for one in (waiting, self.evaluation.result) if one)
         return [*aborted, *reported, *self._say_ready(), *said]
 
     def _forget_agreed(self) -> list[Effect]:
@@ -301,7 +301,7 @@ class MeshMember:
         if not self.by_peers:
             return []
         self.by_peers = False
-        return [*([] if self.in_hand.report else self._forget_round()), *self._forget_exam()]
+        return [*([] if self.in_hand.report else self._forget_round()), *self._forget_evaluation()]
 
     def _train(self, plan: Train) -> list[Effect]:
         if self.ready is None:
@@ -324,14 +324,14 @@ class MeshMember:
         self.in_hand = replace(self.in_hand, group=order)
         return [Average(order)]
 
-    def _evaluate(self, exam: Evaluate) -> list[Effect]:
+    def _evaluate(self, request: Evaluate) -> list[Effect]:
         """Training and averaging come first: who does either says nothing."""
         if self.ready is None or (self.in_hand.plan and self.in_hand.report is None):
             return []
-        if self.exam.is_of(exam):
+        if self.evaluation.is_of(request):
             # Repeated after a reconnection, like a plan.
-            return self._say(self.exam.evaluation) if self.exam.evaluation else []
-        self.exam, effects = self.exam.asked(exam)
+            return self._say(self.evaluation.result) if self.evaluation.result else []
+        self.evaluation, effects = self.evaluation.asked(request)
         return [*effects]
 
     def _over(self, number: int) -> list[Effect]:
@@ -350,9 +350,9 @@ class MeshMember:
         left, self.in_hand = self.in_hand, InHand()
         return [*left.aborted()]
 
-    def _forget_exam(self, until: int | None = None) -> list[Effect]:
-        self.exam, aborted = self.exam.forgotten(until)
+    def _forget_evaluation(self, until: int | None = None) -> list[Effect]:
+        self.evaluation, aborted = self.evaluation.forgotten(until)
         return [*aborted]
 
     def _forget_all(self) -> list[Effect]:
-        return [*self._forget_round(), *self._forget_exam()]
+        return [*self._forget_round(), *self._forget_evaluation()]

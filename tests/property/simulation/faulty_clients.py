@@ -41,9 +41,9 @@ class Spoilt:
         """See Work."""
         return self.work.steps(plan)
 
-    def exam_steps(self, exam: Evaluate) -> int:
+    def evaluation_steps(self, request: Evaluate) -> int:
         """See Work."""
-        return self.work.exam_steps(exam)
+        return self.work.evaluation_steps(request)
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
         """See Work."""
@@ -61,9 +61,9 @@ class Spoilt:
         """See Work."""
         return self.change(self.work.train(client, plan, steps))
 
-    def measure(self, client: str, exam: Evaluate) -> MeasurementFindings:
+    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
         """See Work."""
-        return self.work.measure(client, exam)
+        return self.work.measure(client, request)
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
         """See Work."""

@@ -32,11 +32,11 @@ async def train(*clients: Client) -> list[Evaluate]:
     return await asyncio.gather(*(client.next(Evaluate) for client in clients))
 
 
-def answer(exam: Evaluate, **said: Any) -> Evaluation:
+def answer(request: Evaluate, **said: Any) -> Evaluation:
     honest: dict[str, Any] = {
-        "round": exam.round,
-        "version": exam.version,
-        "examples": sum(shard.examples for shard in exam.shards),
+        "round": request.round,
+        "version": request.version,
+        "examples": sum(shard.examples for shard in request.shards),
         "loss": 0.5,
         "sums": [(4.0, 10.0)],
     }
@@ -59,13 +59,13 @@ async def second_round(client: Client) -> bool:
 async def test_sums_of_clients_are_those_of_all_examples_together(serve: Serve) -> None:
     server = serve(**MEASURED, min_available_clients=3)
     async with Client(server.url) as ann, Client(server.url) as bob, Client(server.url) as eve:
-        exams = await train(ann, bob, eve)
-        shards = [shard.sha256 for exam in exams for shard in exam.shards]
+        requests = await train(ann, bob, eve)
+        shards = [shard.sha256 for request in requests for shard in request.shards]
         assert len(shards) == len(set(shards)) == 4
-        assert {exam.version for exam in exams} == {1}
+        assert {request.version for request in requests} == {1}
         said = [(5, 0.25, (1.0, 5.0)), (5, 0.75, (5.0, 5.0)), (4, 1.5, (0.0, 7.0))]
-        for client, exam, (examples, loss, sums) in zip((ann, bob, eve), exams, said, strict=True):
-            await client.say(answer(exam, examples=examples, loss=loss, sums=[sums]))
+        for client, request, (examples, loss, sums) in zip((ann, bob, eve), requests, said, strict=True):
+            await client.say(answer(request, examples=examples, loss=loss, sums=[sums]))
         found = await found_by_clients(bob)
         # All are free again at once.
         assert all(await asyncio.gather(*(second_round(client) for client in (ann, bob, eve))))
@@ -95,9 +95,9 @@ async def test_what_cannot_be_true_counts_for_nothing_and_holds_nobody_up(
 ) -> None:
     server = serve(**MEASURED)
     async with Client(server.url) as good, Client(server.url) as bad:
-        exams = await train(good, bad)
-        await bad.say(answer(exams[1], **lie))
-        await good.say(answer(exams[0]))
+        requests = await train(good, bad)
+        await bad.say(answer(requests[1], **lie))
+        await good.say(answer(requests[0]))
         found = await found_by_clients(good)
         assert (found.loss, found.metrics) == (0.5, {"accuracy": 0.4})
         assert await second_round(good)
@@ -106,23 +106,23 @@ async def test_what_cannot_be_true_counts_for_nothing_and_holds_nobody_up(
 async def test_answers_of_another_version_and_second_answers_change_nothing(serve: Serve) -> None:
     server = serve(**MEASURED)
     async with Client(server.url) as ann, Client(server.url) as bob:
-        exams = await train(ann, bob)
-        await ann.say(answer(exams[0], version=0, loss=9.0))
-        await ann.say(answer(exams[0], version=7, loss=9.0))
-        await ann.say(answer(exams[0]))
-        await ann.say(answer(exams[0], loss=9.0))
-        await bob.say(answer(exams[1]))
+        requests = await train(ann, bob)
+        await ann.say(answer(requests[0], version=0, loss=9.0))
+        await ann.say(answer(requests[0], version=7, loss=9.0))
+        await ann.say(answer(requests[0]))
+        await ann.say(answer(requests[0], loss=9.0))
+        await bob.say(answer(requests[1]))
         assert (await found_by_clients(bob)).loss == 0.5
 
 
 async def ends(server: Server, client: Client, other: Client, how: str) -> None:
     """`other` does not answer what it was asked; how the evaluation ends for `client`."""
-    exams = await train(client, other)
+    requests = await train(client, other)
     if how == "leaves":
         await other.say(Leave())
     elif how == "is lost":
         other.socket.transport.abort()
-    await client.say(answer(exams[0]))
+    await client.say(answer(requests[0]))
     found = await found_by_clients(client)
     assert (found.version, found.loss) == (1, 0.5)
     assert server.get("/api/tasks/tiny")["version"] == 1

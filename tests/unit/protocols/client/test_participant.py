@@ -141,15 +141,15 @@ def test_at_most_one_measurement_goes_on_and_none_beside_a_training(events: list
     measuring = 0
     machine = ParticipantMachine()
     for one in events:
-        before = machine.exam.evaluation
+        before = machine.evaluation.result
         for effect in machine.handle(one):
             measuring += isinstance(effect, MeasureVersion)
             measuring -= isinstance(effect, AbortMeasuring)
             assert measuring in (0, 1)
             assert not (measuring and isinstance(effect, StartTraining))
-        if machine.exam.evaluation is not None and machine.exam.evaluation is not before:
+        if machine.evaluation.result is not None and machine.evaluation.result is not before:
             measuring -= 1  # It ended by itself.
-        assert measuring == int(machine.exam.order is not None and machine.exam.evaluation is None)
+        assert measuring == int(machine.evaluation.order is not None and machine.evaluation.result is None)
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=60))

@@ -112,7 +112,7 @@ def test_a_server_hears_reports_and_readiness_before_all_else_and_neither_within
     machine = MeshMember()
     heard: list[str] = []
     for one in events:
-        if not machine.contact.is_open:
+        if not machine.connection.is_open:
             heard = []
         for effect in machine.handle(one):
             if isinstance(effect, SendToServer) and not isinstance(effect.frame, mesh_messages.Enter | Leave):

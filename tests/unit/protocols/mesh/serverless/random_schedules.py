@@ -145,7 +145,7 @@ class Company:
             subject="changes", reducer="mean", least=self.size // 2 + 1, most_weight=64.0, patience=2.0,
             seconds=30.0,
         )  # fmt: skip
-        exam = Evaluate(round=1, version=1, weights=FIRST, shards=[], seconds=5.0)
+        request = Evaluate(round=1, version=1, weights=FIRST, shards=[], seconds=5.0)
         first = Certificate(
             bundle=BUNDLE, round=1, group=1024, weights=FIRST, survivors=self.names, signatures=[]
         )
@@ -155,7 +155,7 @@ class Company:
             *links,
             LocalGroupAveraged(order, FIRST),
             LocalGroupCertified(first),
-            ServerFrameReceived(exam),
+            ServerFrameReceived(request),
             ServerLost(False),
         ]
         for event in begun:
@@ -179,8 +179,10 @@ class Company:
                     self._later(partial(self._arrive, name, other, PeerFrameReceived(name, frame)), 0.3)
             case Agree(Train() as plan):
                 self._train(name, plan)
-            case Agree(Evaluate() as exam):
-                found = Evaluation(round=exam.round, version=exam.version, examples=4, loss=1.0, sums=[])
+            case Agree(Evaluate() as request):
+                found = Evaluation(
+                    round=request.round, version=request.version, examples=4, loss=1.0, sums=[]
+                )
                 self.evaluations += 1
                 self._later(lambda: self._tell(name, LocalMeasured(found)), 2.0)
             case Agree(Group() as order):

@@ -28,10 +28,10 @@ def last(*events: Json) -> LastRound:
 
 def test_where_nobody_averaged_there_is_no_patience_and_nothing_is_made() -> None:
     one = last(train(3), evaluate(3, 1))
-    plan, exam = one.plan, one.evaluation
+    plan, request = one.plan, one.evaluation
     assert (one.patience, one.seconds) == (0.0, 0.0)
     one.begin(4, SECOND)
-    assert (one.number, one.plan, one.begin_evaluation()) == (4, plan, exam)
+    assert (one.number, one.plan, one.begin_evaluation()) == (4, plan, request)
 
 
 @pytest.mark.parametrize(("phase", "kept"), [("waiting", True), ("paused", False), ("finished", False)])
@@ -63,12 +63,12 @@ def test_who_measures_does_it_in_a_part_of_the_time_and_from_the_weights_that_ar
     one = last(train(3), evaluate(3, 1))
     one.take_group(ORDER)
     one.begin(4, SECOND)
-    exam = one.begin_evaluation()
+    request = one.begin_evaluation()
     assert one.plan is not None
-    assert exam is not None
-    assert (exam.round, exam.weights, exam.version) == (4, SECOND, one.plan.version)
-    assert exam.seconds == MEASURING_SHARE * ORDER.seconds
-    assert one.seconds == ORDER.seconds + exam.seconds
+    assert request is not None
+    assert (request.round, request.weights, request.version) == (4, SECOND, one.plan.version)
+    assert request.seconds == MEASURING_SHARE * ORDER.seconds
+    assert one.seconds == ORDER.seconds + request.seconds
 
 
 def test_who_was_never_asked_to_measure_does_not() -> None:
