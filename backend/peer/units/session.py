@@ -20,7 +20,7 @@ from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
 from backend.protocols.client import unit_client_events
 from backend.protocols.client.participant_events import Close, Connect, Disconnected, Load
-from backend.protocols.client.unit_client import Worker
+from backend.protocols.client.unit_client import UnitClientMachine
 from backend.wire.messages import CHUNK_BYTES
 from backend.wire.unit_messages import Cause, Enlisted, Rejected, Release, ServerToUnits, Unit
 
@@ -48,7 +48,7 @@ class UnitsSession:
         self._shard_cache = shard_cache
         self._reporter = reporter
         self._news = UnitNews(reporter)
-        self.machine = Worker()
+        self.machine = UnitClientMachine()
         self._connection = ServerConnection(UNITS, options.address, headers)
         self._loop: SessionLoop[unit_client_events.Event, ServerToUnits] = SessionLoop(
             self._connection, unit_client_events.UnitFrame, reporter, random, "; work goes on"

@@ -1,4 +1,4 @@
-"""The client side of a task's socket as a machine without I/O; `participant.ts` is its mirror in the browser.
+"""The client in federated rounds as a machine without I/O; `participant.ts` is its mirror in the browser.
 
 The host performs the effects and reports events; tests/contract/vectors/participant.json holds conversations
 that both languages replay.
@@ -54,12 +54,12 @@ from backend.wire.messages import (
     Welcome,
 )
 
-# A server that wants something else than was agreed on is left: it could learn what was to be hidden.
+# The client leaves a server that breaks the agreement: it could learn what is to be hidden.
 BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
 
 
 class ParticipantPhase(StrEnum):
-    """What the participant does, in the word that its page or terminal explains."""
+    """The phase of the participant, which its page or terminal explains."""
 
     STOPPED = "stopped"
     CONNECTING = "connecting"
@@ -74,22 +74,22 @@ class ParticipantPhase(StrEnum):
 
 @dataclass
 class ParticipantMachine:
-    """One participant of one task, over as many connections as it takes. Owned by its host alone.
+    """The participant of one task, over all its connections. Owned by its host alone.
 
-    An event that makes no sense in the present state has no effects and changes nothing.
+    An event that does not fit the state has no effects and changes nothing.
     """
 
     connection: TaskConnection = field(default_factory=TaskConnection)
     hello: Hello | None = None
     bundle: str | None = None
-    # How its updates are added up, as the server said.
+    # How its updates are added up, by the server's Welcome.
     aggregation: Aggregation = "open"
     ready: Ready | None = None
     plan: Train | None = None
     offer: Offer | None = None
     sent: int = 0
     evaluation: AssignedEvaluation = field(default_factory=AssignedEvaluation)
-    # Accepted with a change of the control variate, and not yet seen in a version.
+    # An accepted update with a change of the control variate, until a version contains it.
     counted: Offer | None = None
     finished: bool = False
     accepted: int = 0
@@ -160,7 +160,7 @@ class ParticipantMachine:
     def _trained(self, event: RoundTrained) -> list[Effect]:
         if self.plan is None or self.offer is not None or event.round != self.plan.round:
             return []
-        # Loss and sums are of the examples as they are: nothing hides one among them.
+        # Loss and sums are computed from the examples without noise, so they are left out under privacy.
         masked = self.plan.masking is not None
         private = masked or self.plan.privacy is not None
         self.offer = Offer(
@@ -180,7 +180,7 @@ class ParticipantMachine:
         return self._say(found) if found else []
 
     def _frame(self, frame: ServerFrame) -> list[Effect]:
-        """Before Welcome only Welcome and Closing make sense, after it everything but Welcome."""
+        """Handles Welcome and Closing before the client is welcomed, and everything but Welcome after."""
         match frame, self.connection.state:
             case Welcome(), ConnectionState.GREETED:
                 return self._welcome(frame)
@@ -221,7 +221,7 @@ class ParticipantMachine:
         self.aggregation = frame.aggregation
         self.connection = self.connection.welcomed()
         if self.bundle != frame.bundle:
-            # The first visit, or the task's model was converted again while we were away.
+            # The first visit, or the task's model was converted again while the client was away.
             self.bundle, self.ready, self.counted = frame.bundle, None, None
             return [*self._forget_all(), Load(frame.bundle)]
         if self.ready is None:
@@ -240,7 +240,7 @@ class ParticipantMachine:
             return self._break_off(BROKEN_WORD)
         mine = self.plan
         if mine and (mine.round, mine.version, mine.seed) == (plan.round, plan.version, plan.seed):
-            # The server repeats the plan after a reconnection; the work in hand is the one it asks for.
+            # The server repeats the plan after a reconnection.
             return []
         undone = (
             self._undo(self.counted.round) if self.counted and plan.version <= self.counted.version else []
@@ -250,7 +250,7 @@ class ParticipantMachine:
         return [*undone, *aborted, StartTraining(plan)]
 
     def _evaluate(self, request: Evaluate) -> list[Effect]:
-        """Training comes first: who trains says nothing."""
+        """Evaluates a version, unless the client is training, which comes first."""
         if self.ready is None or (self.plan and not self.offer):
             return []
         if self.evaluation.is_of(request):
@@ -269,7 +269,7 @@ class ParticipantMachine:
         return [SendUpdateChunks(number, start, until)]
 
     def _counts(self, number: int) -> list[Effect]:
-        """A change of the control variate is kept at once: who stops now has no other chance."""
+        """Keeps the change of the control variate immediately: a client that stops has no other chance."""
         if not (self.plan and self.plan.control and self.offer and self.offer.round == number):
             return []
         self.counted = self.offer
@@ -282,17 +282,17 @@ class ParticipantMachine:
         return [UndoChange(number)]
 
     def _learned(self, version: int) -> list[Effect]:
-        """There is `version`: what made it needs no undoing, and older ones need no measuring."""
+        """Notes that `version` exists: its updates need no undoing, and older versions no evaluation."""
         if self.counted and self.counted.version < version:
             self.counted = None
         return self._forget_evaluation(version - 1)
 
     def _round_over(self, number: int) -> list[Effect]:
-        """Nothing of round `number`, or of one before it, can count any more."""
+        """Forgets the work of round `number` or an earlier one."""
         return self._forget_round() if self.plan and self.plan.round <= number else []
 
     def _missed(self, number: int) -> list[Effect]:
-        """Like `_round_over`; one that had not reported yet must say that it is ready for the next round."""
+        """Forgets the work of a round; a client that had not reported yet says that it is ready again."""
         again: list[Effect] = (
             [SendFrame(self.ready)] if self.ready and self.phase is ParticipantPhase.TRAINING else []
         )
@@ -312,5 +312,5 @@ class ParticipantMachine:
         return [*self._forget_round(), *self._forget_evaluation()]
 
     def _say(self, frame: ClientFrame) -> list[Effect]:
-        """Sends it now; what was not answered is said again after the next Welcome."""
+        """Sends a frame now; without an answer it is sent again after the next Welcome."""
         return [SendFrame(frame)] if self.connection.is_open else []

@@ -1,6 +1,6 @@
-"""What a participant's host tells the machine, and what the machine asks of it.
+"""The events that a participant's host reports to the machine, and the effects that it performs.
 
-Events and effects are msgspec structs, so that a conversation is plain JSON.
+Events and effects are msgspec structs, so that golden conversations are plain JSON.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from backend.wire.messages import ClientFrame, Evaluate, Hash, Hello, ServerFram
 
 
 class StartParticipant(Struct, frozen=True, tag="start"):
-    """Take part from now on; `hello` is sent on every connection (its backend becomes the loaded one)."""
+    """Takes part from now on; `hello` is sent on every connection (its backend becomes the loaded one)."""
 
     hello: Hello
 
 
 class Connected(Struct, frozen=True, tag="connected"):
-    """The socket is open."""
+    """The socket opened."""
 
 
 class ParticipantFrame(Struct, frozen=True, tag="frame"):
-    """The server said something."""
+    """A frame of the server arrived."""
 
     frame: ServerFrame
 
 
 class BundleLoaded(Struct, frozen=True, tag="loaded"):
-    """The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds.
+    """The bundle of the last `load` effect is loaded; one step took `step_ms` milliseconds.
 
-    `examples` are the client's own training examples, 0 where the task deals out shards.
+    `examples` is the number of the client's own training examples, 0 where the task assigns shards.
     """
 
     backend: str
@@ -42,9 +42,9 @@ class BundleLoaded(Struct, frozen=True, tag="loaded"):
 
 
 class RoundTrained(Struct, frozen=True, tag="trained"):
-    """The update of `round`, `size` bytes long, is ready, perhaps after fewer steps than planned.
+    """The update of `round`, `size` bytes long, is trained, perhaps with fewer steps than planned.
 
-    Never reported after `abort_training`, nor without a whole step.
+    It is not reported after `abort_training`, nor without a whole step.
     """
 
     round: int
@@ -56,7 +56,7 @@ class RoundTrained(Struct, frozen=True, tag="trained"):
 
 
 class VersionMeasured(Struct, frozen=True, tag="measured"):
-    """The measurement that `measure` asked for. Never reported after `abort_measuring`."""
+    """The evaluation that `measure` asked for. It is not reported after `abort_measuring`."""
 
     round: int
     version: int
@@ -66,7 +66,7 @@ class VersionMeasured(Struct, frozen=True, tag="measured"):
 
 
 class Disconnected(Struct, frozen=True, tag="disconnected"):
-    """The socket closed or could not be opened; `random` in [0, 1) spreads the attempts of many clients."""
+    """The socket closed or did not open; `random` in [0, 1) spreads the attempts of many clients."""
 
     random: Annotated[float, Meta(ge=0.0, lt=1.0)]
 
@@ -90,57 +90,57 @@ Event = (
 
 
 class Connect(Struct, frozen=True, tag="connect"):
-    """Open the socket after `delay` seconds; then report `connected` or `disconnected`."""
+    """Opens the socket after `delay` seconds; then the host reports `connected` or `disconnected`."""
 
     delay: float
 
 
 class SendFrame(Struct, frozen=True, tag="send"):
-    """Send one frame."""
+    """Sends one frame."""
 
     frame: ClientFrame
 
 
 class Load(Struct, frozen=True, tag="load"):
-    """Fetch and load the bundle at this address; then report `loaded`."""
+    """Fetches and loads the bundle at this address; then the host reports `loaded`."""
 
     bundle: Hash
 
 
 class StartTraining(Struct, frozen=True, tag="train"):
-    """Train by this plan; then report `trained`."""
+    """Trains by this plan; then the host reports `trained`."""
 
     plan: Train
 
 
 class AbortTraining(Struct, frozen=True, tag="abort_training"):
-    """End the training in progress and throw its result away."""
+    """Stops the training in progress and discards its result."""
 
 
 class MeasureVersion(Struct, frozen=True, tag="measure"):
-    """Measure the version on held-out examples; then report `measured`."""
+    """Evaluates the version on held-out examples; then the host reports `measured`."""
 
     exam: Evaluate
 
 
 class AbortMeasuring(Struct, frozen=True, tag="abort_measuring"):
-    """End the measurement in progress and throw its result away."""
+    """Stops the evaluation in progress and discards its result."""
 
 
 class KeepChange(Struct, frozen=True, tag="keep_change"):
-    """The update of `round` counts: add the change that it made to the client's own control variate."""
+    """Adds the change of the accepted update of `round` to the client's own control variate."""
 
     round: int
 
 
 class UndoChange(Struct, frozen=True, tag="undo_change"):
-    """The update of `round` is in no version after all: take its change back out."""
+    """Subtracts the change of `round` again, because its update is in no version."""
 
     round: int
 
 
 class SendUpdateChunks(Struct, frozen=True, tag="send_chunks"):
-    """Send bytes [start, until) of the update of `round` as Chunk frames (`start` is `from` in JSON)."""
+    """Sends bytes [start, until) of the update of `round` as Chunk frames (`start` is `from` in JSON)."""
 
     round: int
     start: int = field(name="from")
@@ -148,7 +148,7 @@ class SendUpdateChunks(Struct, frozen=True, tag="send_chunks"):
 
 
 class Close(Struct, frozen=True, tag="close"):
-    """Close the socket, or forget the attempt to open it."""
+    """Closes the socket, or cancels the attempt to open it."""
 
 
 Effect = (

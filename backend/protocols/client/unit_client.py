@@ -1,7 +1,8 @@
 """The client side of work units as a machine without I/O; `protocol/units/unit-client.ts` is its mirror.
 
-It holds several units at once: one is fetched and another sent while one is trained. The host performs the
-effects and reports events; tests/contract/vectors/worker.json holds conversations that both languages replay.
+It works on several units at once: one is fetched and another sent while one is trained. The host performs
+the effects and reports events; tests/contract/vectors/worker.json holds conversations that both languages
+replay.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ from backend.protocols.client.unit_client_events import (
     WantUnits,
     WindDown,
 )
-from backend.protocols.client.units_in_hand import Hand, Held, UnitStage
+from backend.protocols.client.units_in_hand import HeldUnit, HeldUnits, UnitStage
 from backend.wire import unit_messages
 from backend.wire.messages import Closing, Credit, Leave, Ready
 
 
 class UnitClientPhase(StrEnum):
-    """What the client does, in the word that its page or terminal explains.
+    """The phase of the client, which its page or terminal explains.
 
-    RESTING: it holds nothing and wants nothing. WAITING: the server has nothing for it.
+    RESTING: it has no unit and wants none. WAITING: the server has no unit for it.
     """
 
     STOPPED = "stopped"
@@ -54,11 +55,11 @@ class UnitClientPhase(StrEnum):
 
 
 @dataclass
-class Worker:
-    """One client of one task's work units, over as many connections as it takes. Owned by its host alone.
+class UnitClientMachine:
+    """The client of one task's work units, over all its connections. Owned by its host alone.
 
-    An event that makes no sense in the present state has no effects and changes nothing. Each lease that was
-    to be fetched is at last to be forgotten, once.
+    An event that does not fit the state has no effects and changes nothing. Each lease that it fetched is
+    forgotten exactly once.
     """
 
     connection: TaskConnection = field(default_factory=TaskConnection)
@@ -67,9 +68,9 @@ class Worker:
     ready: Ready | None = None
     slots: int = 0
     at_once: int = 1
-    # What units are given back for while there are no slots.
+    # Why units are given back while there are no slots.
     cause: unit_messages.Cause = "paused"
-    hand: Hand = field(default_factory=Hand)
+    hand: HeldUnits = field(default_factory=HeldUnits)
     # Leases whose results are compared.
     waiting: frozenset[int] = frozenset()
     counted: int = 0
@@ -82,8 +83,8 @@ class Worker:
     reason: str | None = None
 
     @property
-    def held(self) -> Mapping[int, Held]:
-        """Units in hand by lease, in the order in which they came, to look at."""
+    def held(self) -> Mapping[int, HeldUnit]:
+        """The units that it works on by lease, in the order in which they arrived."""
         return self.hand.held
 
     @property
@@ -198,7 +199,7 @@ class Worker:
         return effects
 
     def _frame(self, frame: unit_messages.ServerToUnits) -> list[Effect]:
-        """Before Enlisted only Enlisted and Closing make sense, after it everything but Enlisted."""
+        """Handles Enlisted and Closing before the client is enlisted, and everything but Enlisted after."""
         match frame, self.connection.state:
             case unit_messages.Enlisted(bundle=bundle), ConnectionState.GREETED:
                 return self._enlisted(bundle)
@@ -235,13 +236,13 @@ class Worker:
     def _enlisted(self, bundle: str) -> list[Effect]:
         self.connection = self.connection.welcomed()
         if self.bundle != bundle:
-            # The first visit, or the task's model was converted again while we were away.
+            # The first visit, or the task's model was converted again while the client was away.
             self.bundle, self.ready = bundle, None
             return [*self.hand.forget_all(), Load(bundle)]
         if self.ready is None:
             return []
         effects = [*self._say(self.ready), *self._say(unit_messages.Want(slots=self.slots))]
-        for result in self.hand.send_anew():
+        for result in self.hand.resend():
             effects += self._say(result)
         return effects
 
@@ -249,7 +250,7 @@ class Worker:
         if self.ready is None:
             return []
         if self.hand.has(unit):
-            # The server repeats it after a reconnection; the work in hand is the one it asks for.
+            # The server repeats units after a reconnection.
             return []
         forgotten = self.hand.forget(unit.lease)
         self.idle = None
@@ -269,7 +270,7 @@ class Worker:
         return self.hand.forget(lease)
 
     def _decided(self, lease: int) -> list[Effect]:
-        """Whether the result counts is known."""
+        """Forgets a unit whose result was counted or rejected."""
         self.waiting -= {lease}
         return [*self.hand.forget(lease), *self._advance()]
 
@@ -280,11 +281,11 @@ class Worker:
         return [effect for lease in list(self.held) for effect in self._release(lease, cause)]
 
     def _release(self, lease: int, cause: unit_messages.Cause) -> list[Effect]:
-        """Gives back what has no result. While the connection is lost, the server hears of it later."""
+        """Gives back a unit without a result. After a lost connection the server is told later."""
         if not self.hand.lacks_result(lease):
             return []
         return [*self._say(unit_messages.Release(lease=lease, cause=cause)), *self.hand.forget(lease)]
 
     def _say(self, frame: unit_messages.UnitsToServer) -> list[Effect]:
-        """To a server that knows that this client is ready; others hear it when they do."""
+        """Sends a frame if the server knows that this client is ready; otherwise it is sent after that."""
         return [SendUnitFrame(frame)] if self.connection.is_open and self.ready is not None else []

@@ -1,4 +1,4 @@
-"""What the host of a client of work units tells its machine, and what the machine asks of it.
+"""The events that the host of a work-unit client reports, and the effects that it performs.
 
 Events and effects are msgspec structs, so that a conversation is plain JSON. What several machines of a
 client share is that of participant_events.py.
@@ -23,7 +23,7 @@ from backend.wire.unit_messages import Cause, Enlist, ServerToUnits, Slots, Unit
 
 
 class StartUnitClient(Struct, frozen=True, tag="start"):
-    """Take part from now on, as `WantUnits` says.
+    """Takes part from now on, as `WantUnits` says.
 
     `enlist` is said on every connection, with the backend and the shards that there are by then.
     """
@@ -34,20 +34,20 @@ class StartUnitClient(Struct, frozen=True, tag="start"):
 
 
 class UnitFrame(Struct, frozen=True, tag="frame"):
-    """The server said something."""
+    """A frame of the server arrived."""
 
     frame: ServerToUnits
 
 
 class UnitBundleLoaded(Struct, frozen=True, tag="loaded"):
-    """The bundle of the last `load` is ready; one step took `step_ms` milliseconds."""
+    """The bundle of the last `load` is loaded; one step took `step_ms` milliseconds."""
 
     backend: str
     step_ms: float
 
 
 class WantUnits(Struct, frozen=True, tag="want"):
-    """Hold up to `slots` units from now on and train `at_once` of them.
+    """Holds up to `slots` units from now on and trains `at_once` of them.
 
     With no slots what is held is still done, and no more is taken.
     """
@@ -57,13 +57,13 @@ class WantUnits(Struct, frozen=True, tag="want"):
 
 
 class Fetched(Struct, frozen=True, tag="fetched"):
-    """What `fetch` asked for is here. Never reported after `forget`."""
+    """The data that `fetch` asked for are loaded. It is not reported after `forget`."""
 
     lease: int
 
 
 class UnitTrained(Struct, frozen=True, tag="trained"):
-    """The result of `lease`, `size` bytes long, is ready, perhaps after fewer steps than planned.
+    """The unit of `lease` is trained, perhaps with fewer steps than planned; its result has `size` bytes.
 
     Never reported after `forget`, nor without a whole step.
     """
@@ -77,27 +77,27 @@ class UnitTrained(Struct, frozen=True, tag="trained"):
 
 
 class UnitFailed(Struct, frozen=True, tag="failed"):
-    """`lease` could not be fetched or trained, or was to finish before its first step."""
+    """The unit of `lease` could not be fetched or trained, or had to finish before its first step."""
 
     lease: int
     cause: Cause
 
 
 class HeartbeatDue(Struct, frozen=True, tag="pulse"):
-    """The unit's `heartbeat` seconds are over again; `steps` were taken so far."""
+    """The unit's `heartbeat` seconds passed again; `steps` were done so far."""
 
     lease: int
     steps: int
 
 
 class GiveBack(Struct, frozen=True, tag="give_back"):
-    """Give back at once what is held without a result."""
+    """Gives back all units without a result."""
 
     cause: Cause
 
 
 class WindDown(Struct, frozen=True, tag="wind_down"):
-    """Take no more units, send what was done of those in training, and give the others back."""
+    """Takes no more units, finishes those in training early, and gives the others back."""
 
     cause: Cause
 
@@ -122,37 +122,37 @@ Event = (
 
 
 class SendUnitFrame(Struct, frozen=True, tag="send"):
-    """Send one frame."""
+    """Sends one frame."""
 
     frame: UnitsToServer
 
 
 class FetchUnit(Struct, frozen=True, tag="fetch"):
-    """Get the shard and the weights of `unit`; then report `fetched`, or `failed`."""
+    """Fetches the shard and the weights of `unit`; then the host reports `fetched` or `failed`."""
 
     unit: Unit
 
 
 class TrainUnit(Struct, frozen=True, tag="train"):
-    """Train `unit`, which was fetched; then report `trained`, or `failed`."""
+    """Trains `unit`, which was fetched; then the host reports `trained` or `failed`."""
 
     unit: Unit
 
 
 class FinishUnit(Struct, frozen=True, tag="finish"):
-    """End the training of `lease` after its present step; then report `trained`, or `failed`."""
+    """Stops training `lease` after its current step; then the host reports `trained` or `failed`."""
 
     lease: int
 
 
 class ForgetUnit(Struct, frozen=True, tag="forget"):
-    """`lease` is over here: end what goes on of it and throw away what is kept for it."""
+    """Stops all work on `lease` and discards its data."""
 
     lease: int
 
 
 class SendResultChunks(Struct, frozen=True, tag="send_chunks"):
-    """Send bytes [start, until) of the result of `lease` as Chunk frames (`start` is `from` in JSON)."""
+    """Sends bytes [start, until) of the result of `lease` as Chunk frames (`start` is `from` in JSON)."""
 
     lease: int
     start: int = field(name="from")

@@ -1,4 +1,4 @@
-"""The units that a client has in hand, and how far each of them is; `units-in-hand.ts` is its mirror."""
+"""The units that a client works on, with the stage of each; `units-in-hand.ts` is its mirror."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend.wire import unit_messages
 
 
 class UnitStage(StrEnum):
-    """How far one unit is. QUEUED: fetched, until a place to train is free."""
+    """The stage of a unit. QUEUED: loaded, until a training slot is free."""
 
     FETCHING = "fetching"
     QUEUED = "queued"
@@ -27,8 +27,8 @@ class UnitStage(StrEnum):
 
 
 @dataclass(frozen=True)
-class Held:
-    """A unit in hand. `result` is there once it is SENDING, of which `sent` bytes went on this connection."""
+class HeldUnit:
+    """A unit that the client works on. A SENDING one has a `result`, of which `sent` bytes were sent."""
 
     unit: unit_messages.Unit
     stage: UnitStage = UnitStage.FETCHING
@@ -37,41 +37,41 @@ class Held:
 
 
 @dataclass
-class Hand:
-    """Takes each unit from stage to stage, and no other way. Owned by its machine.
+class HeldUnits:
+    """Moves each unit from stage to stage. Owned by its machine.
 
-    `held` is by lease, in the order in which they came.
+    `held` maps leases to units, in the order in which they arrived.
     """
 
-    held: dict[int, Held] = field(default_factory=dict)
+    held: dict[int, HeldUnit] = field(default_factory=dict)
 
     @property
     def stages(self) -> set[UnitStage]:
-        """Where there is any."""
+        """The stages that any unit is in."""
         return {one.stage for one in self.held.values()}
 
     def has(self, unit: unit_messages.Unit) -> bool:
-        """Whether this very work is in hand; the time that is left for it may differ."""
+        """Whether it works on this unit already; the remaining time may differ."""
         mine = self.held.get(unit.lease)
         return mine is not None and structs.replace(mine.unit, seconds=unit.seconds) == unit
 
     def has_result(self, lease: int) -> bool:
-        """Whether it is in hand, and done."""
+        """Whether it works on this lease, and has its result."""
         held = self.held.get(lease)
         return held is not None and held.result is not None
 
     def lacks_result(self, lease: int) -> bool:
-        """Whether it is in hand, and not done."""
+        """Whether it works on this lease, and has no result yet."""
         held = self.held.get(lease)
         return held is not None and held.result is None
 
     def take(self, unit: unit_messages.Unit) -> list[Effect]:
-        """One more, to be fetched."""
-        self.held[unit.lease] = Held(unit)
+        """Adds a unit, whose data are fetched."""
+        self.held[unit.lease] = HeldUnit(unit)
         return [FetchUnit(unit)]
 
     def fetched(self, lease: int) -> unit_messages.Unit | None:
-        """What was being fetched is here; None where nothing was."""
+        """Queues a unit whose data are loaded, and returns it; None where it was not being fetched."""
         held = self.held.get(lease)
         if held is None or held.stage is not UnitStage.FETCHING:
             return None
@@ -79,7 +79,7 @@ class Hand:
         return held.unit
 
     def begin(self, at_once: int) -> list[Effect]:
-        """Trains what was fetched first, as far as there are places for so many `at_once`."""
+        """Starts training queued units in order, while fewer than `at_once` are in training."""
         free = at_once - sum(one.stage is UnitStage.TRAINING for one in self.held.values())
         queued = [one for one in self.held.values() if one.stage is UnitStage.QUEUED]
         begun = queued[: max(0, free)]
@@ -88,7 +88,7 @@ class Hand:
         return [TrainUnit(one.unit) for one in begun]
 
     def trained(self, result: unit_messages.Result) -> bool:
-        """Whether what this is the result of was in training; it is sent from now on."""
+        """Takes the result of a unit, and returns whether that was in training."""
         held = self.held.get(result.lease)
         if held is None or held.stage is not UnitStage.TRAINING:
             return False
@@ -96,7 +96,7 @@ class Hand:
         return True
 
     def send(self, lease: int, granted: int) -> list[Effect]:
-        """What may be sent of a result, and was not yet, up to the byte `granted`."""
+        """Sends the bytes of a result that are granted, up to `granted`, and were not sent yet."""
         held = self.held.get(lease)
         if held is None or held.result is None:
             return []
@@ -106,16 +106,16 @@ class Hand:
         self.held[lease] = replace(held, sent=until)
         return [SendResultChunks(lease, held.sent, until)]
 
-    def send_anew(self) -> list[unit_messages.Result]:
-        """All results: on a new connection nothing of them was sent."""
+    def resend(self) -> list[unit_messages.Result]:
+        """Returns all results, to be sent again on a new connection."""
         for lease, one in self.held.items():
             self.held[lease] = replace(one, sent=0)
         return [one.result for one in self.held.values() if one.result is not None]
 
     def forget(self, lease: int) -> list[Effect]:
-        """One that is over, if it is in hand."""
+        """Forgets a unit, if it works on it."""
         return [ForgetUnit(lease)] if self.held.pop(lease, None) else []
 
     def forget_all(self) -> list[Effect]:
-        """None is needed any more."""
+        """Forgets all units."""
         return [effect for lease in list(self.held) for effect in self.forget(lease)]

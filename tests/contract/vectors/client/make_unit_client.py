@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from backend.protocols.client.unit_client import UnitClientPhase, Worker
+from backend.protocols.client.unit_client import UnitClientMachine, UnitClientPhase
 from backend.protocols.client.unit_client_events import Effect, Event
 from backend.protocols.client.units_in_hand import UnitStage
 from tests.contract.vectors import write
@@ -267,7 +267,7 @@ def conversations() -> list[Conversation]:
     return [Conversation(name, _replay(events)) for name, events in STORIES.items()]
 
 
-def standing_of(machine: Worker) -> dict[str, Any]:
+def standing_of(machine: UnitClientMachine) -> dict[str, Any]:
     """What a step says of the machine."""
     return {
         "phase": machine.phase,
@@ -283,7 +283,7 @@ def standing_of(machine: Worker) -> dict[str, Any]:
 
 
 def _replay(events: list[Json]) -> list[Step]:
-    machine = Worker()
+    machine = UnitClientMachine()
     steps = []
     for raw in events:
         event: Event = msgspec.convert(raw, Event)

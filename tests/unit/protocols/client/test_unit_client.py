@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.protocols.client.participant_events import Connect
-from backend.protocols.client.unit_client import UnitClientPhase, Worker
+from backend.protocols.client.unit_client import UnitClientMachine, UnitClientPhase
 from backend.protocols.client.unit_client_events import (
     Effect,
     Event,
@@ -44,8 +44,8 @@ CHAOS = st.tuples(st.sampled_from([[], BEGINNING]), st.lists(st.sampled_from(EVE
 )
 
 
-def after(*events: make_unit_client.Json) -> Worker:
-    machine = Worker()
+def after(*events: make_unit_client.Json) -> UnitClientMachine:
+    machine = UnitClientMachine()
     for raw in events:
         machine.handle(event(raw))
     return machine
@@ -53,7 +53,7 @@ def after(*events: make_unit_client.Json) -> Worker:
 
 @pytest.mark.parametrize("story", CONVERSATIONS, ids=lambda story: story.name)
 def test_a_conversation_goes_as_written(story: make_unit_client.Conversation) -> None:
-    machine = Worker()
+    machine = UnitClientMachine()
     for step in story.steps:
         assert machine.handle(step.event) == step.effects
         written = {name: getattr(step, name) for name in make_unit_client.standing_of(machine)}
@@ -135,7 +135,7 @@ def delays(effects: list[Effect]) -> list[float]:
 @given(CHAOS)
 def test_each_unit_that_was_to_be_fetched_is_forgotten_once(events: list[Event]) -> None:
     open_leases: Counter[int] = Counter()
-    machine = Worker()
+    machine = UnitClientMachine()
     for one in [*events, event(make_unit_client.STOP)]:
         for effect in machine.handle(one):
             if isinstance(effect, FetchUnit):
@@ -149,7 +149,7 @@ def test_each_unit_that_was_to_be_fetched_is_forgotten_once(events: list[Event])
 
 @given(CHAOS)
 def test_a_place_is_never_empty_while_something_waits_for_it(events: list[Event]) -> None:
-    machine = Worker()
+    machine = UnitClientMachine()
     for one in events:
         for effect in machine.handle(one):
             if isinstance(effect, TrainUnit):
@@ -161,7 +161,7 @@ def test_a_place_is_never_empty_while_something_waits_for_it(events: list[Event]
 @given(CHAOS)
 def test_what_is_in_hand_never_goes_back_a_stage(events: list[Event]) -> None:
     order = list(UnitStage)
-    machine = Worker()
+    machine = UnitClientMachine()
     for one in events:
         before = {lease: held.stage for lease, held in machine.held.items()}
         for effect in machine.handle(one):
@@ -173,7 +173,7 @@ def test_what_is_in_hand_never_goes_back_a_stage(events: list[Event]) -> None:
 
 @given(CHAOS)
 def test_nothing_but_who_it_is_is_said_before_the_server_knows_that_it_is_ready(events: list[Event]) -> None:
-    machine, ready = Worker(), False
+    machine, ready = UnitClientMachine(), False
     for one in events:
         for effect in machine.handle(one):
             match effect:
@@ -188,7 +188,7 @@ def test_nothing_but_who_it_is_is_said_before_the_server_knows_that_it_is_ready(
 @given(CHAOS)
 def test_chunks_are_sent_in_order_without_gaps_and_never_beyond_the_result(events: list[Event]) -> None:
     sent: dict[int, int] = {}
-    machine = Worker()
+    machine = UnitClientMachine()
     for one in events:
         for effect in machine.handle(one):
             match effect:
