@@ -16,7 +16,7 @@ from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.host_events import EvaluationWritten
 from backend.server.mesh.mesh_host_events import MeshHostEvent
 from backend.server.observers import task_events
-from backend.server.rounds.round_accumulator import STRANGER, About, Refusals, kinds, spread
+from backend.server.rounds.round_accumulator import UNKNOWN_KIND, ClientKinds, Refusals, kinds, spread
 from backend.server.tasks.task import Task
 from backend.server.versions.evaluation import EvaluatorProcess
 from backend.server.versions.version_history import VersionHistory
@@ -48,7 +48,7 @@ class Notes:
         reason: str,
         seconds: float,
         ended: float,
-        about: About,
+        client_kinds: ClientKinds,
         trained: dict[str, Trained],
     ) -> RoundRecord:
         """The round as it will be remembered; `trained` are the reports of those who averaged in it."""
@@ -63,17 +63,19 @@ class Notes:
             seconds=seconds,
             ended=ended,
             refusals=dict(self.refused.codes),
-            accepted_by=kinds(about.get(client, STRANGER) for client in trained),
+            accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in trained),
             losses=spread(one.loss for one in trained.values()),
         )
 
-    def contributions(self, about: About, trained: dict[str, Trained]) -> list[ContributionRecord]:
+    def contributions(
+        self, client_kinds: ClientKinds, trained: dict[str, Trained]
+    ) -> list[ContributionRecord]:
         """Who gave what; `trained` are the reports of those who averaged."""
         return [
             ContributionRecord(
                 client=client,
-                kind=about.get(client, STRANGER)[0],
-                backend=about.get(client, STRANGER)[1],
+                kind=client_kinds.get(client, UNKNOWN_KIND)[0],
+                backend=client_kinds.get(client, UNKNOWN_KIND)[1],
                 accepted=int(client in trained),
                 refused=self.refused.clients[client],
                 examples=trained[client].examples if client in trained else 0,
@@ -117,7 +119,7 @@ class MeshRecorder:
             self._background.spawn(self._submit_unevaluated())
 
     async def version(
-        self, outcome: MeshOutcome, weights: Vector, notes: Notes, about: About
+        self, outcome: MeshOutcome, weights: Vector, notes: Notes, client_kinds: ClientKinds
     ) -> VersionRecord | str:
         """Records the version that a round came to, with its round; or says why that cannot be.
 
@@ -127,8 +129,8 @@ class MeshRecorder:
         examples = sum(one.examples for one in trained)
         loss = sum(one.loss * one.examples for one in trained) / examples if trained else None
         metrics = metric_values(specs, [one.sums for one in trained]) if trained else {}
-        record = notes.record("version", "", outcome.seconds, self._clock(), about, outcome.trained)
-        given = notes.contributions(about, outcome.trained)
+        record = notes.record("version", "", outcome.seconds, self._clock(), client_kinds, outcome.trained)
+        given = notes.contributions(client_kinds, outcome.trained)
         try:
             version = await self._background.stored(
                 lambda: self._history.add_version(weights, no_state(), examples, loss, metrics, record, given)
@@ -144,10 +146,10 @@ class MeshRecorder:
         await self._submit(version)
         await self._let_go()
 
-    async def abandoned(self, reason: str, seconds: float, notes: Notes, about: About) -> None:
+    async def abandoned(self, reason: str, seconds: float, notes: Notes, client_kinds: ClientKinds) -> None:
         """Records a round that made no version."""
-        record = notes.record("abandoned", reason, seconds, self._clock(), about, {})
-        given = notes.contributions(about, {})
+        record = notes.record("abandoned", reason, seconds, self._clock(), client_kinds, {})
+        given = notes.contributions(client_kinds, {})
         await self._background.stored(lambda: self._history.add_abandoned(record, given))
         self._notice(task_events.RoundEnded(record, None))
 

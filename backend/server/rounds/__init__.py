@@ -1,4 +1,4 @@
 """The host of a task in federated rounds.
 
-The machine is `protocols.rounds.federated`; here its effects are carried out.
+The machine is `protocols.rounds.federated`; the host performs its effects.
 """

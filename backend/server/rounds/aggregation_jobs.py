@@ -1,4 +1,4 @@
-"""Work of a task's host that takes time. Each job ends in an event."""
+"""The aggregation jobs of a round: make versions beside the event loop. Each job ends in an event."""
 
 from __future__ import annotations
 
@@ -42,74 +42,77 @@ Result = TypeVar("Result")
 class AggregationJobs:
     """Owns the worker thread and the evaluator of one host.
 
-    Arithmetic on vectors runs in the one worker thread, in the order in which it was asked for, and gets
-    there through the loop's `run_in_executor` alone. `post` puts an event into the host's inbox; `clock`
-    gives the time of day (Unix seconds) for the records.
+    Arithmetic on vectors runs in one worker thread, in the order of the calls, by the loop's
+    `run_in_executor` alone. `post` puts an event into the host's mailbox; `clock` gives the time of day
+    (Unix seconds) for the records.
     """
 
     def __init__(
         self,
-        hosted: RoundState,
+        state: RoundState,
         blobs: BlobStore,
         post: Callable[[RoundHostEvent], Awaitable[None]],
         clock: Callable[[], float],
         evaluate: bool,
     ) -> None:
-        self._state = hosted
+        self._state = state
         self._blobs = blobs
         self._post = post
         self._clock = clock
-        self._worker = ThreadPoolExecutor(1, f"vectors-{hosted.task.file.name}")
-        self._background = hosted.background
+        self._worker = ThreadPoolExecutor(1, f"vectors-{state.task.file.name}")
+        self._background = state.background
         self._evaluator: EvaluatorProcess | None = None
-        if evaluate and hosted.task.shards.holdout:
+        if evaluate and state.task.shards.holdout:
             self._evaluator = EvaluatorProcess(
-                hosted.task.bundle.folder, hosted.task.shards.holdout, self._evaluated, hosted.task.file.name
+                state.task.bundle.folder,
+                state.task.shards.holdout,
+                self._record_evaluation,
+                state.task.file.name,
             )
 
     def start(self) -> None:
-        """Begins what runs as long as the host does."""
+        """Starts the evaluator, which runs as long as the host."""
         if self._evaluator is not None:
             self._background.spawn(self._evaluator.run())
             self._background.spawn(self._submit_unevaluated())
 
     def stop(self) -> None:
-        """Ends the worker thread, once no job asks it for anything any more."""
+        """Ends the worker thread after the last job."""
         self._worker.shutdown()
 
-    # What a performer asks for.
+    # Called by the effect runner.
 
     def add(self, client: str, offer: messages.Offer, add: Callable[[], None]) -> None:
-        """Adds a checked update to the aggregate, as `add` does."""
-        # Asked for here and now, so that no aggregate is closed before it.
+        """Runs `add`, which adds a checked update to the aggregate, in the worker thread."""
+        # Submitted here, not in the task: no aggregate is closed before it.
         added = self._ask_worker(add)
         self._background.spawn(self._add(client, offer, added))
 
-    def make_version(self, tally: RoundAccumulator, seconds: float) -> None:
+    def make_version(self, accumulator: RoundAccumulator, seconds: float) -> None:
         """Makes and records the next version from a round that took `seconds`."""
-        self._background.spawn(self._make_version(tally, seconds))
+        self._background.spawn(self._make_version(accumulator, seconds))
 
-    def unmask(self, tally: RoundAccumulator, recover: Recover, seconds: float) -> None:
-        """Takes the masks off the sum of a round that took `seconds`, then makes its version."""
-        self._background.spawn(self._unmask(tally, recover, seconds))
+    def unmask(self, accumulator: RoundAccumulator, recover: Recover, seconds: float) -> None:
+        """Removes the masks from the sum of a round that took `seconds`, then makes its version."""
+        self._background.spawn(self._unmask(accumulator, recover, seconds))
 
     def restore(self, number: int) -> None:
-        """Records the version that the owner goes back to as the next one, of round `number`."""
+        """Records the version that the owner restores as the next one, in round `number`."""
         restoring, self._state.restoring = self._state.restoring, None
         if restoring is not None:
             self._background.spawn(self._restore(restoring, number))
 
-    def record_abandoned(self, tally: RoundAccumulator, reason: str, seconds: float) -> None:
-        """Records a round that made no version."""
-        record = tally.record("abandoned", reason, seconds, self._clock(), self._state.connected.known)
-        given = tally.contributions(self._state.connected.known, counted=False)
-        self._background.spawn(self._record_abandoned(record, given))
+    def record_abandoned(self, accumulator: RoundAccumulator, reason: str, seconds: float) -> None:
+        """Records a round without a version."""
+        record = accumulator.record("abandoned", reason, seconds, self._clock(), self._state.connected.known)
+        contributions = accumulator.contributions(self._state.connected.known, counted=False)
+        self._background.spawn(self._record_abandoned(record, contributions))
 
-    def record_evaluation(self, found: EvaluationRecord) -> None:
-        """Records what clients measured, and tells everybody."""
-        self._background.spawn(self._evaluated(found))
+    def record_evaluation(self, evaluation: EvaluationRecord) -> None:
+        """Records an evaluation by clients, and announces it."""
+        self._background.spawn(self._record_evaluation(evaluation))
 
-    # The jobs.
+    # Jobs.
 
     async def _add(self, client: str, offer: messages.Offer, added: asyncio.Future[None]) -> None:
         try:
@@ -117,48 +120,54 @@ class AggregationJobs:
         finally:
             await self._post(UpdateAdded(client, offer.round))
 
-    async def _unmask(self, tally: RoundAccumulator, recover: Recover, seconds: float) -> None:
-        if (masked := tally.masked) is None:
+    async def _unmask(self, accumulator: RoundAccumulator, recover: Recover, seconds: float) -> None:
+        if (masked := accumulator.masked) is None:
             return
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
             await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
-            self._state.notice(task_events.UnmaskingFailed(tally.round, str(error)))
+            self._state.notice(task_events.UnmaskingFailed(accumulator.round, str(error)))
             await self._post(SharesMismatched())
             return
         except MingaError as error:
             await self._post(VersionFailed(str(error)))
             return
         shared, alive = sum(map(bool, recover.pairs)), len(recover.alive)
-        taken = loop.time() - began
-        self._state.notice(task_events.SumUnmasked(tally.round, alive, shared - alive, tally.examples, taken))
+        duration = loop.time() - began
+        self._state.notice(
+            task_events.SumUnmasked(accumulator.round, alive, shared - alive, accumulator.examples, duration)
+        )
         await self._post(MasksRemoved())
-        await self._make_version(tally, seconds)
+        await self._make_version(accumulator, seconds)
 
-    async def _make_version(self, tally: RoundAccumulator, seconds: float) -> None:
+    async def _make_version(self, accumulator: RoundAccumulator, seconds: float) -> None:
         history, task = self._state.history, self._state.task
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            outcome = await self._ask_worker(lambda: tally.outcome(task.bundle.manifest.metrics))
+            outcome = await self._ask_worker(lambda: accumulator.outcome(task.bundle.manifest.metrics))
             weights, state = await self._ask_worker(lambda: history.next_version(outcome.mean))
-            clip, private = self._state.next_clip(tally), task.file.privacy
+            clip, private = self._state.next_clip(accumulator), task.file.privacy
             bits = task.file.security.masked.bits
             made_with = terms(private, clip, visits_of(task.file), bits) if private else None
-            control = await self._ask_worker(lambda: history.next_control(tally.changes, tally.accepted))
-            told = outcome.examples, outcome.loss, outcome.metrics
-            record = tally.record("version", "", seconds, self._clock(), self._state.connected.known)
-            given = tally.contributions(self._state.connected.known, counted=True)
+            control = await self._ask_worker(
+                lambda: history.next_control(accumulator.changes, accumulator.accepted)
+            )
+            results = outcome.examples, outcome.loss, outcome.metrics
+            record = accumulator.record("version", "", seconds, self._clock(), self._state.connected.known)
+            contributions = accumulator.contributions(self._state.connected.known, counted=True)
             version = await self._background.stored(
-                lambda: history.add_version(weights, state, *told, record, given, control, made_with)
+                lambda: history.add_version(
+                    weights, state, *results, record, contributions, control, made_with
+                )
             )
             if self._state.noise is not None:
                 self._state.noise.made(clip)
         except MingaError as error:
             reason = str(error)
-            log.error("version not made", task=task.file.name, round=tally.round, reason=reason)
+            log.error("version not made", task=task.file.name, round=accumulator.round, reason=reason)
             await self._post(VersionFailed(reason))
             return
         self._state.notice(task_events.VersionMade(version.version, loop.time() - began))
@@ -168,19 +177,19 @@ class AggregationJobs:
         await self._let_go()
 
     async def _restore(self, restoring: RollbackRequested, number: int) -> None:
-        history, kept = self._state.history, restoring.kept
+        history, earlier = self._state.history, restoring.kept
         record = RoundRecord(
             number, history.current.version, 0, 0, 0, "version", restoring.reason, 0.0, self._clock()
         )
-        # What is said of a version's privacy holds for those after it, too.
+        # The privacy terms of a version hold for later versions, too.
         private, clip = self._state.task.file.privacy, self._state.clip
         bits = self._state.task.file.security.masked.bits
         made_with = terms(private, clip, visits_of(self._state.task.file), bits) if private else None
-        told = 0, kept.record.loss, kept.record.metrics
+        results = 0, earlier.record.loss, earlier.record.metrics
         try:
             version = await self._background.stored(
                 lambda: history.add_version(
-                    kept.weights, kept.state, *told, record, [], kept.control, made_with
+                    earlier.weights, earlier.state, *results, record, [], earlier.control, made_with
                 )
             )
         except MingaError as error:
@@ -193,8 +202,8 @@ class AggregationJobs:
         await self._submit(version)
         await self._let_go()
 
-    async def _record_abandoned(self, record: RoundRecord, given: list[ContributionRecord]) -> None:
-        await self._background.stored(lambda: self._state.history.add_abandoned(record, given))
+    async def _record_abandoned(self, record: RoundRecord, contributions: list[ContributionRecord]) -> None:
+        await self._background.stored(lambda: self._state.history.add_abandoned(record, contributions))
         self._state.notice(task_events.RoundEnded(record, None))
 
     async def _submit(self, version: VersionRecord) -> None:
@@ -208,15 +217,13 @@ class AggregationJobs:
         await self._let_go()
 
     async def _let_go(self) -> None:
-        # What clients train from or measure at this moment, and what the server is about to measure.
+        # Versions that clients train from or evaluate now, and those that the server evaluates next.
         busy = {self._state.machine.version} | (self._evaluator.waiting if self._evaluator else set())
         await self._state.history.let_go(busy, self._clock())
 
-    async def _evaluated(self, found: EvaluationRecord) -> None:
-        await self._background.stored(lambda: self._state.history.add_evaluation(found))
-        await self._post(EvaluationWritten(found))
-
-    # How they run.
+    async def _record_evaluation(self, evaluation: EvaluationRecord) -> None:
+        await self._background.stored(lambda: self._state.history.add_evaluation(evaluation))
+        await self._post(EvaluationWritten(evaluation))
 
     def _ask_worker(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
         return asyncio.get_running_loop().run_in_executor(self._worker, work)

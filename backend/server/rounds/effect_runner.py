@@ -1,4 +1,4 @@
-"""Performs what the machines of a task in rounds decide."""
+"""The effect runner of rounds: performs the effects of the round machine and of secure aggregation."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from backend.wire import messages
 
 
 class RoundEffectRunner:
-    """Performs effects: at once, or by starting a job."""
+    """Performs effects immediately, or by starting a job."""
 
-    def __init__(self, hosted: RoundState, jobs: AggregationJobs) -> None:
-        self._state = hosted
+    def __init__(self, state: RoundState, jobs: AggregationJobs) -> None:
+        self._state = state
         self._jobs = jobs
 
     def perform(self, effects: Iterable[Effect], now: float) -> None:
@@ -40,11 +40,11 @@ class RoundEffectRunner:
                     number, reason = self._state.machine.round, str(effect.error)
                     self._state.notice(task_events.ClientDistrusted(effect.client, number, reason))
                 case server_effects.Recover():
-                    self._jobs.unmask(self._state.tally, effect, self._state.tally.seconds)
+                    self._jobs.unmask(self._state.accumulator, effect, self._state.accumulator.seconds)
                 case server_effects.FailMaskedRound():
                     self._fail(effect, now)
                 case round_effects.AnnounceRound():
-                    self._open_tally(effect, now)
+                    self._open_accumulator(effect, now)
                 case round_effects.SendRoundTrain():
                     self._state.connected.tell(effect.client, self._train(effect))
                 case round_effects.SendEvaluate():
@@ -53,7 +53,7 @@ class RoundEffectRunner:
                         effect.client, task_frames.evaluate(self._state.task, effect, weights)
                     )
                 case round_effects.RecordEvaluation():
-                    self._measured(effect)
+                    self._record_evaluation(effect)
                 case round_effects.GrantUpload():
                     masked = self._state.masked is not None
                     credits = self._state.uploads.grant(effect.client, effect.offer, now, masked)
@@ -72,12 +72,12 @@ class RoundEffectRunner:
                     self._state.uploads.rest()
                     self._state.notice(task_events.TaskFinished(effect.version, effect.reason))
 
-    def _open_tally(self, opened: round_effects.AnnounceRound, now: float) -> None:
-        refused, cohort = self._state.tally.later, len(opened.cohort)
+    def _open_accumulator(self, opened: round_effects.AnnounceRound, now: float) -> None:
+        refused, cohort = self._state.accumulator.later, len(opened.cohort)
         self._state.connected.forget_absent(but=refused.clients)
         changes = self._state.history.control_changes()
         masked = self._open_masked(opened, now) if opened.aggregation == "masked" else None
-        self._state.tally = RoundAccumulator(
+        self._state.accumulator = RoundAccumulator(
             self._state.mean(0 if masked else self._state.size),
             opened.round,
             opened.version,
@@ -92,7 +92,7 @@ class RoundEffectRunner:
         self._state.notice(task_events.RoundOpened(opened.round, opened.version, cohort))
 
     def _open_masked(self, opened: round_effects.AnnounceRound, now: float) -> MaskedSum:
-        """Has the machine of masks begin beside that of rounds."""
+        """Starts the machine of secure aggregation beside the round machine."""
         clients = self._state.connected.clients
         minima = {client: clients[client].min_masked for client in opened.cohort if client in clients}
         masked = masked_sum(self._state.task, opened, self._state.history.current.weights)
@@ -102,58 +102,58 @@ class RoundEffectRunner:
         return masked
 
     def _exclude(self, exclude: server_effects.Exclude, now: float) -> None:
-        number = self._state.tally.round
+        number = self._state.accumulator.round
         self.perform(self._state.machine.member_excluded(exclude.client, number, exclude.error, now), now)
 
     def _fail(self, fail: server_effects.FailMaskedRound, now: float) -> None:
-        """Ends the round, wherever it is."""
+        """Ends the round in any phase."""
         if self._state.machine.phase is RoundPhase.AGGREGATING:
             self.perform(self._state.machine.aggregation_failed(fail.reason, now), now)
         else:
             self.perform(self._state.machine.training_failed(fail.round, fail.reason, now), now)
 
     def _aggregate(self, now: float) -> None:
-        """Makes a version of what was accepted; in a masked round the masks come off first."""
-        tally = self._state.tally
-        tally.seconds = now - tally.opened
+        """Makes a version from the accepted updates; in a masked round the masks are removed first."""
+        accumulator = self._state.accumulator
+        accumulator.seconds = now - accumulator.opened
         if self._state.masked is None:
-            self._jobs.make_version(tally, tally.seconds)
+            self._jobs.make_version(accumulator, accumulator.seconds)
         else:
             self.perform(self._state.masked.inputs_over(now), now)
 
     def _train(self, order: round_effects.SendRoundTrain) -> messages.Train:
-        history, masked = self._state.history, self._state.tally.masked
+        history, masked = self._state.history, self._state.accumulator.masked
         weights, masking = history.current.weights, masked.masking if masked else None
         return task_frames.train(self._state.task, order, weights, history.control_at, masking)
 
-    def _measured(self, found: round_effects.RecordEvaluation) -> None:
+    def _record_evaluation(self, measured: round_effects.RecordEvaluation) -> None:
         self._jobs.record_evaluation(
-            EvaluationRecord(found.version, found.loss, found.metrics, "clients", found.examples)
+            EvaluationRecord(measured.version, measured.loss, measured.metrics, "clients", measured.examples)
         )
 
     def _accept(self, accept: round_effects.Accept) -> None:
-        offer, tally = accept.offer, self._state.tally
+        offer, accumulator = accept.offer, self._state.accumulator
         self._jobs.add(accept.client, offer, self._adding(accept, self._state.checked.pop(accept.client)))
-        tally.accepted[accept.client] = offer
+        accumulator.accepted[accept.client] = offer
         self._state.connected.tell(
             accept.client, messages.Accepted(round=offer.round, examples=offer.examples)
         )
         self._state.notice(task_events.UpdateAccepted(accept.client, offer.round, offer.examples))
 
     def _adding(self, accept: round_effects.Accept, update: Vector | memoryview) -> Callable[[], None]:
-        """What adds an accepted update to the aggregate."""
-        tally = self._state.tally
+        """Returns the function that adds an accepted update to the aggregate."""
+        accumulator = self._state.accumulator
         if not isinstance(update, memoryview):
-            return lambda: tally.add(update, accept.offer)
+            return lambda: accumulator.add(update, accept.offer)
         if self._state.masked is not None:
             self._state.masked.input_accepted(accept.client)
-        return lambda: tally.add_masked(update)
+        return lambda: accumulator.add_masked(update)
 
     def _refuse(self, refuse: round_effects.RefuseUpdate, now: float) -> None:
         if self._state.uploads.receiving(refuse.client):
             self._state.connected.tell_credits(self._state.uploads.drop(refuse.client, now))
         code, reason = refuse.error.code, str(refuse.error)[:500]
-        self._state.tally.refuse(refuse.client, code)
+        self._state.accumulator.refuse(refuse.client, code)
         self._state.connected.tell(
             refuse.client, messages.Refused(round=refuse.round, code=code, reason=reason)
         )
@@ -164,4 +164,4 @@ class RoundEffectRunner:
         self._state.uploads.rest()
         self._state.masked = None
         self._state.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
-        self._jobs.record_abandoned(self._state.tally, reason, now - self._state.tally.opened)
+        self._jobs.record_abandoned(self._state.accumulator, reason, now - self._state.accumulator.opened)

@@ -1,4 +1,4 @@
-"""Brings what happens to a task in rounds before its machines: frames, owner's commands, results of jobs."""
+"""The event handler of rounds: passes frames, owner commands and job results to the machines."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from backend.wire import messages
 
 
 class RoundEventHandler:
-    """Turns each event into calls of the machines. Every method returns the effects to be performed."""
+    """Turns each event into calls of the machines. Every method returns the effects to perform."""
 
-    def __init__(self, hosted: RoundState) -> None:
-        self._state = hosted
+    def __init__(self, state: RoundState) -> None:
+        self._state = state
 
     def handle(self, event: RoundHostEvent, now: float) -> Sequence[Effect]:
-        """Brings `event`, which happened at `now`, before the machines."""
+        """Passes `event`, which happened at `now`, to the machines."""
         match event:
             case host_events.FrameReceived():
                 return self._receive(event.client, event.link, event.message, now)
@@ -63,7 +63,7 @@ class RoundEventHandler:
     # Clients.
 
     def _join(self, client: ConnectedClient, now: float) -> list[Effect]:
-        """Somebody said hello; an older connection of the same client gives way."""
+        """Adds a client; an older connection of the same client is closed."""
         effects: list[Effect] = []
         older = self._state.connected.clients.get(client.id)
         if older is not None:
@@ -84,7 +84,7 @@ class RoundEventHandler:
         return effects
 
     def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
-        """A client said goodbye, or its connection was `lost`."""
+        """Removes a client that left, or whose connection was `lost`."""
         if not self._is_current(client, link):
             return []
         del self._state.connected.clients[client]
@@ -95,28 +95,28 @@ class RoundEventHandler:
         return [*self._state.machine.client_left(client, now, lost), *masked]
 
     def _dismiss(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
-        """The owner wants no connection with these."""
+        """Closes the connections of these clients, or of all."""
         effects: list[Effect] = []
         for client in list(self._state.connected.clients) if clients is None else clients:
-            here = self._state.connected.clients.get(client)
-            if here is not None:
-                here.link.close(error)
-                effects += self._leave(client, here.link, now, lost=False)
+            connected = self._state.connected.clients.get(client)
+            if connected is not None:
+                connected.link.close(error)
+                effects += self._leave(client, connected.link, now, lost=False)
         return effects
 
     def _receive(
         self, client: str, link: ClientLink, message: messages.ClientFrame, now: float
     ) -> Sequence[Effect]:
-        """A client said something after its hello."""
+        """Handles a frame after the client's hello."""
         if not self._is_current(client, link):
-            return []  # It was replaced, or left, while this was under way.
+            return []  # The client was replaced, or left, before this frame was handled.
         match message:
             case messages.Ready():
-                known = self._state.connected.clients[client]
-                known.backend = message.backend
-                self._state.connected.add(known)
-                again = self._state.machine.client_ready(client, now, message.step_ms, message.examples)
-                return [*again, *(self._state.masked.client_ready(client) if self._state.masked else [])]
+                connected = self._state.connected.clients[client]
+                connected.backend = message.backend
+                self._state.connected.add(connected)
+                effects = self._state.machine.client_ready(client, now, message.step_ms, message.examples)
+                return [*effects, *(self._state.masked.client_ready(client) if self._state.masked else [])]
             case messages.Offer():
                 return self._offered(client, message, now)
             case messages.Chunk():
@@ -126,7 +126,7 @@ class RoundEventHandler:
             case messages.Leave():
                 return self._leave(client, link, now, lost=False)
             case messages.Hello():
-                return []  # The shell lets one hello through, before all else.
+                return []  # The socket passes one hello only, before all other frames.
             case (
                 messages.Keys()
                 | messages.Shares()
@@ -184,7 +184,7 @@ class RoundEventHandler:
         return self._update_arrived(client, chunk.round, now) if complete else []
 
     def _update_arrived(self, client: str, number: int, now: float) -> list[round_effects.Effect]:
-        """All values of an update are here: the machine gets one verdict on them."""
+        """Checks a complete update, and reports it to the machine with the fault, if any."""
         update: Vector | memoryview | None = None
         fault: UpdateRefusedError | None = None
         try:
@@ -195,7 +195,9 @@ class RoundEventHandler:
         except UpdateRefusedError as error:
             fault = error
         effects = self._state.machine.update_arrived(client, number, now, fault)
-        accepted = any(isinstance(one, round_effects.Accept) and one.client == client for one in effects)
+        accepted = any(
+            isinstance(effect, round_effects.Accept) and effect.client == client for effect in effects
+        )
         if accepted and update is not None:
             self._state.checked[client] = update
         else:
@@ -203,7 +205,7 @@ class RoundEventHandler:
         return effects
 
     def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
-        """Stores a chunk that is due and not an update's last: nothing to the machine. Whether it was one."""
+        """Stores a chunk that is due and not an update's last, and returns whether it was."""
         credits = self._state.uploads.further(client, chunk, now) if self._is_current(client, link) else None
         if credits is None:
             return False
@@ -212,11 +214,11 @@ class RoundEventHandler:
         return True
 
     def _is_current(self, client: str, link: ClientLink) -> bool:
-        known = self._state.connected.clients.get(client)
-        return known is not None and known.link is link
+        connected = self._state.connected.clients.get(client)
+        return connected is not None and connected.link is link
 
     def _release(self, client: str, number: int, now: float) -> None:
-        """The bytes of an update are not needed any more: it is in the aggregate, or refused."""
+        """Releases the buffer of an update that is in the aggregate, or refused."""
         self._state.connected.tell_credits(self._state.uploads.done(client, number, now))
 
     # Versions.

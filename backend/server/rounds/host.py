@@ -1,7 +1,7 @@
 """The host of one task in federated rounds.
 
-`RoundEventHandler` brings an event before the machines, `RoundEffectRunner` performs what they decide,
-`AggregationJobs` does what takes time.
+`RoundEventHandler` passes events to the machines, `RoundEffectRunner` performs their effects, and
+`AggregationJobs` runs what takes time.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from backend.wire.client_id import client_id
 class RoundsHost(TaskHost):
     """Owns one task's machine, clients, uploads and the aggregate of the open round.
 
-    Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer` is
-    told what happens; `limits` bound what clients may ask for. `account` is that of [privacy], whose
-    noise is made of random bytes that `draw` gives.
+    Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer`
+    receives events; `limits` bound what clients may request. `account` is the account of [privacy], whose
+    noise is made from random bytes of `draw`.
     """
 
     def __init__(
@@ -66,13 +66,13 @@ class RoundsHost(TaskHost):
         self._jobs = AggregationJobs(state, blobs, mailbox.put, clock, evaluate)
         self._effect_runner = RoundEffectRunner(state, self._jobs)
 
-    # For the shell that owns the sockets.
+    # Called by the socket.
 
     async def join(self, hello: messages.Hello, link: ClientLink) -> str:
-        """Takes a client in; its id. An older connection of the same client gives way.
+        """Adds a client and returns its id. An older connection of the same client is closed.
 
-        Raises BusyError, UnfitError where the task does not add up updates in any way that it offers, and
-        what the gate raises.
+        Raises BusyError, UnfitError where the task does not add up updates in any way that the client offers,
+        and what AdmissionControl raises.
         """
         name = client_id(hello.token)
         self.admission.check(name)
@@ -83,20 +83,20 @@ class RoundsHost(TaskHost):
         return client.id
 
     async def hear(self, client: str, link: ClientLink, message: messages.ClientFrame) -> None:
-        """A client said something after its hello. Waits while the inbox is full."""
+        """Queues a frame after the client's hello. Waits while the mailbox is full."""
         await self._mailbox.put(FrameReceived(client, link, message))
 
     def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
-        """Stores a chunk that no decision hangs on, which most are, without a turn of the loop.
+        """Stores a chunk that no decision depends on, as for most chunks, without passing the mailbox.
 
-        False for any other: it is to be heard.
+        Returns False for any other chunk, which has to pass the mailbox by `hear`.
         """
         return self._event_handler.chunk_taken(client, link, chunk, asyncio.get_running_loop().time())
 
-    # For the owner.
+    # Called for the owner.
 
     async def restore(self, number: int, reason: str) -> VersionRecord:
-        """Goes back to an earlier version: it is recorded as the next one, which is returned.
+        """Records an earlier version as the next one, and returns that.
 
         An open round is abandoned for that `reason`. Raises OrderError while this cannot be, NotFoundError,
         GoneError or StoreError.
@@ -106,7 +106,7 @@ class RoundsHost(TaskHost):
         await self._mailbox.put(rollback)
         return await rollback.done
 
-    # For those who ask.
+    # Queries.
 
     @property
     def phase(self) -> messages.Phase:
@@ -188,7 +188,7 @@ class RoundsHost(TaskHost):
 
 
 def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None) -> Round:
-    """The machine of the task's rounds, as its records leave it."""
+    """Returns the round machine, restored from the task's records."""
     plan = task.plan()
     if account is not None and account.most is not None:
         budget = replace(plan.stop, participations=account.most, epsilon=account.privacy.epsilon or 0.0)

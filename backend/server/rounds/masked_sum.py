@@ -1,4 +1,4 @@
-"""Adds up a masked round's updates, takes the masks off their sum, and decodes it."""
+"""The masked sum of a round: adds up masked updates, removes the masks from the sum, and decodes it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of, ter
 from backend.server.tasks.task import Task
 from backend.wire.masked_messages import Masking
 
-# More threads than these wait for memory, not for processors.
-MOST_THREADS = 8
+# More threads wait for memory, not for processors.
+MAX_THREADS = 8
 
 
 @dataclass
 class MaskedSum:
-    """Owned by the worker thread of the task's jobs.
+    """The sum of a masked round. Owned by the worker thread of the task's jobs.
 
     Memory does not grow with the number of updates: `words` [parameters that are sent and further values];
     one more of these while a packed update is added.
@@ -36,20 +36,20 @@ class MaskedSum:
     masking: Masking
     terms: Terms
     words: Words
-    # What the sum says, once it is unmasked.
+    # The decoded sum, after the masks are removed.
     decoded: Decoded | None = None
 
     def add(self, content: memoryview) -> None:
-        """Adds a masked update, which has as many bytes as its round's updates have."""
+        """Adds a masked update of the round's length in bytes."""
         terms = self.terms
         add_update(self.words, content, chosen_values(terms.parameters, terms.share), terms.rows, terms.bits)
 
     def unmask(self, recover: Recover) -> None:
-        """Takes the masks off, in parallel on several processors, and decodes the sum.
+        """Removes the masks, in parallel on several processors, and decodes the sum.
 
-        Raises ShareMismatchError, with the sum as it was, and MaskingError where it says nothing.
+        Raises ShareMismatchError, with the sum unchanged, and MaskingError where it cannot be decoded.
         """
-        count = min(MOST_THREADS, os.cpu_count() or 1)
+        count = min(MAX_THREADS, os.cpu_count() or 1)
         with ThreadPoolExecutor(count, "unmask") as threads:
 
             def run(jobs: Sequence[Callable[[], None]]) -> None:
@@ -67,7 +67,7 @@ class MaskedSum:
 
 
 def empty_sum(masking: Masking, terms: Terms) -> MaskedSum:
-    """The sum of no updates of a round by these `terms`."""
+    """Returns the empty sum of a round with these `terms`."""
     return MaskedSum(
         masking,
         terms,
@@ -76,7 +76,7 @@ def empty_sum(masking: Masking, terms: Terms) -> MaskedSum:
 
 
 def masked_sum(task: Task, opened: AnnounceRound, weights: str) -> MaskedSum:
-    """The empty sum of the round that was opened, which trains the version at the address `weights`."""
+    """Returns the empty sum of the opened round, which trains the version at the address `weights`."""
     security, privacy, manifest = task.file.security, task.file.privacy, task.bundle.manifest
     chosen = security.masked
     masking = Masking(

@@ -1,4 +1,4 @@
-"""How a client's updates are added up: the first of the task's ways that it can."""
+"""The negotiation of the aggregation: chooses how a client's updates are added up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend.wire.masked_messages import Aggregation
 
 
 def agreed(security: Security, offered: Sequence[Aggregation], min_masked: int) -> Aggregation:
-    """The first of the task's ways that the client offers, and whose number of clients is enough for it.
+    """Returns the first aggregation of the task that the client offers, and that has enough clients for it.
 
     Raises UnfitError with a sentence that says what would work.
     """

@@ -1,4 +1,4 @@
-"""What the open round has brought so far: the host's notes beside the machine's."""
+"""The accumulator of the open round: adds up its updates and counts refusals, for the record."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.wire.messages import Offer
 
 # Kind and backend of each client.
-About: TypeAlias = Mapping[str, tuple[str, str]]
-STRANGER = ("browser", "")
-# Clients choose the words: a round remembers no more of them than this.
-MOST_KINDS = 16
+ClientKinds: TypeAlias = Mapping[str, tuple[str, str]]
+UNKNOWN_KIND = ("browser", "")
+# Clients choose these words, so that a round records only so many of them.
+MAX_KINDS = 16
 
 
 @dataclass
 class Refusals:
-    """Updates that did not count."""
+    """Counts refused updates by client and by reason."""
 
     clients: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
 
     def add(self, client: str, code: str) -> None:
-        """Counts one of `client`'s, refused for the reason `code`."""
+        """Counts an update of `client`, refused with the error `code`."""
         self.clients[client] += 1
         self.codes[code] += 1
 
 
 @dataclass(frozen=True)
 class RoundOutcome:
-    """What the updates of a round come to: their mean [parameters], and what was said of the training."""
+    """The result of a round: the mean [parameters] of its updates, and the clients' loss and metrics."""
 
     mean: Vector64
     examples: int
@@ -49,15 +49,16 @@ class RoundOutcome:
 
 @dataclass
 class RoundAccumulator:
-    """Accepted offers and refusals of one round. Owned by the task host; `mean`, `changes` and `masked` by
-    its worker thread.
+    """Accumulates the updates of one round.
 
-    In a masked round everything that clients tell is in the sum `masked`, and nothing in their offers.
+    Owned by the task's host, except `mean`, `changes` and `masked`, which its worker thread owns.
 
-    `changes` are those of the clients' control variates, None without such. Where clients are `private` each
-    weighs 1, and neither losses nor numbers of examples are remembered.
-    `refused` begins with what was refused since the round before it was recorded, `later` holds what was
-    refused since this one was.
+    In a masked round all figures of clients are in the sum `masked`, and none in their offers.
+
+    `changes` sums the changes of the clients' control variates; None without control variates. Under
+    `private` each update weighs 1, and neither losses nor numbers of examples are recorded.
+    `refused` starts with the refusals after the previous round was recorded; `later` are those after this
+    round was recorded.
     """
 
     mean: UpdateMean
@@ -65,7 +66,7 @@ class RoundAccumulator:
     version: int = 0
     cohort: int = 0
     opened: float = 0.0
-    # How long it took, once it is over.
+    # Its duration, after it ended.
     seconds: float = 0.0
     accepted: dict[str, Offer] = field(default_factory=dict)
     refused: Refusals = field(default_factory=Refusals)
@@ -76,19 +77,19 @@ class RoundAccumulator:
     private: bool = False
 
     def add(self, update: Vector, offer: Offer) -> None:
-        """Counts an update in what the next version is made of."""
+        """Adds an update."""
         self.mean.add(update, 1 if self.private else offer.examples)
         if self.changes is not None:
             self.changes.add(update, offer.steps)
 
     def add_masked(self, content: memoryview) -> None:
-        """Counts a masked update in the sum."""
+        """Adds a masked update."""
         if self.masked is not None:
             self.masked.add(content)
 
     @property
     def examples(self) -> int:
-        """Those of all updates together; 0 where clients do not tell, and before their sum is unmasked."""
+        """The examples of all updates together; 0 under `private`, and before the sum is unmasked."""
         if self.private:
             return 0
         if self.masked is None:
@@ -97,7 +98,7 @@ class RoundAccumulator:
         return 0 if decoded is None else round(self.masked.terms.examples * decoded.weight)
 
     def outcome(self, specs: Sequence[Metric]) -> RoundOutcome:
-        """What the next version is made of. Raises ValueError before there is any update."""
+        """Returns the result of the round. Raises ValueError without any update."""
         if self.masked is None:
             return RoundOutcome(self.mean.mean(), self.examples, self.loss(), self.metrics(specs))
         if self.masked.decoded is None:
@@ -111,23 +112,25 @@ class RoundAccumulator:
         return RoundOutcome(mean, self.examples, decoded.loss, metric_values(specs, [pairs]))
 
     def refuse(self, client: str, code: str) -> None:
-        """Counts a refusal, if this round is recorded already for the next one."""
+        """Counts a refusal; it belongs to the next round if this one is recorded already."""
         (self.later if self.recorded else self.refused).add(client, code)
 
     def loss(self) -> float | None:
-        """Mean training loss of the accepted updates, weighted by their examples; None where private."""
+        """Returns the mean training loss of accepted updates, weighted by examples; None under `private`."""
         if self.private:
             return None
         return self._average([(offer.loss, offer.examples) for offer in self.accepted.values()])
 
     def metrics(self, specs: Sequence[Metric]) -> dict[str, float]:
-        """The model's metrics over all examples of the accepted updates, from their sums."""
+        """Returns the metrics over all examples of the accepted updates, from their sums."""
         if self.private:
             return {}
         return metric_values(specs, [offer.sums for offer in self.accepted.values()])
 
-    def record(self, outcome: str, reason: str, seconds: float, ended: float, about: About) -> RoundRecord:
-        """The round as it will be remembered; what is refused from now on is the next one's."""
+    def record(
+        self, outcome: str, reason: str, seconds: float, ended: float, client_kinds: ClientKinds
+    ) -> RoundRecord:
+        """Returns the record of the round; later refusals belong to the next round."""
         self.recorded = True
         return RoundRecord(
             round=self.round,
@@ -140,17 +143,17 @@ class RoundAccumulator:
             seconds=seconds,
             ended=ended,
             refusals=dict(self.refused.codes),
-            accepted_by=kinds(about.get(client, STRANGER) for client in self.accepted),
+            accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in self.accepted),
             losses={} if self.private or self.masked else spread(one.loss for one in self.accepted.values()),
         )
 
-    def contributions(self, about: About, counted: bool) -> list[ContributionRecord]:
-        """Who gave what; `about` has kind and backend of each. A round that was not `counted` got nothing."""
-        given: list[ContributionRecord] = []
+    def contributions(self, client_kinds: ClientKinds, counted: bool) -> list[ContributionRecord]:
+        """Returns the contribution of each client. A round that was not `counted` credits no update."""
+        contributions: list[ContributionRecord] = []
         for client in self.accepted.keys() | self.refused.clients.keys():
-            kind, backend = about.get(client, STRANGER)
+            kind, backend = client_kinds.get(client, UNKNOWN_KIND)
             offer = self.accepted.get(client) if counted else None
-            given.append(
+            contributions.append(
                 ContributionRecord(
                     client=client,
                     kind=kind,
@@ -160,7 +163,7 @@ class RoundAccumulator:
                     examples=offer.examples if offer and not self.private else 0,
                 )
             )
-        return given
+        return contributions
 
     @staticmethod
     def _average(pairs: list[tuple[float, int]]) -> float:
@@ -168,17 +171,17 @@ class RoundAccumulator:
 
 
 def spread(losses: Iterable[float]) -> dict[str, float]:
-    """How far apart clients' losses are; nothing where there are none."""
+    """Returns percentiles of the clients' losses; an empty dict without losses."""
     values = list(losses)
     if not values:
         return {}
-    found = np.percentile(values, (10, 50, 90))
-    return {name: float(value) for name, value in zip(("p10", "p50", "p90"), found, strict=True)}
+    percentiles = np.percentile(values, (10, 50, 90))
+    return {name: float(value) for name, value in zip(("p10", "p50", "p90"), percentiles, strict=True)}
 
 
 def kinds(clients: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """How many clients have each kind and backend; the rarest together."""
+    """Counts clients by kind and backend; the rarest are counted together."""
     counts = Counter(" ".join(client).strip() for client in clients)
-    kinds = dict(counts.most_common(MOST_KINDS))
+    kinds = dict(counts.most_common(MAX_KINDS))
     rest = counts.total() - sum(kinds.values())
     return kinds | ({"other": rest} if rest else {})

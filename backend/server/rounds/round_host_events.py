@@ -1,4 +1,4 @@
-"""What can happen to a task in federated rounds: the events that wait in its host's mailbox."""
+"""The events of a rounds host, which wait in its mailbox."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class HelloReceived:
 
 @dataclass(frozen=True)
 class RollbackRequested:
-    """The owner makes the earlier version `kept` the next one, for `reason`; `done` is its record then."""
+    """The owner restores the version `kept` for a `reason`; `done` gets the record of the next one."""
 
     kept: StoredVersion
     reason: str
     done: asyncio.Future[VersionRecord]
 
     def succeed(self, version: VersionRecord) -> None:
-        """It is recorded as the newest version."""
+        """Returns the record of the newest version to the owner."""
         if not self.done.done():
             self.done.set_result(version)
 
     def fail(self, error: MingaError) -> None:
-        """It could not be made the newest version."""
+        """Returns the error to the owner."""
         if not self.done.done():
             self.done.set_exception(error)
 
@@ -55,7 +55,7 @@ class RollbackFailed:
 
 @dataclass(frozen=True)
 class UpdateAdded:
-    """An accepted update of round `round` is in the aggregate, so that nobody needs its bytes any more."""
+    """An accepted update of round `round` is in the aggregate, so that its buffer can be released."""
 
     client: str
     round: int
@@ -63,12 +63,12 @@ class UpdateAdded:
 
 @dataclass(frozen=True)
 class MasksRemoved:
-    """The masks are off the sum of the round."""
+    """The masks were removed from the sum of the round."""
 
 
 @dataclass(frozen=True)
 class SharesMismatched:
-    """What clients revealed does not take the masks off the sum."""
+    """The secrets that clients revealed do not remove the masks from the sum."""
 
 
 RoundHostEvent: TypeAlias = (

@@ -1,4 +1,4 @@
-"""What the parts of one task's host work on together."""
+"""The shared state of the parts of a rounds host."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from backend.server.rounds.round_host_events import RollbackRequested
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 
-# What the machines of rounds and of their masks ask for.
+# Effects of the round machine and of secure aggregation.
 Effect: TypeAlias = round_effects.Effect | server_effects.Effect
 
 
 @dataclass
 class RoundState:
-    """One task's machine and all that stands around it. Changed by the host's loop alone.
+    """Holds one task's machine and the state around it. Changed by the host's loop alone.
 
-    `masked` stands beside it from the opening of a masked round to its version. `checked` holds the updates
-    that were found good, until they are accepted. `restoring` is the version that the owner goes back to,
-    until that is recorded. `background` are what runs beside the loop. `account` is that
-    of its clients' privacy, `noise` what the server adds for it, from random bytes that `draw` gives.
+    `masked` is the machine of secure aggregation, from the opening of a masked round to its version.
+    `checked` holds updates that passed the checks, until they are accepted. `restoring` is the version that
+    the owner restores, until it is recorded. `background` runs jobs beside the loop. `account` tracks the
+    privacy budget of clients; `noise` is the noise that the server adds, from random bytes of `draw`.
     """
 
     task: Task
@@ -51,7 +51,7 @@ class RoundState:
     noise: CentralNoise | None = field(init=False)
     uploads: UpdateUploads = field(init=False)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
-    tally: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
+    accumulator: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
     masked: MaskedRound | None = None
     checked: dict[str, Vector | memoryview] = field(default_factory=dict)
     restoring: RollbackRequested | None = None
@@ -67,22 +67,22 @@ class RoundState:
         self.noise = CentralNoise(privacy, clip, self.draw) if privacy and central else None
 
     def notice(self, event: TaskEvent) -> None:
-        """Tells whoever watches."""
+        """Notifies observers."""
         self.observer.notice(self.task.file.name, event)
 
     def mean(self, size: int) -> UpdateMean:
-        """What takes in the updates of a round, of so many values each."""
+        """Returns an empty mean of updates with `size` values each."""
         return self.noise.mean(size) if self.noise else WeightedMean(size)
 
-    def next_clip(self, tally: RoundAccumulator) -> float:
-        """The clip of the rounds after `tally`'s; 0 where nothing is clipped."""
-        if self.noise is not None and isinstance(tally.mean, PrivateMean):
-            return self.noise.next_clip(tally.mean)
+    def next_clip(self, accumulator: RoundAccumulator) -> float:
+        """Returns the clipping bound of the next round; 0 without clipping."""
+        if self.noise is not None and isinstance(accumulator.mean, PrivateMean):
+            return self.noise.next_clip(accumulator.mean)
         return self.clip
 
     @property
     def clip(self) -> float:
-        """To which norm updates are clipped now; 0 where nothing is."""
+        """The norm that updates are clipped to now; 0 without clipping."""
         if self.noise is not None:
             return self.noise.clip
         privacy = self.task.file.privacy
@@ -90,13 +90,13 @@ class RoundState:
 
     @property
     def taken(self) -> int:
-        """In how many rounds the client was that was in most of them, for the account."""
+        """The number of rounds of the client that took part in most, for the privacy account."""
         history, opened = self.history, self.machine.round + self.history.lost
         return self.account.taken(history.accepted, opened, history.current.version) if self.account else 0
 
     @property
     def privacy(self) -> dict[str, Any] | None:
-        """What is told of the clients' privacy; None where nothing is done for it."""
+        """The report of the clients' privacy; None without [privacy]."""
         if self.account is None:
             return None
         return self.account.report(self.taken, self.clip)

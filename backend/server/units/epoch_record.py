@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from backend.numerics.metrics import Metric, metric_values
-from backend.server.rounds.round_accumulator import MOST_KINDS, Refusals, spread
+from backend.server.rounds.round_accumulator import MAX_KINDS, Refusals, spread
 from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.wire.unit_messages import Result
 
@@ -69,7 +69,7 @@ class Epoch:
             self.losses.append(result.loss)
         about = self.given.get(client)
         word = f"{about.kind} {about.backend}" if about else "other"
-        self.kinds[word if word in self.kinds or len(self.kinds) < MOST_KINDS else "other"] += 1
+        self.kinds[word if word in self.kinds or len(self.kinds) < MAX_KINDS else "other"] += 1
 
     def mean_loss(self) -> float | None:
         """Of all examples of what was blended."""

@@ -17,7 +17,7 @@ RMSE = MetricSpec("rmse", "root")
 AUC = MetricSpec("auc", "auc", 3)
 
 
-def tally(*offers: Offer) -> RoundAccumulator:
+def accumulator(*offers: Offer) -> RoundAccumulator:
     made = RoundAccumulator(WeightedMean(1))
     made.accepted = {f"{number}": offer for number, offer in enumerate(offers)}
     return made
@@ -28,13 +28,13 @@ def offer(*sums: tuple[float, float], examples: int = 1, loss: float = 0.0) -> O
 
 
 def test_the_loss_is_the_mean_over_all_examples() -> None:
-    assert tally(offer(examples=1, loss=1.0), offer(examples=3, loss=2.0)).loss() == 1.75
+    assert accumulator(offer(examples=1, loss=1.0), offer(examples=3, loss=2.0)).loss() == 1.75
 
 
 def test_metrics_are_those_of_all_examples_together_not_means_of_the_clients_values() -> None:
     first = offer((1.0, 1.0), (9.0, 1.0), (2.0, 1.0), (1.0, 0.0), (0.0, 0.0))
     second = offer((1.0, 9.0), (1.0, 9.0), (3.0, 4.0), (2.0, 1.0), (0.0, 0.0))
-    found = tally(first, second).metrics([PRECISION, RMSE, AUC])
+    found = accumulator(first, second).metrics([PRECISION, RMSE, AUC])
     hits, alarms = np.array([0, 3, 5]) / 5, np.array([0, 1, 5]) / 5
     assert found == {
         "precision": pytest.approx(2 / 10),
@@ -46,15 +46,15 @@ def test_metrics_are_those_of_all_examples_together_not_means_of_the_clients_val
 @pytest.mark.parametrize("sums", [[(1e30, 5e-324)], [(1e30, 5e-324), (-1e30, 5e-324)]])
 def test_a_metric_that_strangers_make_infinite_is_left_out(sums: list[tuple[float, float]]) -> None:
     spec = MetricSpec("strange", "ratio", len(sums))
-    assert tally(offer(*sums, (1.0, 2.0))).metrics([spec, PRECISION]) == {"precision": 0.5}
+    assert accumulator(offer(*sums, (1.0, 2.0))).metrics([spec, PRECISION]) == {"precision": 0.5}
 
 
 def test_a_curve_whose_area_cannot_be_computed_is_left_out() -> None:
-    assert tally(offer((1e-200, 1e-200), (0.0, 0.0), (0.0, 0.0))).metrics([AUC]) == {}
+    assert accumulator(offer((1e-200, 1e-200), (0.0, 0.0), (0.0, 0.0))).metrics([AUC]) == {}
 
 
 def test_a_model_without_metrics_has_none() -> None:
-    assert tally(offer()).metrics([]) == {}
+    assert accumulator(offer()).metrics([]) == {}
 
 
 def test_a_masked_sum_says_what_all_have_together() -> None:
@@ -75,7 +75,7 @@ def test_a_masked_sum_says_what_all_have_together() -> None:
         server="honest",
     )
     masking = Masking(bits=32, clip=1.0, examples=20, noise=0.0, share=1.0, min_clients=3, server="honest")
-    made = tally(offer(examples=0), offer(examples=0), offer(examples=0))
+    made = accumulator(offer(examples=0), offer(examples=0), offer(examples=0))
     made.masked = MaskedSum(masking, terms, np.zeros(7, np.uint32))
     with pytest.raises(ValueError, match="still masked"):
         made.outcome([PRECISION])
@@ -87,7 +87,7 @@ def test_a_masked_sum_says_what_all_have_together() -> None:
 
 
 def test_a_refusal_after_the_round_was_recorded_is_the_next_rounds() -> None:
-    made = tally(offer(examples=2))
+    made = accumulator(offer(examples=2))
     made.refuse("x", "not-finite")
     made.refuse("y", "stale-round")
     record = made.record("version", "", 1.0, 2.0, {})
@@ -109,21 +109,21 @@ def test_control_variates_change_by_the_update_and_its_steps_whatever_the_exampl
 
 
 def test_a_round_remembers_what_kinds_of_clients_its_updates_came_from() -> None:
-    made = tally(offer(), offer(), offer())
+    made = accumulator(offer(), offer(), offer())
     about = dict(zip(made.accepted, [("browser", "webgpu"), ("peer", "tensorflow-cpu")], strict=False))
     record = made.record("version", "", 1.0, 2.0, about)
     assert record.accepted_by == {"browser webgpu": 1, "peer tensorflow-cpu": 1, "browser": 1}
 
 
 def test_clients_with_words_of_their_own_do_not_fill_the_records() -> None:
-    made = tally(*(offer() for _ in range(100)))
+    made = accumulator(*(offer() for _ in range(100)))
     about = {client: ("peer", f"mine-{number}") for number, client in enumerate(made.accepted)}
     record = made.record("version", "", 1.0, 2.0, about)
     assert (len(record.accepted_by), record.accepted_by["other"]) == (17, 84)
 
 
 def test_of_private_clients_no_loss_metric_or_number_of_examples_is_remembered_and_each_weighs_one() -> None:
-    made = tally(offer(examples=7, loss=1.0))
+    made = accumulator(offer(examples=7, loss=1.0))
     made.private = True
     assert (made.loss(), made.metrics([PRECISION])) == (None, {})
     assert [one.examples for one in made.contributions({}, counted=True)] == [0]
