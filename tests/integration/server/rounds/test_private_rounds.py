@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -151,9 +152,12 @@ async def test_local_noise_is_asked_of_every_client_and_counted_by_rounds(tmp_pa
             version = await ann.next(Version)
             np.testing.assert_allclose(weights_of(server, version), np.arange(TRAINABLE) + 2.0)
             await ann.selected()
-        # The second round is open, and may already have shown the server an update.
-        told = server.get("/api/tasks/tiny")["privacy"]
-        assert (told["taken"], told["epsilon"]) == (2, pytest.approx(gaussian_epsilon(1.5 / 2**0.5, 1e-5)))
+            # The second round is open, and may already have shown the server an update.
+            told = server.get("/api/tasks/tiny")["privacy"]
+            epsilon = pytest.approx(gaussian_epsilon(1.5 / 2**0.5, 1e-5))
+            assert (told["taken"], told["epsilon"]) == (2, epsilon)
+            # Before its clients leave, by which the round would be abandoned, and recorded.
+            server.stop(signal.SIGKILL)
     with running(tasks, tmp_path / "data") as server:
         # So may any round that a server left open when it ended.
         assert server.get("/api/tasks/tiny")["privacy"]["taken"] == 2
