@@ -1,9 +1,9 @@
 /**
- * A client's contact with its server, without I/O, over as many connections as it takes: what the machines of all clients
- * own. `backend/protocols/client/connection.py` is its mirror.
+ * A client's contact with its server over all of its connections, without I/O; part of every client's machine. The
+ * twin is backend/protocols/client/connection.py.
  *
- * A function that takes a machine's state changes nothing where the event makes no sense now; `change` is what else it
- * changes in that state where it does.
+ * A function that takes a machine's state returns it unchanged if the event is illegal; if it is legal, `change` is
+ * applied to the state, too.
  */
 
 import type { FrameOf } from "../wire/messages";
@@ -11,14 +11,18 @@ import { chain, type Step, step } from "./reducer";
 
 const FIRST_DELAY = 0.5;
 const LONGEST_DELAY = 30;
-// Beyond so many failed attempts the delay no longer grows.
+// After this number of failed attempts the delay no longer grows.
 const MOST_ATTEMPTS = 10;
-// Whom the server sent away comes back as if so many attempts had failed: not within its limits' seconds.
+// A client that the server dismissed waits as if this number of attempts had failed, so that it stays within the
+// server's rate limits.
 const DISMISSED_ATTEMPTS = 4;
-// After these a client stays away until somebody asks for it anew.
+// After these codes a client reconnects only when it is started again.
 const FINAL = ["replaced", "unfit", "removed", "banned", "closed"];
 
-/** The connection: closed by choice, lost until the next attempt, opening, greeted until the answer, then open. */
+/**
+ * The connection: closed by choice, lost until the next attempt succeeds, opening, greeted until the answer, then
+ * open.
+ */
 export type ConnectionState = "closed" | "lost" | "opening" | "greeted" | "open";
 
 export interface Contact {
@@ -37,7 +41,7 @@ export interface ConnectedMachine {
   readonly reason: string | null;
 }
 
-/** What every host tells its machine of the connection. */
+/** Events by which every host reports on the connection. */
 export type ContactEvent =
   /** The socket is open. */
   | { readonly type: "connected" }
@@ -61,10 +65,10 @@ interface Close {
   readonly type: "close";
 }
 
-/** What every machine asks of its host for the connection. */
+/** Effects by which every machine controls the connection. */
 export type ContactEffect<Frame> = Connect | Send<Frame> | Close;
 
-/** What a client does that has no open connection; null where it has one. */
+/** Returns the phase of a client without an open connection; null if it is open. */
 export function disconnectedPhase({ link }: Contact): "stopped" | "offline" | "connecting" | null {
   switch (link) {
     case "closed":
@@ -85,7 +89,7 @@ export function start<S extends ConnectedMachine>(state: S, change: Partial<S>):
   return step({ ...state, ...change, contact, reason: null }, { type: "connect", delay: 0 });
 }
 
-/** The first frame of a connection is `greeting`; who was not started has none. */
+/** Sends `greeting` as the first frame of a connection; null if the client was not started. */
 export function greet<S extends ConnectedMachine, Frame>(
   state: S,
   greeting: Frame | null,
@@ -97,7 +101,7 @@ export function greet<S extends ConnectedMachine, Frame>(
   return step({ ...state, ...change, contact: next }, { type: "send", frame: greeting });
 }
 
-/** The server answered the greeting. */
+/** Returns the state after the server answered the greeting. */
 export function openConnection<S extends ConnectedMachine>(state: S): S {
   return { ...state, contact: { ...NO_CONTACT, link: "open" } };
 }
@@ -116,8 +120,8 @@ export function loseConnection<S extends ConnectedMachine>(
 }
 
 /**
- * Whether the server may say a frame of this type now: before its `answer` to the greeting only that and `closing`, after it
- * everything but the answer.
+ * Whether the server may send a frame of this type current: before its `answer` to the greeting only that and `closing`,
+ * after it everything but the answer.
  */
 export function expects(
   { link }: Contact,
@@ -128,7 +132,7 @@ export function expects(
   return link === (type === answer ? "greeted" : "open");
 }
 
-/** The server closes the connection. Whom it sent away for good does what `forget` does. */
+/** Takes the server's `closing`. After a final code the client closes the connection and applies `forget`. */
 export function dismiss<S extends ConnectedMachine, Effect>(
   state: S,
   { code, reason }: FrameOf<"closing">,
@@ -136,33 +140,33 @@ export function dismiss<S extends ConnectedMachine, Effect>(
 ): Step<S, Close | Effect> {
   const { contact } = state;
   if (FINAL.includes(code)) return breakConnection(state, reason, forget);
-  const least = code === "idle" ? 0 : DISMISSED_ATTEMPTS;
-  const attempts = Math.max(contact.attempts, least);
+  const minimum = code === "idle" ? 0 : DISMISSED_ATTEMPTS;
+  const attempts = Math.max(contact.attempts, minimum);
   return step({ ...state, reason, contact: { ...contact, attempts, dismissal: reason } });
 }
 
-/** This client leaves the server for `reason`, and then does what `forget` does. */
+/** Closes the connection for `reason`, and then applies `forget`. */
 export function breakConnection<S extends ConnectedMachine, Effect>(
   state: S,
   reason: string,
   forget: (state: S) => Step<S, Effect>,
 ): Step<S, Close | Effect> {
-  return chain<S, Close | Effect>({ ...state, reason }, (now) => close(now), forget);
+  return chain<S, Close | Effect>({ ...state, reason }, (current) => close(current), forget);
 }
 
-/** Leaves by choice. */
+/** Leaves the server by choice. */
 export function leave<S extends ConnectedMachine>(
   state: S,
 ): Step<S, Close | Send<{ readonly type: "leave" }>> {
   if (state.contact.link === "closed") return step(state);
   return chain<S, Close | Send<{ readonly type: "leave" }>>(
     state,
-    (now) => sendWhenOpen(now, { type: "leave" }),
-    (now) => close(now),
+    (current) => sendWhenOpen(current, { type: "leave" }),
+    (current) => close(current),
   );
 }
 
-/** Sends it on an open connection; machines say after the next greeting what still counts then. */
+/** Sends the frame if the connection is open. Machines repeat what is still valid after the next greeting. */
 export function sendWhenOpen<S extends ConnectedMachine, Frame>(
   state: S,
   frame: Frame,

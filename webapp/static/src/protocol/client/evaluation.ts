@@ -1,6 +1,6 @@
 /**
- * A measurement on held-out examples, without I/O: what participants and peers of a mesh own.
- * `backend/protocols/client/evaluation.py` is its mirror.
+ * An evaluation on held-out examples, without I/O; part of the machines of participants and of a mesh's peers. The
+ * twin is backend/protocols/client/evaluation.py.
  */
 
 import type { FrameOf } from "../wire/messages";
@@ -12,27 +12,27 @@ export type Evaluation = FrameOf<"evaluation">;
 
 export interface EvaluationState {
   readonly order: Evaluate | null;
-  /** What was measured, once it is. */
+  /** The result, once the version is evaluated. */
   readonly evaluation: Evaluation | null;
 }
 
 export const NO_EVALUATION: EvaluationState = { order: null, evaluation: null };
 
-/** The state of a machine that measures. */
+/** The state of a machine that evaluates versions. */
 interface EvaluatingMachine extends ConnectedMachine {
   readonly exam: EvaluationState;
 }
 
-/** The measurement that `measure` asked for. Never reported after `abort_measuring`. */
+/** The result that `measure` asked for. The host never reports it after `abort_measuring`. */
 export type VersionMeasured = { readonly type: "measured" } & Omit<Evaluation, "type">;
 
-/** Measure the version on held-out examples; then report `measured`. */
+/** Evaluate the version on held-out examples; then report `measured`. */
 interface MeasureVersion {
   readonly type: "measure";
   readonly exam: Evaluate;
 }
 
-/** End the measurement in progress and throw its result away. */
+/** End the evaluation in progress and discard its result. */
 interface AbortMeasuring {
   readonly type: "abort_measuring";
 }
@@ -43,20 +43,20 @@ export function isMeasuring({ order, evaluation }: EvaluationState): boolean {
   return order !== null && evaluation === null;
 }
 
-/** Measures by `order` from now on. */
+/** Begins the evaluation of `order`. */
 export function beginEvaluation<S extends EvaluatingMachine>(
   state: S,
   order: Evaluate,
 ): Step<S, EvaluationEffect | Send<Evaluation>> {
-  const { order: mine, evaluation } = state.exam;
-  if (mine && mine.round === order.round && mine.version === order.version) {
-    // Repeated after a reconnection, like a plan.
+  const { order: currentOrder, evaluation } = state.exam;
+  if (currentOrder && currentOrder.round === order.round && currentOrder.version === order.version) {
+    // The server repeats an order after a reconnection, like a plan.
     return evaluation ? sendWhenOpen(state, evaluation) : step(state);
   }
   return chain<S, EvaluationEffect>(
     state,
-    (now) => forgetEvaluation(now),
-    (now) => step({ ...now, exam: { order, evaluation: null } }, { type: "measure", exam: order }),
+    (current) => forgetEvaluation(current),
+    (current) => step({ ...current, exam: { order, evaluation: null } }, { type: "measure", exam: order }),
   );
 }
 
@@ -71,7 +71,7 @@ export function finishEvaluation<S extends EvaluatingMachine>(
   return sendWhenOpen({ ...state, exam: { order, evaluation } }, evaluation);
 }
 
-/** Forgets the measurement in hand, if it is of version `until` or an older one. */
+/** Forgets the current evaluation if it is of version `until` or an older one. */
 export function forgetEvaluation<S extends EvaluatingMachine>(
   state: S,
   until = Number.POSITIVE_INFINITY,

@@ -1,6 +1,6 @@
-/** What pure reducers have in common: steps, steps after each other, and tables of legal events. */
+/** Building blocks of pure reducers: steps, chains of steps, and tables of legal events. */
 
-/** The state after a change, and what the host has to do, in order. */
+/** The state after a change, and the effects that the host performs, in order. */
 export interface Step<State, Effect> {
   readonly state: State;
   readonly effects: readonly Effect[];
@@ -10,7 +10,7 @@ export function step<State, Effect>(state: State, ...effects: readonly Effect[])
   return { state, effects };
 }
 
-/** One change after the other; the effects of all of them. */
+/** Applies one change after the other; returns the effects of all of them. */
 export function chain<State, Effect>(
   state: State,
   ...changes: readonly ((state: State) => Step<State, Effect>)[]
@@ -24,17 +24,17 @@ export function chain<State, Effect>(
   );
 }
 
-/** Both, for the states and effects of one machine. */
+/** Returns `step` and `chain` for the states and effects of one machine. */
 export function reducer<State, Effect>() {
   return { step: step<State, Effect>, chain: chain<State, Effect> };
 }
 
-/** A machine's table of transitions: for each type of event the phases in which it counts. */
+/** A machine's table of transitions: for each type of event the phases in which it is legal. */
 export type LegalPhases<Event extends { readonly type: string }, Phase extends string> = Readonly<
   Record<Event["type"], readonly Phase[]>
 >;
 
-/** The reducer `handle`, with which an event that is illegal in the present phase changes nothing. */
+/** Wraps the reducer `handle`, so that an event that is illegal in the current phase changes nothing. */
 export function legalOnly<State, Event extends { readonly type: string }, Effect, Phase extends string>(
   legal: LegalPhases<Event, Phase>,
   phase: (state: State) => Phase,

@@ -1,8 +1,9 @@
 /**
- * The browser's session on a task's socket, without I/O: a pure reducer. `backend/protocols/client/participant.py` is its mirror.
+ * A participant of a task with rounds: a pure reducer without I/O. The twin is
+ * backend/protocols/client/participant.py.
  *
  * The host (client/session/session.ts) performs the effects in order and reports events;
- * tests/contract/vectors/participant.json holds conversations that both languages replay.
+ * tests/contract/vectors/participant.json has conversations that both languages replay.
  */
 
 import {
@@ -33,14 +34,14 @@ import type { FrameOf, ServerFrame } from "../wire/messages";
 import type { Hello, Offer, ParticipantEffect, ParticipantEvent, Ready, Train } from "./participant-events";
 import { LEGAL_PHASES, type ParticipantPhase } from "./participant-phases";
 
-// A server that wants something else than was agreed on is left: it could learn what was to be hidden.
+// The client leaves a server that asks for other terms than those agreed: it could learn what was to stay hidden.
 const BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it.";
 
-/** One participant of one task, over as many connections as it takes. */
+/** One participant of one task, over all of its connections. */
 export interface ParticipantState extends ConnectedMachine {
   readonly hello: Hello | null;
   readonly bundle: string | null;
-  /** How its updates are added up, as the server said. */
+  /** How the server aggregates the updates. */
   readonly aggregation: FrameOf<"welcome">["aggregation"];
   readonly ready: Ready | null;
   readonly plan: Train | null;
@@ -48,7 +49,7 @@ export interface ParticipantState extends ConnectedMachine {
   /** Bytes of the offer handed to `send_chunks` on this connection. */
   readonly sent: number;
   readonly exam: EvaluationState;
-  /** Accepted with a change of the control variate, and not yet seen in a version. */
+  /** An accepted offer whose control variate has changed, until a version is known to contain it. */
   readonly counted: Offer | null;
   readonly finished: boolean;
   readonly accepted: number;
@@ -88,7 +89,9 @@ function connectedPhase(state: ParticipantState): ParticipantPhase {
   return state.offer === null ? "training" : "uploading";
 }
 
-/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+/**
+ * Returns the state after one event, and the host's effects. An event that is illegal in this phase changes nothing.
+ */
 export const handle = legalOnly(LEGAL_PHASES, phase, apply);
 
 function apply(state: ParticipantState, event: ParticipantEvent): ParticipantStep {
@@ -127,7 +130,7 @@ function trained(
 ): ParticipantStep {
   if (state.plan === null || state.offer !== null || event.round !== state.plan.round) return step(state);
   const { version, masking, privacy } = state.plan;
-  // Loss and sums are of the examples as they are: nothing hides one among them.
+  // Loss and sums are exact values of the examples; nothing would hide a single example in them.
   const hidden = masking === null && privacy === null ? {} : { loss: 0, sums: [] };
   const amounts = masking === null ? {} : { examples: 0, steps: 0 };
   const offer: Offer = { ...event, ...hidden, ...amounts, type: "offer", version };
@@ -150,8 +153,8 @@ function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
       const next = { ...state, accepted: accepted + 1, examples: examples + message.examples };
       return chain(
         next,
-        (now) => keepChange(now, message.round),
-        (now) => roundOver(now, message.round),
+        (current) => keepChange(current, message.round),
+        (current) => roundOver(current, message.round),
       );
     }
     case "refused":
@@ -159,21 +162,21 @@ function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
     case "version":
       return chain(
         state,
-        (now) => versionKnown(now, message.version),
-        (now) => missed(now, message.round),
+        (current) => versionKnown(current, message.version),
+        (current) => missed(current, message.round),
       );
     case "abandoned":
       return chain(
         state,
-        (now) => undoChange(now, message.round),
-        (now) => missed(now, message.round),
+        (current) => undoChange(current, message.round),
+        (current) => missed(current, message.round),
       );
     case "state": {
       const finished = message.phase === "finished";
       return chain(
         { ...state, finished },
-        (now) => versionKnown(now, message.version),
-        (now) => (finished ? forgetAll(now) : missed(now, message.round - 1)),
+        (current) => versionKnown(current, message.version),
+        (current) => (finished ? forgetAll(current) : missed(current, message.round - 1)),
       );
     }
     case "evaluate":
@@ -184,7 +187,7 @@ function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
     case "dealt":
     case "survivors":
     case "unmask":
-      // The machine of masked rounds deals with these.
+      // The machine of masked rounds handles these frames.
       return step(state);
   }
 }
@@ -193,35 +196,41 @@ function welcome(state: ParticipantState, { bundle, aggregation }: FrameOf<"welc
   if (!state.hello?.aggregation.includes(aggregation)) return breakConnection(state, BROKEN_WORD, forgetAll);
   const open = openConnection({ ...state, aggregation });
   if (state.bundle !== bundle) {
-    // The first visit, or the task's model was converted again while we were away.
+    // This is the first session, or the task's model was converted frames during an absence.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle });
   }
   if (open.ready === null) return step(open);
-  const again = [open.ready, open.offer, open.exam.evaluation].filter((frame) => frame !== null);
-  return step({ ...open, sent: 0 }, ...again.map((frame) => ({ type: "send", frame }) as const));
+  const frames = [open.ready, open.offer, open.exam.evaluation].filter((frame) => frame !== null);
+  return step({ ...open, sent: 0 }, ...frames.map((frame) => ({ type: "send", frame }) as const));
 }
 
 function train(state: ParticipantState, plan: Train): ParticipantStep {
   if (state.ready === null) return step(state);
   if ((plan.masking !== null) !== (state.aggregation === "masked"))
     return breakConnection(state, BROKEN_WORD, forgetAll);
-  const mine = state.plan;
-  if (mine && mine.round === plan.round && mine.version === plan.version && mine.seed === plan.seed) {
-    // The server repeats the plan after a reconnection; the work in hand is the one it asks for.
+  const plannedBefore = state.plan;
+  if (
+    plannedBefore &&
+    plannedBefore.round === plan.round &&
+    plannedBefore.version === plan.version &&
+    plannedBefore.seed === plan.seed
+  ) {
+    // The server repeats the plan after a reconnection; the client is already working on it.
     return step(state);
   }
   const { counted } = state;
   return chain(
     state,
-    (now) => (counted && plan.version <= counted.version ? undoChange(now, counted.round) : step(now)),
-    (now) => versionKnown(now, plan.version),
+    (current) =>
+      counted && plan.version <= counted.version ? undoChange(current, counted.round) : step(current),
+    (current) => versionKnown(current, plan.version),
     forgetAll,
-    (now) => step({ ...now, plan, finished: false }, { type: "train", plan }),
+    (current) => step({ ...current, plan, finished: false }, { type: "train", plan }),
   );
 }
 
-/** Training comes first: who trains says nothing. */
+/** Begins an evaluation, unless the client trains: training has priority, and the order gets no answer. */
 function evaluate(state: ParticipantState, order: Evaluate): ParticipantStep {
   if (state.ready === null || (state.plan !== null && state.offer === null)) return step(state);
   return beginEvaluation(state, order);
@@ -234,7 +243,7 @@ function credit(state: ParticipantState, round: number, granted: number): Partic
   return step({ ...state, sent: until }, { type: "send_chunks", round, from: state.sent, until });
 }
 
-/** A change of the control variate is kept at once: who stops now has no other chance. */
+/** Applies the change of the control variate immediately: a client that stops current has no later chance. */
 function keepChange(state: ParticipantState, round: number): ParticipantStep {
   const { plan, offer } = state;
   if (!plan?.control || offer?.round !== round) return step(state);
@@ -246,24 +255,24 @@ function undoChange(state: ParticipantState, round: number): ParticipantStep {
   return step({ ...state, counted: null }, { type: "undo_change", round });
 }
 
-/** There is `version`: what made it needs no undoing, and older ones need no measuring. */
+/** `version` exists: the updates in it need no undoing, and older versions need no evaluation. */
 function versionKnown(state: ParticipantState, version: number): ParticipantStep {
   const { counted } = state;
   const next = counted && counted.version < version ? { ...state, counted: null } : state;
   return forgetEvaluation(next, version - 1);
 }
 
-/** Nothing of `round`, or of one before it, can count any more. */
+/** Forgets the current round if it is `round` or an earlier one: its update can no longer count. */
 function roundOver(state: ParticipantState, round: number): ParticipantStep {
   return state.plan && state.plan.round <= round ? forgetRound(state) : step(state);
 }
 
-/** Like `roundOver`; one that had not reported yet must say that it is ready for the next round. */
+/** Does what `roundOver` does; a client that was still training then reports frames that it is ready. */
 function missed(state: ParticipantState, round: number): ParticipantStep {
   const over = roundOver(state, round);
-  const again: ParticipantEffect[] =
+  const frames: ParticipantEffect[] =
     state.ready && phase(state) === "training" ? [{ type: "send", frame: state.ready }] : [];
-  return over.effects.length > 0 ? step(over.state, ...over.effects, ...again) : over;
+  return over.effects.length > 0 ? step(over.state, ...over.effects, ...frames) : over;
 }
 
 function forgetRound(state: ParticipantState): ParticipantStep {
@@ -273,5 +282,5 @@ function forgetRound(state: ParticipantState): ParticipantStep {
 }
 
 function forgetAll(state: ParticipantState): ParticipantStep {
-  return chain(state, forgetRound, (now) => forgetEvaluation(now));
+  return chain(state, forgetRound, (current) => forgetEvaluation(current));
 }

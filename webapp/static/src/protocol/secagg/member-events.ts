@@ -1,10 +1,10 @@
 /**
- * Events and effects of the machine of a masked round's member: what its host reports, and what it asks for. The mirror
- * of backend/protocols/secagg/member_events.py.
+ * Events and effects of a masked round's member: what the host reports, and what the machine asks for. The twin is
+ * backend/protocols/secagg/member_events.py.
  *
- * Secrets stay with the host: it draws, seals, opens, masks and signs, and keeps what belongs to a round (its keys, the
- * roster's context, opened shares) until `forget`. The machine decides what may be sent at all. Lists of places
- * ascend; what a member sends or gets for several neighbours is in the order of their places.
+ * Secrets stay with the host: it draws, seals, opens, masks and signs, and keeps the round's keys, the roster's
+ * context and the opened shares until `forget`. The machine decides what may be sent at all. Lists of places are in
+ * ascending order; what a member sends to or receives from several neighbours is in the order of their places.
  */
 
 import type { ClientFrame, FrameOf, ServerFrame } from "../wire/messages";
@@ -14,11 +14,11 @@ export type Keys = FrameOf<"keys">;
 export type Member = FrameOf<"roster">["members"][number];
 export type Places = readonly number[];
 
-/** What the host reports to the machine. */
+/** An event that the host reports to the machine. */
 export type Event =
   /**
-   * The server sent a plan with masking, perhaps once more. `client` and `bundle` are those of `welcome`; the volunteer
-   * takes part among no fewer than `minimum` clients.
+   * The server sent a plan with masking; it may repeat it. `client` and `bundle` are those of `welcome`. The
+   * volunteer takes part only among at least `minimum` clients.
    */
   | {
       readonly type: "planned";
@@ -27,14 +27,15 @@ export type Event =
       readonly minimum: number;
       readonly plan: Train;
     }
-  /** The server sent a frame, of any kind: the machine ignores those that are not its own. */
+  /** The server sent a frame of any kind. The machine ignores frames that are not its own. */
   | { readonly type: "frame"; readonly frame: ServerFrame }
-  /** The connection is open (again), and the participant said that it is ready. */
+  /** The connection is open, perhaps after a reconnection, and the participant has reported that it is ready. */
   | { readonly type: "welcomed" }
   | { readonly type: "keys_made"; readonly keys: Keys }
   /**
-   * `order` has the places in the order of the ring; `wrong` those with keys that cannot be used or, where asked to
-   * `verify`, with a wrong signature; `changed` those whose identity is not the one known or listed for that client.
+   * `order` lists the places in the order of the ring. `wrong` lists those with unusable keys or, if `verify` was
+   * set, with a wrong signature. `changed` lists those whose identity differs from the one known or listed for that
+   * client.
    */
   | {
       readonly type: "roster_checked";
@@ -44,26 +45,26 @@ export type Event =
       readonly changed: Places;
     }
   | { readonly type: "shares_sealed"; readonly round: number; readonly sealed: readonly Uint8Array[] }
-  /** Of `unopened` there are no shares: they were not sealed for this member. */
+  /** The senders in `unopened` sealed no shares that this member can open. */
   | { readonly type: "shares_opened"; readonly round: number; readonly unopened: Places }
   | { readonly type: "survivors_signed"; readonly round: number; readonly signature: Uint8Array }
-  /** The places in `wrong` did not sign that list. */
+  /** The places in `wrong` did not sign that list of survivors. */
   | { readonly type: "vouchers_checked"; readonly round: number; readonly wrong: Places }
   | { readonly type: "revealed"; readonly round: number; readonly shares: readonly Uint8Array[] }
-  /** The host cannot do what was asked last; `reason` is for people and tells no secret. */
+  /** The host cannot perform the last effect. `reason` is for people and reveals no secret. */
   | { readonly type: "failed"; readonly round: number; readonly reason: string }
-  /** The volunteer stopped, or another window took its place. */
+  /** The volunteer stopped, or another window replaced this one. */
   | { readonly type: "stopped" };
 
-/** What the machine asks of the host, in order. */
+/** An effect that the machine asks of the host. Effects are performed in order. */
 export type Effect =
-  /** Send one frame, if the connection is open; after `welcomed` it is asked for again. */
+  /** Send one frame if the connection is open; the machine repeats the effect after `welcomed`. */
   | { readonly type: "send"; readonly frame: ClientFrame }
-  /** Draw a seed and two X25519 keys, all new, for the round of `plan`, and sign them; then report `keys_made`. */
+  /** Draw a new seed and two new X25519 keys for the round of `plan`, and sign them; then report `keys_made`. */
   | { readonly type: "make_keys"; readonly client: string; readonly bundle: string; readonly plan: Train }
   /**
-   * Compute the round's context and ring, and look at every key; then report `roster_checked`. To `verify` is to check
-   * signatures and to compare identities with those known.
+   * Compute the round's context and ring, and check every key; then report `roster_checked`. With `verify`, also
+   * check the signatures and compare the identities with those known.
    */
   | {
       readonly type: "check_roster";
@@ -74,8 +75,8 @@ export type Effect =
       readonly verify: boolean;
     }
   /**
-   * Cut both secrets into shares for the `neighbours` and oneself at `place`, of which `threshold` recover them. Those
-   * of the neighbours are sealed for them; one's own are kept. Then report `shares_sealed`.
+   * Split both secrets into shares for the `neighbours` and for this member at `place`; `threshold` shares recover a
+   * secret. The neighbours' shares are sealed for them, the own ones are kept. Then report `shares_sealed`.
    */
   | {
       readonly type: "seal";
@@ -93,9 +94,9 @@ export type Effect =
       readonly sealed: readonly Uint8Array[];
     }
   /**
-   * The round's update may be masked now, and that once: with one's own mask and those with `pairs`. Given before or
-   * while training ends. The masked bytes are offered, and the very same again if need be. Report `failed` if there can
-   * be none.
+   * Allow the round's update to be masked, only once: with the own mask and the pairwise masks of `pairs`. The effect
+   * may come before or while training ends. The masked bytes are offered; a repeated offer has the same bytes. Report
+   * `failed` if no update can be masked.
    */
   | { readonly type: "mask"; readonly round: number; readonly place: number; readonly pairs: Places }
   /** Sign that the server named these survivors; then report `survivors_signed`. */
@@ -109,9 +110,9 @@ export type Effect =
       readonly signatures: readonly Uint8Array[];
     }
   /**
-   * Take one share for each place in `seeds` (of its seed) and `mask_keys` (of its private mask key), in the order of all
-   * these places; for one whose shares could not be opened 32 bytes 0xff. The other share of each is forgotten. Then
-   * report `revealed`.
+   * Take one share for each place in `seeds` (of its seed) and `mask_keys` (of its private mask key), in the order of
+   * all these places. A share that could not be opened is 32 bytes of 0xff. The other share of each place is deleted.
+   * Then report `revealed`.
    */
   | {
       readonly type: "make_reveal";
@@ -120,9 +121,9 @@ export type Effect =
       readonly mask_keys: Places;
     }
   /**
-   * Take no further part in `round`: offer no update of it. `reason` is for people. `forget` follows, where there is
-   * something to, and a `send` that tells the server.
+   * Take no further part in `round`, and offer no update of it. `reason` is for people. A `forget` follows if the
+   * round has secrets, and a `send` that notifies the server.
    */
   | { readonly type: "give_up"; readonly round: number; readonly reason: string }
-  /** Overwrite what was kept for `round`. */
+  /** Overwrite the secrets of `round`. */
   | { readonly type: "forget"; readonly round: number };

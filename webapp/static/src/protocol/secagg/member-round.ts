@@ -1,8 +1,9 @@
 /**
- * A member's knowledge of one masked round, and why it refuses what the server says of it. Pure functions; the mirror of
- * backend/protocols/secagg/member_round.py, sentence by sentence.
+ * A member's knowledge of one masked round, and its reasons to refuse what the server sends in it. Pure functions;
+ * the twin, sentence by sentence, is backend/protocols/secagg/member_round.py.
  *
- * A reason for refusal is a sentence for people, or null; docs/decisions/0017-masked-rounds.md says why each is needed.
+ * A reason for refusal is a sentence for people, or null. docs/decisions/0017-masked-rounds.md justifies each of
+ * them.
  */
 
 import { same } from "../../core/data/equality";
@@ -24,13 +25,13 @@ export interface MemberRound {
   readonly neighbours: Places;
   readonly shares: FrameOf<"shares"> | null;
   readonly dealt: FrameOf<"dealt"> | null;
-  /** The survivors that were signed, or for whom something was revealed: there is one such list a round. */
+  /** The survivors that this member signed, or revealed shares for. There is one such list per round. */
   readonly alive: Places | null;
   readonly consistencySignature: FrameOf<"vouch"> | null;
   readonly reveal: FrameOf<"reveal"> | null;
 }
 
-/** The round of this plan, before anything was sent in it. */
+/** Returns the round of this plan, before anything was sent in it. */
 export function fromPlan(planned: Planned, masking: Masking): MemberRound {
   return {
     planned: withoutSeconds(planned),
@@ -49,8 +50,8 @@ export function fromPlan(planned: Planned, masking: Masking): MemberRound {
 }
 
 /**
- * Whether that repeats the round's plan. After a reconnection it has less time, and the same in all else. What the volunteer
- * changed meanwhile holds from the next round on.
+ * Whether `planned` repeats the round's plan. After a reconnection only the time that remains differs. A `minimum`
+ * that the volunteer changed meanwhile takes effect in the next round.
  */
 export function hasPlan(round: MemberRound, planned: Planned): boolean {
   return same({ ...withoutSeconds(planned), minimum: round.planned.minimum }, round.planned);
@@ -60,17 +61,17 @@ export function numberOf(round: MemberRound): number {
   return round.planned.plan.round;
 }
 
-/** Whether the server may lie. */
+/** Whether the round is protected against an actively malicious server. */
 export function isActive(round: MemberRound): boolean {
   return round.masking.server === "active";
 }
 
-/** The neighbours whose shares came. */
+/** Returns the neighbours whose shares have arrived. */
 export function sendersOf(round: MemberRound): Places {
   return round.dealt?.senders ?? [];
 }
 
-/** All that was sent in the round so far, to be sent again. */
+/** Returns effects that send all of the round's frames again. */
 export function sentIn({ keys, shares, consistencySignature, reveal }: MemberRound): readonly Effect[] {
   return [keys, shares, consistencySignature, reveal].filter((frame) => frame !== null).map(send);
 }
@@ -79,7 +80,10 @@ export function send(frame: FrameOf<"keys" | "shares" | "vouch" | "reveal" | "de
   return { type: "send", frame };
 }
 
-/** One share of each whose shares this member has: a survivor's seed, or else the private mask key. */
+/**
+ * Asks for one share of each member whose shares this one holds: of a survivor's seed, or else of the private mask
+ * key.
+ */
 export function revealFor(round: MemberRound, alive: Places): Effect {
   const owners = [...sendersOf(round), round.place].sort((one, other) => one - other);
   return {
@@ -90,7 +94,7 @@ export function revealFor(round: MemberRound, alive: Places): Effect {
   };
 }
 
-/** Why a roster is refused by this client, which sent `keys`. */
+/** Returns why this client, which sent `keys`, refuses a roster; null if it is valid. */
 export function rosterRefusal(round: MemberRound, members: readonly Member[], keys: Keys): string | null {
   const { client } = round.planned;
   const [count, minimum] = [members.length, minimumOf(round)];
@@ -117,7 +121,7 @@ export function rosterRefusal(round: MemberRound, members: readonly Member[], ke
   return null;
 }
 
-/** Why the shares are refused that came for this member. */
+/** Returns why this member refuses the shares sent to it; null if they are valid. */
 export function sharesRefusal(round: MemberRound, { senders, sealed }: FrameOf<"dealt">): string | null {
   const { threshold } = round.degree;
   if (!ascend(senders, round.members.length) || !within(senders, round.neighbours)) {
@@ -130,7 +134,7 @@ export function sharesRefusal(round: MemberRound, { senders, sealed }: FrameOf<"
   return null;
 }
 
-/** Why a list of survivors is refused. */
+/** Returns why a list of survivors is refused; null if it is valid. */
 export function survivorsRefusal(round: MemberRound, alive: Places): string | null {
   const { threshold } = round.degree;
   const minimum = minimumOf(round);
@@ -148,7 +152,7 @@ export function survivorsRefusal(round: MemberRound, alive: Places): string | nu
   return holders < threshold ? `Only ${holders} of at least ${threshold} neighbours survived.` : null;
 }
 
-/** Why the list of those who signed the survivors is refused, before their signatures are checked. */
+/** Returns why the list of members that signed the survivors is refused; their signatures are checked later. */
 export function signaturesRefusal(
   { degree: { threshold } }: MemberRound,
   { alive, vouchers, signatures }: FrameOf<"unmask">,
@@ -163,17 +167,17 @@ export function signaturesRefusal(
   return null;
 }
 
-/** Among how many clients this one takes part. */
+/** Returns the least number of clients among which this one takes part. */
 function minimumOf({ masking, planned }: MemberRound): number {
   return Math.max(masking.min_clients, planned.minimum);
 }
 
-/** What of a plan stays the same when it is repeated. */
+/** Removes the one field of a plan that differs when the plan is repeated. */
 function withoutSeconds(planned: Planned): Planned {
   return { ...planned, plan: { ...planned.plan, seconds: 0 } };
 }
 
-/** Whether these are places of a roster of so many `members`, each once and in order. */
+/** Whether these are places of a roster of `members`, in strictly ascending order. */
 function ascend(places: Places, members: number): boolean {
   return [...places, members].every((place, index) => place > (places[index - 1] ?? -1));
 }
@@ -187,7 +191,7 @@ function distinct(words: readonly string[]): boolean {
   return new Set(words).size === words.length;
 }
 
-/** Bytes as a word that a set can hold. */
+/** Encodes bytes as text that a set can hold. */
 function text(bytes: Uint8Array): string {
   return bytes.join(",");
 }

@@ -1,9 +1,9 @@
 /**
- * A member of masked rounds, without I/O: a pure reducer. `backend/protocols/secagg/member.py` is its mirror.
+ * A member of masked rounds: a pure reducer without I/O. The twin is backend/protocols/secagg/member.py.
  *
- * The host (client/session/masking-host.ts) performs the effects in order and reports events. member-round.ts has what
- * the member knows of one round and what it refuses; tests/contract/vectors/secagg.json holds conversations that both
- * languages replay. docs/decisions/0017-masked-rounds.md has the protocol.
+ * The host (client/session/masking-host.ts) performs the effects in order and reports events. member-round.ts has
+ * what the member knows of one round and what it refuses; tests/contract/vectors/secagg.json has conversations that
+ * both languages replay. docs/decisions/0017-masked-rounds.md describes the protocol.
  */
 
 import { same } from "../../core/data/equality";
@@ -29,34 +29,36 @@ import {
 } from "./member-round";
 import { degree, neighboursOf } from "./terms";
 
-/** What the member does, or waits for, in the word that its page explains. */
+/** What the member does or waits for; its page explains each word. */
 export type Stage =
   | "idle"
-  // Advertise keys: they are made; sent, and the roster is awaited.
+  // Advertise keys: the host makes them; they are sent, and the member waits for the roster.
   | "keys"
   | "roster"
-  // Share keys: the roster is checked; shares are sealed; sent, and those of the others are awaited; these are opened.
+  // Share keys: the host checks the roster and seals shares; they are sent, and the member waits for those of the
+  // others, which the host opens.
   | "checking"
   | "sealing"
   | "dealing"
   | "opening"
   // Masked input.
   | "masked"
-  // Consistency check, where the server may lie: survivors are signed; sent; the others' signatures are checked.
+  // Consistency check, against a malicious server: the host signs the survivors; the signature is sent; the host
+  // checks those of the others.
   | "signing"
   | "vouched"
   | "weighing"
-  // Unmask: shares are taken out; sent.
+  // Unmask: the host takes out shares; they are sent.
   | "revealing"
   | "revealed"
-  // Only a decline is sent in this round.
+  // The member sends nothing but a decline in this round.
   | "refused";
 
-/** An event, or the server's frame that it brings, by its type. */
+/** The tag of an event, or of the server's frame that it carries. */
 export type Tag = Exclude<Event["type"], "frame"> | ServerFrame["type"];
 type Row = Readonly<Partial<Record<Tag, readonly Stage[]>>>;
 
-/** In every stage of a round; a new plan begins another one. */
+/** Legal in every stage of a round; a new plan begins another round. */
 const ALWAYS: Row = {
   planned: ["keys", "refused"],
   welcomed: [],
@@ -65,16 +67,16 @@ const ALWAYS: Row = {
   abandoned: ["idle"],
   state: ["idle"],
 };
-/** Where the host works for the machine, and can fail. */
+/** Stages in which the host performs an effect, which can fail. */
 const WORKING: Row = { ...ALWAYS, failed: ["refused"] };
-/** What the server said before it may repeat; another roster, deal or list of survivors is refused. */
+/** The server may repeat its frames; a different roster, different shares or different survivors are refused. */
 const ROSTER: Row = { roster: ["refused"] };
 const SHARES: Row = { ...ROSTER, dealt: ["refused"] };
 const SURVIVORS: Row = { ...SHARES, survivors: ["refused"], unmask: ["refused"] };
 
 /**
- * For each stage the events and frames that it takes, and the stages to which they may lead (or leave it as it is). What
- * is not in the row has no effects and changes nothing.
+ * The table of transitions: for each stage the legal events and frames, and the stages that they may lead to (or they
+ * leave the stage as it is). Other events have no effects and change nothing.
  */
 export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
   idle: { planned: ["keys"] },
@@ -98,20 +100,20 @@ export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
   refused: { ...ALWAYS, planned: ["keys"] },
 };
 
-/** Where nothing was revealed yet, so that it may be asked for. */
+/** Stages before any share was revealed: only in these may the server ask for a reveal. */
 const ASKABLE: readonly Stage[] = ["masked", "signing", "vouched"];
 const OTHER_SURVIVORS = "The server named other survivors to this client before.";
 
-/** What the host reports of a round in which it was asked to work. */
+/** A report of the host about the round in which it performed an effect. */
 type HostEvent = Exclude<Event, { type: "planned" | "frame" | "welcomed" | "stopped" }>;
 
-/** One client's part in the masked rounds of one task, one round at a time. */
+/** The part of one client in the masked rounds of one task, one round at a time. */
 export interface State {
   readonly stage: Stage;
-  /** The last round begun; none up to it begins again. */
+  /** The newest round that began. Neither it nor an earlier one can begin again. */
   readonly latest: number;
   readonly round: MemberRound | null;
-  /** Why the last round was given up, for people. */
+  /** Why the member gave up the last round, for people. */
   readonly reason: string | null;
 }
 
@@ -120,17 +122,17 @@ export const INITIAL: State = { stage: "idle", latest: 0, round: null, reason: n
 type Step = StepOf<State, Effect>;
 const { step } = reducer<State, Effect>();
 
-/** Among how many the update is masked; 0 before the roster is known. */
+/** Returns the number of clients among which the update is masked; 0 before the roster is known. */
 export function members({ round }: State): number {
   return round?.members.length ?? 0;
 }
 
-/** The event's tag in the table; that of the frame where the server sent one. */
+/** Returns the event's tag in the table: for a frame that of the frame. */
 export function tagOf(event: Event): Tag {
   return event.type === "frame" ? event.frame.type : event.type;
 }
 
-/** The state after one event, and what the host has to do. */
+/** Returns the state after one event, and the effects that the host has to perform. */
 export function handle(state: State, event: Event): Step {
   if (TRANSITIONS[state.stage][tagOf(event)] === undefined) return step(state);
   if (event.type === "planned") {
@@ -151,7 +153,7 @@ export function handle(state: State, event: Event): Step {
   }
 }
 
-/** The stage that follows, and what is known in it besides. */
+/** Enters a stage with this knowledge of the round. */
 function enter(state: State, stage: Stage, round: MemberRound, ...effects: readonly Effect[]): Step {
   return step({ ...state, stage, round }, ...effects);
 }
@@ -181,7 +183,7 @@ function welcomed(state: State, round: MemberRound): Step {
   return step(state, ...(state.stage === "refused" ? [decline(numberOf(round))] : sentIn(round)));
 }
 
-// What the host did.
+// Reports of the host.
 
 function hostEvent(state: State, round: MemberRound, event: HostEvent): Step {
   const number = numberOf(round);
@@ -235,7 +237,7 @@ function rosterChecked(
   );
 }
 
-// What the server said.
+// Frames of the server.
 
 function frame(state: State, round: MemberRound, message: ServerFrame): Step {
   switch (message.type) {
@@ -315,7 +317,7 @@ function dealt(state: State, round: MemberRound, message: FrameOf<"dealt">): Ste
   );
 }
 
-/** Where the server may lie they are signed; elsewhere nothing is asked for. */
+/** Signs the survivors where the server may be malicious; otherwise nothing needs a signature. */
 function survivors(state: State, round: MemberRound, message: FrameOf<"survivors">): Step {
   const { alive } = message;
   if (!isActive(round)) return step(state);
@@ -353,18 +355,18 @@ function unmask(state: State, round: MemberRound, message: FrameOf<"unmask">): S
   });
 }
 
-// What follows.
+// The rest of the round.
 
 function makeReveal(state: State, round: MemberRound, alive: Places): Step {
   return enter(state, "revealing", round, revealFor(round, alive));
 }
 
-/** Round `number` is over, and those before it. */
+/** Ends the round if its number is `number` or lower. */
 function roundOver(state: State, round: MemberRound, number: number): Step {
   return numberOf(round) <= number ? forget(state) : step(state);
 }
 
-/** Sends nothing but a decline in this round, whatever comes. */
+/** Gives up the round: from now on only a decline is sent in it. */
 function giveUp(state: State, round: MemberRound, reason: string): Step {
   const number = numberOf(round);
   const forgotten = forget(state);

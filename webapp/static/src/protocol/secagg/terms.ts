@@ -1,24 +1,24 @@
 /**
- * What the number of a masked round's members fixes: each member's neighbours, and how many shares recover a secret.
- * The mirror of backend/protocols/secagg/terms.py, which says where the table comes from;
- * tests/contract/vectors/secagg.json holds both to the same.
+ * The graph of a masked round: each member's neighbours, and how many shares recover a secret. Both depend only on
+ * the number of members. The twin is backend/protocols/secagg/terms.py, which cites the source of the table;
+ * tests/contract/vectors/secagg.json tests both.
  */
 
 export type Server = "honest" | "active";
 
-/** Up to so many members the graph is complete. */
+/** Up to this number of members the graph is complete. */
 const COMPLETE = 64;
-/** Where the server may lie the graph is always complete; more members would cost each of them too much. */
+/** Against an active server the graph is always complete; more members would cost each of them too much. */
 export const MOST_ACTIVE = 256;
 
-/** Each member has so many `neighbours`; `threshold` of them and itself recover a secret of it. */
+/** Each member has `neighbours` neighbours; `threshold` shares, its own included, recover one of its secrets. */
 export interface Degree {
   readonly neighbours: number;
   readonly threshold: number;
 }
 
-/** For up to so many members: neighbours and threshold. */
-const SPARSE: readonly (readonly [most: number, neighbours: number, threshold: number])[] = [
+/** For up to `maximum` members: the numbers of neighbours and of shares that recover a secret. */
+const SPARSE: readonly (readonly [maximum: number, neighbours: number, threshold: number])[] = [
   [80, 28, 9],
   [100, 32, 11],
   [128, 40, 15],
@@ -35,16 +35,16 @@ const SPARSE: readonly (readonly [most: number, neighbours: number, threshold: n
   [2048, 96, 40],
 ];
 
-/** The graph's degree for a roster of `members`. Throws RangeError for more than it is made for. */
+/** Returns the graph's degree for a roster of `members`. Throws RangeError for more members than the table covers. */
 export function degree(members: number, server: Server): Degree {
   const complete = server === "active" ? MOST_ACTIVE : COMPLETE;
   if (members <= complete) return { neighbours: members - 1, threshold: Math.floor((2 * members) / 3) + 1 };
-  const sparse = server === "active" ? undefined : SPARSE.find(([most]) => members <= most);
+  const sparse = server === "active" ? undefined : SPARSE.find(([maximum]) => members <= maximum);
   if (sparse === undefined) throw new RangeError(`${members} members are too many for a masked round.`);
   return { neighbours: sparse[1], threshold: sparse[2] };
 }
 
-/** The places of the `count` neighbours of `place`, ascending; `ring` has all places in their order. */
+/** Returns the `count` neighbours of `place` in ascending order; `ring` has all places in the order of the ring. */
 export function neighboursOf(place: number, ring: readonly number[], count: number): readonly number[] {
   const members = ring.length;
   const position = ring.indexOf(place);

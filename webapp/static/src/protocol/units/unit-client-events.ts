@@ -1,4 +1,4 @@
-/** What the host of a client of work units tells its machine, and what the machine asks of it. */
+/** Events that the host of a work-unit client reports, and effects that the machine asks for. */
 
 import type { ContactEffect, ContactEvent } from "../client/connection";
 import type { Ready } from "../rounds/participant-events";
@@ -17,33 +17,35 @@ interface UnitSlots {
   readonly at_once: number;
 }
 
-/** What the host tells the machine. */
+/** An event that the host reports to the machine. */
 export type UnitClientEvent =
-  /** Take part from now on; `enlist` is said on every connection, with the backend and shards that there are by then. */
+  /**
+   * Take part from now on. `enlist` is sent on every connection, with the backend and shards current at that time.
+   */
   | ({ readonly type: "start"; readonly enlist: Enlist } & UnitSlots)
   | ContactEvent
   | { readonly type: "frame"; readonly frame: ServerToUnits }
   /** The bundle of the last `load` is ready; one step took `step_ms` milliseconds. */
   | ({ readonly type: "loaded" } & Pick<Ready, "backend" | "step_ms">)
-  /** From now on; with no slots what is held is still done, and no more is taken. */
+  /** The new number of slots. Without slots the client finishes the units that it holds and takes no more. */
   | ({ readonly type: "want" } & UnitSlots)
-  /** What `fetch` asked for is here. Never reported after `forget`. */
+  /** The shard and weights that `fetch` asked for have arrived. Never reported after `forget`. */
   | { readonly type: "fetched"; readonly lease: number }
   /**
-   * The result of `lease`, `size` bytes long, is ready, perhaps after fewer steps than planned. Never reported after
-   * `forget`, nor without a whole step.
+   * The result of `lease` is ready: `size` bytes, perhaps after fewer steps than planned, but never after none. Never
+   * reported after `forget`.
    */
   | ({ readonly type: "trained" } & Omit<Result, "type">)
-  /** `lease` could not be fetched or trained, or was to finish before its first step. */
+  /** `lease` could not be fetched or trained, or was ended before its first step. */
   | { readonly type: "failed"; readonly lease: number; readonly cause: Cause }
-  /** The unit's `heartbeat` seconds are over again; `steps` were taken so far. */
+  /** Another `heartbeat` interval of the unit has passed; `steps` is the number of steps so far. */
   | { readonly type: "pulse"; readonly lease: number; readonly steps: number }
-  /** Give back at once what is held without a result. */
+  /** Give back immediately all units without a result. */
   | { readonly type: "give_back"; readonly cause: Cause }
-  /** Take no more units, send what was done of those in training, and give the others back. */
+  /** Take no more units, send the partial results of those in training, and give the others back. */
   | { readonly type: "wind_down"; readonly cause: Cause };
 
-/** What the machine asks of the host, in order. */
+/** An effect that the machine asks of the host. Effects are performed in order. */
 export type UnitClientEffect =
   | ContactEffect<UnitsToServer>
   /** Fetch and load the bundle at this address; then report `loaded`. */
@@ -52,9 +54,9 @@ export type UnitClientEffect =
   | { readonly type: "fetch"; readonly unit: Unit }
   /** Train `unit`, which was fetched; then report `trained`, or `failed`. */
   | { readonly type: "train"; readonly unit: Unit }
-  /** End the training of `lease` after its present step; then report `trained`, or `failed`. */
+  /** End the training of `lease` after its current step; then report `trained`, or `failed`. */
   | { readonly type: "finish"; readonly lease: number }
-  /** `lease` is over here: end what goes on of it and throw away what is kept for it. */
+  /** End all work on `lease` and delete its data. */
   | { readonly type: "forget"; readonly lease: number }
   /** Send bytes [from, until) of the result of `lease` as chunk frames. */
   | { readonly type: "send_chunks"; readonly lease: number; readonly from: number; readonly until: number };

@@ -1,11 +1,11 @@
-/** The phases of a client of work units, and its table of transitions: in which of them each event counts. */
+/** The phases of a work-unit client, and its table of transitions: the phases in which each event is legal. */
 
 import type { LegalPhases } from "../client/reducer";
 import type { UnitClientEvent } from "./unit-client-events";
 
 /**
- * What the client does, in the word that its page explains. `resting`: it holds nothing and wants nothing; `waiting`: the
- * server has nothing for it.
+ * What the client does; its page explains each word. `resting`: it holds no unit and has no slots; `waiting`: the
+ * server has no unit for it.
  */
 export type UnitClientPhase =
   | "stopped"
@@ -21,10 +21,10 @@ export type UnitClientPhase =
 
 const OPEN = ["loading", "waiting", "resting", "fetching", "training", "uploading", "finished"] as const;
 const STARTED = ["connecting", "offline", ...OPEN] as const;
-/** Units may be in hand; `finished` is the epoch's end, and units may come after it. */
+/** Phases with units in hand; after `finished`, the end of an epoch, more units may come. */
 const BUSY = ["connecting", "offline", "fetching", "training", "finished"] as const;
 
-/** A model that is loaded after the visit ended is there for the next one; what is wanted may be said at any time. */
+/** A model that is loaded after the session ended serves the next session; slots may be changed at any time. */
 export const LEGAL_PHASES: LegalPhases<UnitClientEvent, UnitClientPhase> = {
   start: ["stopped"],
   connected: ["connecting", "offline"],

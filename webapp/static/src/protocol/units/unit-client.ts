@@ -1,9 +1,9 @@
 /**
- * The client side of work units, without I/O: a pure reducer. `backend/protocols/client/unit_client.py` is its mirror.
+ * A work-unit client: a pure reducer without I/O. The twin is backend/protocols/client/unit_client.py.
  *
- * It holds several units at once: one is fetched and another sent while one is trained. The host performs the effects in
- * order and reports events; tests/contract/vectors/worker.json holds conversations that both languages
- * replay.
+ * It holds several units at once, so that one is fetched and another one sent while a third is trained. The host
+ * performs the effects in order and reports events; tests/contract/vectors/worker.json has conversations that both
+ * languages replay.
  */
 
 import {
@@ -55,17 +55,17 @@ import {
   sendResult,
 } from "./units-in-hand";
 
-/** One client of one task's work units, over as many connections as it takes. */
+/** One client of one task's work units, over all of its connections. */
 export interface UnitClientState extends ConnectedMachine {
   readonly enlist: Enlist | null;
   readonly bundle: string | null;
   readonly ready: Ready | null;
   readonly slots: number;
   readonly atOnce: number;
-  /** What units are given back for while there are no slots. */
+  /** The reason that is sent for units given back while there are no slots. */
   readonly cause: Cause;
   readonly units: HeldUnits;
-  /** Leases whose results are compared. */
+  /** Leases whose results the server still compares with others. */
   readonly waiting: readonly number[];
   readonly counted: number;
   readonly blended: number;
@@ -113,7 +113,9 @@ function connectedPhase(state: UnitClientState): UnitClientPhase {
   return state.slots > 0 ? "waiting" : "resting";
 }
 
-/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+/**
+ * Returns the state after one event, and the host's effects. An event that is illegal in this phase changes nothing.
+ */
 export const handle = legalOnly(LEGAL_PHASES, phase, apply);
 
 function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
@@ -132,7 +134,7 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
       const { slots, at_once: atOnce } = event;
       return chain(
         { ...state, slots, atOnce },
-        (now) => sendWhenReady(now, { type: "want", slots }),
+        (current) => sendWhenReady(current, { type: "want", slots }),
         advance,
       );
     }
@@ -141,7 +143,7 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
     case "trained":
       return trained(state, { ...event, type: "result" });
     case "failed":
-      return chain(state, (now) => release(now, event.lease, event.cause), advance);
+      return chain(state, (current) => release(current, event.lease, event.cause), advance);
     case "pulse": {
       const { lease, steps } = event;
       return findUnit(state.units, lease)
@@ -155,35 +157,37 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
     case "disconnected":
       return loseConnection(state, event.random, { idle: null });
     case "stop":
-      return chain(state, (now) => giveBack(now, "stopping"), leave, forgetAll);
+      return chain(state, (current) => giveBack(current, "stopping"), leave, forgetAll);
   }
 }
 
 function loaded(state: UnitClientState, ready: Ready): UnitClientStep {
   if (state.bundle === null || state.ready !== null || state.enlist === null) return step(state);
   const enlist = { ...state.enlist, backend: ready.backend };
-  return chain({ ...state, ready, enlist }, (now) => sendWhenReady(now, ready), sayWant);
+  return chain({ ...state, ready, enlist }, (current) => sendWhenReady(current, ready), sayWant);
 }
 
 function fetched(state: UnitClientState, lease: number): UnitClientStep {
   const units = markFetched(state.units, lease);
-  const mine = findUnit(state.units, lease)?.unit.shard.sha256;
-  if (units === null || mine === undefined || state.enlist === null) return step(state);
-  const shards = [...state.enlist.shards.filter((one) => one !== mine), mine].slice(-MOST_HELD);
+  const shardHash = findUnit(state.units, lease)?.unit.shard.sha256;
+  if (units === null || shardHash === undefined || state.enlist === null) return step(state);
+  const shards = [...state.enlist.shards.filter((one) => one !== shardHash), shardHash].slice(-MOST_HELD);
   return advance({ ...state, units, enlist: { ...state.enlist, shards } });
 }
 
 function trained(state: UnitClientState, result: Result): UnitClientStep {
   const units = markTrained(state.units, result);
-  return units ? chain({ ...state, units }, (now) => sendWhenReady(now, result), advance) : step(state);
+  return units
+    ? chain({ ...state, units }, (current) => sendWhenReady(current, result), advance)
+    : step(state);
 }
 
 function windDown(state: UnitClientState, cause: Cause): UnitClientStep {
   return chain(
     { ...state, slots: 0, cause },
     sayWant,
-    ...state.units.map(({ unit: { lease }, stage }) => (now: UnitClientState) => {
-      return stage === "training" ? step(now, { type: "finish", lease }) : release(now, lease, cause);
+    ...state.units.map(({ unit: { lease }, stage }) => (current: UnitClientState) => {
+      return stage === "training" ? step(current, { type: "finish", lease }) : release(current, lease, cause);
     }),
   );
 }
@@ -199,7 +203,7 @@ function frame(state: UnitClientState, message: ServerToUnits): UnitClientStep {
       return unit(state, message);
     case "drop":
       return lacksResult(state.units, message.lease)
-        ? chain(state, (now) => forget(now, message.lease), advance)
+        ? chain(state, (current) => forget(current, message.lease), advance)
         : step(state);
     case "credit":
       return withUnits(state, sendResult(state.units, message.round, message.until));
@@ -228,30 +232,30 @@ function frame(state: UnitClientState, message: ServerToUnits): UnitClientStep {
 function enlisted(state: UnitClientState, { bundle }: UnitsFrameOf<"enlisted">): UnitClientStep {
   const open = openConnection(state);
   if (state.bundle !== bundle) {
-    // The first visit, or the task's model was converted again while we were away.
+    // This is the first session, or the task's model was converted resumed during an absence.
     const next = { ...open, bundle, ready: null };
-    return chain(next, forgetAll, (now) => step(now, { type: "load", bundle }));
+    return chain(next, forgetAll, (current) => step(current, { type: "load", bundle }));
   }
   const { ready } = open;
   if (ready === null) return step(open);
-  const again = { ...open, units: restartSending(open.units) };
-  const results = again.units.map(({ result }) => result).filter((result) => result !== null);
+  const resumed = { ...open, units: restartSending(open.units) };
+  const results = resumed.units.map(({ result }) => result).filter((result) => result !== null);
   return chain(
-    again,
-    (now) => sendWhenReady(now, ready),
+    resumed,
+    (current) => sendWhenReady(current, ready),
     sayWant,
-    ...results.map((result) => (now: UnitClientState) => sendWhenReady(now, result)),
+    ...results.map((result) => (current: UnitClientState) => sendWhenReady(current, result)),
   );
 }
 
 function unit(state: UnitClientState, given: Unit): UnitClientStep {
   if (state.ready === null) return step(state);
-  // The server repeats it after a reconnection; the work in hand is the one it asks for.
+  // The server repeats the unit after a reconnection; the client is already working on it.
   if (holdsUnit(state.units, given)) return step(state);
   return chain(
     { ...state, idle: null },
-    (now) => forget(now, given.lease),
-    (now) => take(now, given),
+    (current) => forget(current, given.lease),
+    (current) => take(current, given),
     advance,
   );
 }
@@ -270,10 +274,10 @@ function taken(state: UnitClientState, { lease, waits }: UnitsFrameOf<"taken">):
   return forget({ ...state, waiting: waits ? [...others, lease] : state.waiting }, lease);
 }
 
-/** Whether the result counts is known. */
+/** Takes the server's verdict on a result. */
 function closeResult(state: UnitClientState, lease: number): UnitClientStep {
   const next = { ...state, waiting: state.waiting.filter((one) => one !== lease) };
-  return chain(next, (now) => forget(now, lease), advance);
+  return chain(next, (current) => forget(current, lease), advance);
 }
 
 function advance(state: UnitClientState): UnitClientStep {
@@ -285,19 +289,19 @@ function giveBack(state: UnitClientState, cause: Cause): UnitClientStep {
     state,
     ...state.units.map(
       ({ unit }) =>
-        (now: UnitClientState) =>
-          release(now, unit.lease, cause),
+        (current: UnitClientState) =>
+          release(current, unit.lease, cause),
     ),
   );
 }
 
-/** Gives back what has no result. While the connection is lost, the server hears of it later. */
+/** Gives back a unit without a result. Without a connection, the server learns of it later. */
 function release(state: UnitClientState, lease: number, cause: Cause): UnitClientStep {
   if (!lacksResult(state.units, lease)) return step(state);
   return chain(
     state,
-    (now) => sendWhenReady(now, { type: "release", lease, cause }),
-    (now) => forget(now, lease),
+    (current) => sendWhenReady(current, { type: "release", lease, cause }),
+    (current) => forget(current, lease),
   );
 }
 
@@ -309,7 +313,7 @@ function forgetAll(state: UnitClientState): UnitClientStep {
   return withUnits(state, forgetUnits(state.units));
 }
 
-/** What became of the units in hand is a step of the machine. */
+/** Puts a change of the units in hand into the machine's state. */
 function withUnits(
   state: UnitClientState,
   { state: units, effects }: Step<HeldUnits, UnitClientEffect>,
@@ -321,7 +325,7 @@ function sayWant(state: UnitClientState): UnitClientStep {
   return sendWhenReady(state, { type: "want", slots: state.slots });
 }
 
-/** To a server that knows that this client is ready; others hear it when they do. */
+/** Sends a frame if the server knows that this client is ready; otherwise the state is sent when it becomes ready. */
 function sendWhenReady(state: UnitClientState, frame: UnitsToServer): UnitClientStep {
   return state.ready === null ? step(state) : sendWhenOpen(state, frame);
 }
