@@ -1,7 +1,7 @@
 /**
- * Which member leads a group, and what it does: it gathers answers, plans steps and sees when all agree. A view is the term of
- * one leader: place view mod n. `Views` follows a leader, and moves to the next view when one fails; `Leader` leads one view. The
- * twin is backend/protocols/mesh/allreduce/leader.py.
+ * Elects a group's leader and leads: the leader gathers answers, plans steps and detects agreement. A view is the
+ * term of one leader: place view mod n. `Views` follows a leader, and moves to the next view when one fails; `Leader`
+ * leads one view. The twin is backend/protocols/mesh/allreduce/leader.py.
  */
 
 import { toHex } from "../../core/crypto/bytes";
@@ -22,36 +22,40 @@ import {
 import type { GroupStep } from "./step";
 import type { MemberLinks } from "./transfers";
 
-/** Each place may lead so often; then no majority can talk. */
+/** The number of terms of each place. After these, no majority can communicate. */
 const MAX_TERMS = 3;
 
 /**
- * What a leader concludes after an event: all members of the plan accepted the same (`decided`); the step fails, and another one
- * follows; this view fails, and another leader may reach more members; the others have to finish without the leader.
+ * A leader's conclusion from an event: all members of the plan accepted the same means (`decided`); this step fails,
+ * and another one follows; this view fails, and another leader may reach more members; the others have to finish
+ * without the leader.
  */
 type Verdict = "wait" | "decided" | "next_step" | "next_view" | "left_out";
 type Changes = ReadonlyMap<number, FrameOf<"change">>;
 
-/** Leads the view of `ballot`: gathers answers, plans the step, and waits until all accepted it. Owned by `Views`. */
+/**
+ * Leads the view of `ballot`: gathers answers, plans the step, and waits until all have accepted it. Owned by
+ * `Views`.
+ */
 export class Leader {
   readonly #step: GroupStep;
   readonly #links: MemberLinks;
-  /** Since when it waits for what `planned` says. */
+  /** The time since which it waits: for acceptances if the step is `planned`, else for answers. */
   since: number;
-  /** To this step's `ask`, or to this view, by `change`. */
+  /** Answers to this step's `ask`, or `change` frames for this view. */
   readonly #answers = new Map<number, MemberAnswer>();
-  /** Digests of those who accepted this step. */
+  /** The digests that each member accepted in this step. */
   readonly #accepted = new Map<number, readonly Digest[]>();
   #handovers: readonly Handover[] = [];
   readonly #complaints = new Complaints();
-  /** A complaint that this step's plan does not know. */
+  /** There is a complaint that this step's plan does not consider. */
   #hasNews = false;
   /** Slow members were kept once, because too few others remained. */
   #keptSlow = false;
 
   constructor(
     step: GroupStep,
-    private readonly least: number,
+    private readonly minimum: number,
     public ballot: Ballot,
     public planned = false,
   ) {
@@ -60,13 +64,15 @@ export class Leader {
     this.since = step.links.now;
   }
 
-  /** Something is wrong between two members, or with the second. */
+  /** Records a fault between two members, or of the second. */
   addComplaint(by: number, of: number, fault: Fault): void {
-    // In a ring every member waits for all: the butterfly of the next step shows who is slow.
+    // In a ring every member waits for all: the butterfly of the next step shows which member is slow.
     if ((fault === "slow" && this.#step.isRing) || this.#complaints.add(by, of, fault)) this.#hasNews = true;
   }
 
-  /** A member says what it has: all of the planned step, or what the next one is planned from. */
+  /**
+   * Takes a member's report of its means: its acceptance of the planned step, or an answer for planning the next one.
+   */
   addAnswer(place: number, frame: FrameOf<"holds">): void {
     const { view, step, held, parts } = frame;
     if (compareBallots(this.ballot, [view, step]) !== 0 || !this.#step.isComplete(frame)) return;
@@ -74,12 +80,12 @@ export class Leader {
     else if (compareBallots(ballotOf(held), this.ballot) === 0) this.#accepted.set(place, parts);
   }
 
-  /** The leader itself accepted the step. */
+  /** Records that the leader itself accepted the step. */
   addOwnAcceptance({ parts }: MemberAnswer): void {
     this.#accepted.set(this.#step.place, parts);
   }
 
-  /** Sends what is due now. `changes` are frames of members, of which those `ahead` left this view. */
+  /** Sends what is due now. `changes` are frames of members, of which those in `ahead` left this view. */
   lead(changes: Changes, ahead: Places): Verdict {
     const { place, plan, received } = this.#step;
     this.#countChanges(changes);
@@ -94,7 +100,7 @@ export class Leader {
     return everyone || this.#hasNews || lost ? "next_step" : "wait";
   }
 
-  /** The next step begins with new answers of all. */
+  /** Begins the next step, for which all members answer again. */
   beginNextStep(): void {
     this.ballot = [this.ballot[0], this.ballot[1] + 1];
     this.since = this.#links.now;
@@ -104,7 +110,7 @@ export class Leader {
     this.#accepted.clear();
   }
 
-  /** A member that asked for this view has answered its first question. */
+  /** Counts `change` frames for this view as answers to its first question. */
   #countChanges(changes: Changes): void {
     if (this.planned) return;
     for (const [place, change] of changes) {
@@ -113,21 +119,21 @@ export class Leader {
     }
   }
 
-  /** Waits for the answers of `members`, and plans the step when they are here. */
+  /** Waits for the answers of `members`, and plans the step once they have arrived. */
   #gather(members: Places): Verdict {
     const { place, answer, header, isSettling, order } = this.#step;
     const [view, step] = this.ballot;
     this.#answers.set(place, answer);
     const answers = new Map(
       [place, ...members].flatMap((one) => {
-        const found = this.#answers.get(one);
-        return found ? [[one, found] as const] : [];
+        const answer = this.#answers.get(one);
+        return answer ? [[one, answer] as const] : [];
       }),
     );
     const missing = members.filter((one) => !answers.has(one));
     const isOver = this.#links.now >= this.since + order.patience * (step > 0 ? 2 : 1);
-    const enough = answers.size >= this.least;
-    if (1 + members.length < this.least || (isOver && !enough)) return "next_view";
+    const enough = answers.size >= this.minimum;
+    if (1 + members.length < this.minimum || (isOver && !enough)) return "next_view";
     if (step > 0 || enough) {
       this.#links.send(["ask", view, step], missing, { type: "ask", ...header, view, step });
     }
@@ -136,11 +142,11 @@ export class Leader {
 
   #plan(answers: Answers): Verdict {
     const { place } = this.#step;
-    const { plan, withoutSlow } = makePlan(this.ballot, place, this.least, answers, this.#complaints);
+    const { plan, withoutSlow } = makePlan(this.ballot, place, this.minimum, answers, this.#complaints);
     if (plan === null || (!withoutSlow && this.#keptSlow)) return "next_view";
     if (!plan.alive.includes(place)) return "left_out";
     if (!withoutSlow) {
-      // If all are slow nobody is to blame; complaints of those that stay slow come again.
+      // If all members are slow, none is to blame; members that stay slow cause new complaints.
       this.#complaints.slow.clear();
       this.#keptSlow = true;
     }
@@ -154,7 +160,7 @@ export class Leader {
     return "wait";
   }
 
-  /** Sends the plan to all, and who has to send which mean to those. */
+  /** Sends the plan to all members, and a `give` to each member that has to send a mean. */
   #sendPlan(): void {
     const { header, order, place, plan, slowAt } = this.#step;
     const { ballot, alive, owners, parts, weights, first } = plan;
@@ -181,53 +187,53 @@ export class Leader {
 export class Views {
   readonly #step: GroupStep;
   readonly #links: MemberLinks;
-  /** It takes part in nothing below. */
+  /** The member takes part in no lower ballot. */
   promised = FIRST;
-  /** It entered the view by itself, and the view's leader did not ask it yet. */
+  /** The member entered the view by itself, and the view's leader has not asked it yet. */
   changing = false;
-  /** The others' latest frames. */
+  /** The latest `change` frame of each other member. */
   readonly changes = new Map<number, FrameOf<"change">>();
-  /** Only while this member leads. */
+  /** Set only while this member leads. */
   leader: Leader | null;
-  /** Why it finds no leader, for people. */
+  /** Why the member finds no leader, for people. */
   failure: string | null = null;
-  /** Leaders that left their view: they reach too few members. Forgotten when a link comes up. */
+  /** Leaders that left their view because they reach too few members. Cleared when a link comes up. */
   readonly #unable = new Set<number>();
 
   constructor(
     step: GroupStep,
-    private readonly least: number,
+    private readonly minimum: number,
   ) {
     this.#step = step;
     this.#links = step.links;
-    this.leader = step.place === 0 ? new Leader(step, least, FIRST, true) : null;
+    this.leader = step.place === 0 ? new Leader(step, minimum, FIRST, true) : null;
   }
 
-  /** The place that leads this view. */
+  /** Returns the place that leads this view. */
   leaderOf(view: number): number {
     return view % this.#step.count;
   }
 
-  /** Whether it promised no step beyond the one that it follows. */
+  /** Whether the member promised no step beyond the one that it follows. */
   get isCurrent(): boolean {
     return compareBallots(this.promised, this.#step.plan.ballot) === 0;
   }
 
   // Frames and links.
 
-  /** A link is up: leaders that reached too few members may reach enough now. */
+  /** Records a link: leaders that reached too few members may reach enough now. */
   linkUp(place: number): void {
     this.#links.connect(place);
     this.#unable.clear();
   }
 
-  /** A leader wants to plan another step. */
+  /** Takes a leader's `ask` for the answers that another step is planned from. */
   addAsk(place: number, { view, step }: FrameOf<"ask">): void {
     const isNewer = compareBallots([view, step], this.promised) > 0;
     if (this.leaderOf(view) === place && isNewer) this.#promise([view, step]);
   }
 
-  /** A leader planned a step. */
+  /** Takes a leader's plan of a step. */
   addConfig(place: number, frame: FrameOf<"config">): void {
     const { view, step, owners, parts, weights } = frame;
     const ballot: Ballot = [view, step];
@@ -241,12 +247,12 @@ export class Views {
 
   #isPlan(frame: FrameOf<"config">, alive: Places): boolean {
     const { count, parts } = this.#step;
-    const areMembers = alive.every((place) => place < count) && alive.length >= this.least;
+    const areMembers = alive.every((place) => place < count) && alive.length >= this.minimum;
     const areOwned = frame.owners.length === parts && frame.owners.every((owner) => alive.includes(owner));
     return this.#step.isComplete(frame) && areMembers && areOwned;
   }
 
-  /** A member wants another view. */
+  /** Takes a member's wish for another view. */
   addChange(place: number, frame: FrameOf<"change">): void {
     if (frame.view >= MAX_TERMS * this.#step.count || !this.#step.isComplete(frame)) return;
     this.changes.set(place, frame);
@@ -254,7 +260,7 @@ export class Views {
     if (this.leaderOf(view) === place && frame.view > view) this.#unable.add(place);
   }
 
-  // Moves to another view.
+  // Changes of view.
 
   /** Moves to another view if this one fails. */
   checkLeader(): void {
@@ -262,11 +268,11 @@ export class Views {
     const [view] = this.promised;
     const leader = this.leaderOf(view);
     const ahead = this.#membersAhead();
-    if (ahead.includes(leader) || count - ahead.length < this.least) this.#join(ahead);
+    if (ahead.includes(leader) || count - ahead.length < this.minimum) this.#join(ahead);
     else if (leader === place ? this.#isUnprepared : this.#isFailed(leader)) this.#enter(view + 1);
   }
 
-  /** Does what a leader has to do now; returns whether the result is decided. */
+  /** Leads, if this member is the leader; returns whether the result is decided. */
   lead(): boolean {
     if (this.leader === null) return false;
     const ahead = this.#membersAhead();
@@ -280,7 +286,7 @@ export class Views {
     return verdict === "decided";
   }
 
-  /** The members that can be reached, but are in a higher view. */
+  /** Returns the members that can be reached, but are in a higher view. */
   #membersAhead(): number[] {
     const [view] = this.promised;
     return [...this.changes].flatMap(([place, change]) =>
@@ -292,7 +298,7 @@ export class Views {
     this.#enter(Math.max(...ahead.map((place) => this.changes.get(place)?.view ?? 0)));
   }
 
-  /** Enters the first view from `view` on whose leader can lead; fails if there is none. */
+  /** Enters the first view, from `view` on, whose leader can lead; fails if there is none. */
   #enter(view: number): void {
     const { count, place } = this.#step;
     for (let candidate = view; candidate < Math.min(view + count, MAX_TERMS * count); candidate++) {
@@ -300,10 +306,10 @@ export class Views {
       if (!this.#canLead(leader)) continue;
       this.#promise([candidate, 0]);
       this.changing = true;
-      if (leader === place) this.leader = new Leader(this.#step, this.least, [candidate, 0]);
+      if (leader === place) this.leader = new Leader(this.#step, this.minimum, [candidate, 0]);
       return;
     }
-    this.failure = `${this.#links.reachable} of at least ${this.least} members can be talked to.`;
+    this.failure = `${this.#links.reachable} of at least ${this.minimum} members can be talked to.`;
   }
 
   #promise(ballot: Ballot): void {
@@ -313,11 +319,11 @@ export class Views {
   }
 
   #canLead(place: number): boolean {
-    if (place === this.#step.place) return this.#links.reachable >= this.least && !this.#isUnprepared;
+    if (place === this.#step.place) return this.#links.reachable >= this.minimum && !this.#isUnprepared;
     return !(this.#links.isLost(place) || this.#step.received.unfit.has(place) || this.#unable.has(place));
   }
 
-  /** An unfit leader learns of it by complaints first, and gives up if it is only broken. */
+  /** An unfit leader learns of it by complaints first, and gives up if only it is broken. */
   #isFailed(leader: number): boolean {
     const isUnfit = this.#step.received.unfit.has(leader) && this.#step.isLate;
     return this.#links.isLost(leader) || isUnfit;

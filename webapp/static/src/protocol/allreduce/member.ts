@@ -1,13 +1,13 @@
 /**
- * The all-reduce machine of one member of a group: events in, effects out, no I/O. It knows digests of means, not vectors: the
- * host has the bytes (group-events.ts). docs/decisions/0025-mesh.md has the protocol, 0026 says why it is right. The twin is
+ * The all-reduce machine of one member of a group: events in, effects out, no I/O. It knows digests of means, not vectors:
+ * the host has the bytes (group-events.ts). docs/decisions/0025-mesh.md has the protocol, 0026 its proof. The twin is
  * backend/protocols/mesh/allreduce/member.py; both languages replay tests/contract/vectors/allreduce.json.
  *
  *     preparing ── own vector encoded ──> averaging ── decided ──> finished
  *         └───────────── decided without this member, or no majority ──> failed
  *
- * What to send follows from the state alone: after every event the machine sends each member the frames that it did not get on its
- * present link. So nothing is lost when a link comes back.
+ * The state alone determines what to send: after every event the machine sends each member the frames that it did not get
+ * on its current link. So nothing is lost when a link comes back.
  */
 
 import type { GroupOrder } from "../wire/mesh";
@@ -18,7 +18,7 @@ import { GroupStep } from "./step";
 
 export type MemberPhase = "preparing" | "averaging" | "finished" | "failed";
 
-/** An unprepared member finishes if it received all means. */
+/** An unprepared member can finish if it received all means. */
 export const TRANSITIONS: Readonly<Record<MemberPhase, ReadonlySet<MemberPhase>>> = {
   preparing: new Set(["averaging", "finished", "failed"]),
   averaging: new Set(["finished", "failed"]),
@@ -26,11 +26,11 @@ export const TRANSITIONS: Readonly<Record<MemberPhase, ReadonlySet<MemberPhase>>
   failed: new Set(),
 };
 
-/** Later ones only keep the links, on which members that still ask get the result. */
+/** After the end, events only maintain the links, on which members that still ask get the result. */
 const AT_END: readonly Event["type"][] = ["heard", "linked", "lost", "silent"];
 const AT_ALL_TIMES: readonly Event["type"][] = [...AT_END, "piece_came", "mean_came", "unfit", "time_passed"];
 
-/** The events that each phase takes; any other one changes nothing. */
+/** The events that are legal in each phase; any other event changes nothing. */
 export const EVENTS: Readonly<Record<MemberPhase, ReadonlySet<Event["type"]>>> = {
   preparing: new Set([...AT_ALL_TIMES, "prepared"]),
   averaging: new Set([...AT_ALL_TIMES, "reduced"]),
@@ -38,33 +38,33 @@ export const EVENTS: Readonly<Record<MemberPhase, ReadonlySet<Event["type"]>>> =
   failed: new Set(AT_END),
 };
 
-/** The member at `place` of the group of `order`, which it got at `now` (seconds). Owned by its host alone. */
+/** The member at `place` in the group of `order`, received at `now` (seconds). Owned by its host alone. */
 export class AllReduce {
   #phase: MemberPhase = "preparing";
   readonly #step: GroupStep;
   readonly #views: Views;
-  /** What every member gets that does not know yet that this one has ended. */
+  /** The frame that reports this member's end, sent to every member that does not know it yet. */
   #final: FrameOf<"decide" | "give_up"> | null = null;
 
-  /** Throws a RangeError where the order contradicts itself. */
+  /** Throws a RangeError if the order contradicts itself. */
   constructor(order: GroupOrder, place: number, now: number) {
-    const least = leastMembers(order, place);
+    const minimum = leastMembers(order, place);
     this.#step = new GroupStep(order, place, now);
-    this.#views = new Views(this.#step, least);
+    this.#views = new Views(this.#step, minimum);
   }
 
-  // What the host calls.
+  // The host's interface.
 
   get phase(): MemberPhase {
     return this.#phase;
   }
 
-  /** The group ended for this member, with a result or without. */
+  /** Whether the group ended for this member, with a result or without. */
   get over(): boolean {
     return this.#final !== null;
   }
 
-  /** The effects of this event. An event that makes no sense changes nothing. */
+  /** Takes an event and returns the effects. An illegal event changes nothing. */
   happened(event: Event, now: number): readonly Effect[] {
     const { links } = this.#step;
     links.now = Math.max(now, links.now);
@@ -75,7 +75,7 @@ export class AllReduce {
     return effects;
   }
 
-  /** When `time_passed` is due next, unless another event comes before. */
+  /** Returns when `time_passed` is due next, unless another event comes before. */
   timer(): number | null {
     if (this.over) return null;
     const { ends, links, order, slowAt } = this.#step;
@@ -174,7 +174,7 @@ export class AllReduce {
     }
   }
 
-  /** A leader asks this member to send a mean that it has. */
+  /** Takes a leader's request to send a mean that this member has. */
   #addHandover({ view, step, part, places }: FrameOf<"give">): void {
     const { handovers, links, plan } = this.#step;
     const isCurrent = compareBallots([view, step], plan.ballot) === 0;
@@ -182,7 +182,7 @@ export class AllReduce {
     for (const place of places) if (links.others.includes(place)) handovers.push({ part, place });
   }
 
-  // What follows from the state.
+  // Actions that follow from the state.
 
   /** Sends what is due, and follows leaders, until nothing changes any more. */
   #proceed(): void {
@@ -213,7 +213,7 @@ export class AllReduce {
     this.#complain();
   }
 
-  /** Sends what the others need in any case: `begin`, who is unfit, and what this member has. */
+  /** Sends what the others always need: `begin`, unfit members, and the means of this member. */
   #announce(): void {
     const { header, isPrepared, isSettling, links, place, received } = this.#step;
     const { changing, isCurrent, promised } = this.#views;
@@ -226,7 +226,7 @@ export class AllReduce {
       links.send(["begin"], links.others, { type: "begin", ...header, weight, commitments, key });
     }
     if (this.#views.leader === null) {
-      // Before its answer, so that the leader's plan leaves these members out.
+      // Sent before the answer, so that the leader's plan excludes these members.
       for (const [one, reason] of received.unfit) {
         const complaint = { type: "complain", ...header, place: one, fault: "unfit", reason } as const;
         links.send(["unfit", view, one], [leader], complaint);
@@ -244,7 +244,7 @@ export class AllReduce {
     }
   }
 
-  /** Accepts the step once all its means are here, and tells the leader. */
+  /** Accepts the step once all its means have arrived, and notifies the leader. */
   #accept(): void {
     const { header, links, plan } = this.#step;
     const answer = this.#step.accept();
@@ -259,7 +259,7 @@ export class AllReduce {
     links.send(["holds", ...plan.ballot], [this.#views.leaderOf(view)], holds);
   }
 
-  /** Tells the leader which members keep this one waiting. */
+  /** Complains to the leader of members that this one waits for. */
   #complain(): void {
     const { hasAccepted, header, links, place, plan } = this.#step;
     if (hasAccepted) return;
@@ -279,7 +279,7 @@ export class AllReduce {
 
   // The end.
 
-  /** All members of the plan accepted the same: that is the result. Only a leader decides. */
+  /** Decides the result: all members of the plan accepted the same means. Only a leader decides. */
   #decide(): void {
     const { accepted, header, links, plan, received } = this.#step;
     if (accepted === null) return;
@@ -299,7 +299,7 @@ export class AllReduce {
     return isComplete && weights.length === step.count && places.every((place) => place < step.count);
   }
 
-  /** Takes the result if all its means are here, and sends it to members that want another leader. */
+  /** Takes the result if all its means have arrived, and sends it to members that want another leader. */
   #finish(frame: FrameOf<"decide">): void {
     const { links, order, received } = this.#step;
     const { parts, contributors, survivors, weights } = frame;
@@ -316,7 +316,7 @@ export class AllReduce {
     links.effects.push({ type: "finish", parts, contributors, survivors, weights, fraction });
   }
 
-  /** This member has no result, and takes none later; `reason` is for people. */
+  /** Ends without a result, and takes none later; `reason` is for people. */
   #giveUp(reason: string): void {
     const { header, links } = this.#step;
     const [view] = this.#views.promised;

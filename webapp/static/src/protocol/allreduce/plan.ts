@@ -1,6 +1,6 @@
 /**
- * Plans a step of a group from its members' answers: who stays, who owns which part, who sends which mean. Pure functions, with
- * the checks of an order and of a `begin`. Places number the members, from 0. The twin is
+ * Plans a step of a group from its members' answers: which members stay, which owns each part, which sends each mean.
+ * Pure functions, with the checks of an order and of a `begin`. Places number the members, from 0. The twin is
  * backend/protocols/mesh/allreduce/plan.py.
  */
 
@@ -9,15 +9,15 @@ import { usable } from "../../core/crypto/keys";
 import type { GroupOrder } from "../wire/mesh";
 import type { Fault, Places } from "./group-events";
 
-/** Of two members each could take its own values from the sum. */
+/** With two members each could subtract its own values from the sum. */
 const LEAST_MASKED = 3;
 
-/** View and step. FIRST is the first step of the first view; NEVER means that nothing was accepted. */
+/** View and step. FIRST is the first step of the first view; NEVER means that the member accepted no step. */
 export type Ballot = readonly [view: number, step: number];
 export const NEVER: Ballot = [0, 0];
 export const FIRST: Ballot = [0, 1];
 
-/** A digest of a part's mean; empty where there is none. */
+/** A digest of a part's mean; empty if the mean does not exist. */
 export type Digest = Uint8Array;
 export const NONE: Digest = new Uint8Array();
 
@@ -29,7 +29,10 @@ export interface MemberAnswer {
 }
 export type Answers = ReadonlyMap<number, MemberAnswer>;
 
-/** One step of a group; the fields are those of the frame `config`. Only in the `first` step do members exchange in the order's own way. */
+/**
+ * One step of a group; the fields are those of the frame `config`. Only in the `first` step do members use the
+ * exchange that the order names.
+ */
 export interface GroupPlan {
   readonly ballot: Ballot;
   readonly alive: Places;
@@ -50,8 +53,8 @@ type Pair = readonly [by: number, of: number];
 type Pairs = Map<string, Pair>;
 
 /**
- * Complaints of one view: pairs that cannot reach each other; who is slow, or unfit, according to whom. In `slow` and `unfit` the
- * first of a pair complains of the second. Owned by the leader.
+ * The complaints of one view: unreachable pairs, slow members and unfit members. In `slow` and `unfit` the first of a
+ * pair complains of the second. Owned by the leader.
  */
 export class Complaints {
   readonly unreachable: Pairs = new Map();
@@ -77,7 +80,7 @@ export class Complaints {
     return this.slow.has([one, other].join()) || this.slow.has([other, one].join());
   }
 
-  /** Those between two of `places`; of slow members only if `slow`. */
+  /** Returns the complaints between two of `places`; complaints of slow members only if `slow`. */
   between(places: Places, slow: boolean): Complaints {
     const complaints = new Complaints();
     const copy = (from: Pairs, to: Pairs) => {
@@ -92,7 +95,7 @@ export class Complaints {
 
 // Checks.
 
-/** The fewest members that may finish. Throws a RangeError where the order contradicts itself. */
+/** Returns the least number of members that may finish. Throws a RangeError if the order contradicts itself. */
 export function leastMembers(
   { members, bounds, exchange, precision, reducer, least }: GroupOrder,
   place: number,
@@ -111,7 +114,7 @@ export function leastMembers(
   return needed;
 }
 
-/** Why a member cannot begin with these; null if it can. */
+/** Returns why a member cannot begin with these values; null if it can. */
 export function beginError(
   { bounds, exchange, most_weight, precision }: GroupOrder,
   weight: number,
@@ -130,7 +133,7 @@ export function beginError(
   return fits ? null : "Its key is not what this group needs.";
 }
 
-/** Below 0 where `a` comes before `b`. */
+/** Returns a negative number if `a` comes before `b`. */
 export function compareBallots(a: Ballot, b: Ballot): number {
   return a[0] - b[0] || a[1] - b[1];
 }
@@ -141,7 +144,7 @@ export function ballotOf(pair: readonly number[]): Ballot {
 
 // Plans.
 
-/** The step that every group begins with: all members, and no mean yet. */
+/** Returns the step that every group begins with: all members, and no mean yet. */
 export function firstPlan({ members, bounds }: GroupOrder): GroupPlan {
   const parts = range(bounds.length - 1);
   return {
@@ -157,14 +160,14 @@ export function firstPlan({ members, bounds }: GroupOrder): GroupPlan {
 interface Merged {
   readonly parts: readonly Digest[];
   readonly weights: readonly number[];
-  /** No mean may be replaced. */
+  /** Whether no mean may be replaced. */
   readonly final: boolean;
 }
 
 /**
- * The means that the next step keeps, and all known weights. The parts accepted at the highest ballot may have been decided, and
- * are kept together. If nothing was accepted, each part's most common mean is kept, of equally common ones that of the lowest
- * place.
+ * Returns the means that the next step keeps, and all known weights. The parts accepted at the highest ballot may
+ * have been decided, and are kept together. If no member accepted a step, each part's most common mean is kept; of
+ * equally common ones, that of the lowest place.
  */
 function mergeAnswers(answers: Answers): Merged {
   const all = ascending(answers).map((place) => answers.get(place) as MemberAnswer);
@@ -187,27 +190,27 @@ function mergeAnswers(answers: Answers): Merged {
 }
 
 /**
- * The next step, among those who answered; null where no `least` of them can finish together. Slow members are left out only if
- * `least` others remain: `withoutSlow` says whether they were. A plan without its `leader` means that the others have to finish
- * without it.
+ * Plans the next step among the members that answered; null if no `minimum` of them can finish together. Slow members
+ * are excluded only if `minimum` others remain: `withoutSlow` says whether they were. A plan without its `leader`
+ * means that the others have to finish without it.
  */
 export function makePlan(
   ballot: Ballot,
   leader: number,
-  least: number,
+  minimum: number,
   answers: Answers,
   complaints: Complaints,
 ): { readonly plan: GroupPlan | null; readonly withoutSlow: boolean } {
   for (const withoutSlow of [true, false]) {
     const plan = leaveOut(ballot, leader, answers, complaints, withoutSlow);
-    if (plan !== null && plan.alive.length >= least) return { plan, withoutSlow };
+    if (plan !== null && plan.alive.length >= minimum) return { plan, withoutSlow };
   }
   return { plan: null, withoutSlow: false };
 }
 
 /**
- * Who sends which mean to whom, so that all alive get all means that are made. The owner of a part, which may have sent it
- * already, comes first; else the load is spread. Slow pairs are avoided where another sender exists.
+ * Assigns senders to receivers, so that all alive members get all existing means. The owner of a part, which may have
+ * sent it already, has priority; otherwise the load is spread. Slow pairs are avoided if another sender exists.
  */
 export function planHandovers(plan: GroupPlan, answers: Answers, complaints: Complaints): Handover[] {
   return plan.parts.flatMap((digest, part) => {
@@ -217,15 +220,20 @@ export function planHandovers(plan: GroupPlan, answers: Answers, complaints: Com
     return receivers.map((receiver) => {
       const reaching = holders.filter((place) => !complaints.areUnreachable(place, receiver));
       const fast = reaching.filter((place) => !complaints.areSlow(place, receiver));
-      const able = fast.length > 0 ? fast : reaching;
+      const capable = fast.length > 0 ? fast : reaching;
       const owner = plan.owners[part] as number;
-      const sender = able.includes(owner) ? owner : (able[(part + receiver) % able.length] as number);
+      const sender = capable.includes(owner)
+        ? owner
+        : (capable[(part + receiver) % capable.length] as number);
       return { part, sender, receiver };
     });
   });
 }
 
-/** The share of all members' weight in a result: 1 if every value has every member's. Plain sums of float64 from the left. */
+/**
+ * Returns the share of all members' weight in a result: 1 if every value contains every member's. Plain float64 sums
+ * from left to right.
+ */
 export function weightFraction(
   lengths: readonly number[],
   contributors: readonly Places[],
@@ -239,7 +247,7 @@ export function weightFraction(
   return total > 0 ? sum(included) / total : 0;
 }
 
-/** Leaves members out, one after the other, until the others can finish despite their complaints. */
+/** Excludes members, one after the other, until the others can finish despite their complaints. */
 function leaveOut(
   ballot: Ballot,
   leader: number,
@@ -260,9 +268,10 @@ function leaveOut(
 }
 
 /**
- * The member to leave out, because of pairs that are unreachable (`mutual`) or of which the first complains. A member that complains
- * of more than half of the others is blamed itself; else the one that most complain of. Of an unreachable pair it is the member of
- * more such pairs. Of equals it is the higher place, a leader after others.
+ * Returns the member to exclude, because of pairs that are unreachable (`mutual`) or of which the first complains. A
+ * member that complains of more than half of the others is blamed itself; otherwise the member with most complaints
+ * against it. Of an unreachable pair it is the member of more such pairs. Ties go to the higher place, to a leader
+ * last.
  */
 function mostBlamed(places: Places, leader: number, pairs: readonly Pair[], mutual: boolean): number {
   const complaints = (place: number) => pairs.filter(([by]) => by === place).length;
@@ -279,9 +288,9 @@ function mostBlamed(places: Places, leader: number, pairs: readonly Pair[], mutu
 }
 
 /**
- * The step of exactly these members, or the pairs that make it impossible; null where no other members would help. No unfit member
- * stays. Means that are made go around unreachable pairs and slow members. A mean that is not made needs an owner that all can
- * reach, and no slow member.
+ * Plans the step of exactly these members. Returns the pairs that make it impossible, or null if no other choice of
+ * members would help. No unfit member stays. Existing means are routed around unreachable pairs and slow members. A
+ * missing mean needs an owner that all can reach, and no slow member.
  */
 function planOf(ballot: Ballot, answers: Answers, complaints: Complaints): GroupPlan | Pairs | null {
   const { parts, weights, final } = mergeAnswers(answers);
@@ -301,8 +310,10 @@ function planOf(ballot: Ballot, answers: Answers, complaints: Complaints): Group
   const missing = kept.some(({ length }) => length === 0);
   if (missing && reaching.length === 0) return complaints.unreachable;
   if (missing && complaints.slow.size > 0) return complaints.slow;
-  const able = reaching.length > 0 ? reaching : alive;
-  const owners = parts.map((_, part) => (able.includes(part) ? part : (able[part % able.length] as number)));
+  const capable = reaching.length > 0 ? reaching : alive;
+  const owners = parts.map((_, part) =>
+    capable.includes(part) ? part : (capable[part % capable.length] as number),
+  );
   return { ballot, alive, owners, parts: kept, weights, first: false };
 }
 
@@ -318,10 +329,10 @@ function holdersOf(places: Places, answers: Answers, part: number, digest: Diges
   return places.filter((place) => sameBytes(answers.get(place)?.parts[part] ?? NONE, digest));
 }
 
-/** Of equally common ones the first. */
+/** Returns the most common value; of equally common ones the first. */
 function mostCommon<T>(values: readonly T[], name: (value: T) => string): T | undefined {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(name(value), (counts.get(name(value)) ?? 0) + 1);
-  const most = Math.max(...counts.values());
-  return values.find((value) => counts.get(name(value)) === most);
+  const maximum = Math.max(...counts.values());
+  return values.find((value) => counts.get(name(value)) === maximum);
 }

@@ -1,6 +1,7 @@
 /**
- * One step of a group at one member: the plan, what it accepted, what it sends and makes, what is missing. Places number the
- * members; times are seconds of the host's clock. The twin is backend/protocols/mesh/allreduce/step.py.
+ * One step of a group at one member: the plan, what the member accepted, sends and computes, and what is missing.
+ * Places number the members; times are seconds of the host's clock. The twin is
+ * backend/protocols/mesh/allreduce/step.py.
  */
 
 import { toHex } from "../../core/crypto/bytes";
@@ -23,18 +24,18 @@ import { MemberLinks, ReceivedParts } from "./transfers";
 export class GroupStep {
   readonly count: number;
   readonly parts: number;
-  /** Every frame of the group begins with these. */
+  /** The first fields of every frame of the group. */
   readonly header: { readonly round: number; readonly group: number };
   readonly links: MemberLinks;
   readonly received: ReceivedParts;
-  /** When the group's time is over. */
+  /** The time at which the group ends. */
   readonly ends: number;
-  /** When members that keep others waiting are slow. */
+  /** The time from which members that keep others waiting count as slow. */
   slowAt: number;
   plan: GroupPlan;
-  /** What it accepted last. */
+  /** The means that it accepted last. */
   accepted: MemberAnswer | null = null;
-  /** Means that it sends for the leader. */
+  /** Means that it has to send for the leader. */
   handovers: { readonly part: number; readonly place: number }[] = [];
 
   constructor(
@@ -56,7 +57,7 @@ export class GroupStep {
 
   // The plan.
 
-  /** Follows this plan, without the members that it leaves out. */
+  /** Follows this plan, and cancels transfers to the members that it excludes. */
   adopt(plan: GroupPlan): void {
     const excluded = this.plan.alive.filter((place) => place !== this.place && !plan.alive.includes(place));
     const { now } = this.links;
@@ -76,19 +77,19 @@ export class GroupStep {
     return this.received.weights.has(this.place);
   }
 
-  /** Whether members that are not ready now keep others waiting. */
+  /** Whether members that are not ready by now keep others waiting. */
   get isLate(): boolean {
     return this.links.now >= this.slowAt;
   }
 
-  /** Pieces are sent only when all members left have sent their commitments, or keys. */
+  /** Pieces are sent only after all remaining members have sent their commitments, or keys. */
   get isOpen(): boolean {
     return this.plan.alive.every((place) => this.#hasBegun(place));
   }
 
   /**
-   * The host adds up masked pieces: their mean must be made before this member answers. Else another sum of that part would be
-   * made, and the difference of the two would be one member's.
+   * The host is adding up masked pieces: their mean must be computed before this member answers. Otherwise another
+   * sum of that part could be computed, and the difference of the two would be one member's piece.
    */
   get isSettling(): boolean {
     return this.received.masked && this.received.reducing.size > 0;
@@ -99,14 +100,14 @@ export class GroupStep {
     return this.plan.first && this.order.exchange === "ring";
   }
 
-  /** That member's weight in the mean; 0 while it is unknown. */
+  /** Returns that member's weight in the mean; 0 while it is unknown. */
   weight(place: number): number {
     return this.plan.weights[place] || (this.received.weights.get(place) ?? 0);
   }
 
-  // What this member has.
+  // The means of this member.
 
-  /** What it accepted last, or else the means that it has: those of this step, or any. */
+  /** Returns what it accepted last, or else the means that it has: those of this step, or any. */
   get answer(): MemberAnswer {
     if (this.accepted !== null) return this.accepted;
     const parts = this.received.means.map(
@@ -120,7 +121,7 @@ export class GroupStep {
     return this.accepted !== null && compareBallots(this.accepted.ballot, this.plan.ballot) === 0;
   }
 
-  /** Accepts the means of this step, once all are here; null before. */
+  /** Accepts the means of this step; returns null unless all have arrived. */
   accept(): MemberAnswer | null {
     if (this.hasAccepted) return this.accepted;
     const { ballot, alive, weights: planned } = this.plan;
@@ -146,14 +147,14 @@ export class GroupStep {
     return this.plan.first && this.order.exchange === "full";
   }
 
-  /** The digest of this step's mean of `part`, if it is here. */
+  /** Returns the digest of this step's mean of `part`; null if it has not arrived. */
   #mean(part: number): Digest | null {
     const planned = this.plan.parts[part] ?? NONE;
     if (planned.length > 0) return this.received.contributors(part, planned) === null ? null : planned;
     return this.received.sources[part]?.get(this.#source(part)) ?? null;
   }
 
-  /** The member that sends a mean that is not made yet. */
+  /** Returns the member that will send a mean that does not exist yet. */
   #source(part: number): number {
     const owner = this.plan.owners[part] as number;
     if (this.#isFull || owner === this.place) return this.place;
@@ -162,10 +163,11 @@ export class GroupStep {
     return ring.at(ring.indexOf(this.place) - 1) as number;
   }
 
-  // What it sends and makes.
+  // Sending and computing.
 
   /**
-   * Sends, and has made, what is due now. A member that `promised` another step makes no masked sum of this one any more.
+   * Sends, and orders the computation of, what is due now. A member that `promised` another step computes no more
+   * masked sums of this one.
    */
   exchange(promised: Ballot): void {
     const isBehind = this.received.masked && compareBallots(promised, this.plan.ballot) !== 0;
@@ -176,7 +178,7 @@ export class GroupStep {
       this.#sendMean(part, this.plan.parts[part] ?? null, [place]);
   }
 
-  /** A part without a mean: all send their pieces to its owner, which sends the mean. */
+  /** Exchanges a part without a mean: all send their pieces to its owner, which sends the mean. */
   #exchangePart(part: number): void {
     if (this.isRing) {
       this.#passSumOn(part);
@@ -232,13 +234,13 @@ export class GroupStep {
     this.links.effects.push({ type: "reduce", part, contributors, weights, source });
   }
 
-  // What is missing.
+  // Missing pieces and means.
 
-  /** What to complain of about that member; null while this step lacks nothing because of it. */
+  /** Returns the fault to complain of about that member; null if this step does not wait for it. */
   fault(place: number): Fault | null {
     const late = this.links.now - this.slowAt;
     if (this.links.isLost(place) && (this.#missesPiece(place) || this.#missesMean(place))) {
-      // No member can mask for one whose key it does not have, and no other can help.
+      // No member can mask for a member whose key it does not have, and no other can help.
       return this.received.masked && !this.#hasBegun(place) ? "unfit" : "gone";
     }
     if (late >= 0 && this.#missesPiece(place)) return "slow";
@@ -251,7 +253,7 @@ export class GroupStep {
     return range(this.parts).some((part) => this.#needsPieces(part) && this.#lacks(place, part));
   }
 
-  /** Whether this member is to make the mean of `part`, and has not begun to. */
+  /** Whether this member has to compute the mean of `part`, and has not begun. */
   #needsPieces(part: number): boolean {
     const { parts, owners } = this.plan;
     const made = (parts[part] as Digest).length > 0 || this.received.sources[part]?.has(this.place);
@@ -264,7 +266,7 @@ export class GroupStep {
     return !this.received.hasPiece(part, place, this.#maskedFor);
   }
 
-  /** Only the leader knows who sends the means that are made: any member may. */
+  /** Only the leader knows the senders of existing means: any member may be one. */
   #missesMean(place: number): boolean {
     const { parts, owners } = this.plan;
     return parts.some(

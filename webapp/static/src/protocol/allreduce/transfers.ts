@@ -1,6 +1,6 @@
 /**
- * What one member of a group sent to the others on its links, and what it received from them. Places number the members; times
- * are seconds of the host's clock. The twin is backend/protocols/mesh/allreduce/transfers.py.
+ * What one member of a group sent to the others on its links, and what it received from them. Places number the
+ * members; times are seconds of the host's clock. The twin is backend/protocols/mesh/allreduce/transfers.py.
  */
 
 import { sameBytes, toHex } from "../../core/crypto/bytes";
@@ -13,9 +13,9 @@ export type MessageKey = readonly [type: string, ...rest: readonly (string | num
 const TRANSFERS: readonly string[] = ["piece", "sum", "mean"];
 
 /**
- * Links to the `others`, what was sent on each, and the effects that the host performs next. What was sent on a link that failed
- * counts as never sent. A member is lost `grace` seconds after its link, `patience` seconds after the beginning if it never had
- * one, and at once when it is silent or gives up.
+ * Links to the `others`, what was sent on each, and the effects that the host performs next. What was sent on a link
+ * that failed counts as unsent. A member is lost `grace` seconds after its link failed, `patience` seconds after the
+ * beginning if it never had one, and immediately when it is silent or gives up.
  */
 export class MemberLinks {
   effects: Effect[] = [];
@@ -34,25 +34,25 @@ export class MemberLinks {
     this.#lostAt = new Map(others.map((place) => [place, now + patience]));
   }
 
-  /** A link is up, or its member sends again after silence. */
+  /** Records that a link is up, or that its member sends again after silence. */
   connect(place: number): void {
     this.#linked.add(place);
     this.#lostAt.delete(place);
   }
 
-  /** The link is down. */
+  /** Records that the link is down. */
   disconnect(place: number): void {
     this.#linked.delete(place);
     this.#sent.get(place)?.clear();
     if (!this.#lostAt.has(place)) this.#lostAt.set(place, this.now + this.grace);
   }
 
-  /** No byte came from that member for too long. */
+  /** Records that no byte came from that member for too long. */
   markSilent(place: number): void {
     this.#lostAt.set(place, Math.min(this.now, this.#lostAt.get(place) ?? this.now));
   }
 
-  /** That member gave up, and takes nothing any more. */
+  /** Records that the member gave up, and receives nothing any more. */
   markEnded(place: number): void {
     this.#ended.add(place);
   }
@@ -62,12 +62,12 @@ export class MemberLinks {
     return this.#ended.has(place) || this.now >= (this.#lostAt.get(place) ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The number of members that can talk to this one, itself included. */
+  /** The number of members that can communicate with this one, itself included. */
   get reachable(): number {
     return 1 + this.others.filter((place) => !this.isLost(place)).length;
   }
 
-  /** The linked of `places` that were not sent this message yet; marks it as sent to them. */
+  /** Returns the linked members of `places` that were not sent this message yet; marks it as sent to them. */
   takeUnsent(key: MessageKey, places: Places): number[] {
     const name = key.join();
     const unsent = places.filter((place) => this.#linked.has(place) && !this.#sent.get(place)?.has(name));
@@ -75,13 +75,13 @@ export class MemberLinks {
     return unsent;
   }
 
-  /** Sends a frame to those of `places` that did not get it on their present link. */
+  /** Sends a frame to those of `places` that did not get it on their current link. */
   send(key: MessageKey, places: Places, frame: Control): void {
     const unsent = this.takeUnsent(key, places);
     if (unsent.length > 0) this.effects.push({ type: "send", places: unsent, frame });
   }
 
-  /** The bytes that wait to be sent to that member are dropped. */
+  /** Drops the bytes that wait to be sent to that member. */
   cancelTransfers(place: number): void {
     const sent = this.#sent.get(place);
     for (const [name, [type]] of sent ?? []) {
@@ -90,7 +90,7 @@ export class MemberLinks {
     this.effects.push({ type: "without", place });
   }
 
-  /** When members without a link are lost. */
+  /** Returns when members without a link are lost. */
   deadlines(): number[] {
     return [...this.#lostAt.values()];
   }
@@ -103,18 +103,18 @@ type Means = Map<string, { readonly digest: Digest; readonly contributors: Place
 export class ReceivedParts {
   readonly weights = new Map<number, number>();
   readonly commitments = new Map<number, readonly Digest[]>();
-  /** This member's own, if the group masks. */
+  /** This member's own key, if the group masks. */
   key: Uint8Array = new Uint8Array();
-  /** By part, by sender, and by whom a masked piece is for. */
+  /** By part: the pieces, by sender and by the members that a masked piece is for. */
   readonly #pieces: readonly Map<string, { readonly place: number; readonly digest: Digest }>[];
-  /** By part: sums of a ring, to be passed on. */
+  /** By part: sums of a ring, to be sent to the next member. */
   readonly sums = new Map<number, EventOf<"piece_came">>();
   readonly means: readonly Means[];
-  /** By part: the last digest by sender, or maker. */
+  /** By part: the last digest by sender, or by the member that computed it. */
   readonly sources: readonly Map<number, Digest>[];
-  /** By part: the contributors of means that the host makes. */
+  /** By part: the contributors of means that the host is computing. */
   readonly reducing = new Map<number, Places>();
-  /** Why nothing of a member counts. */
+  /** Members of which nothing counts, and why. */
   readonly unfit = new Map<number, string>();
 
   constructor(
@@ -131,13 +131,13 @@ export class ReceivedParts {
     return this.order.precision === "masked";
   }
 
-  /** The places that a part's sum visits in a ring, its owner last; the mean takes the same way. */
+  /** Returns the places that a part's sum visits in a ring, its owner last; the mean takes the same route. */
   ring(part: number): number[] {
     const count = this.order.members.length;
     return range(count).map((hop) => (part + 1 + hop) % count);
   }
 
-  /** Takes this member's own weight, commitments and key; returns why that is impossible. */
+  /** Takes this member's own weight, commitments and key; returns an error, or null. */
   prepare({ weight, commitments, key }: EventOf<"prepared">): string | null {
     const error = beginError(this.order, weight, commitments, key);
     if (error !== null) return error;
@@ -147,7 +147,7 @@ export class ReceivedParts {
     return null;
   }
 
-  /** Another member begins; its first `begin` counts. */
+  /** Takes another member's `begin`; only its first one counts. */
   addBegin(place: number, { weight, commitments, key }: FrameOf<"begin">): void {
     if (this.weights.has(place)) return;
     const error = beginError(this.order, weight, commitments, key);
@@ -160,20 +160,20 @@ export class ReceivedParts {
     for (const part of this.#pieces.keys()) this.#checkCommitment(place, part);
   }
 
-  /** Nothing of that member counts any more. */
+  /** Discards what that member sent, and ignores it from now on. */
   markUnfit(place: number, reason: string): void {
     if (!this.unfit.has(place)) this.unfit.set(place, reason);
     for (const pieces of this.#pieces) {
       for (const [name, piece] of pieces) if (piece.place === place) pieces.delete(name);
     }
-    // A masked sum that was begun is finished: the difference to another one would be one member's piece.
+    // A masked sum that was begun is finished: its difference to another sum would be one member's piece.
     if (this.masked) return;
     for (const [part, contributors] of this.reducing) {
       if (contributors.includes(place)) this.reducing.delete(part);
     }
   }
 
-  /** A piece, or in a ring a sum, is complete. */
+  /** Takes a complete piece, or in a ring a complete sum. */
   addPiece(piece: EventOf<"piece_came">): void {
     const { place, part, contributors, digest } = piece;
     if (contributors.length === 0 || this.masked) {
@@ -189,24 +189,24 @@ export class ReceivedParts {
     if (expected && ring.at(at - 1) === place) this.sums.set(part, piece);
   }
 
-  /** Whether that member's piece of `part` is here, masked for `members` (empty: not masked). */
+  /** Whether that member's piece of `part` has arrived, masked for `members` (empty: not masked). */
   hasPiece(part: number, place: number, members: Places): boolean {
     return this.#pieces[part]?.has(pieceName(place, members)) ?? false;
   }
 
-  /** A mean is complete; `source` sent or made it. */
+  /** Takes a complete mean that `source` sent or computed. */
   addMean({ part, contributors, digest }: EventOf<"mean_came" | "reduced">, source: number): void {
     this.sources[part]?.set(source, digest);
     const means = this.means[part];
     if (!means?.has(toHex(digest))) means?.set(toHex(digest), { digest, contributors });
   }
 
-  /** Who is in the mean with this digest; null where that is not here. */
+  /** Returns the contributors of the mean with this digest; null if it has not arrived. */
   contributors(part: number, digest: Digest): Places | null {
     return this.means[part]?.get(toHex(digest))?.contributors ?? null;
   }
 
-  /** A piece must have the digest that its sender committed itself to, whichever comes first. */
+  /** Refuses a piece without the digest that its sender committed to, whichever of the two arrives first. */
   #checkCommitment(place: number, part: number): void {
     const digest = this.#pieces[part]?.get(pieceName(place, []))?.digest;
     const commitment = this.commitments.get(place)?.[part];

@@ -120,7 +120,7 @@ export function loseConnection<S extends ConnectedMachine>(
 }
 
 /**
- * Whether the server may send a frame of this type current: before its `answer` to the greeting only that and `closing`,
+ * Whether the server may send a frame of this type now: before its `answer` to the greeting only that and `closing`,
  * after it everything but the answer.
  */
 export function expects(

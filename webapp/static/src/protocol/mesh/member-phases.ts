@@ -1,9 +1,9 @@
-/** The phases of a peer of a mesh, and its table of transitions: in which of them each event counts. */
+/** The phases of a mesh peer, and its table of transitions: the phases in which each event is legal. */
 
 import type { LegalPhases } from "../client/reducer";
 import type { MemberEvent } from "./member-events";
 
-/** What the peer does, in the word that its page explains. */
+/** What the peer does; its page explains each word. */
 export type MeshPhase =
   | "stopped"
   | "connecting"
@@ -16,11 +16,11 @@ export type MeshPhase =
   | "evaluating"
   | "finished";
 
-/** Also without the server, by what the peers agreed on. */
+/** Phases that also occur without the server, in rounds that the peers agreed on. */
 const AT_WORK = ["training", "trained", "averaging", "evaluating"] as const;
 const STARTED = ["connecting", "offline", "loading", "waiting", ...AT_WORK, "finished"] as const;
 
-/** A model that is loaded, and weights that are certified, after the visit ended are there for the next one. */
+/** A model that is loaded, and weights that are certified, after the session ended serve the next session. */
 export const LEGAL_PHASES: LegalPhases<MemberEvent, MeshPhase> = {
   start: ["stopped"],
   connected: ["connecting", "offline", ...AT_WORK, "finished"],
@@ -31,7 +31,7 @@ export const LEGAL_PHASES: LegalPhases<MemberEvent, MeshPhase> = {
   averaged: ["connecting", "offline", "averaging"],
   failed: ["connecting", "offline", "averaging"],
   certified: ["stopped", ...STARTED],
-  // The last version may be measured after the end.
+  // The last version may be evaluated after the end.
   measured: ["connecting", "offline", "evaluating", "finished"],
   disconnected: STARTED,
   stop: STARTED,

@@ -1,22 +1,25 @@
-/** What a peer of a mesh has in hand of a round. Pure; `backend/protocols/mesh/member_work.py` is the mirror. */
+/**
+ * The work that a mesh peer has in hand for one round. Pure functions; the twin is
+ * backend/protocols/mesh/member_work.py.
+ */
 
 import type { Train } from "../rounds/participant-events";
 import type { GroupOrder } from "../wire/mesh";
 import type { GroupAveraged, GroupFailed, MemberEffect, MemberEvent, PlanTrained } from "./member-events";
 
 export interface MemberWork {
-  /** Until its round is over. */
+  /** Set until its round is over. */
   readonly plan: Train | null;
-  /** From its order to its result. */
+  /** Set from the order of the group to its result. */
   readonly group: GroupOrder | null;
-  /** What the server is told of either, until it needs no repetition of that. */
+  /** Reports to the server of either, until they need no repetition. */
   readonly trained: PlanTrained | null;
   readonly report: GroupAveraged | GroupFailed | null;
 }
 
 export const NO_WORK: MemberWork = { plan: null, trained: null, group: null, report: null };
 
-/** Whether there is anything left to do before the round's report. */
+/** Whether the round has work left before its report. */
 export function isWork({ group, plan, report }: MemberWork): boolean {
   return group !== null || (plan !== null && report === null);
 }
@@ -26,13 +29,16 @@ export function isBusy(inHand: MemberWork): boolean {
   return isWork(inHand) && (inHand.trained === null || inHand.group !== null);
 }
 
-/** Whether the work for `plan` is in hand already. */
-export function repeats({ plan: mine, report }: MemberWork, plan: Train): boolean {
-  const same = mine?.round === plan.round && mine.weights === plan.weights && mine.seed === plan.seed;
+/** Whether the peer is already working on `plan`. */
+export function repeats({ plan: currentPlan, report }: MemberWork, plan: Train): boolean {
+  const same =
+    currentPlan?.round === plan.round &&
+    currentPlan.weights === plan.weights &&
+    currentPlan.seed === plan.seed;
   return same && report === null;
 }
 
-/** What the server is told of a training that is done; null if it was not asked for, or is known. */
+/** Returns the report of a finished training; null if it was not asked for, or was already reported. */
 export function trainedReport(
   { plan, trained }: MemberWork,
   event: Extract<MemberEvent, { type: "trained" }>,
@@ -41,12 +47,12 @@ export function trainedReport(
   return { ...event, base: plan.weights };
 }
 
-/** Whether an order counts: once, and for what was trained. */
+/** Whether an order is accepted: once, and only after training in its round. */
 export function acceptsOrder({ trained, group, report }: MemberWork, order: GroupOrder): boolean {
   return trained?.round === order.round && report === null && group === null;
 }
 
-/** Whether that is the end of the group in hand. */
+/** Whether the event ends the group in hand. */
 export function endsGroup(
   { group }: MemberWork,
   { round, group: number }: GroupAveraged | GroupFailed,
@@ -54,7 +60,7 @@ export function endsGroup(
   return group !== null && group.round === round && group.group === number;
 }
 
-/** What the host leaves where nothing of this is in hand any more. */
+/** Returns the effects that end the work in hand. */
 export function abortEffects({ plan, trained, group }: MemberWork): readonly MemberEffect[] {
   if (plan !== null && trained === null) return [{ type: "abort_training" }];
   return group !== null ? [{ type: "abort_averaging" }] : [];

@@ -1,11 +1,11 @@
 /**
- * What a peer of a mesh does, without I/O: a pure reducer. `backend/protocols/mesh/member.py` is its mirror.
+ * A mesh peer: a pure reducer without I/O. The twin is backend/protocols/mesh/member.py.
  *
- * It trains by the server's plans, averages in the groups that the server names, and goes on with both while the server is
- * away. The host (client/mesh/session.ts) performs the effects in order and reports events;
- * tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts:
- * protocol/client/connection.ts has the connection, member-work.ts a round's work, protocol/client/evaluation.ts what
- * is measured, member-ts what a peer says of itself.
+ * The peer trains by the server's plans and averages in the groups that the server names; it continues both while the
+ * server is away. The host (client/mesh/session.ts) performs the effects in order and reports events;
+ * tests/contract/vectors/mesh_member.json has conversations that both languages replay. Its parts:
+ * protocol/client/connection.ts has the connection, member-work.ts a round's work, protocol/client/evaluation.ts the
+ * evaluation, member-entry.ts the peer's `enter` frame.
  */
 
 import {
@@ -55,19 +55,19 @@ import {
   trainedReport,
 } from "./member-work";
 
-/** One peer of one task's mesh, over as many connections as it takes. */
+/** One peer of one task's mesh, over all of its connections. */
 export interface MemberState extends ConnectedMachine {
   readonly enter: Enter | null;
   readonly entered: Entered | null;
   readonly ready: Ready | null;
-  /** Whether this connection's server knows that: in a group it waits until that has ended. */
+  /** Whether the server of this connection knows `ready`: a peer in a group reports it after the group has ended. */
   readonly saidReady: boolean;
   readonly inHand: MemberWork;
   readonly exam: EvaluationState;
-  /** Whether that is what the peers agreed on without the server: then it is nothing to the server. */
+  /** Whether the peers agreed on the work in hand without the server, which then learns nothing of it. */
   readonly byPeers: boolean;
   readonly finished: boolean;
-  /** Groups that ended with a result for this peer, and without. */
+  /** The numbers of groups that ended with a result for this peer, and without. */
   readonly averaged: number;
   readonly failed: number;
 }
@@ -92,12 +92,12 @@ const { step, chain } = reducer<MemberState, MemberEffect>();
 
 export function phase(state: MemberState): MeshPhase {
   const without = disconnectedPhase(state.contact);
-  // What the peers agreed on goes on without the server.
+  // Work that the peers agreed on continues without the server.
   const works = state.byPeers && (isWork(state.inHand) || isMeasuring(state.exam));
   return without === null || (without !== "stopped" && works) ? connectedPhase(state) : without;
 }
 
-/** What it does while it is connected, or would do. */
+/** Returns the phase of a connected peer, and of one that works without the server. */
 export function connectedPhase(state: MemberState): MeshPhase {
   if (state.ready === null) return "loading";
   if (state.finished) return "finished";
@@ -106,7 +106,9 @@ export function connectedPhase(state: MemberState): MeshPhase {
   return isMeasuring(state.exam) ? "evaluating" : "waiting";
 }
 
-/** The state after one event, and what the host has to do. An event that makes no sense now changes nothing. */
+/**
+ * Returns the state after one event, and the host's effects. An event that is illegal in this phase changes nothing.
+ */
 export const handle = legalOnly(LEGAL_PHASES, phase, apply);
 
 function apply(state: MemberState, event: MemberEvent): MemberStep {
@@ -132,7 +134,7 @@ function apply(state: MemberState, event: MemberEvent): MemberStep {
     case "measured":
       return finishEvaluation(state, event);
     case "disconnected":
-      // Training and averaging go on: neither needs the server.
+      // Training and averaging continue: neither needs the server.
       return loseConnection(state, event.random, { saidReady: false });
     case "stop":
       return chain(state, leave, forgetAll);
@@ -171,9 +173,9 @@ function reported(state: MemberState, report: GroupAveraged | GroupFailed): Memb
   const byPeers = state.byPeers && state.contact.link !== "open";
   return chain(
     { ...state, inHand: { ...state.inHand, group: null, report }, byPeers },
-    // In this order: with the report the server knows what this peer holds before it makes new plans.
-    (now) => sendWhenOpen(now, report),
-    (now) => (now.saidReady ? step(now) : sayReady(now)),
+    // The order matters: from the report the server knows this peer's weights before it makes new plans.
+    (current) => sendWhenOpen(current, report),
+    (current) => (current.saidReady ? step(current) : sayReady(current)),
   );
 }
 
@@ -204,8 +206,8 @@ function frame(state: MemberState, message: ServerToPeer): MemberStep {
     case "version":
       return chain(
         state,
-        (now) => forgetEvaluation(now, message.version - 1),
-        (now) => over(now, message.round),
+        (current) => forgetEvaluation(current, message.version - 1),
+        (current) => over(current, message.round),
       );
     case "abandoned":
       return over(state, message.round);
@@ -215,20 +217,20 @@ function frame(state: MemberState, message: ServerToPeer): MemberStep {
       const finished = message.phase === "finished";
       return chain(
         { ...state, finished },
-        (now) => forgetEvaluation(now, message.version - 1),
-        (now) => (finished ? forgetAll(now) : over(now, message.round - 1)),
+        (current) => forgetEvaluation(current, message.version - 1),
+        (current) => (finished ? forgetAll(current) : over(current, message.round - 1)),
       );
     }
     case "members":
     case "signalled":
     case "relayed":
     case "unreachable":
-      // The host's links deal with these.
+      // The host's links handle these frames.
       return step(state);
   }
 }
 
-/** Stands for what the server would say; while that is there, it says so itself. */
+/** Takes an agreement of the peers in place of the server's frame; ignores it while the server is connected. */
 function agreed(state: MemberState, message: Agreement): MemberStep {
   const { link } = state.contact;
   const alone = link === "lost" || link === "greeted";
@@ -244,32 +246,32 @@ function agreed(state: MemberState, message: Agreement): MemberStep {
   }
 }
 
-/** The server is back: what it did not order, and is not in a group, ends. */
+/** Ends work that the server did not order and that is not in a group, since the server is back. */
 function forgetAgreed(state: MemberState): MemberStep {
   if (!state.byPeers) return step(state);
   const next = { ...state, byPeers: false };
   return chain(
     next,
-    (now) => (now.inHand.report === null ? forgetRound(now) : step(now)),
-    (now) => forgetEvaluation(now),
+    (current) => (current.inHand.report === null ? forgetRound(current) : step(current)),
+    (current) => forgetEvaluation(current),
   );
 }
 
 function entered(state: MemberState, message: Entered): MemberStep {
   const open = openConnection({ ...state, entered: message });
   if (state.entered?.bundle !== message.bundle) {
-    // The first visit, or the task's model was converted again while we were away.
+    // This is the first session, or the task's model was converted again during an absence.
     const enter = open.enter && withoutForeign(open.enter, message.bundle);
     const forgotten = forgetAll({ ...open, enter, ready: null, byPeers: false });
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle: message.bundle });
   }
   if (open.ready === null || open.inHand.group !== null) return step(open);
   const saying = (...frames: (PeerToServer | null)[]) =>
-    frames.filter((one) => one !== null).map((one) => (now: MemberState) => sendWhenOpen(now, one));
-  const { state: current, effects } = forgetAgreed(open);
-  const { report, trained } = current.inHand;
+    frames.filter((one) => one !== null).map((one) => (current: MemberState) => sendWhenOpen(current, one));
+  const { state: resumed, effects } = forgetAgreed(open);
+  const { report, trained } = resumed.inHand;
   const waiting = report === null ? trained : null;
-  const greeted = chain(current, ...saying(report), sayReady, ...saying(waiting, current.exam.evaluation));
+  const greeted = chain(resumed, ...saying(report), sayReady, ...saying(waiting, resumed.exam.evaluation));
   return step(greeted.state, ...effects, ...greeted.effects);
 }
 
@@ -277,15 +279,15 @@ function train(state: MemberState, plan: Train): MemberStep {
   if (state.ready === null) return step(state);
   const { trained, group } = state.inHand;
   if (repeats(state.inHand, plan)) {
-    // The server repeats the plan after a reconnection; the work in hand is the one it asks for. A server that was
-    // restarted opens the round only now, and has passed over what was said on entering.
+    // The server repeats the plan after a reconnection; the peer is already working on it. A restarted server opens
+    // the round only now, and has ignored what the peer sent on entering.
     return trained && group === null ? sendWhenOpen(state, trained) : step(state);
   }
   const begun = { inHand: { ...NO_WORK, plan }, finished: false };
-  return chain(state, forgetAll, (now) => step({ ...now, ...begun }, { type: "train", plan }));
+  return chain(state, forgetAll, (current) => step({ ...current, ...begun }, { type: "train", plan }));
 }
 
-/** An order counts once, for what was trained, and only for a group that this peer is in. */
+/** Takes an order once, after training in its round, and only for a group with this peer. */
 function group(state: MemberState, order: GroupOrder): MemberStep {
   const { entered } = state;
   if (!acceptsOrder(state.inHand, order)) return step(state);
@@ -293,7 +295,7 @@ function group(state: MemberState, order: GroupOrder): MemberStep {
   return step({ ...state, inHand: { ...state.inHand, group: order } }, { type: "average", group: order });
 }
 
-/** Training and averaging come first: who does either says nothing. */
+/** Begins an evaluation, unless the peer trains or averages: these have priority, and the order gets no answer. */
 function evaluate(state: MemberState, order: Evaluate): MemberStep {
   if (state.ready === null || (state.inHand.plan !== null && state.inHand.report === null))
     return step(state);
@@ -301,14 +303,14 @@ function evaluate(state: MemberState, order: Evaluate): MemberStep {
 }
 
 /**
- * The round, and all before it, are over for the server. A group goes on to its own end. Who had not come to one must say
- * that it is ready for the next round.
+ * Takes the server's end of the round and of all before it. A group in progress runs to its own end. A peer that was
+ * in no group reports again that it is ready.
  */
 function over(state: MemberState, round: number): MemberStep {
   const { plan, group, report } = state.inHand;
   if (plan === null || plan.round > round || group !== null) return step(state);
   const late = report === null;
-  return chain(state, forgetRound, (now) => (late ? sayReady(now) : step(now)));
+  return chain(state, forgetRound, (current) => (late ? sayReady(current) : step(current)));
 }
 
 function forgetRound(state: MemberState): MemberStep {
@@ -316,5 +318,5 @@ function forgetRound(state: MemberState): MemberStep {
 }
 
 function forgetAll(state: MemberState): MemberStep {
-  return chain(state, forgetRound, (now) => forgetEvaluation(now));
+  return chain(state, forgetRound, (current) => forgetEvaluation(current));
 }

@@ -1,6 +1,6 @@
 /**
- * What two peers tell each other to make a link, signed so that whoever carries it can read but not change it.
- * `backend/wire/signals.py` is the twin; tests/contract/vectors/sealed_link.json binds both.
+ * The signed messages by which two peers make a link: a carrier can read but not change them. The twin is
+ * backend/wire/signals.py; tests/contract/vectors/sealed_link.json tests both.
  */
 
 import { encode } from "@msgpack/msgpack";
@@ -10,10 +10,10 @@ import { bytes, bytesOf, type Check, FrameError, nullable, oneOf, record, text, 
 import { unpackFrame } from "../wire/messages";
 
 export const SESSION_BYTES = 16;
-/** What the wire carries at once. */
+/** The largest signal that the wire carries, in bytes. */
 const MOST_BYTES = 16 * 1024;
 
-/** Who signs, for whom. Ids are public ones. */
+/** The signer and the recipient of a signal, by their public ids. */
 export interface Route {
   readonly task: string;
   readonly from: string;
@@ -26,7 +26,7 @@ export interface Candidate {
   readonly sdpMLineIndex: number | null;
 }
 
-/** What a signal says; a candidate of null is the end of them. */
+/** The content of a signal; a candidate of null is the end of the candidates. */
 export type SignalBody =
   | {
       readonly kind: "description";
@@ -37,7 +37,7 @@ export type SignalBody =
   | { readonly kind: "bye"; readonly body: null };
 
 export interface Signal {
-  /** The attempt at a link that it belongs to. */
+  /** The attempt at a link that the signal belongs to. */
   readonly session: Uint8Array;
   readonly body: SignalBody;
 }
@@ -55,7 +55,7 @@ const candidate = record({
   sdpMid: nullable(text()),
   sdpMLineIndex: nullable(whole(0)),
 });
-/** What a candidate may leave out. */
+/** Defaults of the fields that a candidate may omit. */
 const UNPLACED = { sdpMid: null, sdpMLineIndex: null };
 const map: Check<object> = (value, where) => {
   if (typeof value !== "object" || value === null) throw new FrameError(`${where} must be a map.`);
@@ -64,7 +64,7 @@ const map: Check<object> = (value, where) => {
 const seal = record({ key: bytesOf(32) });
 const nothing = record({});
 
-/** The bytes of a signal, for the wire's `data`. */
+/** Encodes and signs a signal, for the wire's `data`. */
 export async function writeSignal(
   identity: Identity,
   route: Route,
@@ -75,7 +75,7 @@ export async function writeSignal(
   return encode({ session, kind, body: data, signature });
 }
 
-/** What the owner of `identity` signed for this peer; null for anything else. */
+/** Returns the signal that the owner of `identity` signed for this peer; null for anything else. */
 export async function readSignal(
   identity: Uint8Array,
   route: Route,

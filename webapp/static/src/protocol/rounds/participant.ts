@@ -196,7 +196,7 @@ function welcome(state: ParticipantState, { bundle, aggregation }: FrameOf<"welc
   if (!state.hello?.aggregation.includes(aggregation)) return breakConnection(state, BROKEN_WORD, forgetAll);
   const open = openConnection({ ...state, aggregation });
   if (state.bundle !== bundle) {
-    // This is the first session, or the task's model was converted frames during an absence.
+    // This is the first session, or the task's model was converted again during an absence.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle });
   }
@@ -243,7 +243,7 @@ function credit(state: ParticipantState, round: number, granted: number): Partic
   return step({ ...state, sent: until }, { type: "send_chunks", round, from: state.sent, until });
 }
 
-/** Applies the change of the control variate immediately: a client that stops current has no later chance. */
+/** Applies the change of the control variate immediately: a client that stops now has no later chance. */
 function keepChange(state: ParticipantState, round: number): ParticipantStep {
   const { plan, offer } = state;
   if (!plan?.control || offer?.round !== round) return step(state);
@@ -267,7 +267,7 @@ function roundOver(state: ParticipantState, round: number): ParticipantStep {
   return state.plan && state.plan.round <= round ? forgetRound(state) : step(state);
 }
 
-/** Does what `roundOver` does; a client that was still training then reports frames that it is ready. */
+/** Does what `roundOver` does; a client that was still training then reports again that it is ready. */
 function missed(state: ParticipantState, round: number): ParticipantStep {
   const over = roundOver(state, round);
   const frames: ParticipantEffect[] =

@@ -232,7 +232,7 @@ function frame(state: UnitClientState, message: ServerToUnits): UnitClientStep {
 function enlisted(state: UnitClientState, { bundle }: UnitsFrameOf<"enlisted">): UnitClientStep {
   const open = openConnection(state);
   if (state.bundle !== bundle) {
-    // This is the first session, or the task's model was converted resumed during an absence.
+    // This is the first session, or the task's model was converted again during an absence.
     const next = { ...open, bundle, ready: null };
     return chain(next, forgetAll, (current) => step(current, { type: "load", bundle }));
   }

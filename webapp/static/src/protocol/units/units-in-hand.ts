@@ -64,7 +64,7 @@ export function beginTraining(hand: HeldUnits, atOnce: number): HeldUnitsStep {
   );
 }
 
-/** Stores the result of a unit, which is sent from hand on; returns null if the unit was not in training. */
+/** Stores the result of a unit, which is sent from now on; returns null if the unit was not in training. */
 export function markTrained(hand: HeldUnits, result: Result): HeldUnits | null {
   const current = findUnit(hand, result.lease);
   return current?.stage === "training" ? replaceUnit(hand, { ...current, stage: "sending", result }) : null;

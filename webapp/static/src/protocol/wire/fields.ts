@@ -1,4 +1,4 @@
-/** Small checks from which the messages of the wire are built: each takes what arrived and returns it typed, or throws. */
+/** Checks that the messages of the wire are composed of: each returns a received value with its type, or throws. */
 
 /** A frame that is not a message of the protocol: garbage, unknown tag, wrong type, unknown field. */
 export class FrameError extends Error {
@@ -54,7 +54,7 @@ export const portion: Check<number> = (value, where) =>
 export const bytes: Check<Uint8Array> = (value, where) =>
   value instanceof Uint8Array ? value : refuse(where, "bytes");
 
-/** `least` to `most` bytes. */
+/** Bytes, from `least` to `most` of them. */
 export function bytesOf(least: number, most = least): Check<Uint8Array> {
   return (value, where) =>
     value instanceof Uint8Array && value.length >= least && value.length <= most

@@ -1,12 +1,12 @@
 /**
- * What is said in masked rounds besides; docs/decisions/0017-masked-rounds.md has the protocol.
+ * The additional messages of masked rounds; docs/decisions/0017-masked-rounds.md has the protocol.
  *
- * Clients have places in a round's roster, from 0 on; lists of places ascend.
+ * Clients have places in a round's roster, from 0 on; lists of places are in ascending order.
  */
 
 import { bytesOf, list, oneOf, portion, real, record, text, whole } from "./fields";
 
-/** A roster of so many fits into a frame twice. */
+/** The largest roster: it fits into a frame twice. */
 export const MOST_MEMBERS = 2048;
 
 export const aggregation = oneOf("open", "masked");
@@ -19,10 +19,10 @@ const sealed = list(bytesOf(1, 256), MOST_MEMBERS);
 const places = list(whole(0, MOST_MEMBERS - 1), MOST_MEMBERS);
 
 /**
- * How a masked round adds up updates; every value is part of the round's context. Sums are modulo 2^`bits`. An update is
- * clipped to the L2 norm `clip` and weighs its examples / `examples`, at most 1. `noise` is the standard deviation, as a
- * multiple of `clip`, of the noise that all clients' shares of it add up to. Of the parameters the share `share` is
- * sent, the same ones by all clients. Nobody is among fewer than `min_clients`.
+ * How a masked round adds up updates; every value is part of the round's context. Sums are modulo 2^`bits`. An update
+ * is clipped to the L2 norm `clip` and weighs its examples / `examples`, at most 1. `noise` is the standard
+ * deviation, as a multiple of `clip`, of the sum of all clients' noise shares. All clients send the same share
+ * `share` of the parameters. A round has at least `min_clients` clients.
  */
 export const masking = record({
   bits: whole(16, 32),
@@ -46,27 +46,33 @@ const member = record({
 
 export const MASKED_CLIENT = {
   /**
-   * This round's X25519 public keys, for masks and for sealing shares, signed by the client's identity. `seed_hash` is
-   * the SHA-256 of the seed of its own mask, by which a recovered one is known to be right.
+   * This round's X25519 public keys, for masks and for sealing shares, signed by the client's identity. `seed_hash`
+   * is the SHA-256 of the seed of the client's own mask, by which a recovered seed is verified.
    */
   keys: { round, mask_key: key, share_key: key, seed_hash: key, identity: key, signature },
   /** Sealed shares of this client's two secrets, one for each neighbour, by their places. */
   shares: { round, sealed },
   /** The client's signature over the survivors that the server named. */
   vouch: { round, signature },
-  /** What `unmask` asked for: one share of each neighbour dealt with and of its own, by their places. */
+  /**
+   * The shares that `unmask` asked for: one of each neighbour that exchanged shares and of this client, by their
+   * places.
+   */
   reveal: { round, shares: list(key, MOST_MEMBERS) },
-  /** The client takes no further part in this round; it says nothing of why. The others go on at once. */
+  /** The client takes no further part in this round, and gives no reason. The others continue immediately. */
   decline: { round },
 } as const;
 
 export const MASKED_SERVER = {
-  /** The clients whose updates are added up together; their places in it are their numbers. */
+  /** The clients whose updates are added up together; a client's index in the list is its place. */
   roster: { round, members: list(member, MOST_MEMBERS) },
-  /** The shares for this client, with the places of the neighbours whose they are. Others' did not come. */
+  /** The shares for this client, with the places of the neighbours that sent them. The other neighbours sent none. */
   dealt: { round, senders: places, sealed },
-  /** Whose updates came: to be vouched for before anything is revealed. */
+  /** The clients whose updates arrived: to be signed before any share is revealed. */
   survivors: { round, alive: places },
-  /** Reveal what the sum of the updates of `alive` needs. `signatures` are `vouchers`' over that list. */
+  /**
+   * Reveal the shares that the sum of the updates of `alive` needs. `signatures` are those of `vouchers` over that
+   * list.
+   */
   unmask: { round, alive: places, vouchers: places, signatures: list(signature, MOST_MEMBERS) },
 } as const;

@@ -1,6 +1,6 @@
 /**
- * What a task's server, the peers of its mesh, and these among each other say. backend/wire/MESH.md is the specification;
- * mesh.py and peering.py beside it are this file in Python types.
+ * The messages between a mesh's server and its peers, and among the peers. backend/wire/MESH.md is the specification;
+ * mesh.py and peering.py beside it define the same in Python types.
  */
 
 import { encode } from "@msgpack/msgpack";
@@ -47,15 +47,15 @@ const ways = list(way, 3, 1);
 const address = text({ max: 200, pattern: /^wss?:\/\/[!-~]+$/ });
 const place = whole(0, MOST_IN_GROUP - 1);
 const places = list(place, MOST_IN_GROUP);
-/** SHA-256 of what a part holds. */
+/** SHA-256 digests by part. */
 const digests = list(bytesOf(32), MOST_IN_GROUP);
-/** The same, empty where a member has no such part. */
+/** Digests by part; empty if a member has no such part. */
 const holders = list(bytesOf(0, 32), MOST_IN_GROUP);
-/** A public key of X25519; empty where nothing is masked. */
+/** A public key of X25519; empty if nothing is masked. */
 const groupKey = bytesOf(0, 32);
 /** View and step. */
 const ballot = list(count, 2, 2);
-/** Why a member is complained of: no way to it, too slow, or what it sends is of no use. */
+/** The fault of a member: unreachable, too slow, or sending unusable data. */
 const fault = oneOf("gone", "slow", "unfit");
 const memberWeights = list(real, MOST_IN_GROUP);
 const note = bytesOf(1, 16 * 1024);
@@ -86,7 +86,7 @@ export type Outer = Checked<typeof outer>;
 
 const iceServer = record({ urls: list(text(), 8, 1), username: text(), credential: text() });
 
-/** One peer of the mesh as all others may see it; `holds` are its newest weights. */
+/** A peer of the mesh as all others may see it; `holds` are its newest weights. */
 const neighbour = record({
   client,
   identity: key,
@@ -101,8 +101,8 @@ export type NeighbourInfo = Checked<typeof neighbour>;
 
 const TO_SERVER = {
   /**
-   * First frame of a connection. `holds` is the SHA-256 of the weights it has from an earlier visit, of `round`;
-   * `certificate` shows that a group made them.
+   * First frame of a connection. `holds` is the SHA-256 of the weights that the peer has from an earlier session, of
+   * `round`; `certificate` shows that a group made them.
    */
   enter: {
     token,
@@ -117,9 +117,11 @@ const TO_SERVER = {
     certificate: nullable(certificate),
   },
   ready: CLIENT.ready,
-  /** Its local steps of `round` are done, from the weights `base`: wants to be in a group. */
+  /** The local steps of `round` are done, from the weights `base`: the peer wants to join a group. */
   trained: { round: count, base: hash, examples: count, steps: count, loss: real, sums },
-  /** Its group ended with the weights `weights`; `survivors` are the places of those who have the same. */
+  /**
+   * The peer's group ended with the weights `weights`; `survivors` are the places of the members that have the same.
+   */
   averaged: {
     round: count,
     group: count,
@@ -129,20 +131,23 @@ const TO_SERVER = {
     seconds: real,
     signature,
   },
-  /** Its group did not average for this peer, which keeps the weights that it had trained. */
+  /** The peer's group has no result for it; the peer keeps the weights that it had trained. */
   failed: { round: count, group: count, reason },
   evaluation: CLIENT.evaluation,
-  /** The links that this peer has now, after a change and every ten seconds. */
+  /** The current links of this peer, after a change and every ten seconds. */
   links: { links: list(measure, MOST_IN_MESH) },
-  /** For the peer `client`: what two need to make a link. */
+  /** For the peer `client`: a signal that two peers need to make a link. */
   signal: { client, data: note },
-  /** For the peer `client`, where no link could be made: sealed for it. */
+  /** For the peer `client`, if no link could be made: data sealed for it. */
   relay: { client, data: parcel },
   leave: CLIENT.leave,
 } as const;
 
 const TO_PEER = {
-  /** Answer to `enter`: the newest weights that the server recorded, and the step that each peer takes before averaging. */
+  /**
+   * Answer to `enter`: the newest weights that the server recorded, and the step that each peer takes before
+   * averaging.
+   */
   entered: {
     task: text(),
     client,
@@ -153,12 +158,12 @@ const TO_PEER = {
     outer,
     ice: list(iceServer, 8),
   },
-  /** Who is here, this peer included; `epoch` counts the changes. */
+  /** The connected peers, this one included; `epoch` counts the changes. */
   members: { epoch: count, members: list(neighbour, MOST_IN_MESH) },
   train: SERVER.train,
   /**
-   * Average with these within `seconds`: part i is the values from `bounds[i]` to `bounds[i + 1]` and belongs to the
-   * member at place i; with the exchange `full` there is one part, which everybody reduces.
+   * Average with these members within `seconds`: part i is the values from `bounds[i]` to `bounds[i + 1]` and belongs
+   * to the member at place i; with the exchange `full` there is one part, which every member reduces.
    */
   group: {
     round: count,
@@ -174,14 +179,14 @@ const TO_PEER = {
     patience: real,
     seconds: real,
   },
-  /** Bring the server these weights of `round`. */
+  /** Send the server these weights of `round`. */
   deposit: { round: count, weights: hash },
   evaluate: SERVER.evaluate,
-  /** From the peer `client`: what two need to make a link. */
+  /** From the peer `client`: a signal that two peers need to make a link. */
   signalled: { client, data: note },
   /** From the peer `client`, sealed for this one. */
   relayed: { client, data: parcel },
-  /** The peer `client` is not connected: what was for it is lost. */
+  /** The peer `client` is not connected: data for it is lost. */
   unreachable: { client },
   state: SERVER.state,
   version: SERVER.version,
@@ -193,22 +198,23 @@ const TO_PEER = {
 const of = { round: count, group: count } as const;
 
 const PEER = {
-  /** A sign of life. `sent` is the sender's clock, `echo` the last `sent` it heard, `since` seconds ago. */
+  /** A heartbeat. `sent` is the sender's clock, `echo` the last `sent` that it received, `since` seconds ago. */
   beat: { sent: real, echo: real, since: real },
-  /** Hand this signal on to the peer `client`. */
+  /** Forward this signal to the peer `client`. */
   pass: { client, data: note },
-  /** A signal of the peer `client`, handed on by the sender. */
+  /** A signal of the peer `client`, forwarded by the sender. */
   passed: { client, data: note },
-  /** Send me the weights whose SHA-256 is `weights`, from byte `offset` on. */
+  /** Request for the weights whose SHA-256 is `weights`, from byte `offset` on. */
   fetch: { weights: hash, offset: count },
-  /** A chunk of them, of `size` bytes in all; 0 where the sender does not have them. */
+  /** A chunk of the weights, of `size` bytes in all; 0 if the sender does not have them. */
   weights: { weights: hash, size: count, offset: count, data: bytes },
   /**
-   * To all survivors of the sender's certified `weights`: its server is away, and it would go on from them. `round` is the
-   * newest it heard of, `steward` whether it can lead, `measures` whether it has held-out examples.
+   * To all survivors of the sender's certified `weights`: its server is away, and it offers to continue from them.
+   * `round` is the newest that it knows of, `steward` whether it can lead, `measures` whether it has held-out
+   * examples.
    */
   unattended: { round: count, weights: hash, steward: truth, measures: truth },
-  /** From the steward: train `round` from `weights`; the peer `measures` measures them before it does. */
+  /** From the leader: train `round` from `weights`; the peer `measures` evaluates them first. */
   set_out: { round: count, weights: hash, measures: nullable(client) },
   /** The sender has the server. */
   attended: {},
@@ -216,27 +222,29 @@ const PEER = {
   group: TO_PEER.group,
   evaluation: CLIENT.evaluation,
   /**
-   * To all: the sender's weight in the mean, and the SHA-256 of each of its encoded parts. Where pieces are masked it commits
-   * itself to none, and `key` is its X25519 key of this group.
+   * To all: the sender's weight in the mean, and the SHA-256 of each of its encoded parts. If pieces are masked it
+   * commits to none, and `key` is its X25519 key of this group.
    */
   begin: { ...of, weight: real, commitments: digests, key: groupKey },
   /**
-   * The sender's own part, for its owner; in a ring the sum of `contributors` so far, the sender last. A masked piece is one
-   * for the sum over `contributors`, who ascend and of whom the sender is one.
+   * The sender's own part, for its owner; in a ring the sum of `contributors` so far, the sender last. A masked piece
+   * is for the sum over `contributors`, which are in ascending order and include the sender.
    */
   piece: { ...of, part: place, contributors: places, offset: count, data: bytes },
-  /** The mean of what `contributors` sent of `part`. */
+  /** The mean of the pieces that `contributors` sent of `part`. */
   mean: { ...of, part: place, contributors: places, offset: count, data: bytes },
   /**
-   * To the leader of `view`: digests of the means that the sender has, by part, since (view, step) `held`; (0, 0) says
-   * that it never had all of a step. `weights` are all members' as the sender knows them; 0 where it does not.
+   * To the leader of `view`: digests of the means that the sender has, by part, since (view, step) `held`; (0, 0)
+   * means that it never had all of a step. `weights` are all members' as the sender knows them; 0 if unknown.
    */
   holds: { ...of, view: count, step: count, held: ballot, parts: holders, weights: memberWeights },
-  /** To the leader: nothing usable comes from the member at `place`. */
+  /** To the leader: the member at `place` sends nothing usable. */
   complain: { ...of, place, fault, reason },
-  /** From the leader of `view`: somebody is gone. Say what you hold, and take part in no earlier step. */
+  /**
+   * From the leader of `view`: a member is gone. Report the means that you hold, and take part in no earlier step.
+   */
   ask: { ...of, view: count, step: count },
-  /** From the leader of `view`: at `step`, these are left and own the parts; `parts` are the means made already. */
+  /** From the leader of `view`: at `step`, these members remain and own the parts; `parts` are the existing means. */
   config: {
     ...of,
     view: count,
@@ -246,11 +254,13 @@ const PEER = {
     parts: holders,
     weights: memberWeights,
   },
-  /** From the leader: send your mean of `part` to these. */
+  /** From the leader: send your mean of `part` to these members. */
   give: { ...of, view: count, step: count, part: place, places },
-  /** To all: the leader is silent, `view` has the next one. The rest is as in `holds`. */
+  /** To all: the leader is silent; `view` has the next one. The other fields are as in `holds`. */
   change: { ...of, view: count, held: ballot, parts: holders, weights: memberWeights },
-  /** The result: who has it, the means by part, their contributors, all members' weights (0: unknown). */
+  /**
+   * The result: the members that have it, the means by part, their contributors, all members' weights (0: unknown).
+   */
   decide: {
     ...of,
     view: count,
@@ -269,7 +279,7 @@ const PEER = {
 export type PeerToServer = MessageOf<typeof TO_SERVER>;
 export type ServerToPeer = MessageOf<typeof TO_PEER>;
 export type PeerFrame = MessageOf<typeof PEER>;
-/** Of rounds without the server: docs/decisions/0033-without-a-server.md. */
+/** Frames of rounds without the server: docs/decisions/0033-without-a-server.md. */
 export type ServerlessFrame = Extract<
   PeerFrame,
   { readonly type: "unattended" | "set_out" | "attended" | "trained" | "group" | "evaluation" }
@@ -281,16 +291,16 @@ export type GroupFrame = Exclude<
 type AnyMeshFrame = PeerToServer | ServerToPeer | PeerFrame;
 export type GroupOrder = Extract<ServerToPeer, { readonly type: "group" }>;
 
-/** Frame of a message of any direction. */
+/** Encodes a message of any direction as a frame. */
 export function encodeMesh(message: AnyMeshFrame): Uint8Array<ArrayBuffer> {
   return encode(message);
 }
 
-/** What a peer said to its server. Throws FrameError on anything else. */
+/** Decodes a peer's message to its server. Throws FrameError on anything else. */
 export const decodeToServer: (frame: Uint8Array) => PeerToServer = reader(TO_SERVER, MAX_TO_SERVER);
 
-/** What the server of a mesh said. Throws FrameError on anything else. */
+/** Decodes a message of a mesh's server. Throws FrameError on anything else. */
 export const decodeToPeer: (frame: Uint8Array) => ServerToPeer = reader(TO_PEER, MAX_SERVER_FRAME);
 
-/** What another peer said. Throws FrameError on anything else. */
+/** Decodes a message of another peer. Throws FrameError on anything else. */
 export const decodePeer: (frame: Uint8Array) => PeerFrame = reader(PEER, MAX_PEER_FRAME);

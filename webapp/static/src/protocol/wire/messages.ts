@@ -1,8 +1,8 @@
 /**
- * What each side may say on a task's socket. PROTOCOL.md is the specification; this file is its TypeScript half.
+ * The messages on a task's socket. PROTOCOL.md is the specification; this file is its TypeScript half.
  *
- * Frames are msgpack maps whose key `type` holds the tag. Vectors are little-endian float32.
- * Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-256.
+ * Frames are msgpack maps whose key `type` holds the tag. Vectors are little-endian float32. Durations are seconds,
+ * sizes are bytes, hashes are lower-case hexadecimal SHA-256.
  */
 
 import { encode } from "@msgpack/msgpack";
@@ -48,9 +48,9 @@ const shards = list(shard);
 export const kind = oneOf("browser", "peer");
 
 /**
- * The update is clipped to the L2 norm `clip`; Gaussian noise on each value has `noise` times that as its standard
- * deviation. Within training, gradients of `microbatch` examples at a time are clipped to `example_clip`, and the sum of
- * a step's gets noise of `example_noise` times that. 0 is nothing.
+ * Bounds on what an update reveals. The update is clipped to the L2 norm `clip`; Gaussian noise on each value has the
+ * standard deviation `noise` times `clip`. Within training, gradients of `microbatch` examples at a time are clipped
+ * to `example_clip`, and the sum of a step's gets noise of `example_noise` times that. 0 means none.
  */
 const privacy = record({
   clip: real,
@@ -71,8 +71,8 @@ export type Participant = Checked<typeof participant>;
 
 export const CLIENT = {
   /**
-   * First frame of a connection. `token` is secret, made once by the client and kept between visits. `aggregation` says
-   * how its updates may be added up, `min_masked` among how many at least where masked.
+   * First frame of a connection. `token` is secret, made once by the client and kept between sessions. `aggregation`
+   * lists how its updates may be added up, `min_masked` the least number of clients for masking.
    */
   hello: {
     token,
@@ -83,8 +83,8 @@ export const CLIENT = {
     min_masked: whole(0, MOST_MEMBERS),
   },
   /**
-   * The bundle is loaded and one step was timed: may be selected for a round from now on. `examples` is the number of
-   * its own training examples; 0 where the task deals out shards.
+   * The bundle is loaded and one step was timed: the client may be selected for a round from now on. `examples` is
+   * the number of its own training examples; 0 if the task assigns shards.
    */
   ready: { backend: word, step_ms: real, examples: count },
   /** An update of `size` bytes follows in chunks once the server grants credit. `examples` is its weight. */
@@ -99,9 +99,9 @@ export const CLIENT = {
   },
   /** Bytes of the offered update from `offset` on; chunks go in order, at most `chunk_bytes` long. */
   chunk: { round: count, offset: count, data: bytes },
-  /** The measurement that `evaluate` asked for; `examples` is 0 where this client has none held out. */
+  /** The result that `evaluate` asked for; `examples` is 0 if this client has none held out. */
   evaluation: { round: count, version: count, examples: count, loss: real, sums },
-  /** The volunteer stops; the round goes on without this client. */
+  /** The volunteer stops; the round continues without this client. */
   leave: {},
   ...MASKED_CLIENT,
 } as const;
@@ -113,42 +113,42 @@ export const SERVER = {
    */
   welcome: { task: text(), client: text(), bundle: hash, chunk_bytes: whole(), aggregation },
   /**
-   * You are in the cohort of `round`: train from `weights` on `shards`, or without them on your own examples, and
-   * report within `seconds`.
+   * The client is in the cohort of `round`: it trains from `weights` on `shards`, or without them on its own
+   * examples, and reports within `seconds`.
    */
   train: {
     round: count,
     version: count,
     weights: hash,
     epochs: count,
-    /** 0 for as many as the epochs make; else exactly so many are taken, and `epochs` is 0. */
+    /** The exact number of steps, and `epochs` is 0; if it is 0, the epochs determine it. */
     steps: count,
     /** Rows of a step that are filled, at most the bundle's. */
     batch_size: count,
     learning_rate: real,
-    /** Where a learning-rate schedule stands; 0 for a bundle without one. */
+    /** The position in a learning-rate schedule; 0 for a bundle without one. */
     past_steps: count,
     seed: count,
-    /** This times the way from the version's weights is added to each gradient (FedProx). */
+    /** The factor of the distance from the version's weights that is added to each gradient (FedProx). */
     proximal_mu: real,
     /** Address of the server's control variate, float32 [trainable] (SCAFFOLD); null without. */
     control: nullable(hash),
-    /** The update goes up masked, after an exchange of keys. */
+    /** If set, the update is sent masked, after an exchange of keys. */
     masking: nullable(masking),
-    /** Bounds what the update says about the client or an example. */
+    /** If set, bounds what the update reveals about the client or an example. */
     privacy: nullable(privacy),
     shards,
     seconds: real,
   },
-  /** Measure `version` on `shards`, or without them on your own held-out examples, within `seconds`. */
+  /** Evaluate `version` on `shards`, or without them on the client's own held-out examples, within `seconds`. */
   evaluate: { round: count, version: count, weights: hash, shards, seconds: real },
   /** The update of `round` may be sent up to (excluding) byte `until`. */
   credit: { round: count, until: count },
-  /** Your update counts with `examples` in `round`. */
+  /** The update counts with `examples` in `round`. */
   accepted: { round: count, examples: count },
-  /** Your update of `round` does not count; `reason` is for people. */
+  /** The update of `round` does not count; `reason` is for people. */
   refused: { round: count, code: word, reason },
-  /** What happens now, for everybody; `seconds` is the time to the open round's deadline, null without one. */
+  /** The current phase, for all clients; `seconds` is the time to the open round's deadline, null without one. */
   state: {
     phase: oneOf("waiting", "training", "evaluating", "aggregating", "paused", "finished"),
     round: count,
@@ -170,7 +170,7 @@ export const SERVER = {
     loss: real,
     metrics,
   },
-  /** The version measured on held-out examples: by the server on its own shards, or by clients. */
+  /** The version was evaluated on held-out examples: by the server on its own shards, or by clients. */
   evaluated: { version: count, source: oneOf("server", "clients"), loss: real, metrics },
   /** The round ended without a new version; `reason` is for people. */
   abandoned: { round: count, reason },
@@ -186,24 +186,24 @@ export type FrameOf<Tag extends (ClientFrame | ServerFrame)["type"]> = Extract<
   { readonly type: Tag }
 >;
 
-/** Frame of a message of either direction. */
+/** Encodes a message of either direction as a frame. */
 export function encodeFrame(message: ClientFrame | ServerFrame): Uint8Array<ArrayBuffer> {
   return encode(message);
 }
 
-/** What a client said. Throws FrameError on anything else. */
+/** Decodes a client's message. Throws FrameError on anything else. */
 export const decodeClient: (frame: Uint8Array) => ClientFrame = reader(CLIENT, MAX_CLIENT_FRAME);
 
-/** What the server said. Throws FrameError on anything else. */
+/** Decodes a message of the server. Throws FrameError on anything else. */
 export const decodeServer: (frame: Uint8Array) => ServerFrame = reader(SERVER, MAX_SERVER_FRAME);
 
-/** Reads frames of at most `limit` bytes that hold one of these messages. */
+/** Makes a decoder of frames of at most `limit` bytes that hold one of these messages. */
 export function reader<M extends Messages>(messages: M, limit: number): (frame: Uint8Array) => MessageOf<M> {
   const check = tagged(messages);
   return (frame) => check(unpackFrame(frame, limit), "the frame");
 }
 
-/** What the bytes of a frame hold, before it is checked. Throws FrameError. */
+/** Decodes the bytes of a frame before they are checked. Throws FrameError. */
 export function unpackFrame(frame: Uint8Array, limit: number): unknown {
   if (frame.length > limit) {
     throw new FrameError(`The frame has ${frame.length} bytes; at most ${limit} are allowed.`);
@@ -211,7 +211,7 @@ export function unpackFrame(frame: Uint8Array, limit: number): unknown {
   try {
     return unpack(frame);
   } catch (error) {
-    // The decoder throws several kinds of errors, all of which mean the same: these bytes are not msgpack.
+    // The decoder throws several kinds of errors; all mean that these bytes are not msgpack.
     throw new FrameError(`The frame is not a message of this protocol: ${String(error)}`);
   }
 }

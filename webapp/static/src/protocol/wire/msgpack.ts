@@ -1,21 +1,24 @@
-/** msgpack from elsewhere, looked through before it is decoded: the decoder makes room for whatever lengths it is told. */
+/**
+ * Decodes untrusted msgpack after checking its structure, because the decoder allocates whatever lengths the bytes
+ * claim.
+ */
 
 import { decode } from "@msgpack/msgpack";
 
-/** No message, and no file, of ours has lists and maps in each other deeper than this. */
+/** The deepest nesting of lists and maps in Minga's messages and files. */
 const DEEPEST = 8;
 /** Bytes of the number, or of the value itself, that follows the heads 0xc0 to 0xdf. */
 const NUMBERS = [
   0, 0, 0, 0, 1, 2, 4, 1, 2, 4, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 16, 1, 2, 4, 2, 4, 2, 4,
 ];
 
-/** What `bytes` hold. Throws an Error where they are no msgpack, or lists and maps no sane message has. */
+/** Decodes `bytes`. Throws an Error if they are not msgpack, or have lists and maps that no valid message has. */
 export function unpack(bytes: Uint8Array): unknown {
   look(bytes);
   return decode(bytes);
 }
 
-/** Walks over heads alone. Every list and map must be followed by at least a byte for each of its items. */
+/** Checks all heads, without reading values. Every list and map must be followed by at least one byte per item. */
 function look(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const open: number[] = [];
@@ -31,7 +34,7 @@ function look(bytes: Uint8Array): void {
   } while (open.length > 0);
 }
 
-/** Where the value at `at` ends, or the first of its items begins, and how many items it has. */
+/** Returns where the value at `at` ends, or its first item begins, and how many items it has. */
 function step(view: DataView, at: number): [next: number, items: number] {
   const head = view.getUint8(at);
   if (head < 0x80 || head >= 0xe0) return [at + 1, 0];

@@ -1,6 +1,6 @@
 /**
- * What a task's server and the clients that train its work units say to each other. backend/wire/UNITS.md is the
- * specification; units.py beside it is this file in Python types.
+ * The messages between a task's server and its work-unit clients. backend/wire/UNITS.md is the specification;
+ * units.py beside it defines the same in Python types.
  */
 
 import { encode } from "@msgpack/msgpack";
@@ -34,9 +34,9 @@ import {
 } from "./messages";
 
 export const UNITS_PROTOCOL = "minga-units.1";
-/** Units that a client holds at once. */
+/** The largest number of units that a client holds. */
 export const MOST_SLOTS = 64;
-/** Shards of which a client says that it has them. */
+/** The largest number of cached shards that a client reports. */
 export const MOST_HELD = 64;
 export const MAX_UNITS_FRAME = CHUNK_BYTES + 1024;
 
@@ -44,20 +44,20 @@ export const MAX_UNITS_FRAME = CHUNK_BYTES + 1024;
 const cause = oneOf("stopping", "paused", "preempted", "data", "memory", "failed");
 export type Cause = Checked<typeof cause>;
 
-/** The units of an epoch: all, those assimilated, at work, and with results that wait for comparison. */
+/** The units of an epoch: all, assimilated, leased, and with results that wait for comparison. */
 const tally = record({ units: count, done: count, leased: count, compared: count });
 
 const TO_SERVER = {
   /** First frame of a connection. `shards` are those that the client has in its cache, the newest last. */
   enlist: { token, kind, backend: word, agent: text({ max: 64 }), shards: list(hash, MOST_HELD) },
   ready: CLIENT.ready,
-  /** After `ready`: this client takes up to `slots` units at once from now on; 0 for none, while it rests. */
+  /** After `ready`: from now on this client takes up to `slots` units at a time; 0 if it takes none. */
   want: { slots: whole(0, MOST_SLOTS) },
-  /** This client is still at work on `lease`, and took so many `steps` of it. */
+  /** This client still works on `lease`, and has taken `steps` steps of it. */
   beat: { lease: count, steps: count },
   /**
-   * What was trained of `lease` follows in chunks (whose `round` is the lease) once credit is granted: the change from
-   * the unit's weights, float32, `size` bytes. `steps` is less than the unit's where the client had to stop.
+   * The result of `lease` follows in chunks (whose `round` is the lease) once credit is granted: the change from the
+   * unit's weights, float32, `size` bytes. `steps` is less than the unit's if the client had to stop early.
    */
   result: { lease: count, examples: count, steps: count, loss: real, sums, size: count },
   chunk: CLIENT.chunk,
@@ -70,8 +70,8 @@ const TO_CLIENT = {
   /** Answer to `enlist`. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json. */
   enlisted: { task: text(), client: text(), bundle: hash, chunk_bytes: whole() },
   /**
-   * Train on rows `first` to `first + examples` of `shard` from `weights`, within `seconds`. `base` counts the results
-   * that are in the weights; the plan is as in `train`. The client says every `heartbeat` seconds that it is at work.
+   * Train on rows `first` to `first + examples` of `shard` from `weights`, within `seconds`. `base` counts the
+   * results that are in the weights; the plan is as in `train`. The client sends `beat` every `heartbeat` seconds.
    */
   unit: {
     lease: count,
@@ -89,28 +89,31 @@ const TO_CLIENT = {
     past_steps: count,
     seed: count,
     proximal_mu: real,
-    /** Where training begins: at the weights given, the client's own last ones, or these drawn by `elasticity`. */
+    /**
+     * The weights that training begins with: those given, the client's own last ones, or these pulled towards the
+     * given ones by `elasticity`.
+     */
     start: oneOf("given", "own", "elastic"),
     elasticity: real,
     seconds: real,
     heartbeat: real,
   },
-  /** `lease` holds for `seconds` from now. */
+  /** `lease` is valid for `seconds` from now. */
   renewed: { lease: count, seconds: real },
-  /** `lease` is not needed any more. What is sent all the same is looked at. */
+  /** `lease` is no longer needed. A result that arrives later is still checked. */
   drop: { lease: count, reason },
   credit: SERVER.credit,
-  /** The result of `lease` is here. Where it `waits`, it is compared with others' before it counts. */
+  /** The result of `lease` has arrived. If it `waits`, it is compared with other results before it counts. */
   taken: { lease: count, waits: truth },
-  /** The result of `lease` held: its `examples` are credited. `blended`: it is the one in the model. */
+  /** The result of `lease` is valid: its `examples` are credited. `blended`: it is the one in the model. */
   counted: { lease: count, examples: count, blended: truth },
   /** The result of `lease` does not count. */
   rejected: { lease: count, code: word, reason },
-  /** There is no unit for this client now, and why. One comes when there is. */
+  /** There is no unit for this client now, for this cause. The server sends one as soon as there is. */
   idle: { cause: oneOf("nothing", "quota", "reliable", "bound", "over", "paused") },
-  /** What the server thinks of this client; told to it alone. */
+  /** The server's assessment of this client; only this client receives it. */
   standing: { credited: count, units: count, checked: count, trusted: truth, quota: count },
-  /** What happens now, for everybody. `loss` and `metrics` are of the weights with `measured` results in them. */
+  /** The current state, for all clients. `loss` and `metrics` are of the weights with `measured` results in them. */
   board: {
     phase: oneOf("waiting", "training", "paused", "finished"),
     epoch: count,
@@ -134,13 +137,13 @@ export type UnitsFrameOf<Tag extends (UnitsToServer | ServerToUnits)["type"]> = 
   { readonly type: Tag }
 >;
 
-/** Frame of a message of either direction. */
+/** Encodes a message of either direction as a frame. */
 export function encodeUnits(message: UnitsToServer | ServerToUnits): Uint8Array<ArrayBuffer> {
   return encode(message);
 }
 
-/** What a client said. Throws FrameError on anything else. */
+/** Decodes a client's message. Throws FrameError on anything else. */
 export const decodeUnits: (frame: Uint8Array) => UnitsToServer = reader(TO_SERVER, MAX_UNITS_FRAME);
 
-/** What the server said. Throws FrameError on anything else. */
+/** Decodes a message of the server. Throws FrameError on anything else. */
 export const decodeToUnits: (frame: Uint8Array) => ServerToUnits = reader(TO_CLIENT, MAX_SERVER_FRAME);

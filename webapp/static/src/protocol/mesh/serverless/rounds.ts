@@ -1,15 +1,15 @@
 /**
- * Rounds of a mesh without its server, as a machine without I/O; `backend/protocols/mesh/serverless/rounds.py` is its twin.
+ * The machine of a mesh's rounds without its server, without I/O. The twin is backend/protocols/mesh/serverless/rounds.py.
  *
  *     attended ── server lost ──> calling ── set_out ──> (measuring ──>) training ── group ──> averaging
  *        ^                          ^                                       │                     │
  *        └── server reached ── any  └── time over, or the leader is lost ───┴── result or none ───┘
  *
- * A browser calls, follows and measures, but does not lead: pages may sleep at any time. last-round.ts makes the next round of the
- * last one. docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside protocol/mesh/member.ts,
- * which does what is agreed on here. Its host (client/mesh/serverless-runner.ts) reports events with `now` (seconds of any steady
- * clock), performs the effects that they return, and reports `time_passed` at `timer()`. An event that comes at the wrong time
- * changes nothing.
+ * A browser calls, follows and evaluates, but does not lead: pages may sleep at any time. last-round.ts derives the next
+ * round from the last one. docs/decisions/0033-without-a-server.md proves it right. The machine runs beside
+ * protocol/mesh/member.ts, which performs what the peers agreed on here. Its host (client/mesh/serverless-runner.ts)
+ * reports events with `now` (seconds of any steady clock), performs the returned effects, and reports `time_passed` at
+ * `timer()`. An event in the wrong stage changes nothing.
  */
 
 import type { Evaluation } from "../../client/evaluation";
@@ -21,17 +21,17 @@ import { type Effect, type Event, type ServerlessStage, TRANSITIONS } from "./se
 type FrameOf<Tag extends ServerlessFrame["type"]> = Extract<ServerlessFrame, { readonly type: Tag }>;
 type Effects = readonly Effect[];
 
-/** One peer's part; `own` is its id. Owned by its host alone. */
+/** One peer's part in rounds without the server; `own` is its id. Owned by its host alone. */
 export class ServerlessRounds {
   #stage: ServerlessStage = "attended";
   readonly survivors: KnownSurvivors;
   readonly #last = new LastRound();
-  /** Hashes of this peer's weights, and of the last ones that any peer measured. */
+  /** Hashes of this peer's weights, and of the last weights that any peer evaluated. */
   #weights: string | null = null;
   #measured: string | null = null;
   #idle = true;
   #leader: string | null = null;
-  /** When to call, or to wait no longer. */
+  /** The time at which the peer calls again or stops waiting. */
   #due: number | null = null;
   #calledAt: number | null = null;
   #reconnectedAt: number | null = null;
@@ -44,12 +44,12 @@ export class ServerlessRounds {
     return this.#stage;
   }
 
-  /** When `time_passed` is due next; null while only another event can change anything. */
+  /** Returns when `time_passed` is due next; null while only another event can change anything. */
   timer(): number | null {
     return this.#due;
   }
 
-  /** Changes the state by one event; what the host has to do, in order. */
+  /** Takes an event and returns the effects that the host performs, in order. */
   happened(event: Event, now: number): Effects {
     switch (event.type) {
       case "reached":
@@ -85,7 +85,7 @@ export class ServerlessRounds {
     return [];
   }
 
-  /** The linked survivors, while this peer would make rounds with them without the server; else null. */
+  /** The linked survivors with which this peer makes rounds without the server; null if it cannot. */
   get peers(): readonly string[] | null {
     const { certificate, linked } = this.survivors;
     return this.#stage === "attended" || certificate?.weights !== this.#weights ? null : linked;
@@ -108,9 +108,9 @@ export class ServerlessRounds {
     this.#wait(now);
   }
 
-  // The others.
+  // The other peers.
 
-  /** Waits for the patience before it calls; a peer that never averaged has nothing to call for. */
+  /** Waits for `patience` seconds before it calls; a peer that never averaged has no round to continue. */
   #wait(now: number): void {
     this.#due = this.#last.order ? now + this.#last.patience : null;
   }
@@ -145,12 +145,12 @@ export class ServerlessRounds {
         if (frame.round === this.survivors.round) this.#measured = this.#weights;
         return [];
       case "trained":
-        // Only leaders need it.
+        // Only leaders need this frame.
         return [];
     }
   }
 
-  /** A peer has the server: no round begins until this one has tried to reach it. */
+  /** Ends the round, since another peer has the server: no round begins before this peer has tried to reach it. */
   #endRound(now: number): Effects {
     if (this.#stage === "attended" || this.#stage === "averaging") return [];
     this.#callAgain(now);
@@ -159,9 +159,9 @@ export class ServerlessRounds {
     return [{ type: "hasten" }];
   }
 
-  // Calling, and setting out.
+  // Calls, and the beginning of a round.
 
-  /** The certificate of the weights that the next round begins with; null if this peer cannot call. */
+  /** Returns the certificate of the weights that the next round begins with; null if this peer cannot call. */
   #callBasis(): Certificate | null {
     const ready = this.#stage === "calling" && this.#idle && this.#last.plan && this.#last.order;
     const certificate = this.survivors.certificate;
@@ -212,7 +212,7 @@ export class ServerlessRounds {
     return [...this.#send({ ...report, round: this.survivors.round }), ...this.#train(now)];
   }
 
-  // From trained to averaged.
+  // The steps from training to averaging.
 
   #takeOwnTraining(report: PlanTrained): Effects {
     this.#idle = true;
@@ -239,7 +239,7 @@ export class ServerlessRounds {
     this.#weights = weights;
     this.#idle = true;
     if (this.#stage === "averaging") {
-      // Not after the patience: it calls as soon as the new weights are certified.
+      // It does not wait for `patience`, but calls as soon as the new weights are certified.
       this.#enter("calling");
       this.#calledAt = null;
       this.#due = null;
@@ -268,7 +268,7 @@ export class ServerlessRounds {
     return [];
   }
 
-  /** The round has failed: every peer calls again. */
+  /** Ends a failed round: every peer calls again. */
   #callAgain(now: number): void {
     this.#leader = null;
     this.#enter("calling");

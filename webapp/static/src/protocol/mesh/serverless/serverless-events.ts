@@ -1,5 +1,5 @@
 /**
- * Stages of rounds without the server, and the events and effects that its machine exchanges with its host. The twin is
+ * Stages of rounds without the server, and the events and effects of their machine. The twin is
  * backend/protocols/mesh/serverless/serverless_events.py.
  */
 
@@ -9,7 +9,7 @@ import type { Agreement, PlanTrained } from "../member-events";
 
 export type ServerlessStage = "attended" | "calling" | "measuring" | "training" | "trained" | "averaging";
 
-/** A stage may follow itself: a peer that calls may call again. */
+/** The table of transitions. A stage may follow itself: a calling peer may call again. */
 export const TRANSITIONS: Readonly<Record<ServerlessStage, ReadonlySet<ServerlessStage>>> = {
   attended: new Set(["calling"]),
   calling: new Set(["attended", "measuring", "training"]),
@@ -19,9 +19,9 @@ export const TRANSITIONS: Readonly<Record<ServerlessStage, ReadonlySet<Serverles
   averaging: new Set(["attended", "calling"]),
 };
 
-/** What the host tells the machine. */
+/** An event that the host reports to the machine. */
 export type Event =
-  /** The server answered `enter`: it decides from now on. */
+  /** The server answered `enter`: it orders the rounds from now on. */
   | { readonly type: "reached" }
   /** The connection to the server is lost; `busy` while this peer trains or averages. */
   | { readonly type: "deserted"; readonly busy: boolean }
@@ -29,11 +29,11 @@ export type Event =
   | { readonly type: "told"; readonly frame: ServerToPeer }
   /** There is a link to `client`, or it sends again after silence. */
   | { readonly type: "linked"; readonly client: string }
-  /** The last link to `client` is gone. */
+  /** The last link to `client` is down. */
   | { readonly type: "lost"; readonly client: string }
   /** A frame of `client` arrived. */
   | { readonly type: "heard"; readonly client: string; readonly frame: ServerlessFrame }
-  /** This peer's training is done, by the server's plan or by one of the peers. */
+  /** This peer's training is done, by a plan of the server or of the peers. */
   | { readonly type: "trained"; readonly report: PlanTrained }
   /** This peer's group `order` ended with `weights`. */
   | { readonly type: "averaged"; readonly order: GroupOrder; readonly weights: string }
@@ -41,16 +41,16 @@ export type Event =
   | { readonly type: "failed" }
   /** More than half of the survivors signed the weights of `certificate`. */
   | { readonly type: "certified"; readonly certificate: Certificate }
-  /** This peer measured what an `agree` with `evaluate` asked for. */
+  /** This peer has evaluated what an `agree` with `evaluate` asked for. */
   | { readonly type: "measured"; readonly report: Evaluation }
   /** The clock reached `timer()`. */
   | { readonly type: "time_passed" };
 
-/** What the machine asks of the host, in order. */
+/** An effect that the machine asks of the host. Effects are performed in order. */
 export type Effect =
   /** Send one frame to each of `clients`. */
   | { readonly type: "say"; readonly clients: readonly string[]; readonly frame: ServerlessFrame }
-  /** Hand this to the member's machine: peers agreed on it in place of the server. */
+  /** Give this frame to the member's machine: peers agreed on it in place of the server. */
   | { readonly type: "agree"; readonly frame: Agreement }
-  /** Another peer has the server: try at once to reach it. */
+  /** Another peer has the server: try immediately to reach it. */
   | { readonly type: "hasten" };
