@@ -1,4 +1,4 @@
-/** What a peer does in groups: from what it trained to new weights that all survivors have. Owns the exchanges. */
+/** Averages with groups: turns what the peer trained into new weights that all survivors have. Owns the exchanges. */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
@@ -13,7 +13,7 @@ import { EarlyFrames } from "./early-frames";
 import { Exchange, type GroupOutcome } from "./exchange";
 import type { WeightCache } from "./weight-store";
 
-/** What a training made, from which weights, and how the way is changed before averaging. */
+/** The result of a training, the weights it began from, and the outer step before averaging. */
 export interface TrainedWork {
   readonly plan: Train;
   /** float32 [P]. */
@@ -21,16 +21,16 @@ export interface TrainedWork {
   readonly examples: number;
   readonly base: Float32Array;
   readonly outer: Outer;
-  /** Values that are trained; the rest is running statistics. */
+  /** The number of trained values; the rest are running statistics. */
   readonly trainable: number;
   readonly bundle: string;
 }
 
-/** A group of which this peer is, or was, a member. `outcome` is null until it has one. */
+/** A group of which this peer is, or was, a member. `outcome` is null until there is one. */
 export interface GroupView {
   readonly order: GroupOrder;
   readonly outcome: Omit<GroupOutcome, "mean"> | null;
-  /** Why there is none. */
+  /** Why there is no outcome. */
   readonly reason: string | null;
 }
 
@@ -41,7 +41,7 @@ export interface AveragerOptions {
   readonly identity: Identity;
   readonly links: LinkManager;
   readonly holdings: WeightCache;
-  /** Key of a peer by its public id. */
+  /** Returns the key of a peer by its public id. */
   readonly identityOf: (client: string) => Uint8Array | null;
   readonly ended: (report: GroupAveraged | GroupFailed) => void;
   readonly certified: (certificate: Certificate) => void;
@@ -51,11 +51,11 @@ export interface AveragerOptions {
 export class Averager {
   readonly #options: AveragerOptions;
   readonly #worker = new AveragingWorker();
-  /** The exchange of the last group: others may ask about it when it has ended here. */
+  /** The exchange of the last group: other members may ask about it after it ended here. */
   #exchange: { readonly order: GroupOrder; readonly exchange: Exchange } | null = null;
   readonly #early = new EarlyFrames();
   #attesting: CertificateCollector | null = null;
-  /** Of the outer step. */
+  /** The momentum of the outer step. */
   #memory: Float32Array<ArrayBuffer> = new Float32Array();
   #view: GroupView | null = null;
   #calm: ReturnType<typeof setTimeout> | undefined;
@@ -68,14 +68,14 @@ export class Averager {
     return this.#view;
   }
 
-  /** Takes part in the group; what came of it is told by `ended`. */
+  /** Takes part in the group; reports the outcome by `ended`. */
   async average(order: GroupOrder, work: TrainedWork): Promise<void> {
     const { task, own, links } = this.#options;
     const { bundle } = work;
     this.abort();
     const { way, memory } = outerStep(work.outer, work.update, work.trainable, this.#past(work));
     const vector = order.subject === "changes" ? way : sum(work.base, way);
-    // Of a steward's group nobody knows beforehand what its members train on (0033).
+    // Members of a serverless group cannot know each other's numbers of examples beforehand (0033).
     const weight = order.reducer === "mean" ? Math.min(work.examples, order.most_weight) : 1;
     links.patience(order.patience);
     this.#show({ order, outcome: null, reason: null });
@@ -89,7 +89,7 @@ export class Averager {
       const outcome = await exchange.result;
       const current = this.#exchange?.exchange === exchange;
       if (current) await this.#averaged(order, work, outcome);
-      // Only now: who has no result keeps the memory that it had.
+      // Only after success: a peer without a result keeps its earlier memory.
       if (current) this.#memory = memory;
     } catch (problem) {
       if (exchange === null || this.#exchange?.exchange === exchange) this.#failed(order, sentence(problem));
@@ -98,7 +98,7 @@ export class Averager {
     }
   }
 
-  /** Leaves the group in hand. */
+  /** Leaves the current group. */
   abort(): void {
     const before = this.#exchange;
     this.#exchange = null;
@@ -107,7 +107,7 @@ export class Averager {
     this.#options.links.patience(null);
   }
 
-  /** Ends the worker, too. */
+  /** Leaves the current group and ends the worker. */
   close(): void {
     this.abort();
     this.#worker.terminate();
@@ -125,7 +125,7 @@ export class Averager {
     this.#exchange?.exchange.silent(client);
   }
 
-  /** A member of a group said something of it. */
+  /** Takes a frame of a group's member. */
   receive(client: string, frame: GroupFrame): void {
     const { round, group } = frame;
     if (frame.type === "attest") {
@@ -139,13 +139,13 @@ export class Averager {
     else this.#early.keep(client, frame);
   }
 
-  /** Others may still be in the group: signs of life keep its pace for a while. */
+  /** Returns to the slower heartbeats after a while: other members may still be in the group. */
   #calmDown(patience: number): void {
     clearTimeout(this.#calm);
     this.#calm = setTimeout(() => this.#options.links.patience(null), 2000 * patience);
   }
 
-  /** Memory of another model is of no use. */
+  /** Returns the momentum, or none if it belongs to another model. */
   #past({ trainable }: TrainedWork): Float32Array {
     return this.#memory.length === trainable ? this.#memory : new Float32Array();
   }
@@ -174,7 +174,7 @@ export class Averager {
     const { task, own, identity, identityOf, links, holdings } = this.#options;
     const { round, group, members, subject } = order;
     const { mean, survivors, fraction, seconds } = outcome;
-    // All members have the same base where changes are averaged, so all have the same bits.
+    // When changes are averaged all members have the same base, so their results are equal bit by bit.
     const renewed = subject === "changes" ? sum(work.base, mean) : mean;
     const content: Bytes = new Uint8Array(renewed.buffer);
     const weights = await holdings.keep(content);

@@ -1,4 +1,4 @@
-/** Signatures of a group's survivors, until more than half of them are a certificate. */
+/** Collects signatures of a group's survivors, until more than half of them form a certificate. */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import { type GroupEnding, weightsStatement } from "../../core/crypto/certificates";
@@ -12,7 +12,7 @@ export class CertificateCollector {
   readonly #signatures = new Map<string, Certificate["signatures"][number]>();
   #complete = false;
 
-  /** `identities` are the survivors' keys, as far as they are known. */
+  /** `identities` are the survivors' keys, as far as known. */
   constructor(
     task: string,
     readonly ending: GroupEnding,
@@ -21,7 +21,7 @@ export class CertificateCollector {
     this.#statement = weightsStatement(task, ending);
   }
 
-  /** This peer's own signature, which counts from now on, for the others. */
+  /** Signs for this peer and counts its signature; returns it for the others. */
   async sign(client: string, identity: Identity): Promise<AttestFrame & { readonly signature: Bytes }> {
     const signature = await sign(identity, this.#statement);
     this.#signatures.set(client, { client, identity: identity.publicKey, signature });
@@ -29,7 +29,7 @@ export class CertificateCollector {
     return { type: "attest", round, group, weights, signature };
   }
 
-  /** The certificate, if it came about by this signature. */
+  /** Adds a signature; returns the certificate if this one completes it. */
   async add(client: string, { weights, signature }: AttestFrame): Promise<Certificate | null> {
     const { survivors } = this.ending;
     const identity = this.identities.get(client);

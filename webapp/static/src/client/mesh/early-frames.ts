@@ -1,4 +1,4 @@
-/** What others say of a group before its order is here: some frames of each of them, before all pieces. */
+/** Buffers frames of a group that arrive before its order: at most a few of each peer, before any piece. */
 
 import type { GroupFrame } from "../../protocol/wire/mesh";
 
@@ -18,7 +18,7 @@ export class EarlyFrames {
     const frames = this.#groups.get(name) ?? [];
     this.#groups.set(name, frames);
     if (frames.filter((one) => one.client === client).length < MOST_OF_CLIENT) frames.push({ client, frame });
-    // Whoever invents groups pushes out the oldest.
+    // A peer that invents groups only displaces the oldest ones.
     for (const oldest of this.#groups.keys()) {
       if (this.#groups.size <= MOST_GROUPS) break;
       this.#groups.delete(oldest);

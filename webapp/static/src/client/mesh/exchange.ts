@@ -1,7 +1,7 @@
 /**
- * One group's average at this peer: performs what the machine in protocol/allreduce/member.ts decides. Owns the
- * machine, and what is on its way to and from other members; the averaging worker has the bytes.
- * backend/peer/mesh/exchange.py is the twin.
+ * One group's averaging at this peer: performs the effects of the machine in protocol/allreduce/member.ts. Owns the
+ * machine, and the transfers to and from other members; the averaging worker has the bytes. The twin is
+ * backend/peer/mesh/exchange.py.
  */
 
 import type { Bytes } from "../../core/crypto/bytes";
@@ -14,17 +14,17 @@ import type { AveragingWorker } from "../workers/averaging-worker";
 import { type Chunk, Receiver } from "./receiver";
 import { type GroupLinks, type PartContent, Sender } from "./sender";
 
-/** What comes of a group for a member that ends with the others. */
+/** The outcome of a group for a member that ends with the others. */
 export interface GroupOutcome {
   readonly mean: Float32Array<ArrayBuffer>;
-  /** Places of all that have the same. */
+  /** Places of all members that have the same result. */
   readonly survivors: readonly number[];
-  /** How much of all members' weight is in it. */
+  /** The share of all members' weight in the result. */
   readonly fraction: number;
   readonly seconds: number;
 }
 
-/** There is no result for this member; it keeps the weights that it had. The message is for people. */
+/** The group has no result for this member, which keeps its earlier weights. The message is for people. */
 export class GroupError extends Error {
   override readonly name = "GroupError";
 }
@@ -36,16 +36,16 @@ export interface ExchangeOptions {
   readonly bundle: string;
   /** This peer's public id. */
   readonly own: string;
-  /** Is transferred to the worker. */
+  /** The own vector; it is transferred to the worker. */
   readonly vector: Float32Array<ArrayBuffer>;
-  /** Of the own vector in the mean. */
+  /** The weight of the own vector in the mean. */
   readonly weight: number;
   readonly links: GroupLinks;
-  /** Works for no other group until this one is closed. */
+  /** The worker; it serves no other group until this one is closed. */
   readonly worker: AveragingWorker;
 }
 
-/** Frames of a group that are the session's business, not the exchange's. */
+/** Frames of a group that the exchange handles; the averager handles the others. */
 type ExchangeFrame = Exclude<GroupFrame, { readonly type: "attest" }>;
 
 export class Exchange {
@@ -55,35 +55,35 @@ export class Exchange {
   readonly #place: number;
   readonly #begunAt = now();
   readonly #machine: AllReduce;
-  readonly #arrivals = new Receiver();
-  readonly #departures: Sender;
+  readonly #receiver = new Receiver();
+  readonly #sender: Sender;
   #settle: (outcome: GroupOutcome) => void = () => undefined;
   #refuse: (problem: Error) => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
 
-  /** Throws a RangeError where the order contradicts itself. */
+  /** Throws a RangeError if the order contradicts itself. */
   constructor(options: ExchangeOptions) {
     const { order, own, links } = options;
     this.#options = options;
     this.#place = order.members.indexOf(own);
     this.#machine = new AllReduce(order, this.#place, this.#begunAt);
-    this.#departures = new Sender(links, order.members, own);
+    this.#sender = new Sender(links, order.members, own);
     this.result = new Promise((resolve, reject) => {
       this.#settle = resolve;
       this.#refuse = reject;
     });
-    // Who does not wait for the result need not hear that there is none.
+    // A caller that does not await the result must not cause an unhandled rejection.
     this.result.catch(() => undefined);
   }
 
-  /** Nobody of the group needs this member any more. */
+  /** Whether no member of the group needs this one any more. */
   get over(): boolean {
     const { seconds, patience } = this.#options.order;
     return this.#closed || (this.#machine.over && now() >= this.#begunAt + seconds + 2 * patience);
   }
 
-  /** Encodes the own vector and begins. Links that stand by then are told by `up` afterwards. */
+  /** Encodes the own vector and begins. Links that exist by then are reported by `up` afterwards. */
   start(): void {
     const { vector, weight, order, task, bundle, worker } = this.#options;
     const { bounds, precision, subject, reducer, exchange, round, group } = order;
@@ -98,43 +98,43 @@ export class Exchange {
     });
   }
 
-  /** A frame of this round and group. */
+  /** Takes a frame of this round and group. */
   receive(client: string, frame: ExchangeFrame): void {
     const place = this.#placeOf(client);
     if (place === null || this.#closed) return;
     if (frame.type === "piece" || frame.type === "mean") {
       if (!this.#machine.over) this.#chunk(place, frame);
     } else {
-      // Before any piece is asked for.
+      // The key must arrive before any piece is requested.
       if (frame.type === "begin" && frame.key.length > 0) this.#keepKey(place, frame.key);
       this.#happened({ type: "heard", place, frame });
     }
   }
 
-  /** There is a link to this peer, or it is heard of again. */
+  /** Takes a link to this peer, or the end of its silence. */
   up(client: string): void {
     this.#tell("linked", client);
   }
 
   down(client: string): void {
-    this.#departures.drop(client);
+    this.#sender.drop(client);
     const place = this.#placeOf(client);
-    if (place !== null) this.#arrivals.drop(place);
+    if (place !== null) this.#receiver.drop(place);
     this.#tell("lost", client);
   }
 
-  /** Nothing came of this peer for the patience. */
+  /** Takes the silence of a peer for `patience` seconds. */
   silent(client: string): void {
     this.#tell("silent", client);
   }
 
-  /** Ends it, whatever came of it. */
+  /** Ends the exchange, with or without a result. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#arrivals.clear();
-    this.#departures.clear();
+    this.#receiver.clear();
+    this.#sender.clear();
     this.#refuse(new GroupError("The group was left before it ended."));
   }
 
@@ -162,14 +162,14 @@ export class Exchange {
     this.#timer = setTimeout(() => this.#happened({ type: "time_passed" }), milliseconds);
   }
 
-  /** Does what takes the worker's time, and tells the machine what came of it. */
+  /** Performs work in the worker, and reports the outcome to the machine. */
   #ask(work: () => Promise<Event>): void {
     work()
       .catch((error: unknown) => this.#unfit(error))
       .then((event) => this.#happened(event));
   }
 
-  /** Whose fault it is that something could not be done. */
+  /** Returns the event that names the member at fault. */
   #unfit(error: unknown): Event {
     const place = error instanceof UnfitMember ? error.place : this.#place;
     return { type: "unfit", place, reason: error instanceof Error ? error.message : String(error) };
@@ -183,7 +183,7 @@ export class Exchange {
       return;
     }
     try {
-      const bytes = this.#arrivals.take(place, chunk, pieceSize(until - from, precision));
+      const bytes = this.#receiver.take(place, chunk, pieceSize(until - from, precision));
       if (bytes !== null) this.#keep(place, chunk, bytes);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
@@ -221,14 +221,20 @@ export class Exchange {
       case "send_piece": {
         const { part, place, contributors, weights } = effect;
         const make = { type: "make_piece", part, contributors, weights } as const;
-        this.#depart([place], "piece", part, async () => ({ ...(await worker.ask(make)), contributors }));
+        this.#queueTransfer([place], "piece", part, async () => ({
+          ...(await worker.ask(make)),
+          contributors,
+        }));
         return;
       }
       case "add_piece": {
         const { part, source, weight, place } = effect;
         const contributors = [...effect.contributors, this.#place];
         const add = { type: "add_piece", part, source, weight } as const;
-        this.#depart([place], "piece", part, async () => ({ ...(await worker.ask(add)), contributors }));
+        this.#queueTransfer([place], "piece", part, async () => ({
+          ...(await worker.ask(add)),
+          contributors,
+        }));
         return;
       }
       case "reduce":
@@ -239,11 +245,11 @@ export class Exchange {
         return;
       case "send_mean": {
         const { part, digest, places } = effect;
-        this.#depart(places, "mean", part, () => worker.ask({ type: "copy_mean", part, digest }));
+        this.#queueTransfer(places, "mean", part, () => worker.ask({ type: "copy_mean", part, digest }));
         return;
       }
       case "without":
-        this.#departures.drop(order.members[effect.place] as string);
+        this.#sender.drop(order.members[effect.place] as string);
         return;
       case "finish":
         void this.#finish(effect);
@@ -253,8 +259,8 @@ export class Exchange {
     }
   }
 
-  /** What is sent is made when the first of `places` has its turn. */
-  #depart(
+  /** Queues a transfer. Its content is made when the first of `places` is served. */
+  #queueTransfer(
     places: readonly number[],
     type: Chunk["type"],
     part: number,
@@ -262,7 +268,7 @@ export class Exchange {
   ): void {
     const { members, round, group } = this.#options.order;
     let made: Promise<PartContent | null> | null = null;
-    const parcel = () => {
+    const makeContent = () => {
       made ??= make().then(
         ({ contributors, bytes }) => ({ head: { type, round, group, part, contributors }, bytes }),
         (error: unknown) => {
@@ -272,7 +278,7 @@ export class Exchange {
       );
       return made;
     };
-    for (const place of places) this.#departures.add(members[place] as string, parcel);
+    for (const place of places) this.#sender.add(members[place] as string, makeContent);
   }
 
   async #finish({ parts, survivors, fraction }: Extract<Effect, { readonly type: "finish" }>): Promise<void> {

@@ -1,14 +1,13 @@
-/** To whom links are wanted. `backend/peer/mesh/peer_directory.py` does the same. */
+/** Selects the peers that this one links with. `backend/peer/mesh/peer_directory.py` does the same. */
 
 /**
- * Beyond so many others a peer links with those whose ids come after its own and before it, around the circle, and with the
- * members of its group: each of them is linked with others, so that signals get around.
+ * Beyond this number of others, a peer links only with those whose ids follow and precede its own around the circle,
+ * and with the members of its group. Each of them is linked with others, so that signals reach all.
  */
 const MOST_LINKS = 32;
 
 /**
- * With whom the peer `own` links whatever its group is: with everybody where there are few. If one of two links with the
- * other, so does the other.
+ * Returns the clients that the peer `own` links with in any group: all, if there are few. The relation is symmetric.
  */
 export function linkTargets(own: string, clients: readonly string[]): readonly string[] {
   const circle = clients.filter((client) => client !== own).sort();

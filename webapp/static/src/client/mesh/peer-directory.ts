@@ -1,6 +1,6 @@
 /**
- * The other peers of one mesh as this one is connected to them: from the first `entered` to the end of a visit. Owns the links,
- * and what goes over them.
+ * The other peers of one mesh and this peer's links to them, from the first `entered` to the end of a session. Owns
+ * the links and their traffic.
  */
 
 import type { Identity } from "../../core/crypto/keys";
@@ -24,7 +24,7 @@ import type { WeightCache } from "./weight-store";
 import { WeightTransfer } from "./weight-transfer";
 import type { WeightHolders } from "./weights";
 
-/** The server hears of the links this often, and soon after a change, in milliseconds. */
+/** Milliseconds between reports of the links to the server; the second is the delay after a change. */
 const LINKS_EVERY = 10_000;
 const LINKS_SOON = 500;
 
@@ -34,17 +34,17 @@ export interface PeerDirectoryOptions {
   readonly identities: TrustStore;
   readonly holdings: WeightCache;
   readonly transport: Transport;
-  /** Whether the server hears what is sent to it. */
+  /** Whether the server receives what is sent to it. */
   readonly connected: () => boolean;
-  /** The group in hand. */
+  /** Returns the current group. */
   readonly group: () => GroupOrder | null;
   readonly ended: (report: GroupAveraged | GroupFailed) => void;
   readonly certified: (certificate: Certificate) => void;
   /** Takes events for the member's machine. */
   readonly tell: (event: MemberEvent) => void;
-  /** Another peer has the server. */
+  /** Another peer has the server: try to reach it. */
   readonly hasten: () => void;
-  /** Something that the page shows has changed. */
+  /** Data that the page shows have changed. */
   readonly changed: () => void;
 }
 
@@ -54,17 +54,17 @@ export class PeerDirectory {
   readonly averager: Averager;
   readonly serverless: ServerlessRunner;
   readonly #options: PeerDirectoryOptions;
-  readonly #fetching: WeightTransfer;
-  readonly #deaf: () => void;
+  readonly #transfer: WeightTransfer;
+  readonly #unwatchSleep: () => void;
   #members: readonly NeighbourInfo[] = [];
-  #telling: ReturnType<typeof setTimeout> | undefined;
+  #reportTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: PeerDirectoryOptions) {
     const { entered, identity, holdings, ended, certified, tell, hasten, changed } = options;
     this.#options = options;
     this.client = entered.client;
     this.links = this.#makeLinks();
-    this.#fetching = new WeightTransfer(this.links, holdings);
+    this.#transfer = new WeightTransfer(this.links, holdings);
     this.averager = new Averager({
       task: entered.task,
       own: entered.client,
@@ -77,16 +77,16 @@ export class PeerDirectory {
       changed,
     });
     this.serverless = new ServerlessRunner({ own: entered.client, links: this.links, tell, hasten });
-    this.#deaf = watchSleep(this.links);
-    this.#tell(LINKS_EVERY);
+    this.#unwatchSleep = watchSleep(this.links);
+    this.#scheduleReport(LINKS_EVERY);
   }
 
-  /** Everybody in the mesh, this peer included. */
+  /** All peers of the mesh, this one included. */
   get members(): readonly NeighbourInfo[] {
     return this.#members;
   }
 
-  /** What the server says of other peers, or brings from them. */
+  /** Takes the server's frames about other peers, and those it carries from them. */
   receive(frame: ServerToPeer): void {
     switch (frame.type) {
       case "members":
@@ -105,27 +105,27 @@ export class PeerDirectory {
     }
   }
 
-  /** Links go to some of all, and to the members of the last group. */
+  /** Selects link targets: some of all peers, and the members of the last group. */
   want(): void {
     const group = this.#options.group() ?? this.averager.view?.order;
     const clients = this.#members.map(({ client }) => client);
     this.links.want([...linkTargets(this.client, clients), ...(group?.members ?? [])]);
   }
 
-  /** Those with a link that have these weights of `size` bytes. */
+  /** Returns the linked peers that have these weights of `size` bytes. */
   holders(hash: string, size: number): WeightHolders {
     const linked = this.#members.filter(({ client, holds }) => holds === hash && this.links.way(client));
-    return { fetching: this.#fetching, size, clients: linked.map(({ client }) => client) };
+    return { fetching: this.#transfer, size, clients: linked.map(({ client }) => client) };
   }
 
   /** Ends all links. */
   close(): void {
-    this.#deaf();
+    this.#unwatchSleep();
     this.serverless.close();
     this.averager.close();
     this.links.close();
-    // A link that ends is told of soon: not here any more.
-    clearTimeout(this.#telling);
+    // Links that end restart this timer: it is stopped after them.
+    clearTimeout(this.#reportTimer);
   }
 
   #makeLinks(): LinkManager {
@@ -138,21 +138,21 @@ export class PeerDirectory {
       identities,
       ice: ice.map(({ urls, ...secret }) => ({ urls: [...urls], ...secret })),
       signal: (to, data) => {
-        this.#say({ type: "signal", client: to, data });
+        this.#sendToServer({ type: "signal", client: to, data });
         return connected();
       },
-      relay: (to, data) => this.#say({ type: "relay", client: to, data }),
+      relay: (to, data) => this.#sendToServer({ type: "relay", client: to, data }),
       relayBuffered: () => transport.buffered,
       up: (other) => {
         this.averager.up(other);
         this.serverless.happened({ type: "linked", client: other });
-        this.#tell(LINKS_SOON);
+        this.#scheduleReport(LINKS_SOON);
       },
       down: (other) => {
         this.averager.down(other);
-        this.#fetching.lost(other);
+        this.#transfer.lost(other);
         this.serverless.happened({ type: "lost", client: other });
-        this.#tell(LINKS_SOON);
+        this.#scheduleReport(LINKS_SOON);
       },
       silent: (other) => {
         this.averager.silent(other);
@@ -162,17 +162,17 @@ export class PeerDirectory {
     });
   }
 
-  #say(frame: PeerToServer): void {
+  #sendToServer(frame: PeerToServer): void {
     if (this.#options.connected()) this.#options.transport.send(encodeMesh(frame));
   }
 
   #receivePeerMessage(client: string, frame: PeerMessage): void {
     switch (frame.type) {
       case "fetch":
-        void this.#fetching.asked(client, frame);
+        void this.#transfer.asked(client, frame);
         return;
       case "weights":
-        this.#fetching.came(client, frame);
+        this.#transfer.came(client, frame);
         return;
       case "unattended":
       case "set_out":
@@ -188,12 +188,12 @@ export class PeerDirectory {
     }
   }
 
-  /** Says how the links are, within so many milliseconds and then again and again. */
-  #tell(within: number): void {
-    clearTimeout(this.#telling);
-    this.#telling = setTimeout(() => {
-      this.#say({ type: "links", links: this.links.measures });
-      this.#tell(LINKS_EVERY);
+  /** Reports the links within this number of milliseconds, and periodically after that. */
+  #scheduleReport(within: number): void {
+    clearTimeout(this.#reportTimer);
+    this.#reportTimer = setTimeout(() => {
+      this.#sendToServer({ type: "links", links: this.links.measures });
+      this.#scheduleReport(LINKS_EVERY);
     }, within);
     this.#options.changed();
   }

@@ -1,4 +1,4 @@
-/** Pieces and means on their way in: chunks of one member become the bytes of a part. */
+/** Receives pieces and means: assembles the chunks of a member to the bytes of a part. */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
@@ -12,36 +12,36 @@ interface PartialPart {
 }
 
 export class Receiver {
-  /** By kind, place and part: a member has one of each under way. */
-  readonly #arrivals = new Map<string, PartialPart>();
+  /** Partial parts by kind, place and part: a member sends one of each at a time. */
+  readonly #partialParts = new Map<string, PartialPart>();
 
   /**
-   * All bytes, once the last chunk is here; else null. A chunk that does not go on where the one before ended is one of
-   * before a link broke, and passed over. Throws a RangeError for more bytes than `size`.
+   * Returns all bytes with the last chunk, else null. A chunk that does not continue the previous one is from before
+   * a link broke, and is ignored. Throws a RangeError for more bytes than `size`.
    */
   take(place: number, chunk: Chunk, size: number): Bytes | null {
     const { type, part, contributors, offset, data } = chunk;
     if (offset + data.length > size) throw new RangeError(`Part ${part} has ${size} bytes, and more came.`);
     const key = `${place}/${type}/${part}`;
-    if (offset === 0) this.#arrivals.set(key, { contributors, bytes: new Uint8Array(size), filled: 0 });
-    const arrival = this.#arrivals.get(key);
-    if (arrival?.filled !== offset || !sameList(arrival.contributors, contributors)) return null;
-    arrival.bytes.set(data, offset);
-    arrival.filled += data.length;
-    if (arrival.filled < size) return null;
-    this.#arrivals.delete(key);
-    return arrival.bytes;
+    if (offset === 0) this.#partialParts.set(key, { contributors, bytes: new Uint8Array(size), filled: 0 });
+    const partial = this.#partialParts.get(key);
+    if (partial?.filled !== offset || !sameList(partial.contributors, contributors)) return null;
+    partial.bytes.set(data, offset);
+    partial.filled += data.length;
+    if (partial.filled < size) return null;
+    this.#partialParts.delete(key);
+    return partial.bytes;
   }
 
-  /** The link to `place` broke: what was under way will begin again. */
+  /** Drops unfinished transfers of `place`, whose link broke: they will begin again. */
   drop(place: number): void {
-    for (const key of this.#arrivals.keys()) {
-      if (key.startsWith(`${place}/`)) this.#arrivals.delete(key);
+    for (const key of this.#partialParts.keys()) {
+      if (key.startsWith(`${place}/`)) this.#partialParts.delete(key);
     }
   }
 
   clear(): void {
-    this.#arrivals.clear();
+    this.#partialParts.clear();
   }
 }
 

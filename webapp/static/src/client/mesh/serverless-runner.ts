@@ -1,4 +1,4 @@
-/** Rounds without the server: performs what the machine of them decides, over links. Owns that machine. */
+/** The host of rounds without the server: performs the effects of their machine over links. Owns that machine. */
 
 import type { Evaluation } from "../../protocol/client/evaluation";
 import type { MemberState } from "../../protocol/mesh/member";
@@ -9,17 +9,17 @@ import type { Effect, Event } from "../../protocol/mesh/serverless/serverless-ev
 import type { GroupOrder, ServerlessFrame } from "../../protocol/wire/mesh";
 import type { LinkManager } from "../transports/links";
 
-/** What a peer measured while the server was away: by its own word. */
+/** An evaluation by a peer while the server was away; no other party has verified it. */
 export interface LocalMeasurement {
   readonly client: string;
   readonly evaluation: Evaluation;
 }
 
-/** How the peers do without the server. */
+/** The state of rounds without the server. */
 export interface ServerlessView {
-  /** Others with whom this peer would go on, or does; null while it has the server, or nothing to go on from. */
+  /** The peers of serverless rounds; null while this peer has the server, or no certified weights. */
   readonly peers: readonly string[] | null;
-  /** The last thing that a peer measured. */
+  /** The last evaluation by a peer. */
   readonly finding: LocalMeasurement | null;
 }
 
@@ -29,7 +29,7 @@ export interface ServerlessRunnerOptions {
   readonly links: Pick<LinkManager, "send">;
   /** Takes events for the member's machine. */
   readonly tell: (event: MemberEvent) => void;
-  /** The server can be reached. */
+  /** Tries to reach the server, because another peer has it. */
   readonly hasten: () => void;
 }
 
@@ -49,20 +49,23 @@ export class ServerlessRunner {
     return { peers: this.#machine.peers, finding: this.#finding };
   }
 
-  /** The member has handled `event` and stands at `member` now; `group` is the one that it was in before. */
+  /**
+   * Takes an event that the member's machine has handled; `member` is its state now, `group` the group it was in
+   * before.
+   */
   noticed(event: MemberEvent, member: MemberState, group: GroupOrder | null): void {
-    const happened = meaning(event, member, group);
+    const happened = serverlessEvent(event, member, group);
     if (happened !== null) this.happened(happened);
   }
 
-  /** Another peer said something of such rounds. */
+  /** Takes a frame of another peer about such rounds. */
   receive(client: string, frame: ServerlessFrame): void {
     if (frame.type === "evaluation" && this.#machine.survivors.has(client))
       this.#recordMeasurement(client, frame);
     this.happened({ type: "heard", client, frame });
   }
 
-  /** Performs what the machine makes of `event`. */
+  /** Gives `event` to the machine, and performs the effects. */
   happened(event: Event): void {
     if (this.#closed) return;
     for (const effect of this.#machine.happened(event, now())) this.#perform(effect);
@@ -72,7 +75,7 @@ export class ServerlessRunner {
     this.#timer = setTimeout(() => this.happened({ type: "time_passed" }), Math.max(0, 1000 * (due - now())));
   }
 
-  /** Waits for nothing any more. */
+  /** Stops the timer and ignores further events. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -92,14 +95,14 @@ export class ServerlessRunner {
     }
   }
 
-  /** What cannot be is no news. */
+  /** Stores a valid evaluation. */
   #recordMeasurement(client: string, evaluation: Evaluation): void {
     if (evaluation.examples > 0 && Number.isFinite(evaluation.loss)) this.#finding = { client, evaluation };
   }
 }
 
-/** What an event of the member's is for rounds without the server; null where it is nothing. */
-function meaning(event: MemberEvent, member: MemberState, group: GroupOrder | null): Event | null {
+/** Translates an event of the member's machine into one for rounds without the server; null if there is none. */
+function serverlessEvent(event: MemberEvent, member: MemberState, group: GroupOrder | null): Event | null {
   switch (event.type) {
     case "frame":
       if (event.frame.type === "entered" && member.contact.link === "open") return { type: "reached" };
@@ -125,7 +128,7 @@ function meaning(event: MemberEvent, member: MemberState, group: GroupOrder | nu
   }
 }
 
-/** Seconds of a steady clock. */
+/** Returns the seconds of a steady clock. */
 function now(): number {
   return performance.now() / 1000;
 }

@@ -1,6 +1,6 @@
 /**
- * One browser's part in the mesh of one task: performs the effects that the machine in protocol/mesh/member.ts decides.
- * Owns the links and the weights that it holds; its loop owns the rest.
+ * A browser's session in a mesh: performs the effects of the machine in protocol/mesh/member.ts. Owns the links and
+ * the weights that it holds; its loop owns the rest.
  */
 
 import type { Backend } from "../../core/backend";
@@ -42,18 +42,18 @@ import { WeightSources } from "./weights";
 
 export interface MeshOptions extends SessionLoopOptions<ServerToPeer> {
   readonly task: string;
-  /** The volunteer's own training examples; 0 where the task deals out shards. */
+  /** The number of the volunteer's own training examples; 0 if the task assigns shards. */
   readonly examples: () => number;
-  /** Told what this device trained; null where nobody wants to know. */
+  /** Takes what this device trained; null if no page needs it. */
   readonly made: ((made: Made) => void) | null;
 }
 
 export class MeshSession {
   readonly #options: MeshOptions;
   readonly #identities = new TrustStore();
-  readonly #visits: WeightStore;
+  readonly #weightStore: WeightStore;
   readonly #updateCache = new UpdateCache();
-  readonly #examining = new EvaluationExamples();
+  readonly #evaluationExamples = new EvaluationExamples();
   #identity: Identity | null = null;
   readonly #loop: SessionLoop<
     MemberState,
@@ -66,13 +66,13 @@ export class MeshSession {
   #directory: PeerDirectory | null = null;
   #weights: WeightSources;
   #backend: Backend | null = null;
-  /** What was trained last, until the next training is done. */
+  /** The result of the last training, until the next one is done. */
   #work: TrainedWork | null = null;
 
   constructor(options: MeshOptions) {
     this.#options = options;
     this.#weights = new WeightSources(options.origin, options.task);
-    this.#visits = new WeightStore(`${options.origin} ${options.task}`, options.task);
+    this.#weightStore = new WeightStore(`${options.origin} ${options.task}`, options.task);
     this.#loop = new SessionLoop<
       MemberState,
       MemberEvent,
@@ -106,7 +106,7 @@ export class MeshSession {
     };
   }
 
-  /** Takes part with this backend; null leaves the choice to the worker. */
+  /** Takes part with this backend; with null the worker chooses one. */
   async start(backend: Backend | null): Promise<void> {
     if (!this.#loop.isClosed) return;
     const { averaged, failed } = this.#loop.machine;
@@ -116,9 +116,9 @@ export class MeshSession {
     this.#loop.show({ ...NOTHING, examples: this.#loop.shown.examples });
     const { token, agent } = this.#options;
     this.#identity = await this.#identities.own();
-    const visit = await this.#visits.read();
-    if (visit !== null) await this.#weights.holdings.keep(visit.weights);
-    const certificate = visit?.certificate ?? null;
+    const stored = await this.#weightStore.read();
+    if (stored !== null) await this.#weights.holdings.keep(stored.weights);
+    const certificate = stored?.certificate ?? null;
     this.#loop.dispatch({
       type: "start",
       enter: {
@@ -141,11 +141,11 @@ export class MeshSession {
     this.#loop.stop(problem);
   }
 
-  /** Where the version of these weights is wrong; null where that cannot be told now. */
+  /** Returns where the version of these weights is wrong; null if no result is available now. */
   async examine(weights: string): Promise<MistakeFindings | null> {
     const trainer = this.#loop.trainer.current;
-    const brought = trainer && (await this.#bring(weights).catch(() => null));
-    return brought && this.#examining.ask(trainer, brought.slice().buffer);
+    const weightBytes = trainer && (await this.#fetchWeights(weights).catch(() => null));
+    return weightBytes && this.#evaluationExamples.ask(trainer, weightBytes.slice().buffer);
   }
 
   #perform(effect: MemberEffect): void {
@@ -154,12 +154,12 @@ export class MeshSession {
         void this.#load(effect.bundle);
         return;
       case "train":
-        this.#examining.trained(effect.plan);
+        this.#evaluationExamples.trained(effect.plan);
         this.#loop.show({ progress: null });
         void this.#train(effect.plan);
         return;
       case "measure":
-        this.#examining.measured(effect.exam);
+        this.#evaluationExamples.measured(effect.exam);
         void this.#measure(effect.exam);
         return;
       case "abort_training":
@@ -189,7 +189,7 @@ export class MeshSession {
     this.#options.received(frame);
   }
 
-  /** Who this peer is stands with the first answer of the server: then it can have links. */
+  /** Creates the directory of peers at the server's first answer, which gives this peer its id. */
   #enter(entered: Entered): void {
     if (this.#directory?.client === entered.client || this.#identity === null) return;
     this.#leave();
@@ -218,7 +218,7 @@ export class MeshSession {
   #certified(certificate: Certificate): void {
     this.#loop.dispatch({ type: "certified", certificate });
     const weights = this.#weights.holdings.find(certificate.weights);
-    if (weights !== null) void this.#visits.write({ certificate, weights });
+    if (weights !== null) void this.#weightStore.write({ certificate, weights });
   }
 
   async #load(bundle: string): Promise<void> {
@@ -235,7 +235,7 @@ export class MeshSession {
     const until = clock() + 1000 * trainingSeconds(null, plan.seconds, 0);
     let base: Bytes | null = null;
     const train = async (trainer: Trainer): Promise<TrainingResult> => {
-      base = await this.#bring(plan.weights);
+      base = await this.#fetchWeights(plan.weights);
       const cached = this.#updateCache.take(plan);
       if (cached !== null) return cached;
       const weights = base.slice().buffer;
@@ -248,11 +248,11 @@ export class MeshSession {
     const trained = await this.#loop.trainer.retry(isNeeded, train);
     const { entered } = this.#loop.machine;
     const { loaded } = this.#loop.shown;
-    // Without a whole step there is nothing to say.
+    // Without a step there is no update.
     if (trained === null || trained.steps === 0 || base === null || !entered || !loaded) return;
     this.#updateCache.keep(plan, trained);
-    this.#learnedIn(plan, trained);
-    this.#tell(base, trained);
+    this.#reportMetrics(plan, trained);
+    this.#shareUpdate(base, trained);
     const { examples, steps } = trained;
     this.#work = {
       plan,
@@ -263,32 +263,32 @@ export class MeshSession {
       trainable: loaded.trainable,
       bundle: entered.bundle,
     };
-    // Where the plan asks for privacy, nothing is told but the update.
+    // If the plan asks for privacy, only the update is reported.
     const { loss, sums } = plan.privacy === null ? trained : { loss: 0, sums: [] };
     this.#loop.dispatch({ type: "trained", round: plan.round, examples, steps, loss, sums });
   }
 
-  /** Copies: what was trained goes on to other workers. */
-  #tell(base: Bytes, { update }: TrainingResult): void {
+  /** Gives copies to the page, because the originals are transferred to other workers. */
+  #shareUpdate(base: Bytes, { update }: TrainingResult): void {
     this.#options.made?.({ weights: base.slice().buffer, update: update.slice(0) });
   }
 
-  #bring(hash: string): Promise<Bytes> {
+  #fetchWeights(hash: string): Promise<Bytes> {
     const size = 4 * (this.#loop.shown.loaded?.parameters ?? 0);
     return this.#weights.bring(hash, this.#directory?.holders(hash, size) ?? null);
   }
 
-  #learnedIn({ version }: Train, trained: TrainingResult): void {
+  #reportMetrics({ version }: Train, trained: TrainingResult): void {
     const { loaded } = this.#loop.shown;
     if (loaded) this.#options.learned(localMetrics(version, trained, loaded));
   }
 
-  /** A measurement that fails is left to others; training goes on. */
+  /** Evaluates a version. A failure is ignored: other peers evaluate, too, and training continues. */
   async #measure(exam: Evaluate): Promise<void> {
     const shards = exam.shards.map(({ sha256 }) => sha256);
     const until = clock() + 1000 * trainingSeconds(null, exam.seconds, 0);
     const trainer = this.#loop.trainer.current;
-    const weights = await this.#bring(exam.weights).catch(() => null);
+    const weights = await this.#fetchWeights(exam.weights).catch(() => null);
     if (weights === null || this.#loop.machine.exam.order !== exam) return;
     const measured = await trainer?.measure(weights.slice().buffer, { shards, until }).catch(() => null);
     if (!measured || this.#loop.machine.exam.order !== exam) return;
@@ -310,7 +310,7 @@ export class MeshSession {
   }
 }
 
-/** The values that these bytes are, wherever they lie in their buffer. */
+/** Views these bytes as float32, at their offset in the buffer. */
 function floats(bytes: Bytes): Float32Array {
   return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4);
 }

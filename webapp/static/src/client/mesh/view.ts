@@ -1,4 +1,4 @@
-/** What a session in a mesh has to show. */
+/** The data of a mesh session that its page shows. */
 
 import type { MemberState } from "../../protocol/mesh/member";
 import type { NeighbourInfo, ServerToPeer } from "../../protocol/wire/mesh";
@@ -12,25 +12,25 @@ export interface MeshView extends SessionView {
   readonly machine: MemberState;
   readonly task: Extract<ServerToPeer, { readonly type: "state" }> | null;
   readonly taskAt: number;
-  /** Everybody in the mesh, this peer included. */
+  /** All peers of the mesh, this one included. */
   readonly members: readonly NeighbourInfo[];
   readonly links: readonly LinkView[];
-  /** Peers that came with another identity than before. */
+  /** Peers that presented another identity than before. */
   readonly strangers: readonly string[];
   readonly group: GroupView | null;
-  /** How the peers do without the server; null before the first connection to it. */
+  /** The state of rounds without the server; null before the first connection to it. */
   readonly serverless: ServerlessView | null;
-  /** Examples of all groups that this peer ended with. */
+  /** Examples in all groups that ended with a result for this peer. */
   readonly examples: number;
 }
 
-/** What the session itself has to show. */
+/** The view's data that the session itself keeps. */
 export type ShownMeshState = Omit<
   MeshView,
   "machine" | "members" | "links" | "strangers" | "group" | "serverless"
 >;
 
-/** Before anything happened. */
+/** The view's data before the first event. */
 export const NOTHING: ShownMeshState = {
   ...NOTHING_SHOWN,
   task: null,

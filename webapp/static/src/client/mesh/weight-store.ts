@@ -1,18 +1,21 @@
-/** The weights that this peer has: in memory to train from and to hand out, in the browser's storage between visits. */
+/**
+ * The weights that this peer has: in memory for training and for other peers, in the browser's storage between
+ * sessions.
+ */
 
 import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import { certified } from "../../core/crypto/certificates";
 import { BrowserStore } from "../../core/data/storage";
 import type { Certificate } from "../../protocol/wire/mesh";
 
-/** The newest, and those of the round before, which a newcomer may still be fetching. */
+/** The newest weights, and those of the round before, which a new peer may still be fetching. */
 const MOST_HELD = 2;
 
 export class WeightCache {
-  /** By their SHA-256, the last ones that were kept. */
+  /** The last weights that were kept, by their SHA-256. */
   readonly #weights = new Map<string, Bytes>();
 
-  /** Has these weights from now on; their SHA-256. */
+  /** Keeps these weights; returns their SHA-256. */
   async keep(content: Bytes): Promise<string> {
     const hash = toHex(await sha256(content));
     this.#weights.delete(hash);
@@ -29,17 +32,17 @@ export class WeightCache {
   }
 }
 
-/** What a peer brings along to a task that it was in before. */
+/** The weights that a peer brings to a task from an earlier session. */
 export interface StoredWeights {
   readonly certificate: Certificate;
   readonly weights: Bytes;
 }
 
-/** The newest certified weights of one task. A browser that keeps nothing begins anew each time. */
+/** The newest certified weights of one task. A browser without storage begins without weights each time. */
 export class WeightStore {
   readonly #store = new BrowserStore<StoredWeights>("minga-mesh", "visits");
 
-  /** `address` is the task's whole one, `task` its name. */
+  /** `address` is the task's full address, `task` its name. */
   constructor(
     private readonly address: string,
     private readonly task: string,

@@ -1,29 +1,29 @@
-/** Weights from one peer to another: for newcomers, and for who missed a round. */
+/** Transfers weights from peer to peer: for new peers, and for those that missed a round. */
 
 import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
 import { type LinkManager, MOST_BUFFERED } from "../transports/links";
 import type { WeightCache } from "./weight-store";
 
-/** A peer that hands out weights and says nothing for so long is given up for another, in seconds. */
+/** Seconds without data after which a peer that sends weights is given up for another. */
 const PATIENCE = 5;
 
 type PeerFrameOf<T extends PeerFrame["type"]> = Extract<PeerFrame, { readonly type: T }>;
 
-/** Weights that come from `client`, chunk after chunk; `filled` bytes are here, some of them from other peers. */
+/** Weights that arrive from `client` in chunks; `filled` bytes have arrived, some of them from other peers. */
 interface IncomingWeights {
   readonly client: string;
   readonly hash: string;
   readonly content: Bytes;
   filled: number;
-  /** Says whether it can go on. */
+  /** Reports whether more chunks can arrive. */
   readonly news: (more: boolean) => void;
 }
 
 export class WeightTransfer {
   #coming: IncomingWeights | null = null;
-  /** Who is handed out what, by the number of the request: a newer one ends the older. */
-  readonly #handing = new Map<string, number>();
+  /** The transfer to each peer, by the number of its request: a newer request ends the older one. */
+  readonly #served = new Map<string, number>();
   #requests = 0;
 
   constructor(
@@ -32,8 +32,8 @@ export class WeightTransfer {
   ) {}
 
   /**
-   * The weights of that hash, `size` bytes long, from the first of `clients` that has them. What one sent before it went away
-   * is not asked for again. Null if none of them has them.
+   * Returns the weights of that hash, `size` bytes long, from the first of `clients` that has them. Bytes from a peer
+   * that went away are kept. Returns null if no peer has the weights.
    */
   async fetch(hash: string, size: number, clients: readonly string[]): Promise<Bytes | null> {
     const content = new Uint8Array(size);
@@ -42,13 +42,13 @@ export class WeightTransfer {
       filled = await this.#from(client, hash, content, filled);
       if (filled < size) continue;
       if (toHex(await sha256(content)) === hash) return content;
-      // One of them sent something else; the next must send all of it.
+      // A peer sent wrong bytes; the next one must send all of them.
       filled = 0;
     }
     return null;
   }
 
-  /** How many bytes are here after `client` was asked for the rest. */
+  /** Asks `client` for the rest; returns how many bytes have arrived after that. */
   async #from(client: string, hash: string, content: Bytes, filled: number): Promise<number> {
     if (!this.links.send(client, { type: "fetch", weights: hash, offset: filled })) return filled;
     return new Promise((resolve) => {
@@ -69,7 +69,7 @@ export class WeightTransfer {
     });
   }
 
-  /** A chunk came; from whom none was asked for, it is passed over. */
+  /** Takes a chunk; one that was not requested from this peer is ignored. */
   came(client: string, { weights, size, offset, data }: PeerFrameOf<"weights">): void {
     const coming = this.#coming;
     if (coming?.client !== client || coming.hash !== weights) return;
@@ -81,11 +81,11 @@ export class WeightTransfer {
     coming.news(fits);
   }
 
-  /** `client` wants weights; what it wanted before it no longer does. */
+  /** Takes a request for weights; it ends an earlier request of `client`. */
   async asked(client: string, { weights, offset }: PeerFrameOf<"fetch">): Promise<void> {
     this.#requests += 1;
     const request = this.#requests;
-    this.#handing.set(client, request);
+    this.#served.set(client, request);
     const content = this.holdings.find(weights);
     const size = content?.length ?? 0;
     if (content === null || offset >= size) {
@@ -93,7 +93,7 @@ export class WeightTransfer {
       return;
     }
     let at = offset;
-    while (at < size && this.#handing.get(client) === request) {
+    while (at < size && this.#served.get(client) === request) {
       const data = content.subarray(at, at + this.links.room(client));
       if (!this.links.send(client, { type: "weights", weights, size, offset: at, data }, true)) return;
       at += data.length;
@@ -101,9 +101,9 @@ export class WeightTransfer {
     }
   }
 
-  /** The link to `client` is gone. */
+  /** Ends the transfers from and to `client`, whose link is down. */
   lost(client: string): void {
-    this.#handing.delete(client);
+    this.#served.delete(client);
     if (this.#coming?.client === client) this.#coming.news(false);
   }
 }

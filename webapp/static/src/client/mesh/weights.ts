@@ -1,10 +1,13 @@
-/** Weights as this peer gets them and hands them in for the record: over links, or as blobs of the task's server. */
+/**
+ * Fetches this peer's weights, and deposits them at the server for its records: over links, or as blobs of the
+ * server.
+ */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import { WeightCache } from "./weight-store";
 import type { WeightTransfer } from "./weight-transfer";
 
-/** Peers that may have the weights; `size` is how many bytes these have. */
+/** Peers that may have the weights; `size` is the weights' number of bytes. */
 export interface WeightHolders {
   readonly fetching: WeightTransfer;
   readonly clients: readonly string[];
@@ -12,7 +15,7 @@ export interface WeightHolders {
 }
 
 export class WeightSources {
-  /** What is here already. */
+  /** The weights that this peer has. */
   readonly holdings = new WeightCache();
 
   constructor(
@@ -20,7 +23,10 @@ export class WeightSources {
     private readonly task: string,
   ) {}
 
-  /** From here, from peers that have them, or else from the server. Throws an Error for people. */
+  /**
+   * Returns the weights: from this peer, from peers that have them, or else from the server. Throws an Error for
+   * people.
+   */
   async bring(hash: string, holders: WeightHolders | null): Promise<Bytes> {
     const local = this.holdings.find(hash);
     if (local !== null) return local;
@@ -31,7 +37,7 @@ export class WeightSources {
     return content;
   }
 
-  /** The server asks another one where this peer cannot, or does not have them any more. */
+  /** Uploads the weights. If this peer fails or no longer has them, the server asks another one. */
   async deposit(hash: string): Promise<void> {
     const body = this.holdings.find(hash);
     if (body === null) return;
