@@ -1,11 +1,13 @@
-/** When the ways to one peer are tried, and tried again. Times are seconds of a clock that the caller reads. */
+/**
+ * Schedules the attempts at links to one peer, and their retries. Times are seconds of a clock that the caller reads.
+ */
 
 import type { Way } from "../../protocol/wire/mesh";
 import type { BrowserWay } from "./channel";
 
-/** The peer with the greater id leaves the beginning to the other for so long. */
+/** Seconds that the peer with the greater id leaves to the other for beginning. */
 const POLITE_WAIT = 3;
-/** Relayed where nothing better came about by then. */
+/** Seconds after which the relay is used if no better link exists. */
 const RELAY_AFTER = 8;
 const FIRST_RETRY = 4;
 const BETTER_WAY_EVERY = 60;
@@ -41,30 +43,30 @@ export class AttemptSchedule {
     this.#trials[way].failures = 0;
   }
 
-  /** An attempt failed; `standing` says that another way is open meanwhile. */
+  /** Schedules a retry after a failure; `standing` says that another way is open meanwhile. */
   failed(way: BrowserWay, standing: boolean, now: number): void {
     const trial = this.#trials[way];
     const wait = standing ? BETTER_WAY_EVERY : Math.min(BETTER_WAY_EVERY, FIRST_RETRY * 2 ** trial.failures);
     trial.failures += 1;
     trial.next = now + wait + this.#politeness;
-    // What cannot be had directly is relayed at once.
+    // If there is no direct link, the relay is tried immediately.
     if (way === "webrtc") this.#noLater("relay", now);
   }
 
-  /** The link in use is gone: another is tried at once. */
+  /** Tries another link immediately, since the link in use is gone. */
   again(now: number): void {
     const { webrtc, relay } = this.#trials;
     webrtc.next = now + this.#politeness;
     relay.next = now + (this.possible.has("webrtc") ? RELAY_AFTER : 0) + this.#politeness;
   }
 
-  /** The other can be reached again: what was put off is tried at once. */
+  /** Tries delayed ways immediately, since the peer can be reached again. */
   nudge(now: number): void {
     for (const trial of Object.values(this.#trials)) trial.failures = 0;
     this.#noLater("webrtc", now);
   }
 
-  /** The other is left alone for a while. */
+  /** Makes no attempts at this peer for a while. */
   rest(now: number): void {
     this.#trials.webrtc.next = this.#trials.relay.next = now + BETTER_WAY_EVERY;
   }

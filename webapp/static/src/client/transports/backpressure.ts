@@ -1,6 +1,6 @@
-/** Who waits until less waits for a link. `backend/peer/links/backpressure.py` does the same. */
+/** Lets senders wait until fewer bytes wait at a link. `backend/peer/links/backpressure.py` does the same. */
 
-/** The server's socket does not say when it has sent what it was given: while somebody waits, it is looked at so often. */
+/** Milliseconds between looks at the server's socket, which has no event for sent bytes. */
 const LOOK_MILLISECONDS = 20;
 
 interface DrainWaiter {
@@ -13,13 +13,13 @@ export class Backpressure {
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(
-    /** Bytes that wait for a client; 0 where there is no link. */
+    /** Returns the bytes that wait for a client; 0 without a link. */
     private readonly buffered: (client: string) => number,
-    /** Asks the link to say when fewer than these bytes wait, if it can. */
+    /** Asks the link to report when fewer than these bytes wait, if it can. */
     private readonly notice: (client: string, below: number) => void,
   ) {}
 
-  /** Until fewer than `below` bytes wait for this client, or there is no link. */
+  /** Resolves when fewer than `below` bytes wait for this client, or when there is no link. */
   async wait(client: string, below: number): Promise<void> {
     if (this.buffered(client) < below) return;
     await new Promise<void>((resolve) => {
@@ -27,7 +27,7 @@ export class Backpressure {
     });
   }
 
-  /** Fewer bytes may wait than before: those who waited for this go on. */
+  /** Resumes the senders for which few enough bytes wait now. */
   tell(client: string): void {
     const waiting = this.#waiting.get(client);
     if (waiting === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * A link by WebRTC: two ordered channels that both ends know of beforehand, so that nothing has to be said about them. Each
- * attempt has a connection of its own; what fails is tried anew in another session, never repaired.
+ * A link by WebRTC: two ordered channels that both ends agreed on beforehand, so that none has to be negotiated. Each
+ * attempt has a connection of its own; after a failure a new session is tried, and no connection is repaired.
  */
 
 import type { Candidate, SignalBody } from "../../protocol/mesh/signals";
@@ -14,7 +14,7 @@ export class DataChannelLink implements Channel {
   readonly #bulk: RTCDataChannel;
   readonly #tell: (body: SignalBody) => void;
   readonly #events: ChannelEvents;
-  /** Candidates that came before the description they belong to. */
+  /** Candidates that arrived before the description that they belong to. */
   #early: (Candidate | null)[] = [];
   #open = false;
   #ended = false;
@@ -44,7 +44,7 @@ export class DataChannelLink implements Channel {
     return this.#bulk.bufferedAmount + this.#control.bufferedAmount;
   }
 
-  /** Makes the first description of the session. */
+  /** Sends the first description of the session. */
   async begin(): Promise<void> {
     await this.#describe();
   }
@@ -82,7 +82,7 @@ export class DataChannelLink implements Channel {
     channel.onclose = () => this.#lost();
     channel.onbufferedamountlow = () => this.#events.drained();
     channel.onmessage = ({ data }) => {
-      // Text is no frame of this protocol; as empty bytes it is refused like any other garbage.
+      // Text is no frame of this protocol; as empty bytes it is refused like any other invalid frame.
       if (!this.#ended)
         this.#events.received(data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array());
     };
@@ -99,7 +99,7 @@ export class DataChannelLink implements Channel {
 
   #sendCandidate(candidate: RTCIceCandidate | null): void {
     if (this.#ended) return;
-    // Browsers say the end of each component's candidates by an empty one, and then that of all by null.
+    // Browsers mark the end of each component's candidates by an empty one, and that of all by null.
     if (candidate?.candidate === "") return;
     const body = candidate && {
       candidate: candidate.candidate,
@@ -114,7 +114,7 @@ export class DataChannelLink implements Channel {
       this.#early.push(candidate);
       return;
     }
-    // The end of the candidates only lets a hopeless attempt fail sooner, which its time limit does too.
+    // The end of the candidates only lets a failing attempt end sooner, as its time limit does, too.
     if (candidate !== null) await this.#peer.addIceCandidate(candidate);
   }
 

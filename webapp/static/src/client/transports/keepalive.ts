@@ -1,18 +1,21 @@
-/** Signs of life of one link: when the next is due, how long a frame takes, and since when nothing came. Times are seconds. */
+/**
+ * The heartbeats of one link: when the next is due, the round-trip time, and the time without data. Times are
+ * seconds.
+ */
 
 import type { PeerFrame } from "../../protocol/wire/mesh";
 
-/** Outside of groups a link beats this often. */
+/** Seconds between heartbeats outside of groups. */
 const IDLE_BEAT = 2;
-/** Beats in one patience. */
+/** Heartbeats per `patience`. */
 const BEATS = 4;
-/** The latest round trip's part in the mean of them. */
+/** The weight of the latest round trip in their mean. */
 const NEWEST = 0.25;
 
 export type BeatFrame = Extract<PeerFrame, { readonly type: "beat" }>;
 
 export class Keepalive {
-  /** There and back; 0 until it is known. */
+  /** The mean round-trip time; 0 until it is known. */
   seconds = 0;
   #heardAt: number;
   #beatAt = 0;
@@ -24,12 +27,12 @@ export class Keepalive {
     this.#theirsAt = now;
   }
 
-  /** Something came. */
+  /** Records that data arrived. */
   received(now: number): void {
     this.#heardAt = now;
   }
 
-  /** For how long nothing came. */
+  /** Returns the time since data last arrived. */
   silence(now: number): number {
     return now - this.#heardAt;
   }
@@ -42,7 +45,7 @@ export class Keepalive {
     this.seconds = this.seconds === 0 ? taken : (1 - NEWEST) * this.seconds + NEWEST * taken;
   }
 
-  /** The beat to send now, if one is due. `patience` is that of the group in hand, null outside of groups. */
+  /** Returns the heartbeat to send now, or null. `patience` is that of the current group, null outside of groups. */
   due(patience: number | null, now: number): BeatFrame | null {
     if (now < this.#beatAt) return null;
     this.#beatAt = now + (patience === null ? IDLE_BEAT : Math.min(IDLE_BEAT, patience / BEATS));
@@ -53,7 +56,7 @@ export class Keepalive {
     return { type: "beat", sent: now, echo: this.#theirs, since: now - this.#theirsAt };
   }
 
-  /** The next beat is due at once. */
+  /** Makes the next heartbeat due immediately. */
   hurry(): void {
     this.#beatAt = 0;
   }

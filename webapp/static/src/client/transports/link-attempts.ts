@@ -1,6 +1,6 @@
 /**
- * Attempts at links to one other peer, and what came of them: at most one by each way. Owns the channels; `Neighbour` says
- * which of them is used. Times are seconds of the surroundings' clock.
+ * Attempts at links to one other peer, at most one by each way, and the open links. Owns the channels;
+ * `NeighbourLinks` decides which one is used. Times are seconds of the context's clock.
  */
 
 import { toHex } from "../../core/crypto/bytes";
@@ -12,14 +12,14 @@ import { DataChannelLink } from "./data-channel";
 import type { LinkContext } from "./link-context";
 import { RelayedLink } from "./relay-channel";
 
-/** An attempt that is not open by then has failed. */
+/** Seconds after which an attempt that is not open has failed. */
 const ATTEMPT_SECONDS = 20;
-/** The relay beside a better way ends when nothing came over it for so long. */
+/** Seconds without data after which the relay beside a better way ends. */
 const SPARE_SECONDS = 30;
-/** Ended sessions whose late signals are known. */
+/** Number of ended sessions whose late signals are recognised. */
 const MOST_ENDED = 64;
 
-/** Who is at the other end: public id and key, and by which ways. */
+/** The peer at the other end: public id, key, and the ways that it supports. */
 export interface RemotePeer {
   readonly client: string;
   readonly key: Uint8Array;
@@ -27,9 +27,9 @@ export interface RemotePeer {
 }
 
 export interface LinkAttemptEvents {
-  /** The channel that is used, if any. */
+  /** Returns the channel in use, if any. */
   inUse(): Channel | null;
-  /** There may be another best channel. */
+  /** The best channel may have changed. */
   changed(): void;
   received(channel: Channel, frame: Uint8Array): void;
   drained(): void;
@@ -39,7 +39,7 @@ export interface LinkAttemptEvents {
 
 interface LinkAttempt<C extends Channel> {
   readonly channel: C;
-  /** This end drew the session. */
+  /** Whether this end began the session. */
   readonly mine: boolean;
   readonly begunAt: number;
 }
@@ -49,14 +49,14 @@ export class LinkAttempts {
   readonly #context: LinkContext;
   readonly #events: LinkAttemptEvents;
   readonly #leads: boolean;
-  readonly #trials: AttemptSchedule;
+  readonly #schedule: AttemptSchedule;
   #direct: LinkAttempt<DataChannelLink> | null = null;
   #relayed: LinkAttempt<RelayedLink> | null = null;
   #relayHeardAt = 0;
   readonly #ended: string[] = [];
-  /** Signals and parcels one after the other, as they came: to look at them takes time. */
+  /** Incoming signals and parcels are handled one after the other, because checking them takes time. */
   #inbox: Promise<void> = Promise.resolve();
-  /** Signals one after the other, as they were said. */
+  /** Outgoing signals are sent in the order in which they were made. */
   #outbox: Promise<void> = Promise.resolve();
   #closed = false;
 
@@ -65,16 +65,16 @@ export class LinkAttempts {
     this.#context = context;
     this.#events = events;
     this.#leads = context.own < other.client;
-    this.#trials = new AttemptSchedule(other.possible, this.#leads, context.now());
+    this.#schedule = new AttemptSchedule(other.possible, this.#leads, context.now());
   }
 
-  /** The best channel that is open. */
+  /** The best open channel. */
   get best(): Channel | null {
     const open = (attempt: LinkAttempt<Channel> | null) => (attempt?.channel.open ? attempt.channel : null);
     return open(this.#direct) ?? open(this.#relayed);
   }
 
-  /** A signal that is said to be this peer's. */
+  /** Takes a signal that claims to be this peer's. */
   signalled(data: Uint8Array): void {
     const { task, own } = this.#context;
     const { client, key } = this.#other;
@@ -88,13 +88,13 @@ export class LinkAttempts {
     this.#then(async () => this.#relayed?.channel.parcel(new Uint8Array(parcel)));
   }
 
-  /** The server does not know where the other is: what goes through it is of no use. */
+  /** Ends the relay and unfinished attempts, since the server has no connection to the other peer. */
   unreachable(): void {
     this.#end("relay", true);
     if (this.#direct !== null && !this.#direct.channel.open) this.#end("webrtc", true);
   }
 
-  /** Ends attempts that took too long, and a relay that nobody needs any more. */
+  /** Ends attempts that took too long, and a relay that is no longer needed. */
   expire(now: number): void {
     for (const [way, attempt] of [
       ["webrtc", this.#direct],
@@ -108,36 +108,36 @@ export class LinkAttempts {
     if (spare && now > this.#relayHeardAt + SPARE_SECONDS) this.#end("relay", true);
   }
 
-  /** Begins what is due. */
+  /** Begins the attempts that are due. */
   go(now: number): void {
-    if (this.#direct === null && this.#trials.due("webrtc", now)) this.#begin("webrtc");
+    if (this.#direct === null && this.#schedule.due("webrtc", now)) this.#begin("webrtc");
     const alone = this.#relayed === null && !this.#direct?.channel.open;
-    if (alone && this.#trials.due("relay", now)) this.#begin("relay");
+    if (alone && this.#schedule.due("relay", now)) this.#begin("relay");
   }
 
-  /** The other can be reached again: what was put off is tried at once. */
+  /** Tries delayed ways immediately, since the other peer can be reached again. */
   nudge(): void {
-    this.#trials.nudge(this.#context.now());
+    this.#schedule.nudge(this.#context.now());
   }
 
-  /** The link in use is gone: another is tried at once. */
+  /** Tries another link immediately, since the link in use is gone. */
   again(): void {
-    this.#trials.again(this.#context.now());
+    this.#schedule.again(this.#context.now());
   }
 
-  /** The other does not speak the protocol there: it is left alone for a while. */
+  /** Ends a channel with invalid frames, and makes no attempts for a while. */
   shun(channel: Channel): void {
     this.#end(channel.way, true);
-    this.#trials.rest(this.#context.now());
+    this.#schedule.rest(this.#context.now());
   }
 
-  /** Ends all for now; the other is told where it can be. */
+  /** Ends all channels for now; the other peer is notified if possible. */
   rest(): void {
     this.#end("webrtc", true);
     this.#end("relay", true);
   }
 
-  /** Nothing that comes is heard any more. */
+  /** Ends all channels, and ignores whatever arrives later. */
   close(): void {
     this.rest();
     this.#closed = true;
@@ -182,7 +182,7 @@ export class LinkAttempts {
   #eventsOf(way: BrowserWay, channel: () => Channel): ChannelEvents {
     return {
       opened: () => {
-        this.#trials.succeeded(way);
+        this.#schedule.succeeded(way);
         this.#events.changed();
       },
       received: (frame) => {
@@ -215,7 +215,7 @@ export class LinkAttempts {
     const begins = body.kind === "seal" || (body.kind === "description" && body.body.type === "offer");
     if (!begins || this.#ended.includes(name) || !this.#other.possible.has(way)) return;
     const before = this.#attemptAt(way);
-    // Both began: the session of the smaller id stays.
+    // Both ends began: the session of the smaller id stays.
     if (before?.mine && !before.channel.open && this.#leads) return;
     this.#end(way, false);
     const channel = this.#make(way, session, false);
@@ -226,7 +226,7 @@ export class LinkAttempts {
     this.#events.changed();
   }
 
-  /** What is said of an attempt may make no sense to the browser: then it has failed. */
+  /** Performs work on an attempt. A signal that the browser cannot apply makes the attempt fail. */
   async #attempt(channel: Channel, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -235,7 +235,7 @@ export class LinkAttempts {
     }
   }
 
-  /** One end gave this one up; `tell` says that it was this end. */
+  /** Ends an attempt that failed; `tell` says that this end gave it up. */
   #failed({ way }: Channel, tell: boolean): void {
     this.#end(way, tell);
     this.#putOff(way);
@@ -259,7 +259,7 @@ export class LinkAttempts {
 
   #putOff(way: BrowserWay): void {
     const standing = way === "webrtc" && (this.#relayed?.channel.open ?? false);
-    this.#trials.failed(way, standing, this.#context.now());
+    this.#schedule.failed(way, standing, this.#context.now());
   }
 
   #say(session: Uint8Array, body: SignalBody): void {

@@ -1,19 +1,19 @@
-/** What all neighbours of a peer share. */
+/** The context that all neighbours of a peer share. */
 
 import type { Identity } from "../../core/crypto/keys";
 import type { PeerFrame, Way } from "../../protocol/wire/mesh";
 
-/** Who this peer is, what brings signals and parcels to others, and whom it tells what becomes of links. */
+/** This peer's identity, the carriers of its signals and parcels, and the listener to its links. */
 export interface LinkContext {
   readonly task: string;
   readonly own: string;
   readonly identity: Identity;
   readonly configuration: RTCConfiguration;
-  /** Takes a signal along, through the server or through other peers. */
+  /** Carries a signal through the server or through other peers. */
   carry(client: string, signal: Uint8Array<ArrayBuffer>): void;
   relay(client: string, parcel: Uint8Array<ArrayBuffer>): void;
   relayBuffered(): number;
-  /** Patience of the group in hand; null outside of groups. */
+  /** Returns the patience of the current group; null outside of groups. */
   patience(): number | null;
   now(): number;
   up(client: string, way: Way): void;

@@ -1,6 +1,6 @@
 /**
- * This browser's links to the other peers of a mesh. Owns one `Neighbour` for each and the clock that they go by; peers get a
- * link when they are wanted and are who they were before.
+ * This browser's links to the other peers of a mesh. Owns one `NeighbourLinks` for each and the clock that drives
+ * them. A peer gets a link if it is a target and has its known identity.
  */
 
 import type { Identity } from "../../core/crypto/keys";
@@ -11,16 +11,16 @@ import type { BrowserWay } from "./channel";
 import type { LinkContext } from "./link-context";
 import { NeighbourLinks } from "./neighbour";
 
-/** No more than this waits at a link: who sends a lot waits until it is `drained`. */
+/** The most bytes that wait at a link: a bulk sender waits until it is `drained`. */
 export const MOST_BUFFERED = 1 << 21;
 const TICK_MILLISECONDS = 250;
-/** Who missed so many seconds of the clock was asleep. */
+/** Seconds without a tick after which the page was asleep. */
 const SLEPT_SECONDS = 5;
-/** A signal for who cannot be reached otherwise is handed to so many peers. */
+/** The number of peers that carry a signal which the server cannot deliver. */
 const MOST_CARRIERS = 4;
 const WAYS: readonly BrowserWay[] = ["webrtc", "relay"];
 
-/** What peers say to each other beside what links need themselves. */
+/** Frames between peers, except those that the links themselves need. */
 export type PeerMessage = Exclude<PeerFrame, { readonly type: "beat" | "pass" | "passed" }>;
 
 export interface LinkManagerOptions {
@@ -30,20 +30,23 @@ export interface LinkManagerOptions {
   readonly identity: Identity;
   readonly identities: TrustStore;
   readonly ice: readonly RTCIceServer[];
-  /** What the task's server takes along; false while there is no connection to it. */
+  /** Gives the server a signal to forward; returns false without a connection to it. */
   signal(client: string, data: Uint8Array): boolean;
   relay(client: string, data: Uint8Array): void;
-  /** Bytes on their way to the server. */
+  /** Returns the bytes that wait to be sent to the server. */
   relayBuffered(): number;
-  /** There is a link to this peer now, or a better one, or it is heard again after `silent`. */
+  /** There is a link to this peer now, or a better one, or data arrive again after `silent`. */
   up(client: string, way: Way): void;
   down(client: string): void;
   received(client: string, frame: PeerMessage): void;
-  /** Within a group: nothing came of this peer for the patience. Said once for each silence, which `up` ends. */
+  /**
+   * Within a group, no data came from this peer for `patience` seconds. Reported once for each silence, which `up`
+   * ends.
+   */
   silent(client: string): void;
 }
 
-/** One peer as this one is linked to it. */
+/** The state of the links to one peer. */
 export interface LinkView {
   readonly client: string;
   readonly way: Way | null;
@@ -53,7 +56,7 @@ export interface LinkView {
   readonly heardBytes: number;
 }
 
-/** The ways that this browser can go, for `enter`. */
+/** Returns the ways that this browser supports, for `enter`. */
 export function ownWays(): readonly Way[] {
   return typeof RTCPeerConnection === "undefined" ? ["relay"] : WAYS;
 }
@@ -62,15 +65,15 @@ export class LinkManager {
   readonly #options: LinkManagerOptions;
   readonly #context: LinkContext;
   readonly #neighbours = new Map<string, NeighbourLinks>();
-  /** Peers that have another identity than the one by which they were met. */
+  /** Peers whose identity differs from the known one. */
   readonly #strangers = new Set<string>();
-  readonly #draining = new Backpressure(
+  readonly #backpressure = new Backpressure(
     (client) => this.buffered(client),
     (client, below) => this.#neighbours.get(client)?.notice(below),
   );
   readonly #timer: ReturnType<typeof setInterval>;
   #patience: number | null = null;
-  /** To whom links are made; null: to everybody. */
+  /** The peers to which links are made; null: all. */
   #targets: ReadonlySet<string> | null = null;
   #vetting: Promise<void> = Promise.resolve();
   #tickAt = now();
@@ -91,42 +94,45 @@ export class LinkManager {
       now,
       up: (client, way) => options.up(client, way),
       down: (client) => {
-        this.#draining.tell(client);
+        this.#backpressure.tell(client);
         options.down(client);
       },
       received: (client, frame) => this.#received(client, frame),
       silent: (client) => options.silent(client),
-      drained: (client) => this.#draining.tell(client),
+      drained: (client) => this.#backpressure.tell(client),
     };
     this.#timer = setInterval(() => this.#tick(), TICK_MILLISECONDS);
   }
 
-  /** Who is in the mesh. Those who left are let go when their link is gone, too: the server may only have forgotten them. */
+  /**
+   * Sets the members of the mesh. Those that left are dropped only once their link is gone: a restarted server may
+   * not list them.
+   */
   members(members: readonly NeighbourInfo[]): void {
     this.#vetting = this.#vetting.then(() => this.#vet(members));
   }
 
-  /** To whom links are made, and made again when they break, of all members. Others are not cut. */
+  /** Sets the members to which links are made, and repaired. Links to others are kept. */
   want(clients: Iterable<string>): void {
     this.#targets = new Set(clients);
     for (const one of this.#neighbours.values()) one.isTarget = this.#targets.has(one.client);
   }
 
-  /** Peers that are not let in, because they came with another identity than before. */
+  /** Peers that are refused, because they presented another identity than before. */
   get strangers(): readonly string[] {
     return [...this.#strangers];
   }
 
-  /** Seconds of silence in a group after which `silent` is said; null outside of groups. */
+  /** Sets the seconds of silence in a group after which `silent` is reported; null outside of groups. */
   patience(seconds: number | null): void {
     this.#patience = seconds;
     if (seconds === null) return;
     for (const one of this.#neighbours.values()) one.groupBegan();
   }
 
-  /** A signal that the server, or a peer, brought from `client`. */
+  /** Takes a signal that the server, or a peer, carried from `client`. */
   signalled(client: string, data: Uint8Array): void {
-    // Who is new may be heard of before it is looked at.
+    // The signal of a new peer may arrive before its identity is checked.
     this.#vetting = this.#vetting.then(() => this.#neighbours.get(client)?.signalled(data));
   }
 
@@ -138,17 +144,20 @@ export class LinkManager {
     this.#neighbours.get(client)?.unreachable();
   }
 
-  /** Whether there was a link to send by. Frames to one peer keep their order among those with the same `bulk`. */
+  /**
+   * Sends a frame; returns false without a link. Frames to one peer keep their order among those with the same
+   * `bulk`.
+   */
   send(client: string, frame: PeerFrame, bulk = false): boolean {
     return this.#neighbours.get(client)?.send(frame, bulk) ?? false;
   }
 
-  /** Bytes that wait to be sent to this peer. */
+  /** Returns the bytes that wait to be sent to this peer. */
   buffered(client: string): number {
     return this.#neighbours.get(client)?.buffered ?? 0;
   }
 
-  /** Bytes of data that a chunk for this peer may have; 0 without a link. */
+  /** Returns the bytes of data that a chunk for this peer may have; 0 without a link. */
   room(client: string): number {
     return this.#neighbours.get(client)?.room ?? 0;
   }
@@ -159,10 +168,10 @@ export class LinkManager {
 
   /** Resolves when fewer than `below` bytes wait for this peer, or when there is no link. */
   drained(client: string, below: number): Promise<void> {
-    return this.#draining.wait(client, below);
+    return this.#backpressure.wait(client, below);
   }
 
-  /** What this peer tells the server of its links. */
+  /** The measurements of links that this peer reports to the server. */
   get measures(): readonly PushSumMeasure[] {
     return this.view.flatMap(({ client, way, seconds, rate }) =>
       way === null ? [] : [{ client, way, seconds, rate }],
@@ -176,12 +185,12 @@ export class LinkManager {
     });
   }
 
-  /** After a sleep, or when the network changed: links show that they stand, or are made anew. */
+  /** Probes all links after a sleep or a change of the network; dead ones are made again. */
   wake(): void {
     for (const one of this.#neighbours.values()) one.probe();
   }
 
-  /** The page will not be able to answer: the others are told, and need not wait. */
+  /** Ends all links because the page will not be able to answer; the other peers are notified, and need not wait. */
   sleep(): void {
     for (const one of this.#neighbours.values()) one.rest();
   }
@@ -203,9 +212,9 @@ export class LinkManager {
     this.#strangers.clear();
     for (const place of changed) this.#strangers.add((others[place] as NeighbourInfo).client);
     for (const member of trusted) this.#want(member);
-    const here = new Set(trusted.map(({ client }) => client));
+    const memberIds = new Set(trusted.map(({ client }) => client));
     for (const [client, one] of this.#neighbours) {
-      if (here.has(client)) continue;
+      if (memberIds.has(client)) continue;
       if (one.way === null) this.#drop(one);
     }
     await identities.meet(trusted);
@@ -218,15 +227,15 @@ export class LinkManager {
       return;
     }
     const possible = ownWays().filter((way) => ways.includes(way));
-    const made = new NeighbourLinks(client, identity, possible, this.#context);
-    made.isTarget = this.#targets?.has(client) ?? true;
-    this.#neighbours.set(client, made);
+    const neighbour = new NeighbourLinks(client, identity, possible, this.#context);
+    neighbour.isTarget = this.#targets?.has(client) ?? true;
+    this.#neighbours.set(client, neighbour);
   }
 
   #drop(one: NeighbourLinks): void {
     one.close();
     this.#neighbours.delete(one.client);
-    this.#draining.tell(one.client);
+    this.#backpressure.tell(one.client);
   }
 
   #tick(): void {

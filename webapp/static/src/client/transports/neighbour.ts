@@ -1,6 +1,6 @@
 /**
- * All that this peer has to do with one other: the link in use of those that there are, and its signs of life. Times are
- * seconds of a clock that `Links` reads.
+ * The links to one other peer: chooses the link in use, and monitors its heartbeats. Times are seconds of a clock
+ * that `LinkManager` reads.
  */
 
 import { decodePeer, encodeMesh, type PeerFrame, type Way } from "../../protocol/wire/mesh";
@@ -10,27 +10,27 @@ import { LinkAttempts } from "./link-attempts";
 import type { LinkContext } from "./link-context";
 import { ThroughputMeter } from "./throughput";
 
-/** A link over which nothing came for so long, and for so many patiences, is dead. */
+/** A link without data for this time, and for this multiple of `patience`, is dead. */
 const DEAD_SECONDS = 12;
 const DEAD_PATIENCES = 3;
-/** After a sleep, or a change of the network, a link has to show so soon that it lives. */
+/** Seconds in which a link must answer after a sleep or a change of the network. */
 const PROBE_SECONDS = 3;
-/** A better way is taken when nothing but beats was said for so long. */
+/** Seconds without frames other than heartbeats after which a better way is taken. */
 const IDLE_SECONDS = 1;
 
 export class NeighbourLinks {
   readonly #context: LinkContext;
   readonly #attempts: LinkAttempts;
-  #using: Channel | null = null;
-  #pulse: Keepalive;
+  #channel: Channel | null = null;
+  #keepalive: Keepalive;
   #meter = new ThroughputMeter();
-  #silenceTold = false;
+  #silenceReported = false;
   #proveBy: number | null = null;
-  /** When something was said last that is no beat. */
-  #saidAt = Number.NEGATIVE_INFINITY;
-  /** Whether this end makes links; one that the other makes stands in any case. */
+  /** When a frame other than a heartbeat was last sent. */
+  #sentAt = Number.NEGATIVE_INFINITY;
+  /** Whether this end makes links; links made by the other end are kept in any case. */
   isTarget = true;
-  /** Bytes that came, and that went, over all links to it. */
+  /** Bytes received and sent over all links to the peer. */
   heardBytes = 0;
   sentBytes = 0;
 
@@ -41,54 +41,54 @@ export class NeighbourLinks {
     context: LinkContext,
   ) {
     this.#context = context;
-    this.#pulse = new Keepalive(context.now());
+    this.#keepalive = new Keepalive(context.now());
     this.#attempts = new LinkAttempts({ client, key, possible: new Set(possible) }, context, {
-      inUse: () => this.#using,
+      inUse: () => this.#channel,
       changed: () => this.#pick(),
       received: (channel, frame) => this.#receive(channel, frame),
       drained: () => {
         this.#meter.look(this.buffered, context.now());
         context.drained(client);
       },
-      greeting: () => encodeMesh(this.#pulse.beat(context.now())),
+      greeting: () => encodeMesh(this.#keepalive.beat(context.now())),
     });
   }
 
   get way(): Way | null {
-    return this.#using?.way ?? null;
+    return this.#channel?.way ?? null;
   }
 
   get buffered(): number {
-    return this.#using?.buffered ?? 0;
+    return this.#channel?.buffered ?? 0;
   }
 
   get room(): number {
-    return this.#using?.room ?? 0;
+    return this.#channel?.room ?? 0;
   }
 
-  /** Somebody wants to hear when fewer than `below` bytes wait. */
+  /** Requests a report when fewer than `below` bytes wait. */
   notice(below: number): void {
-    this.#using?.notice(below);
+    this.#channel?.notice(below);
   }
 
-  /** Seconds there and back, and bytes a second; 0 where not known. */
+  /** The round-trip time in seconds, and the rate in bytes per second; 0 if unknown. */
   get measures(): { readonly seconds: number; readonly rate: number } {
-    return { seconds: this.#pulse.seconds, rate: this.#meter.rate };
+    return { seconds: this.#keepalive.seconds, rate: this.#meter.rate };
   }
 
-  /** Whether there was a link to send by. */
+  /** Sends a frame; returns false without a link. */
   send(frame: PeerFrame, bulk: boolean): boolean {
-    const channel = this.#using;
+    const channel = this.#channel;
     if (channel === null) return false;
     const bytes = encodeMesh(frame);
     channel.send(bytes, bulk);
     this.sentBytes += bytes.length;
-    if (frame.type !== "beat") this.#saidAt = this.#context.now();
+    if (frame.type !== "beat") this.#sentAt = this.#context.now();
     this.#meter.gave(bytes.length, channel.buffered, this.#context.now());
     return true;
   }
 
-  /** A signal that is said to be this peer's. */
+  /** Takes a signal that claims to be this peer's. */
   signalled(data: Uint8Array): void {
     this.#attempts.signalled(data);
   }
@@ -97,29 +97,29 @@ export class NeighbourLinks {
     this.#attempts.relayed(parcel);
   }
 
-  /** The server does not know where the other is. */
+  /** Reports that the server has no connection to the other peer. */
   unreachable(): void {
     this.#attempts.unreachable();
     this.#pick();
   }
 
-  /** The other can be reached again. */
+  /** Reports that the other peer can be reached again. */
   nudge(): void {
-    if (this.#using === null) this.#attempts.nudge();
+    if (this.#channel === null) this.#attempts.nudge();
   }
 
-  /** The link has to show that it still stands. */
+  /** Requires the link to show that it is alive. */
   probe(): void {
     const now = this.#context.now();
-    this.#pulse.received(now);
-    this.#pulse.hurry();
+    this.#keepalive.received(now);
+    this.#keepalive.hurry();
     this.#proveBy = now + PROBE_SECONDS;
     this.nudge();
   }
 
-  /** A silence that was told of to one group is told of to the next as well. */
+  /** Reports a silence to the next group, too, even if the last one was notified. */
   groupBegan(): void {
-    this.#silenceTold = false;
+    this.#silenceReported = false;
   }
 
   tick(): void {
@@ -128,20 +128,20 @@ export class NeighbourLinks {
     if (this.isTarget) this.#attempts.go(now);
     this.#pick();
     const patience = this.#context.patience();
-    if (this.#using === null) return;
-    this.#meter.look(this.#using.buffered, now);
-    const beat = this.#pulse.due(patience, now);
+    if (this.#channel === null) return;
+    this.#meter.look(this.#channel.buffered, now);
+    const beat = this.#keepalive.due(patience, now);
     if (beat !== null) this.send(beat, false);
-    const silence = this.#pulse.silence(now);
-    if (patience !== null && silence > patience && !this.#silenceTold) {
-      this.#silenceTold = true;
+    const silence = this.#keepalive.silence(now);
+    if (patience !== null && silence > patience && !this.#silenceReported) {
+      this.#silenceReported = true;
       this.#context.silent(this.client);
     }
     const proofIsDue = this.#proveBy !== null && now > this.#proveBy;
     if (proofIsDue || silence > Math.max(DEAD_SECONDS, DEAD_PATIENCES * (patience ?? 0))) this.#dead();
   }
 
-  /** Ends all links to this peer for now; it is told where it can be. */
+  /** Ends all links to this peer for now; it is notified if possible. */
   rest(): void {
     this.#attempts.rest();
     this.#pick();
@@ -153,9 +153,9 @@ export class NeighbourLinks {
     this.#pick();
   }
 
-  /** Nothing is under way that must not be overtaken on another link. */
+  /** Whether no frame is in transit that one on another link could overtake. */
   get #idle(): boolean {
-    return this.#context.patience() === null && this.#context.now() > this.#saidAt + IDLE_SECONDS;
+    return this.#context.patience() === null && this.#context.now() > this.#sentAt + IDLE_SECONDS;
   }
 
   #dead(): void {
@@ -164,29 +164,29 @@ export class NeighbourLinks {
     this.#attempts.again();
   }
 
-  /** Takes the best link that is open; within a group the one in use is kept while it stands. */
+  /** Uses the best open link; within a group the link in use is kept while it is open. */
   #pick(): void {
     const { best } = this.#attempts;
-    const before = this.#using;
+    const before = this.#channel;
     if (best === before || (before?.open && best !== null && !this.#idle)) return;
-    this.#using = best;
+    this.#channel = best;
     if (best === null) {
       this.#context.down(this.client);
       return;
     }
-    if (before === null) this.#pulse = new Keepalive(this.#context.now());
+    if (before === null) this.#keepalive = new Keepalive(this.#context.now());
     this.#meter = new ThroughputMeter();
-    this.#silenceTold = false;
+    this.#silenceReported = false;
     this.#context.up(this.client, best.way);
   }
 
   #receive(channel: Channel, bytes: Uint8Array): void {
     const now = this.#context.now();
     this.heardBytes += bytes.length;
-    this.#pulse.received(now);
+    this.#keepalive.received(now);
     this.#proveBy = null;
-    if (this.#silenceTold && this.#using !== null) this.#context.up(this.client, this.#using.way);
-    this.#silenceTold = false;
+    if (this.#silenceReported && this.#channel !== null) this.#context.up(this.client, this.#channel.way);
+    this.#silenceReported = false;
     let frame: PeerFrame;
     try {
       frame = decodePeer(bytes);
@@ -195,7 +195,7 @@ export class NeighbourLinks {
       this.#pick();
       return;
     }
-    if (frame.type === "beat") this.#pulse.beaten(frame, now);
+    if (frame.type === "beat") this.#keepalive.beaten(frame, now);
     else this.#context.received(this.client, frame);
   }
 }

@@ -1,4 +1,4 @@
-/** Tells links when the page sleeps, wakes, or gets another network. */
+/** Notifies links when the page sleeps, wakes, or changes its network. */
 
 import type { LinkManager } from "./links";
 

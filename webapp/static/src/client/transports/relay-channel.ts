@@ -1,4 +1,4 @@
-/** A link through the task's server, which sees how much is said and when, and nothing of what. */
+/** A link through the task's server, which sees the number and times of frames but not their content. */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import { type KeyPair, keyPair } from "../../core/crypto/keys";
@@ -6,10 +6,10 @@ import { type LinkEnds, SealedLink, TAG_BYTES } from "../../core/crypto/sealed-l
 import type { SignalBody } from "../../protocol/mesh/signals";
 import { type Channel, type ChannelEvents, MOST_PARCEL_BYTES, roomIn } from "./channel";
 
-/** The server's part of it. */
+/** The part of the server in the link. */
 export interface ParcelRelay {
   send(parcel: Bytes): void;
-  /** Bytes on their way to the server, of all peers. */
+  /** Bytes of all peers that wait to be sent to the server. */
   readonly buffered: number;
 }
 
@@ -18,7 +18,7 @@ export class RelayedLink implements Channel {
   readonly room = roomIn(MOST_PARCEL_BYTES - TAG_BYTES);
   readonly #keys: Promise<KeyPair> = keyPair(crypto.getRandomValues(new Uint8Array(32)));
   #sealed: SealedLink | null = null;
-  /** The other end has the same keys: a frame of it could be opened. */
+  /** Whether the other end has the same keys: one of its frames was opened. */
   #open = false;
   /** Bytes that are being sealed. */
   #sealing = 0;
@@ -31,7 +31,7 @@ export class RelayedLink implements Channel {
     private readonly ends: LinkEnds,
     private readonly relay: ParcelRelay,
     private readonly tell: (body: SignalBody) => void,
-    /** The first frame, by which the other end knows that this one has the keys. */
+    /** Makes the first frame, which shows the other end that this one has the keys. */
     private readonly greeting: () => Uint8Array<ArrayBuffer>,
     private readonly events: ChannelEvents,
   ) {}
@@ -44,7 +44,7 @@ export class RelayedLink implements Channel {
     return this.#sealing + this.relay.buffered;
   }
 
-  /** Sends this end's key: first of all, or as an answer. */
+  /** Sends this end's key: to begin, or as an answer. */
   async begin(): Promise<void> {
     const { publicKey } = await this.#keys;
     if (!this.#ended) this.tell({ kind: "seal", body: { key: publicKey } });
@@ -75,7 +75,7 @@ export class RelayedLink implements Channel {
     });
   }
 
-  /** What the server brought from the other end; before the keys are there it is of an older link. */
+  /** Takes a parcel of the other end; before the keys exist it belongs to an older link, and is ignored. */
   parcel(bytes: Bytes): void {
     const sealed = this.#sealed;
     if (sealed === null || this.#ended) return;
@@ -95,7 +95,7 @@ export class RelayedLink implements Channel {
     });
   }
 
-  /** The server's socket does not say when it has sent what it was given. */
+  /** Does nothing, because the server's socket has no event for sent bytes. */
   notice(): void {}
 
   close(): void {

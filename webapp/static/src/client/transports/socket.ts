@@ -1,18 +1,18 @@
-/** The one connection to a task: bytes in, bytes out. WebSocket is one Transport; tests and later networks bring others. */
+/** The connection to a task's server: bytes in, bytes out. WebSocket is one Transport; tests have others. */
 
 import { PROTOCOL } from "../../protocol/wire/messages";
 
 export interface TransportEvents {
   opened(): void;
   received(frame: Uint8Array): void;
-  /** The connection ended or could not be made; nothing follows. */
+  /** The connection ended or could not be made; no event follows. */
   closed(): void;
 }
 
 export interface Transport {
-  /** Makes one connection; the one before it, if any, is closed and reports no more. */
+  /** Opens a connection; an earlier one is closed and reports no more events. */
   open(events: TransportEvents): void;
-  /** Drops the frame when there is no connection: the session says again what matters after a reconnection. */
+  /** Sends a frame; without a connection it is dropped, and the session repeats what matters after a reconnection. */
   send(frame: Uint8Array<ArrayBuffer>): void;
   /** Bytes given to `send` that have not left yet. */
   readonly buffered: number;
@@ -24,7 +24,7 @@ export class SocketTransport implements Transport {
   readonly #protocol: string;
   #socket: WebSocket | null = null;
 
-  /** `protocol` is what is spoken there. */
+  /** `protocol` is the WebSocket subprotocol. */
   constructor(address: string, protocol = PROTOCOL) {
     this.#address = address;
     this.#protocol = protocol;
@@ -48,7 +48,7 @@ export class SocketTransport implements Transport {
       events.closed();
     });
     socket.onmessage = ({ data }) => {
-      // Text is no frame of this protocol; as empty bytes it is refused like any other garbage.
+      // Text is no frame of this protocol; as empty bytes it is refused like any other invalid frame.
       const frame = data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array();
       mine(() => events.received(frame))();
     };
@@ -65,7 +65,7 @@ export class SocketTransport implements Transport {
   }
 }
 
-/** Address of a task's socket on the server at `origin` (`https://example.org`). */
+/** Returns the address of a task's socket on the server at `origin` (`https://example.org`). */
 export function socketAddress(origin: string, task: string): string {
   return `${origin.replace(/^http/, "ws")}/api/tasks/${task}/socket`;
 }

@@ -1,16 +1,16 @@
-/** How many bytes a second a link takes, from what waits to be sent while something does. Times are seconds. */
+/** Measures a link's throughput, from the waiting bytes while there are any. Times are seconds. */
 
-/** Of less than this nothing is said: buffers of the system swallow it. */
+/** Fewer bytes than this are not measured: the system's buffers absorb them. */
 const LEAST_BYTES = 1 << 18;
 const LEAST_SECONDS = 0.01;
 
 export class ThroughputMeter {
-  /** Bytes a second; 0 until so many went at a time. */
+  /** Bytes per second; 0 until enough bytes were sent without a pause. */
   rate = 0;
   #sent = 0;
   #begun: { readonly at: number; readonly gone: number } | null = null;
 
-  /** `bytes` more were given to the link, of which `buffered` wait. */
+  /** Records that `bytes` more were given to the link, of which `buffered` wait. */
   gave(bytes: number, buffered: number, now: number): void {
     this.#sent += bytes;
     this.look(buffered, now);
