@@ -42,19 +42,19 @@ async function get(
   const usual = { address: `${origin}/${name}`, sha256: await sha256(CONTENT), bytes: CONTENT.length, name };
   const { signal } = new AbortController();
   return fetchFiles([{ ...usual, ...change }], {
-    here: "127.0.0.1",
+    pageHost: "127.0.0.1",
     signal,
-    came: () => undefined,
+    onBytes: () => undefined,
     ...options,
   });
 }
 
 describe("a file from elsewhere", () => {
   it("comes whole, and says how much came", async () => {
-    let here = 0;
-    const [file] = await get("good.npz", {}, { came: (bytes) => (here += bytes) });
+    let received = 0;
+    const [file] = await get("good.npz", {}, { onBytes: (bytes) => (received += bytes) });
     expect(new Uint8Array((await file?.arrayBuffer()) ?? new ArrayBuffer())).toEqual(CONTENT);
-    expect(here).toBe(CONTENT.length);
+    expect(received).toBe(CONTENT.length);
   });
 
   it.each([
@@ -74,14 +74,18 @@ describe("a file from elsewhere", () => {
 
   it("is not waited for by who cancelled", async () => {
     const cancelling = new AbortController();
-    const asked = get("silent.npz", {}, { signal: cancelling.signal, came: () => cancelling.abort() });
+    const asked = get("silent.npz", {}, { signal: cancelling.signal, onBytes: () => cancelling.abort() });
     await expect(asked).rejects.toThrow(/abort/i);
   });
 
   it.each(["192.168.1.1", "localhost", "[::1]", "10.0.0.1", "172.20.1.1"])(
     "of %s is not looked for by a page from elsewhere",
     async (host) => {
-      const asked = get("good.npz", { address: `https://${host}/good.npz` }, { here: "minga.example.org" });
+      const asked = get(
+        "good.npz",
+        { address: `https://${host}/good.npz` },
+        { pageHost: "minga.example.org" },
+      );
       await expect(asked).rejects.toThrow(/an address of a local network/);
     },
   );

@@ -1,4 +1,7 @@
-/** Which examples a page asks the newest version about: those that nobody trains on, where the server dealt out such. */
+/**
+ * Selects the examples on which a page evaluates the newest version: held-out ones, if the server assigned such, else
+ * those that this client trains on.
+ */
 
 import type { MistakeFindings } from "../../core/data/mistakes";
 import type { WeightsSource } from "../../core/messages/training";
@@ -7,20 +10,23 @@ import type { Train } from "../../protocol/rounds/participant-events";
 import type { Trainer } from "../workers/training-worker";
 
 export class EvaluationExamples {
-  #dealt: readonly string[] = [];
-  #aside: readonly string[] = [];
+  #trainingShards: readonly string[] = [];
+  #heldOutShards: readonly string[] = [];
 
   trained({ shards }: Train): void {
-    this.#dealt = shards.map(({ sha256 }) => sha256);
+    this.#trainingShards = shards.map(({ sha256 }) => sha256);
   }
 
   measured({ shards }: Evaluate): void {
-    this.#aside = shards.map(({ sha256 }) => sha256);
+    this.#heldOutShards = shards.map(({ sha256 }) => sha256);
   }
 
-  /** Null where nothing can be said now. */
+  /** Returns null if no result is available now. */
   async ask(trainer: Trainer | null, weights: WeightsSource): Promise<MistakeFindings | null> {
-    const aside = this.#aside.length > 0;
-    return (await trainer?.examine(weights, aside ? this.#aside : this.#dealt, aside)) ?? null;
+    const isHeldOut = this.#heldOutShards.length > 0;
+    return (
+      (await trainer?.examine(weights, isHeldOut ? this.#heldOutShards : this.#trainingShards, isHeldOut)) ??
+      null
+    );
   }
 }

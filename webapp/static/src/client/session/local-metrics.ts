@@ -1,4 +1,4 @@
-/** What this device learned in a round, for its own curve: it is told to nobody else by this. */
+/** Computes what this device learned in a round, for its own curve; nothing of it is sent. */
 
 import { metricValues } from "../../core/numerics/metrics";
 import type { LoadedWorker, TrainingResult } from "../workers/training-worker";
@@ -7,15 +7,15 @@ export interface LocalMetrics {
   /** The version that the round makes. */
   readonly version: number;
   readonly steps: number;
-  /** Each visit counted. */
+  /** Each pass over an example counts. */
   readonly examples: number;
-  /** Means over the round, while the model changed. */
+  /** Means over the round, during which the model changed. */
   readonly loss: number;
-  /** Null where the task has no such metric. */
+  /** Null if the task has no such metric. */
   readonly accuracy: number | null;
 }
 
-/** Of a training that began with version `version`. */
+/** Returns the metrics of a training that began with version `version`. */
 export function localMetrics(
   version: number,
   { steps, examples, loss, sums }: Pick<TrainingResult, "steps" | "examples" | "loss" | "sums">,

@@ -1,6 +1,6 @@
 /**
- * This browser's part in masked rounds: performs the effects that the machine in protocol/secagg/member.ts decides.
- * Owns the machine's state and the worker that has the round's secrets.
+ * The host of a masked round's member: performs the effects of the machine in protocol/secagg/member.ts. Owns the
+ * machine's state and the worker that has the round's secrets.
  */
 
 import type { MaskingTerms } from "../../core/crypto/context";
@@ -14,24 +14,24 @@ import { TrustStore } from "./trust-store";
 /** What the page shows of a masked round. */
 export interface MaskedView {
   readonly stage: Stage;
-  /** Among how many the update is masked; 0 before that is known. */
+  /** The number of clients among which the update is masked; 0 before that is known. */
   readonly members: number;
-  /** Whether the clients look after each other, because the server may lie. */
+  /** Whether the clients verify each other, because the server may be malicious. */
   readonly active: boolean;
-  /** How many of the others were met in earlier rounds; null where nobody looks. */
+  /** How many of the other clients were met in earlier rounds; null if identities are not compared. */
   readonly met: number | null;
-  /** Why nothing of this client goes into the round. */
+  /** Why this client contributes nothing to the round. */
   readonly reason: string | null;
 }
 
-/** What a round's terms say besides its plan. */
+/** The terms of a round that are not in its plan. */
 export interface RoundTerms {
   readonly client: string;
   readonly task: string;
   readonly bundle: string;
   readonly parameters: number;
   readonly rows: number;
-  /** Among how many the volunteer wants to be masked at least. */
+  /** The least number of clients among which the volunteer wants to be masked. */
   readonly minimum: number;
 }
 
@@ -46,21 +46,21 @@ export interface UnmaskedUpdate {
 export interface MaskerOptions {
   readonly send: (frame: ClientFrame) => void;
   readonly changed: () => void;
-  /** Nothing of this client goes into the round: training for it is of no use. */
+  /** This client contributes nothing to the round: training for it is useless. */
   readonly gaveUp: () => void;
   readonly identities?: TrustStore;
   readonly spawn?: () => MaskingWorker;
 }
 
-/** The round in hand. */
+/** The current masked round. */
 interface MaskedRound {
   readonly plan: Train;
-  readonly circumstances: RoundTerms;
+  readonly roundTerms: RoundTerms;
   readonly worker: MaskingWorker;
   /** Resolves when the update may be masked (true) or never will be (false). */
   readonly allowed: Promise<boolean>;
   readonly allow: (may: boolean) => void;
-  /** What the masked update left unsent, once it is made. */
+  /** The residual that the masked update left unsent, once it is computed. */
   left: Float32Array | null;
 }
 
@@ -69,7 +69,7 @@ export class Masker {
   readonly #identities: TrustStore;
   #machine: State = INITIAL;
   #round: MaskedRound | null = null;
-  /** Of what this client trained for this model. */
+  /** The unsent residual of this client's updates to this model. */
   #residual = new Residual();
   #residualOf = "";
   #met: number | null = null;
@@ -93,11 +93,11 @@ export class Masker {
     };
   }
 
-  /** A plan with masking came, perhaps once more. */
-  plan(plan: Train, circumstances: RoundTerms): void {
+  /** Takes a plan with masking, which the server may repeat. */
+  plan(plan: Train, roundTerms: RoundTerms): void {
     const { round } = plan;
-    if (this.#round?.plan.round !== round) this.#begin(plan, circumstances);
-    const { client, bundle, minimum } = circumstances;
+    if (this.#round?.plan.round !== round) this.#begin(plan, roundTerms);
+    const { client, bundle, minimum } = roundTerms;
     this.#dispatch({ type: "planned", client, bundle, minimum, plan });
   }
 
@@ -106,52 +106,55 @@ export class Masker {
     this.#dispatch({ type: "frame", frame });
   }
 
-  /** The connection is open again, and the participant said that it is ready. */
+  /** Resends frames after the participant has reported that it is ready on a new connection. */
   welcomed(): void {
     this.#dispatch({ type: "welcomed" });
   }
 
-  /** The masked update of `round` as it is sent, when it may be; null where it is not to be sent. */
+  /** Returns the masked update of `round` once it may be sent; null if it must not be. */
   async mask(
     round: number,
     { update, examples, loss, sums }: UnmaskedUpdate,
   ): Promise<Uint8Array<ArrayBuffer> | null> {
-    const mine = this.#round;
-    if (mine?.plan.round !== round || !(await mine.allowed)) return null;
+    const current = this.#round;
+    if (current?.plan.round !== round || !(await current.allowed)) return null;
     try {
-      const unmasked = unmaskedUnder(mine.plan, { examples, loss, sums }, mine.circumstances.rows);
-      const { plan, circumstances } = mine;
-      const owed = this.#residual.own(plan.version, circumstances.parameters);
-      const { bytes, left } = await mine.worker.ask({ type: "mask", update, owed, ...unmasked }, [update]);
-      mine.left = left;
+      const unmasked = unmaskedUnder(current.plan, { examples, loss, sums }, current.roundTerms.rows);
+      const { plan, roundTerms } = current;
+      const owed = this.#residual.own(plan.version, roundTerms.parameters);
+      const { bytes, left } = await current.worker.ask({ type: "mask", update, owed, ...unmasked }, [update]);
+      current.left = left;
       return bytes;
     } catch (error) {
-      if (this.#round === mine) this.#fail(mine, error);
+      if (this.#round === current) this.#fail(current, error);
       return null;
     }
   }
 
-  /** The volunteer stopped: who joins again comes with new keys, to whatever round there is. */
+  /**
+   * Ends all masked rounds, since the volunteer stopped. A client that joins again makes new keys for its next round.
+   */
   stop(): void {
     this.#dispatch({ type: "stopped" });
     this.#end();
     this.#machine = INITIAL;
   }
 
-  /** The update of `round` counts: what it left is owed from now on. */
+  /** Keeps the residual of an accepted update; the next update includes it. */
   #accepted(round: number): void {
-    const mine = this.#round;
-    if (mine?.plan.round === round && mine.left !== null) this.#residual.keep(mine.plan.version, mine.left);
+    const current = this.#round;
+    if (current?.plan.round === round && current.left !== null)
+      this.#residual.keep(current.plan.version, current.left);
   }
 
-  #begin(plan: Train, circumstances: RoundTerms): void {
+  #begin(plan: Train, roundTerms: RoundTerms): void {
     this.#end();
-    const { task, bundle, client } = circumstances;
+    const { task, bundle, client } = roundTerms;
     if (this.#residualOf !== `${task} ${bundle} ${client}`) this.#residual = new Residual();
     this.#residualOf = `${task} ${bundle} ${client}`;
     const { promise, resolve } = deferred<boolean>();
     const worker = (this.#options.spawn ?? (() => new MaskingWorker()))();
-    this.#round = { plan, circumstances, worker, allowed: promise, allow: resolve, left: null };
+    this.#round = { plan, roundTerms, worker, allowed: promise, allow: resolve, left: null };
   }
 
   /** Ends the worker, and with it all secrets of its round. */
@@ -170,47 +173,47 @@ export class Masker {
   }
 
   #perform(effect: Effect): void {
-    const mine = this.#round;
+    const current = this.#round;
     switch (effect.type) {
       case "send":
         this.#options.send(effect.frame);
         return;
       case "give_up":
-        if (mine?.plan.round === effect.round) mine.allow(false);
+        if (current?.plan.round === effect.round) current.allow(false);
         this.#options.gaveUp();
         return;
       case "forget":
-        if (mine?.plan.round === effect.round) this.#end();
+        if (current?.plan.round === effect.round) this.#end();
         return;
       case "mask":
-        if (mine) void this.#expand(mine, effect);
+        if (current) void this.#expand(current, effect);
         return;
       default:
-        if (mine) void this.#work(mine, effect);
+        if (current) void this.#work(current, effect);
     }
   }
 
-  /** Does what the machine asked for and tells it what came of it, unless the round is over by then. */
-  async #work(mine: MaskedRound, effect: MaskingEffect): Promise<void> {
+  /** Performs an effect in the worker and reports the outcome, unless the round is over by then. */
+  async #work(current: MaskedRound, effect: MaskingEffect): Promise<void> {
     let event: Event;
     try {
-      event = await this.#done(mine, effect);
+      event = await this.#done(current, effect);
     } catch (error) {
-      event = { type: "failed", round: mine.plan.round, reason: sentence(error) };
+      event = { type: "failed", round: current.plan.round, reason: sentence(error) };
     }
-    if (this.#round === mine) this.#dispatch(event);
+    if (this.#round === current) this.#dispatch(event);
   }
 
-  async #done({ plan, circumstances, worker }: MaskedRound, effect: MaskingEffect): Promise<Event> {
+  async #done({ plan, roundTerms, worker }: MaskedRound, effect: MaskingEffect): Promise<Event> {
     const { round } = plan;
     switch (effect.type) {
       case "make_keys": {
         const identity = await this.#identities.own();
-        const terms = termsOf(plan, circumstances);
+        const terms = termsOf(plan, roundTerms);
         return worker.ask({ type: "make_keys", client: effect.client, identity, terms });
       }
       case "check_roster":
-        return this.#checkRoster(worker, circumstances.client, effect);
+        return this.#checkRoster(worker, roundTerms.client, effect);
       case "seal":
         return { ...(await worker.ask(effect)), round };
       case "open":
@@ -224,7 +227,7 @@ export class Masker {
     }
   }
 
-  /** Who is verified is known from then on; where nobody is, nobody is told apart. */
+  /** Checks the roster. Verified clients are stored as known; without verification identities are not compared. */
   async #checkRoster(worker: MaskingWorker, client: string, effect: RosterCheck): Promise<Event> {
     const { type, round, members, degree, threshold, verify } = effect;
     const checked = await worker.ask({ type, members, degree, threshold, verify });
@@ -235,18 +238,18 @@ export class Masker {
     return { ...checked, round, changed };
   }
 
-  /** Makes the masks while the training goes on: it gets them when they are needed. */
-  async #expand(mine: MaskedRound, { place, pairs }: Extract<Effect, { type: "mask" }>): Promise<void> {
+  /** Computes the masks while the training continues, so that they are ready when it ends. */
+  async #expand(current: MaskedRound, { place, pairs }: Extract<Effect, { type: "mask" }>): Promise<void> {
     try {
-      await mine.worker.ask({ type: "expand", place, pairs });
-      mine.allow(true);
+      await current.worker.ask({ type: "expand", place, pairs });
+      current.allow(true);
     } catch (error) {
-      mine.allow(false);
-      if (this.#round === mine) this.#fail(mine, error);
+      current.allow(false);
+      if (this.#round === current) this.#fail(current, error);
     }
   }
 
-  /** There will be no masked update. */
+  /** Reports that there will be no masked update. */
   #fail({ plan }: MaskedRound, error: unknown): void {
     this.#dispatch({ type: "failed", round: plan.round, reason: sentence(error) });
   }
@@ -262,8 +265,8 @@ function termsOf(plan: Train, { task, bundle, parameters, rows }: RoundTerms): M
 }
 
 /**
- * What is told besides the update: nothing under noise on whole updates, and where that is on the gradients of examples
- * nothing that shows them.
+ * Returns what is masked together with the update: nothing under noise on whole updates, and nothing that reveals
+ * examples under noise on their gradients.
  */
 function unmaskedUnder(
   { masking, privacy }: Train,

@@ -1,21 +1,24 @@
-/** From the server's plan to the training worker's. */
+/** Translates the server's plan into the training worker's. */
 
 import type { ControlVariates, ExampleClip, Protection, TrainingPlan } from "../../core/messages/training";
 import type { Train } from "../../protocol/rounds/participant-events";
 
-/** What a plan's privacy asks of the whole update, if anything; a masked one is clipped while it is masked. */
+/**
+ * Returns the privacy of the whole update that a plan asks for, or null; a masked update is clipped while it is
+ * masked.
+ */
 function protectionOf({ privacy, masking }: Train): Protection | null {
   if (!privacy?.clip || masking !== null) return null;
   return { clip: privacy.clip, noise: privacy.noise };
 }
 
-/** What a plan's privacy asks of each step, if anything. */
+/** Returns the privacy of each step that a plan asks for, or null. */
 function exampleClip(privacy: Train["privacy"]): ExampleClip | null {
   if (!privacy?.microbatch) return null;
   return { clip: privacy.example_clip, noise: privacy.example_noise, microbatch: privacy.microbatch };
 }
 
-/** What the worker has to do until `until` (milliseconds of `clock`). */
+/** Returns the worker's plan, to be finished by `until` (milliseconds of `clock`). */
 export function workerPlan(plan: Train, control: ControlVariates | null, until: number): TrainingPlan {
   return {
     seed: plan.seed,

@@ -1,21 +1,21 @@
-/** Work that is asked for again after it failed, for example while the server restarts. */
+/** Retries work that failed, for example while the server restarts. */
 
-/** Seconds before each new attempt, the last for those that follow. */
+/** Seconds before each retry; the last one for all that follow. */
 const RETRIES = [1, 3, 9];
 
 export interface RetryOptions<A> {
-  /** Whether anybody still wants the answer. */
+  /** Whether the answer is still needed. */
   readonly isNeeded: () => boolean;
   readonly ask: () => Promise<A>;
-  /** It failed for this reason and is tried again; null when it worked after all. */
+  /** The work failed for this reason and is tried again; null when it succeeded after all. */
   readonly troubled: (problem: string | null) => void;
-  /** Whether it is asked for however often it failed; by default three times more. */
+  /** Whether to retry without end; by default there are three retries. */
   readonly tireless?: () => boolean;
-  /** It failed for the last time. */
+  /** The work failed for the last time. */
   readonly gaveUp: (problem: string) => void;
 }
 
-/** The answer, or null when nobody wants it any more or nothing helped. */
+/** Returns the answer; null if it is no longer needed or no retry succeeded. */
 export async function retry<A>({
   isNeeded,
   ask,

@@ -1,7 +1,7 @@
 /**
- * The loop of every session: keeps one client connected with the server of its task. Owns the machine's state, the
- * connection and the wait for the next one, the worker of the visit, and what is to be shown. The session performs what
- * is particular to its task.
+ * The loop of every session: keeps one client connected to the server of its task. Owns the machine's state, the
+ * connection and its retries, the session's worker, and the view's data. The session performs the effects specific to
+ * its scheme.
  */
 
 import { say } from "../../i18n";
@@ -12,37 +12,37 @@ import type { LoadedWorker, RecoveryListener, Trainer, TrainingProgress } from "
 import type { LocalMetrics } from "./local-metrics";
 import { SessionTrainer } from "./session-trainer";
 
-/** What every page gives its session. */
-export interface SessionLoopOptions<Heard> {
+/** The options that every page gives its session. */
+export interface SessionLoopOptions<Received> {
   readonly transport: Transport;
-  /** Makes the worker of one visit; called on start. */
+  /** Makes the worker of one session; called on start. */
   readonly trainer: (recovered: RecoveryListener) => Trainer;
   readonly origin: string;
   readonly token: string;
   readonly agent: string;
-  /** Something that `view` shows has changed. */
+  /** Data that `view` returns have changed. */
   readonly changed: () => void;
-  readonly received: (frame: Heard) => void;
+  readonly received: (frame: Received) => void;
   readonly progressed: (progress: TrainingProgress) => void;
-  /** A training with at least one step ended here: what this device learned. */
+  /** A training with at least one step ended on this device. */
   readonly learned: (learned: LocalMetrics) => void;
 }
 
-/** What every session shows. Times are those of `performance.now()`. */
+/** The view's data that every session has. Times are those of `performance.now()`. */
 export interface SessionView {
-  /** Of what is trained, once it made a step. */
+  /** The progress of the training, once it took a step. */
   readonly progress: TrainingProgress | null;
-  /** What trains here, once it is loaded. */
+  /** The loaded model and its backend. */
   readonly loaded: LoadedWorker | null;
-  /** Why something else trains than at first. */
+  /** Why the training uses another setup than at first. */
   readonly notice: string | null;
-  /** When the next attempt to connect is made. */
+  /** The time of the next attempt to connect. */
   readonly retryAt: number | null;
-  /** Why the session ended by itself, or why the worker has to be asked again. */
+  /** Why the session ended by itself, or why the worker is asked again. */
   readonly problem: string | null;
 }
 
-/** Before anything happened. */
+/** The view's data before the first event. */
 export const NOTHING_SHOWN: SessionView = {
   progress: null,
   loaded: null,
@@ -51,32 +51,32 @@ export const NOTHING_SHOWN: SessionView = {
   problem: null,
 };
 
-/** What sessions perform themselves; after `close` the loop hangs up. */
+/** An effect that the session performs itself; after `close` the loop closes the connection. */
 interface SessionEffect {
   readonly type: string;
 }
 
-/** What differs from session to session. */
+/** The parts that differ from session to session. */
 export interface SessionLoopParts<
   State,
   Event,
   Effect extends SessionEffect,
-  Said,
-  Heard,
+  Sent,
+  Received,
   View extends SessionView,
 > {
   readonly initial: State;
   readonly shown: View;
-  readonly handle: (state: State, event: Event | ContactEvent) => Step<State, Effect | Connect | Send<Said>>;
-  readonly encode: (frame: Said) => Uint8Array<ArrayBuffer>;
-  /** Throws on what is no frame. */
-  readonly decode: (frame: Uint8Array) => Heard;
+  readonly handle: (state: State, event: Event | ContactEvent) => Step<State, Effect | Connect | Send<Sent>>;
+  readonly encode: (frame: Sent) => Uint8Array<ArrayBuffer>;
+  /** Throws on invalid frames. */
+  readonly decode: (frame: Uint8Array) => Received;
   readonly perform: (effect: Effect) => void;
-  /** The server said something, which the machine is to be told of. */
-  readonly received: (frame: Heard) => void;
-  /** A connection is opened. */
+  /** Takes a frame of the server; it has to dispatch it to the machine. */
+  readonly received: (frame: Received) => void;
+  /** A connection is being opened. */
   readonly connecting?: () => void;
-  /** All effects of `event` are performed; the state was `before`. */
+  /** All effects of `event` were performed; the state before it was `before`. */
   readonly handled?: (event: Event | ContactEvent, before: State) => void;
 }
 
@@ -84,20 +84,20 @@ export class SessionLoop<
   State extends ConnectedMachine,
   Event,
   Effect extends SessionEffect,
-  Said,
-  Heard,
+  Sent,
+  Received,
   View extends SessionView,
 > {
   readonly trainer: SessionTrainer;
-  readonly #options: SessionLoopOptions<Heard>;
-  readonly #parts: SessionLoopParts<State, Event, Effect, Said, Heard, View>;
+  readonly #options: SessionLoopOptions<Received>;
+  readonly #parts: SessionLoopParts<State, Event, Effect, Sent, Received, View>;
   #machine: State;
   #shown: View;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    options: SessionLoopOptions<Heard>,
-    parts: SessionLoopParts<State, Event, Effect, Said, Heard, View>,
+    options: SessionLoopOptions<Received>,
+    parts: SessionLoopParts<State, Event, Effect, Sent, Received, View>,
   ) {
     this.#options = options;
     this.#parts = parts;
@@ -108,7 +108,7 @@ export class SessionLoop<
       origin: options.origin,
       recovered: (notice, loaded) => this.#tell({ notice, loaded }),
       troubled: (problem) => this.#tell({ problem }),
-      // While the server is away, nothing can be had of it: that is not this device's fault.
+      // While the server is away its files are unavailable, which is no fault of this device.
       away: () => !this.isOpen,
       gaveUp: (problem) => this.stop(problem),
     });
@@ -130,7 +130,7 @@ export class SessionLoop<
     return this.#machine.contact.link === "closed";
   }
 
-  /** Begins another visit; of the last one only what is in `carried` stays. */
+  /** Resets the machine for another session; only `carried` is kept of the last one. */
   reset(carried: Partial<State>): void {
     this.#machine = { ...this.#parts.initial, ...carried };
   }
@@ -149,13 +149,13 @@ export class SessionLoop<
     this.#options.changed();
   }
 
-  /** Ends by choice, or for a problem that people are told. */
+  /** Stops by choice, or because of a problem that is shown to the volunteer. */
   stop(problem: string | null = null): void {
     this.dispatch({ type: "stop" });
     this.#tell({ problem });
   }
 
-  /** Tries now to connect, and not when the time has come. */
+  /** Connects immediately if an attempt is scheduled. */
   connectNow(): void {
     if (this.#shown.retryAt !== null) this.#connect();
   }
@@ -165,7 +165,7 @@ export class SessionLoop<
     this.#options.changed();
   }
 
-  #perform(effect: Effect | Connect | Send<Said>): void {
+  #perform(effect: Effect | Connect | Send<Sent>): void {
     if (isContactEffect(effect)) {
       if (effect.type === "send") this.#options.transport.send(this.#parts.encode(effect.frame));
       else this.#wait(effect.delay);
@@ -193,7 +193,7 @@ export class SessionLoop<
   }
 
   #receive(bytes: Uint8Array): void {
-    let frame: Heard;
+    let frame: Received;
     try {
       frame = this.#parts.decode(bytes);
     } catch {
@@ -211,6 +211,6 @@ export class SessionLoop<
   }
 }
 
-function isContactEffect<Said>(effect: SessionEffect | Connect | Send<Said>): effect is Connect | Send<Said> {
+function isContactEffect<Sent>(effect: SessionEffect | Connect | Send<Sent>): effect is Connect | Send<Sent> {
   return effect.type === "connect" || effect.type === "send";
 }

@@ -7,11 +7,11 @@ export interface SessionTrainerOptions {
   readonly make: (recovered: RecoveryListener) => Trainer;
   readonly origin: string;
   readonly recovered: RecoveryListener;
-  /** The worker has to be asked again for this reason; null when it answered after all. */
+  /** The worker is asked again for this reason; null when it answered after all. */
   readonly troubled: (problem: string | null) => void;
-  /** Whether the server is away. The worker is asked until it is back then, and not three times more. */
+  /** Whether the server is away. While it is, the worker is asked without end instead of three more times. */
   readonly away: () => boolean;
-  /** It failed for the last time. */
+  /** The worker failed for the last time. */
   readonly gaveUp: (problem: string) => void;
 }
 
@@ -28,14 +28,14 @@ export class SessionTrainer {
     return this.#current;
   }
 
-  /** Loads the bundle with this backend; null leaves the choice to the worker. */
+  /** Loads the bundle with this backend; with null the worker chooses one. */
   load(bundle: string, backend: Backend | null, isNeeded: () => boolean): Promise<LoadedWorker | null> {
     const { make, recovered, origin } = this.#options;
     this.#current ??= make(recovered);
     return this.retry(isNeeded, (trainer) => trainer.load(origin, bundle, backend));
   }
 
-  /** Asks until it answers, or nobody wants the answer any more, or it failed for the last time (null). */
+  /** Asks until the worker answers; returns null if the answer is no longer needed or no retry succeeded. */
   retry<A>(
     isNeeded: () => boolean,
     ask: (trainer: Trainer) => Promise<A>,
@@ -53,7 +53,7 @@ export class SessionTrainer {
     });
   }
 
-  /** The worker ends when what it keeps is kept. */
+  /** Ends the worker after it has saved its state. */
   end(): void {
     const trainer = this.#current;
     this.#current = null;

@@ -1,6 +1,6 @@
 /**
- * One browser's part in one task: performs the effects that the participant machine decides.
- * Owns the update that waits to be sent; its loop owns the rest.
+ * A browser's session in a task with rounds: performs the effects of the participant machine. Owns the update that
+ * waits to be sent; its loop owns the rest.
  */
 
 import type { Backend } from "../../core/backend";
@@ -29,9 +29,9 @@ import { UpdateCache } from "./update-cache";
 import { Uploader } from "./uploader";
 
 export interface SessionOptions extends SessionLoopOptions<ServerFrame> {
-  /** The volunteer's own training examples; 0 where the task deals out shards. */
+  /** The number of the volunteer's own training examples; 0 if the task assigns shards. */
   readonly examples: () => number;
-  /** Told what this device trained; null where nobody wants to know. */
+  /** Takes what this device trained; null if no page needs it. */
   readonly made: ((made: Made) => void) | null;
 }
 
@@ -48,11 +48,11 @@ export interface RoundsView extends SessionView {
   readonly counted: number | null;
   /** Steps done and planned of the update that is being sent. */
   readonly done: readonly [steps: number, planned: number] | null;
-  /** The masked round in hand, if it is one. */
+  /** The current masked round, if any. */
   readonly masked: MaskedView | null;
 }
 
-/** What the session itself has to show. */
+/** The view's data that the session itself keeps. */
 type ShownRoundsState = Omit<RoundsView, "machine" | "examples" | "masked">;
 
 const NOTHING: ShownRoundsState = {
@@ -64,7 +64,7 @@ const NOTHING: ShownRoundsState = {
   done: null,
 };
 
-/** What one training made, until the next one is done. */
+/** The result of one training, until the next one is done. */
 interface TrainedUpdate {
   readonly plan: Train;
   readonly control: ControlVariates | null;
@@ -85,16 +85,16 @@ export class Session {
   >;
   readonly #masker: Masker;
   readonly #uploader: Uploader;
-  /** Among how many the volunteer's updates are masked at least; 0 where they need not be. */
+  /** The least number of clients among which updates are masked; 0 if they may stay unmasked. */
   #minimum = 0;
-  /** Examples of masked updates that count, of which the server is not told. */
-  #learned = 0;
+  /** Examples of masked updates that counted; the server does not know their number. */
+  #maskedExamples = 0;
   #task = "";
   #backend: Backend | null = null;
   #update: TrainedUpdate | null = null;
   readonly #updateCache = new UpdateCache();
-  readonly #examining = new EvaluationExamples();
-  /** What the kept control variate belongs to: the task and this client. */
+  readonly #evaluationExamples = new EvaluationExamples();
+  /** The key of the stored control variate: the task and this client. */
   #identity = "";
 
   constructor(options: SessionOptions) {
@@ -119,7 +119,7 @@ export class Session {
     });
     this.#masker = new Masker({
       send: (frame) => {
-        // What is said before the greeting is over is asked for again after it.
+        // Frames from before the answer to the greeting are requested again after it.
         if (this.#loop.isOpen) options.transport.send(encodeFrame(frame));
       },
       changed: options.changed,
@@ -132,17 +132,17 @@ export class Session {
 
   get view(): RoundsView {
     const { machine, shown } = this.#loop;
-    const examples = machine.examples + this.#learned;
+    const examples = machine.examples + this.#maskedExamples;
     return { ...shown, machine, examples, masked: this.#masker.view };
   }
 
   /**
-   * Takes part with this backend; null leaves the choice to the worker. Updates are masked among `minimum` clients at
-   * least; with 0 they may also be added up without masks.
+   * Takes part with this backend; with null the worker chooses one. Updates are masked among at least `minimum`
+   * clients; with 0 they may also be added up without masks.
    */
   start(backend: Backend | null, minimum: number): void {
     if (!this.#loop.isClosed) return;
-    // Another visit may use another backend, so nothing loaded is kept.
+    // Another session may use another backend, so nothing loaded is kept.
     const { accepted, refused, examples } = this.#loop.machine;
     this.#loop.reset({ accepted, refused, examples });
     this.#backend = backend;
@@ -167,9 +167,9 @@ export class Session {
     this.#loop.stop(problem);
   }
 
-  /** Where the version of these weights is wrong; null where that cannot be told now. */
+  /** Returns where the version of these weights is wrong; null if no result is available now. */
   examine(weights: string): Promise<MistakeFindings | null> {
-    return this.#examining.ask(this.#loop.trainer.current, weights);
+    return this.#evaluationExamples.ask(this.#loop.trainer.current, weights);
   }
 
   #perform(effect: ParticipantEffect): void {
@@ -178,12 +178,12 @@ export class Session {
         void this.#load(effect.bundle);
         return;
       case "train":
-        this.#examining.trained(effect.plan);
+        this.#evaluationExamples.trained(effect.plan);
         this.#loop.show({ progress: null, done: null });
-        void this.#train(effect.plan, this.#until(effect.plan));
+        void this.#train(effect.plan, this.#deadline(effect.plan));
         return;
       case "measure":
-        this.#examining.measured(effect.exam);
+        this.#evaluationExamples.measured(effect.exam);
         void this.#measure(
           effect.exam,
           clock() + 1000 * trainingSeconds(this.#uploader.rate, effect.exam.seconds, 0),
@@ -195,7 +195,7 @@ export class Session {
         return;
       case "keep_change":
       case "undo_change":
-        this.#keep(effect.round, effect.type === "undo_change");
+        this.#updateControlVariate(effect.round, effect.type === "undo_change");
         return;
       case "send_chunks": {
         const { round, from, until } = effect;
@@ -210,8 +210,8 @@ export class Session {
     }
   }
 
-  /** When the training by `plan` has to end so that its update arrives in time. */
-  #until({ seconds, masking }: Train): number {
+  /** Returns when the training by `plan` has to end so that its update arrives in time. */
+  #deadline({ seconds, masking }: Train): number {
     const { parameters = 0, rows = 0 } = this.#loop.shown.loaded ?? {};
     const size = masking
       ? maskedBytes(chosenValues(parameters, masking.share), rows, masking.bits)
@@ -231,7 +231,7 @@ export class Session {
     this.#options.received(frame);
   }
 
-  /** A plan goes to the masker when the participant took it, and a greeting when it is answered. */
+  /** Forwards frames to the masker: a plan only if the participant took it, and `welcome` only after its answer. */
   #tellMasker(frame: ServerFrame): void {
     const { ready, plan } = this.#loop.machine;
     const { client, loaded } = this.#loop.shown;
@@ -246,7 +246,7 @@ export class Session {
 
   #count(round: number): void {
     const update = this.#update;
-    if (update?.plan.masking && update.plan.round === round) this.#learned += update.examples;
+    if (update?.plan.masking && update.plan.round === round) this.#maskedExamples += update.examples;
     this.#loop.show({ counted: round });
   }
 
@@ -257,8 +257,8 @@ export class Session {
     this.#loop.show({ client });
   }
 
-  /** Has the worker keep the change of the control variate, or take it back out. */
-  #keep(round: number, undo: boolean): void {
+  /** Adds the change to the control variate in the worker, or subtracts it again. */
+  #updateControlVariate(round: number, undo: boolean): void {
     const update = this.#update;
     const trainer = this.#loop.trainer.current;
     if (trainer === null || update?.plan.round !== round) return;
@@ -287,34 +287,34 @@ export class Session {
         this.#loop.show({ progress });
         this.#options.progressed(progress);
       });
-    // Even what is there already is handed over only after the masker heard of the plan.
+    // Even a cached result is used only after the masker has received the plan.
     const cached = await Promise.resolve(this.#updateCache.take(plan));
     const trained = cached ?? (await this.#loop.trainer.retry(isNeeded, train));
-    // Without a whole step there is nothing to say.
+    // Without a step there is no update.
     if (!trained || trained.steps === 0) return;
     this.#updateCache.keep(plan, trained);
-    this.#learnedIn(plan, trained);
-    // A copy: the update goes on to other workers.
+    this.#reportMetrics(plan, trained);
+    // A copy, because the update is transferred to other workers.
     this.#options.made?.({ weights: plan.weights, update: trained.update.slice(0) });
     const { examples, steps, planned, change } = trained;
-    // Where the plan asks for privacy, nothing is told but the update.
+    // If the plan asks for privacy, only the update is sent.
     const { loss, sums } = plan.privacy === null ? trained : { loss: 0, sums: [] };
     const { round, masking } = plan;
     this.#loop.show({ done: [steps, planned] });
     const bytes = masking ? await this.#masker.mask(round, trained) : new Uint8Array(trained.update);
     if (bytes === null || !isNeeded()) return;
     this.#update = { plan, control, bytes, examples, change };
-    // What a masked update says of itself is masked with it.
+    // The statistics of a masked update are masked with it.
     const unmasked = masking ? { examples: 0, steps: 0, loss: 0, sums: [] } : { examples, steps, loss, sums };
     this.#loop.dispatch({ type: "trained", round, size: bytes.length, ...unmasked });
   }
 
-  #learnedIn({ version }: Train, trained: TrainingResult): void {
+  #reportMetrics({ version }: Train, trained: TrainingResult): void {
     const { loaded } = this.#loop.shown;
     if (loaded) this.#options.learned(localMetrics(version, trained, loaded));
   }
 
-  /** A measurement that fails is left to others; training goes on. */
+  /** Evaluates a version. A failure is ignored: other clients evaluate, too, and training continues. */
   async #measure(exam: Evaluate, until: number): Promise<void> {
     const shards = exam.shards.map(({ sha256 }) => sha256);
     const measured = await this.#loop.trainer.current

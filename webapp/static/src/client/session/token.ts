@@ -1,4 +1,4 @@
-/** The secret by which the server knows this browser again, so that its contributions add up. */
+/** The secret by which the server recognises this browser, so that its contributions are added up. */
 
 const KEY = "minga-token";
 
@@ -11,7 +11,7 @@ export function makeToken(): string {
     .replaceAll("=", "");
 }
 
-/** The kept token, made on the first visit. A browser that keeps nothing gets one for this visit. */
+/** Returns the stored token, made in the first session. A browser without storage gets a new one each time. */
 export function ownToken(): string {
   try {
     const stored = localStorage.getItem(KEY);

@@ -1,27 +1,27 @@
 /**
- * By whom this browser is known in masked rounds and in meshes, and whom it has met there: kept in IndexedDB, and where a browser keeps
- * nothing, as long as the page is open.
+ * This browser's identity in masked rounds and meshes, and the identities of the clients it has met. Stored in
+ * IndexedDB; in a browser without storage, until the page closes.
  */
 
 import { type Bytes, sameBytes } from "../../core/crypto/bytes";
 import { type Identity, makeIdentity } from "../../core/crypto/keys";
 import { BrowserStore } from "../../core/data/storage";
 
-/** A client and the identity that it came with. */
+/** A client and the identity that it presented. */
 export interface KnownClient {
   readonly client: string;
   readonly identity: Uint8Array;
 }
 
-/** Where identities are kept; tests bring another. */
+/** The storage of identities; tests replace it. */
 export interface IdentityStore<T> {
   get(name: string): Promise<T | undefined>;
   putFirst(name: string, thing: T): Promise<T>;
 }
 
-/** How a roster's clients compare with those met before. */
+/** The comparison of a roster's clients with those met before. */
 export interface RosterComparison {
-  /** Places of clients whose identity is not the one they had. */
+  /** Places of clients whose identity differs from the earlier one. */
   readonly changed: readonly number[];
   /** Places of clients that were met before. */
   readonly met: readonly number[];
@@ -30,8 +30,8 @@ export interface RosterComparison {
 export class TrustStore {
   readonly #own: IdentityStore<Identity>;
   readonly #others: IdentityStore<Uint8Array>;
-  #visit: Identity | null = null;
-  /** Those met while this page is open. */
+  #identity: Identity | null = null;
+  /** The identities met while this page is open. */
   readonly #met = new Map<string, Uint8Array>();
 
   constructor(
@@ -42,13 +42,13 @@ export class TrustStore {
     this.#others = others;
   }
 
-  /** The identity of this browser, made when it is first asked for. */
+  /** Returns the identity of this browser, and makes it on the first call. */
   async own(): Promise<Identity> {
-    this.#visit ??= (await this.#own.get("identity").catch(() => undefined)) ?? (await this.#make());
-    return this.#visit;
+    this.#identity ??= (await this.#own.get("identity").catch(() => undefined)) ?? (await this.#make());
+    return this.#identity;
   }
 
-  /** Looks the clients of a roster up; `own` is this client itself. */
+  /** Compares the clients of a roster with those known; `own` is this client itself. */
   async compare(members: readonly KnownClient[], own: string): Promise<RosterComparison> {
     const identities = await Promise.all(members.map(({ client }) => this.#identityOf(client)));
     const places = members.flatMap(({ client }, place) =>
@@ -59,7 +59,7 @@ export class TrustStore {
     return { changed: places.filter((place) => !same(place)), met: places.filter(same) };
   }
 
-  /** From now on each of these clients is known by its identity. */
+  /** Stores each client's identity. */
   async meet(members: readonly KnownClient[]): Promise<void> {
     for (const { client, identity } of members) {
       const copy: Bytes = new Uint8Array(identity);

@@ -1,4 +1,4 @@
-/** Sends updates in chunks as the server grants credit, and learns how fast that goes. */
+/** Sends updates in chunks as the server grants credit, and measures the rate. */
 
 import { clock } from "../../core/messages/training";
 import { type Rate, uploaded } from "../../protocol/client/training-pace";
@@ -12,11 +12,11 @@ const BUFFER_POLL = 20;
 export class Uploader {
   readonly #transport: Transport;
   #rate: Rate = null;
-  /** When the first chunk of the update in hand left, in milliseconds of `clock`. */
+  /** When the first chunk of the current update was sent, in milliseconds of `clock`. */
   #since: number | null = null;
-  /** Grows with every connection: chunks of an older one are not sent on. */
+  /** Increases with every connection: chunks of an older one are not sent. */
   #connection = 0;
-  /** The longest chunk that the server takes. */
+  /** The longest chunk that the server accepts. */
   #chunkBytes = CHUNK_BYTES;
   #sending: Promise<void> = Promise.resolve();
 
@@ -24,12 +24,12 @@ export class Uploader {
     this.#transport = transport;
   }
 
-  /** What was measured of earlier uploads. */
+  /** The measured rate of earlier uploads. */
   get rate(): Rate {
     return this.#rate;
   }
 
-  /** Another connection is opened. */
+  /** Prepares for a new connection. */
   connecting(): void {
     this.#connection += 1;
     this.#since = null;
@@ -39,30 +39,35 @@ export class Uploader {
     this.#chunkBytes = Math.max(1, Math.min(CHUNK_BYTES, chunkBytes));
   }
 
-  /** Sends [from, until) of the update of `round`, after what was asked for before, as long as it is `wanted`. */
+  /** Sends [from, until) of the update of `round`, after earlier requests, as long as it `isNeeded`. */
   send(round: number, update: Uint8Array, from: number, until: number, isNeeded: () => boolean): void {
     const connection = this.#connection;
     if (from === 0) this.#since = clock();
-    const current = () => connection === this.#connection && isNeeded();
+    const isCurrent = () => connection === this.#connection && isNeeded();
     this.#sending = this.#sending.then(() =>
-      this.#sendChunks(round, update.subarray(0, until), from, current),
+      this.#sendChunks(round, update.subarray(0, until), from, isCurrent),
     );
   }
 
-  /** An update of `size` bytes was answered: how fast did it get there? */
+  /** Measures the rate, since an update of `size` bytes was answered. */
   answered(size: number): void {
     if (this.#since === null) return;
     this.#rate = uploaded(this.#rate, size, (clock() - this.#since) / 1000);
     this.#since = null;
   }
 
-  async #sendChunks(round: number, update: Uint8Array, from: number, current: () => boolean): Promise<void> {
+  async #sendChunks(
+    round: number,
+    update: Uint8Array,
+    from: number,
+    isCurrent: () => boolean,
+  ): Promise<void> {
     const size = this.#chunkBytes;
     for (let offset = from; offset < update.length; offset += size) {
-      while (current() && this.#transport.buffered > BUFFER_LIMIT) {
+      while (isCurrent() && this.#transport.buffered > BUFFER_LIMIT) {
         await new Promise((resolve) => setTimeout(resolve, BUFFER_POLL));
       }
-      if (!current()) return;
+      if (!isCurrent()) return;
       const data = update.subarray(offset, offset + size);
       this.#transport.send(encodeFrame({ type: "chunk", round, offset, data }));
     }

@@ -1,11 +1,14 @@
-/** Files that a task's clients fetch from another place than its server: checked byte by byte, never half of one. */
+/**
+ * Downloads the data files of a task from another server than its own; each file is verified by its SHA-256 before
+ * use.
+ */
 
 import { sha256 } from "../../core/numerics/partition";
 import { say } from "../../i18n";
 
 const { url: words } = say;
 
-/** A file as the server says it. */
+/** A file as the server describes it. */
 export interface UrlFile {
   readonly address: string;
   readonly sha256: string;
@@ -15,32 +18,32 @@ export interface UrlFile {
 }
 
 export interface FileDownload {
-  /** The host of this page: a file of the same machine may lie in its own network. */
-  readonly here: string;
+  /** The host of this page: a file on the same machine may be in its local network. */
+  readonly pageHost: string;
   readonly signal: AbortSignal;
-  /** So many bytes came since the last call. */
-  readonly came: (bytes: number) => void;
-  /** Milliseconds of silence after which nobody waits any more. */
+  /** Takes the number of bytes that arrived since the last call. */
+  readonly onBytes: (bytes: number) => void;
+  /** Milliseconds without data after which the download fails. */
   readonly patience?: number;
 }
 
 const PATIENCE_MS = 60_000;
 const LOCAL = /^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.|\[)/;
 
-/** All files, one after the other. Throws an error for people. */
+/** Downloads all files, one after the other. Throws an error for people. */
 export async function fetchFiles(files: readonly UrlFile[], fetching: FileDownload): Promise<File[]> {
-  const here: File[] = [];
-  for (const file of files) here.push(await fetchFile(file, fetching));
-  return here;
+  const downloaded: File[] = [];
+  for (const file of files) downloaded.push(await fetchFile(file, fetching));
+  return downloaded;
 }
 
 async function fetchFile(file: UrlFile, fetching: FileDownload): Promise<File> {
   const { host, hostname } = new URL(file.address);
-  // A task of a stranger's must not look into the network that this device is in.
-  if (LOCAL.test(hostname) && hostname !== fetching.here) throw new Error(words.local(host));
+  // A stranger's task must not read from the local network of this device.
+  if (LOCAL.test(hostname) && hostname !== fetching.pageHost) throw new Error(words.local(host));
   const watch = new DownloadTimeout(fetching);
   try {
-    const bytes = await receive(file, host, watch, fetching.came);
+    const bytes = await receive(file, host, watch, fetching.onBytes);
     if ((await sha256(bytes)) !== file.sha256) throw new Error(words.otherFile(file.name, host));
     return new File([bytes], file.name);
   } catch (problem) {
@@ -55,7 +58,7 @@ async function receive(
   file: UrlFile,
   host: string,
   watch: DownloadTimeout,
-  came: FileDownload["came"],
+  onBytes: FileDownload["onBytes"],
 ): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetch(file.address, {
     mode: "cors",
@@ -64,12 +67,12 @@ async function receive(
     referrerPolicy: "no-referrer",
     signal: watch.signal,
   }).catch((problem: unknown) => {
-    // Browsers do not tell pages which of these it was.
+    // Browsers do not tell pages the cause of such an error.
     throw watch.signal.aborted ? problem : new Error(words.closed(host));
   });
   if (!response.ok) throw new Error(words.missing(file.name, host, response.status));
   const announced = Number(response.headers.get("content-length") ?? 0);
-  // Where a server packs what it sends, the length is that of the packed file.
+  // If the server compresses the file, the length is that of the compressed one.
   if (announced > file.bytes) throw new Error(words.tooLong(file.name, host));
   const reader = response.body?.getReader();
   const bytes = new Uint8Array(file.bytes);
@@ -81,13 +84,13 @@ async function receive(
     if (filled + value.length > file.bytes) throw new Error(words.tooLong(file.name, host));
     bytes.set(value, filled);
     filled += value.length;
-    came(value.length);
+    onBytes(value.length);
   }
   if (filled < file.bytes) throw new Error(words.tooShort(file.name, host));
   return bytes;
 }
 
-/** Aborts when nothing came for a while, or whoever waits gives up. */
+/** Aborts if no data arrive for a while, or if the caller aborts. */
 class DownloadTimeout {
   readonly #abort = new AbortController();
   readonly #patience: number;

@@ -1,9 +1,9 @@
-/** What this device learned in each epoch: the units of an epoch together. */
+/** Computes what this device learned in each epoch, over all of the epoch's units. */
 
 import { type LocalMetrics, localMetrics } from "../session/local-metrics";
 import type { LoadedWorker, TrainingResult } from "../workers/training-worker";
 
-/** An epoch makes one version of the model. */
+/** Collects the metrics by epoch; an epoch makes one version of the model. */
 export class EpochMetrics {
   #epoch = 0;
   #sums: readonly (readonly [number, number])[] = [];
@@ -11,7 +11,7 @@ export class EpochMetrics {
   #examples = 0;
   #loss = 0;
 
-  /** After a unit of `epoch` was trained. */
+  /** Adds a trained unit of `epoch`; returns the metrics of the epoch so far. */
   add(epoch: number, { steps, examples, loss, sums }: TrainingResult, loaded: LoadedWorker): LocalMetrics {
     if (epoch !== this.#epoch) {
       [this.#epoch, this.#steps, this.#examples, this.#loss] = [epoch, 0, 0, 0];

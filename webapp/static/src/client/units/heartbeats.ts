@@ -1,4 +1,4 @@
-/** Says of each unit in hand, every `heartbeat` seconds, that it is at work. */
+/** Reports each unit in hand as active, every `heartbeat` seconds. */
 
 import type { Unit } from "../../protocol/units/unit-client-events";
 
@@ -7,19 +7,22 @@ interface UnitHeartbeat {
   steps: number;
 }
 
-/** Owns its timers; pages that are hidden may beat later than they mean to, and say so by that. */
+/**
+ * The heartbeat timers of the units in hand; it owns them. Those of hidden pages may be late, which shows the server
+ * that the device is slow.
+ */
 export class Heartbeats {
   readonly #beats = new Map<number, UnitHeartbeat>();
 
-  constructor(private readonly tell: (lease: number, steps: number) => void) {}
+  constructor(private readonly report: (lease: number, steps: number) => void) {}
 
   begin({ lease, heartbeat }: Unit): void {
     this.end(lease);
-    const timer = setInterval(() => this.tell(lease, this.#beats.get(lease)?.steps ?? 0), 1000 * heartbeat);
+    const timer = setInterval(() => this.report(lease, this.#beats.get(lease)?.steps ?? 0), 1000 * heartbeat);
     this.#beats.set(lease, { timer, steps: 0 });
   }
 
-  /** So many steps of `lease` are done. */
+  /** Records the steps done of `lease`. */
   stepped(lease: number, steps: number): void {
     const beat = this.#beats.get(lease);
     if (beat) beat.steps = steps;

@@ -1,4 +1,4 @@
-/** Where this client's own training stands, for units that go on from there. */
+/** The weights of this client's own training, for units that continue from them. */
 
 interface SentResult {
   readonly lease: number;
@@ -6,33 +6,33 @@ interface SentResult {
   readonly local: ArrayBuffer;
 }
 
-/** Refusals come soon: in between few units end. */
-const MOST = 2;
+/** Number of results kept: refusals arrive soon, and few units end before they do. */
+const MAX_RESULTS = 2;
 
-/** The weights that this client sent last and that were not refused. Owns them. */
+/** The weights of this client's last results that were not refused. Owns them. */
 export class LocalState {
   #sent: readonly SentResult[] = [];
 
-  /** The newest; null before the first. */
+  /** The newest weights; null before the first result. */
   get newest(): ArrayBuffer | null {
     return this.#sent.at(-1)?.local ?? null;
   }
 
   sent(lease: number, local: ArrayBuffer): void {
-    this.#sent = [...this.#sent, { lease, local }].slice(-MOST);
+    this.#sent = [...this.#sent, { lease, local }].slice(-MAX_RESULTS);
   }
 
   refused(lease: number): void {
     this.#sent = this.#sent.filter((one) => one.lease !== lease);
   }
 
-  /** What came before it is not gone back to. */
+  /** Drops the weights from before a counted result: they are not needed again. */
   counted(lease: number): void {
     const at = this.#sent.findIndex((one) => one.lease === lease);
     this.#sent = this.#sent.slice(Math.max(0, at));
   }
 
-  /** The visit is over. */
+  /** Drops all weights at the end of a session. */
   forget(): void {
     this.#sent = [];
   }

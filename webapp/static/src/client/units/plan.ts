@@ -1,9 +1,9 @@
-/** From the server's unit to the training worker's plan. */
+/** Translates the server's unit into the training worker's plan. */
 
 import type { TrainingPlan } from "../../core/messages/training";
 import type { Unit } from "../../protocol/units/unit-client-events";
 
-/** `own` are the client's own last weights, if it has any. */
+/** Returns the worker's plan; `own` are the client's own last weights, if it has any. */
 export function unitPlan(unit: Unit, own: ArrayBuffer | null): TrainingPlan {
   const { lease, first, examples, start } = unit;
   const elasticity = start === "elastic" ? unit.elasticity : 0;
@@ -18,7 +18,7 @@ export function unitPlan(unit: Unit, own: ArrayBuffer | null): TrainingPlan {
     control: null,
     privacy: null,
     protection: null,
-    // Late is not wrong: whoever is slow says so by its heartbeat, and nobody does half of a unit.
+    // There is no deadline: a slow client reports that it is active by its heartbeats, and no unit is done in part.
     until: null,
     shards: [unit.shard.sha256],
     unit: {

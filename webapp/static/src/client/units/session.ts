@@ -1,6 +1,6 @@
 /**
- * One browser's part in the work units of one task: performs the effects that the machine in
- * protocol/units/unit-client.ts decides. Owns the results that wait to be sent; its loop owns the rest.
+ * A browser's session in a task with work units: performs the effects of the machine in
+ * protocol/units/unit-client.ts. Owns the results that wait to be sent; its loop owns the rest.
  */
 
 import type { Backend } from "../../core/backend";
@@ -23,9 +23,9 @@ import { unitPlan } from "./plan";
 import { historyAfter, recent } from "./unit-history";
 import { NOTHING, type ShownUnitsState, type UnitsView } from "./view";
 
-/** One is trained; the next is fetched meanwhile, or the last one sent. */
+/** One unit is trained while the next one is fetched or the last one sent. */
 const SLOTS = 2;
-/** After so many units in a row that came to nothing here, this device is no help. */
+/** The device stops after this number of units in a row that failed. */
 const MOST_FAILURES = 3;
 
 export type UnitsOptions = SessionLoopOptions<ServerToUnits>;
@@ -34,9 +34,11 @@ export class UnitsSession {
   readonly #options: UnitsOptions;
   readonly #uploader: Uploader;
   readonly #results = new Map<number, Uint8Array<ArrayBuffer>>();
-  readonly #own = new LocalState();
-  readonly #learning = new EpochMetrics();
-  readonly #beats = new Heartbeats((lease, steps) => this.#loop.dispatch({ type: "pulse", lease, steps }));
+  readonly #localState = new LocalState();
+  readonly #epochMetrics = new EpochMetrics();
+  readonly #heartbeats = new Heartbeats((lease, steps) =>
+    this.#loop.dispatch({ type: "pulse", lease, steps }),
+  );
   readonly #loop: SessionLoop<
     UnitClientState,
     UnitClientEvent,
@@ -46,10 +48,10 @@ export class UnitsSession {
     ShownUnitsState
   >;
   #backend: Backend | null = null;
-  /** The lease that the worker is at. */
+  /** The lease that the worker trains. */
   #training: number | null = null;
-  /** Leases that came over a connection that was lost. */
-  #before: ReadonlySet<number> = new Set();
+  /** Leases that were held when the connection was lost. */
+  #leasesAtDisconnect: ReadonlySet<number> = new Set();
   #failures = 0;
 
   constructor(options: UnitsOptions) {
@@ -83,11 +85,11 @@ export class UnitsSession {
     return { ...shown, machine };
   }
 
-  /** Takes part with this backend; null leaves the choice to the worker. */
+  /** Takes part with this backend; with null the worker chooses one. */
   async start(backend: Backend | null): Promise<void> {
     const shards = await cachedShards();
     if (!this.#loop.isClosed) return;
-    // Another visit may use another backend, so nothing loaded is kept.
+    // Another session may use another backend, so nothing loaded is kept.
     const { counted, blended, rejected, examples } = this.#loop.machine;
     this.#loop.reset({ counted, blended, rejected, examples });
     this.#backend = backend;
@@ -105,24 +107,27 @@ export class UnitsSession {
     this.#loop.dispatch({ type: "start", enlist, slots: SLOTS, at_once: 1 });
   }
 
-  /** Gives back what is not done. */
+  /** Stops and gives back the units without a result. */
   stop(problem: string | null = null): void {
     this.#loop.stop(problem);
   }
 
-  /** Does what it has, and stops then. */
+  /** Finishes the units in hand, and then stops. */
   finish(): void {
     if (this.#loop.isClosed) return;
     this.#loop.show({ finishing: true });
     this.#loop.dispatch({ type: "want", slots: 0, at_once: 1 });
   }
 
-  /** What cannot be had later of the units in hand, the server lost: no fault of this device. */
+  /**
+   * Records the leases in hand: data that are unavailable later were lost by the server, which is no fault of this
+   * device.
+   */
   #lostContact(): void {
-    this.#before = new Set(this.#loop.machine.units.map(({ unit }) => unit.lease));
+    this.#leasesAtDisconnect = new Set(this.#loop.machine.units.map(({ unit }) => unit.lease));
   }
 
-  /** Who was to finish, and has nothing left, stops. */
+  /** Stops once the session was to finish and no unit is left. */
   #finished(): void {
     const { units } = this.#loop.machine;
     if (this.#loop.shown.finishing && !this.#loop.isClosed && units.length === 0) this.stop();
@@ -134,7 +139,7 @@ export class UnitsSession {
         void this.#load(effect.bundle);
         return;
       case "fetch":
-        this.#beats.begin(effect.unit);
+        this.#heartbeats.begin(effect.unit);
         void this.#fetch(effect.unit);
         return;
       case "train":
@@ -160,8 +165,8 @@ export class UnitsSession {
 
   #receive(frame: ServerToUnits): void {
     if (frame.type === "enlisted") this.#uploader.welcomed(frame.chunk_bytes);
-    if (frame.type === "counted") this.#own.counted(frame.lease);
-    if (frame.type === "rejected") this.#own.refused(frame.lease);
+    if (frame.type === "counted") this.#localState.counted(frame.lease);
+    if (frame.type === "rejected") this.#localState.refused(frame.lease);
     this.#loop.dispatch({ type: "frame", frame });
     this.#loop.show({ pieces: recent(historyAfter(this.#loop.shown.pieces, frame), this.#loop.machine) });
     this.#options.received(frame);
@@ -194,14 +199,14 @@ export class UnitsSession {
   async #train(unit: Unit): Promise<void> {
     const { lease, weights } = unit;
     const isNeeded = () => this.#isAt(unit, "training");
-    const plan = unitPlan(unit, this.#own.newest);
+    const plan = unitPlan(unit, this.#localState.newest);
     this.#training = lease;
     const trained = await this.#loop.trainer.retry(
       isNeeded,
       (trainer) =>
         trainer.train(weights, plan, (progress) => {
           if (!isNeeded()) return;
-          this.#beats.stepped(lease, progress.step);
+          this.#heartbeats.stepped(lease, progress.step);
           this.#loop.show({ progress });
           this.#options.progressed(progress);
         }),
@@ -217,33 +222,33 @@ export class UnitsSession {
     const { update, local, examples, steps, loss, sums } = trained;
     const { loaded } = this.#loop.shown;
     this.#failures = 0;
-    if (local) this.#own.sent(lease, local);
+    if (local) this.#localState.sent(lease, local);
     const result = new Uint8Array(update);
     this.#results.set(lease, result);
     this.#loop.show({ progress: null });
-    if (loaded) this.#options.learned(this.#learning.add(epoch, trained, loaded));
+    if (loaded) this.#options.learned(this.#epochMetrics.add(epoch, trained, loaded));
     this.#loop.dispatch({ type: "trained", lease, size: result.length, examples, steps, loss, sums });
   }
 
-  /** A unit that cannot be done here goes to others; a device that can do none stops. */
+  /** Gives a unit that failed here to other clients; a device on which all fail stops. */
   #failed(lease: number, cause: "data" | "failed", problem: string): void {
     this.#loop.dispatch({ type: "failed", lease, cause });
-    if (cause === "data" && this.#before.has(lease)) return;
+    if (cause === "data" && this.#leasesAtDisconnect.has(lease)) return;
     this.#failures += 1;
     if (this.#failures >= MOST_FAILURES) this.stop(problem);
   }
 
   #forget(lease: number): void {
-    this.#beats.end(lease);
+    this.#heartbeats.end(lease);
     this.#results.delete(lease);
     this.#loop.trainer.current?.forget(lease);
     if (this.#training === lease) this.#loop.trainer.current?.stop();
   }
 
   #end(): void {
-    this.#beats.endAll();
+    this.#heartbeats.endAll();
     this.#results.clear();
-    this.#own.forget();
+    this.#localState.forget();
     this.#loop.show({ finishing: false });
   }
 }

@@ -1,10 +1,10 @@
-/** What became of the units of this visit, for people. Pure: a list in, a list out. */
+/** The history of a session's units, for its page. Pure functions from list to list. */
 
 import type { UnitClientState } from "../../protocol/units/unit-client";
 import type { Unit } from "../../protocol/units/unit-client-events";
 import type { ServerToUnits } from "../../protocol/wire/units";
 
-/** What the server said of a unit; null while it is at work, and after it was given back. */
+/** The server's verdict on a unit; null while the client works on it, and after it was given back. */
 type UnitVerdict = "checked" | "compared" | "blended" | "counted" | "rejected" | "dropped" | null;
 
 export interface ShownUnit {
@@ -13,17 +13,17 @@ export interface ShownUnit {
   readonly epoch: number;
   readonly examples: number;
   readonly verdict: UnitVerdict;
-  /** Why it does not count, or is not needed. */
+  /** Why the unit does not count, or is not needed. */
   readonly reason: string | null;
 }
 
-/** What a page says of a unit. */
+/** The state of a unit as a page shows it. */
 export type UnitActivity = Exclude<UnitVerdict, null> | "waiting" | "training" | "sending" | "released";
 
-/** So many of the newest are shown, besides those in hand. */
+/** The number of finished units that are shown, besides those in hand. */
 const SHOWN = 8;
 
-/** The list after `frame`, the newest last. */
+/** Returns the list after `frame`, the newest unit last. */
 export function historyAfter(pieces: readonly ShownUnit[], frame: ServerToUnits): readonly ShownUnit[] {
   switch (frame.type) {
     case "unit":
@@ -41,7 +41,7 @@ export function historyAfter(pieces: readonly ShownUnit[], frame: ServerToUnits)
   }
 }
 
-/** A unit that the server repeats is the one that is here. */
+/** Adds a unit. A repeated one replaces itself. */
 function addUnit(pieces: readonly ShownUnit[], { lease, unit, epoch, examples }: Unit): readonly ShownUnit[] {
   const others = pieces.filter((one) => one.lease !== lease);
   return [...others, { lease, unit, epoch, examples, verdict: null, reason: null }];
@@ -56,7 +56,7 @@ function setVerdict(
   return pieces.map((one) => (one.lease === lease ? { ...one, verdict: word, reason } : one));
 }
 
-/** What happens with `piece` now. */
+/** Returns the current state of a unit. */
 export function activityOf({ lease, verdict }: ShownUnit, { units }: UnitClientState): UnitActivity {
   if (verdict !== null) return verdict;
   switch (units.find(({ unit }) => unit.lease === lease)?.stage) {
@@ -71,10 +71,10 @@ export function activityOf({ lease, verdict }: ShownUnit, { units }: UnitClientS
   }
 }
 
-/** Without the oldest of those that are out of this device's hands: hundreds may wait to be compared. */
+/** Removes the oldest units that have left this device: hundreds may wait to be compared. */
 export function recent(pieces: readonly ShownUnit[], state: UnitClientState): readonly ShownUnit[] {
   const open = new Set<UnitActivity>(["waiting", "training", "sending"]);
-  const over = pieces.filter((one) => !open.has(activityOf(one, state)));
-  const tooOld = new Set(over.slice(0, Math.max(0, over.length - SHOWN)));
+  const finished = pieces.filter((one) => !open.has(activityOf(one, state)));
+  const tooOld = new Set(finished.slice(0, Math.max(0, finished.length - SHOWN)));
   return pieces.filter((one) => !tooOld.has(one));
 }

@@ -1,4 +1,4 @@
-/** What the page of a task of work units shows of its session. */
+/** The data of a session that the page of a task with work units shows. */
 
 import type { UnitClientState } from "../../protocol/units/unit-client";
 import { NOTHING_SHOWN, type SessionView } from "../session/session-loop";
@@ -7,13 +7,13 @@ import type { ShownUnit } from "./unit-history";
 /** Times are those of `performance.now()`. */
 export interface UnitsView extends SessionView {
   readonly machine: UnitClientState;
-  /** The newest last. */
+  /** The session's units, the newest last. */
   readonly pieces: readonly ShownUnit[];
-  /** It does what it has, takes no more, and then stops. */
+  /** Whether it finishes the units in hand, takes no more, and then stops. */
   readonly finishing: boolean;
 }
 
-/** What the session itself has to show. */
+/** The view's data that the session itself keeps. */
 export type ShownUnitsState = Omit<UnitsView, "machine">;
 
 export const NOTHING: ShownUnitsState = {

@@ -1,9 +1,12 @@
-/** The worker that has the bytes of a group, as promises. One serves all groups of a visit, one after the other. */
+/**
+ * The worker that holds the bytes of a group, with promises. One worker serves all groups of a session, one after the
+ * other.
+ */
 
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
 import { WorkerRpc } from "./worker-rpc";
 
-/** What each question is answered by. */
+/** The type of the answer to each question. */
 type AveragingAnswers = {
   prepare: "prepared";
   keep_key: "key_kept";
@@ -20,7 +23,7 @@ function spawnWorker(): Worker {
   return new Worker(new URL("../../workers/averaging/main.ts", import.meta.url), { type: "module" });
 }
 
-/** Rejects with an UnfitMember where what a member sent is of no use. */
+/** Rejects with an UnfitMember if a member sent unusable data. */
 export class AveragingWorker extends WorkerRpc<ToAverager, FromAverager, AveragingAnswers> {
   constructor(spawn = spawnWorker) {
     super("averaging worker", spawn());

@@ -1,4 +1,4 @@
-/** The worker that reads a volunteer's own files, as promises. Owns the worker: `terminate` frees the memory it holds. */
+/** The worker that reads a volunteer's own files, with promises. Owns the worker: `terminate` frees its memory. */
 
 import type { FromReader, OwnFile, Report, ToReader } from "../../core/messages/data-reader";
 import type { OwnCounts } from "../../core/messages/local-data";
@@ -33,7 +33,7 @@ export class DataReaderWorker {
     };
   }
 
-  /** Reads the files in place of earlier ones. Null where other files were asked for before it was done. */
+  /** Reads the files in place of earlier ones. Returns null if other files were requested before it was done. */
   read(data: DataSpec, files: readonly OwnFile[], reading: DataReading): Promise<Report | null> {
     this.#pending?.resolve(null);
     this.#last += 1;

@@ -1,4 +1,4 @@
-/** One answer of a worker that takes a dry run's step. The worker is ended with it, or when its time is over. */
+/** Runs a dry run's step in a worker of its own, which ends with the answer or after a time limit. */
 
 import { type FromDryRunWorker, REHEARSING, type ToDryRunWorker } from "../../core/messages/dry-run";
 import { say } from "../../i18n";
@@ -14,8 +14,8 @@ function dryRunWorker(): Worker {
 export type DryRunEnd = "late" | "left";
 
 /**
- * Asks a fresh worker. After so many milliseconds, or when `leave` is aborted, the worker is ended: a backend that hangs
- * can be ended in no other way.
+ * Asks a new worker. After the given milliseconds, or when `leave` is aborted, the worker is ended: a backend that
+ * hangs can be ended in no other way.
  */
 export function runDryRun(
   message: ToDryRunWorker,

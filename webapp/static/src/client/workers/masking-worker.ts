@@ -1,9 +1,9 @@
-/** The worker of one masked round as promises: to end it ends all secrets of the round. */
+/** The worker of one masked round, with promises: ending it deletes all secrets of the round. */
 
 import type { FromMasker, ToMasker } from "../../core/messages/masking";
 import { type QuestionOf, WorkerRpc } from "./worker-rpc";
 
-/** What each question is answered by. */
+/** The type of the answer to each question. */
 type MaskingAnswers = {
   make_keys: "keys_made";
   check_roster: "roster_checked";

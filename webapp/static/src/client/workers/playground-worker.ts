@@ -1,4 +1,4 @@
-/** The worker in which people try a model, as promises. Owns the worker: one that failed is replaced at the next question. */
+/** The worker of the playground, with promises. Owns the worker: a failed one is replaced at the next question. */
 
 import {
   type FromPlaygroundWorker,
@@ -37,7 +37,7 @@ export class PlaygroundWorker {
     private readonly spawn = spawnPlaygroundWorker,
   ) {}
 
-  /** What each of the versions answers. Throws an Error for people. */
+  /** Returns the answer of each version. Throws an Error for people. */
   async ask(versions: readonly PlaygroundVersion[], question: PlaygroundQuestion): Promise<QuestionAnswer> {
     return (await this.#wait(
       (id) => ({ type: "ask", id, versions, question }),
@@ -45,7 +45,10 @@ export class PlaygroundWorker {
     )) as QuestionAnswer;
   }
 
-  /** What each of the versions writes after the prompt; `wrote` hears of every token. Throws an Error for people. */
+  /**
+   * Returns the text that each version writes after the prompt; `wrote` is called for every token. Throws an Error
+   * for people.
+   */
   async write(
     versions: readonly PlaygroundVersion[],
     prompt: Prompt,
@@ -54,12 +57,12 @@ export class PlaygroundWorker {
     return (await this.#wait((id) => ({ type: "write", id, versions, prompt }), wrote)) as Written;
   }
 
-  /** Ends the writing after the token in hand. */
+  /** Ends the writing after the current token. */
   stop(): void {
     this.#worker?.postMessage({ type: "stop" } satisfies ToPlaygroundWorker);
   }
 
-  /** Ends the worker; who waits for an answer is told that there is none. */
+  /** Ends the worker; pending questions are rejected. */
   terminate(): void {
     this.#end(say.workers.modelClosed);
   }

@@ -1,6 +1,6 @@
 /**
- * The training worker as promises. Owns the worker: `terminate` frees the memory and the GPU it holds. When a backend
- * fails, the work is done again in a fresh worker on another setup.
+ * The training worker, with promises. Owns the worker: `terminate` frees its memory and GPU. When a backend fails,
+ * the work is repeated in a new worker with another setup.
  */
 
 import type { Backend } from "../../core/backend";
@@ -21,7 +21,7 @@ export type LoadedWorker = WorkAnswer<"loaded">;
 export type TrainingProgress = WorkAnswer<"progress">;
 export type TrainingResult = WorkAnswer<"trained">;
 export type EvaluationResult = WorkAnswer<"measured">;
-/** What one training made: of a version's weights, the change (float32, local minus global). */
+/** The result of one training of a version's weights: the change (float32, local minus global). */
 export interface Made {
   readonly weights: WeightsSource;
   readonly update: ArrayBuffer;
@@ -39,14 +39,14 @@ interface PendingWork {
   readonly progress: (message: TrainingProgress) => void;
 }
 
-/** What the worker answered instead of a result. */
+/** A failure that the worker reported. */
 class WorkerError extends Error {
   constructor(readonly failed: WorkAnswer<"failed">) {
     super(failed.message);
   }
 }
 
-/** What `load` was asked and answered last. */
+/** The last question and answer of `load`. */
 interface Loading {
   readonly origin: string;
   readonly bundle: string;
@@ -54,7 +54,7 @@ interface Loading {
   readonly loaded: LoadedWorker;
 }
 
-/** Told when work goes on in another way, with the reason for people. */
+/** Called when the work continues with another setup, with the reason for people. */
 export type RecoveryListener = (reason: string, loaded: LoadedWorker) => void;
 
 const ignore = (): void => undefined;
@@ -69,7 +69,7 @@ export class Trainer {
   #worker: Worker;
   #loading: Loading | null = null;
   #last = 0;
-  /** Nothing is started again: the training was stopped, or the worker ended. */
+  /** Set when the training was stopped or the worker ended: nothing is started again. */
   #stopped = false;
   #keeping: Promise<unknown> = Promise.resolve();
 
@@ -94,24 +94,24 @@ export class Trainer {
     return this.#retryRecovered(() => this.#ask<TrainingResult>({ type: "train", weights, plan }, progress));
   }
 
-  /** Fetches the files of a work unit while other work goes on. */
+  /** Fetches the files of a work unit while other work continues. */
   async fetch(lease: number, origin: string, weights: string, shard: string): Promise<true> {
     await this.#ask({ type: "fetch", lease, origin, weights, shard });
     return true;
   }
 
-  /** The files that were fetched for this lease are not needed any more. */
+  /** Drops the files that were fetched for this lease. */
   forget(lease: number): void {
     this.#worker.postMessage({ type: "forget", lease } satisfies ToWorker);
   }
 
-  /** Measures a version on held-out examples. */
+  /** Evaluates a version on held-out examples. */
   measure(weights: WeightsSource, exam: EvaluationPlan): Promise<EvaluationResult> {
     this.#stopped = false;
     return this.#retryRecovered(() => this.#ask<EvaluationResult>({ type: "measure", weights, exam }));
   }
 
-  /** What a version answers to examples; null where its answers are no classes. What fails here is left alone. */
+  /** Returns a version's answers to examples; null if its answers are no classes. A failure is ignored. */
   async examine(
     weights: WeightsSource,
     shards: readonly string[],
@@ -121,19 +121,19 @@ export class Trainer {
     return (await answer.catch(() => null))?.findings ?? null;
   }
 
-  /** Adds the change of a counted update to this client's control variate, or takes it back out. */
+  /** Adds the change of a counted update to this client's control variate, or subtracts it again. */
   keep(control: ControlVariates, change: ArrayBuffer, undo: boolean): void {
-    // What cannot be kept starts at zero in the next round.
+    // If it cannot be stored, the control variate starts at zero in the next round.
     this.#keeping = this.#ask({ type: "keep", control, change, undo }).catch(() => undefined);
   }
 
-  /** Ends the work in progress after the current step; its promise resolves with what was done so far. */
+  /** Ends the current work after the current step; its promise resolves with what was done so far. */
   stop(): void {
     this.#stopped = true;
     this.#worker.postMessage({ type: "stop" } satisfies ToWorker);
   }
 
-  /** Stops, and terminates when nothing is left to be kept. */
+  /** Stops, and terminates the worker once it has saved its state. */
   async end(): Promise<void> {
     this.stop();
     await this.#keeping;
@@ -151,7 +151,7 @@ export class Trainer {
     return loaded;
   }
 
-  /** Asks; where the backend failed, loads a fresh worker and asks again. */
+  /** Asks; if the backend fails, loads a new worker and asks again. */
   async #retryRecovered<A>(ask: () => Promise<A>): Promise<A> {
     for (;;) {
       try {
@@ -162,7 +162,7 @@ export class Trainer {
     }
   }
 
-  /** Whether another setup is ready for another try. */
+  /** Whether another setup is ready for a retry. */
   async #recover(problem: unknown): Promise<boolean> {
     if (this.#stopped || this.#loading === null) return false;
     if (!(problem instanceof WorkerError) || problem.failed.kind === null) return false;

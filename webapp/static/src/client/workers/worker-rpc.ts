@@ -1,4 +1,7 @@
-/** A worker that answers each question once, as promises. Owns the worker: `terminate` ends it, and all that it knows. */
+/**
+ * A worker that answers each question once, with promises. Owns the worker: `terminate` ends it, and deletes its
+ * data.
+ */
 
 interface RpcMessage {
   readonly type: string;
@@ -13,7 +16,7 @@ interface PendingCall<From> {
   readonly reject: (problem: Error) => void;
 }
 
-/** `Answers` says by which type each question is answered. */
+/** A client of such a worker; `Answers` has the type of the answer to each question. */
 export class WorkerRpc<
   To extends RpcMessage,
   From extends RpcMessage,
@@ -24,7 +27,7 @@ export class WorkerRpc<
   readonly #pending = new Map<number, PendingCall<From>>();
   #last = 0;
 
-  /** `name` is what people read of a worker that fails. */
+  /** `name` is the name of the worker in error messages. */
   constructor(name: string, worker: Worker) {
     this.#name = name;
     this.#worker = worker;
@@ -33,7 +36,7 @@ export class WorkerRpc<
       this.#failAll(`The ${name} failed: ${message || "it could not be started"}.`);
   }
 
-  /** Rejects with a sentence where the worker fails or is ended. */
+  /** Rejects with a sentence if the worker fails or is ended. */
   ask<Q extends keyof Answers>(
     question: QuestionOf<To, Q>,
     transfer: Transferable[] = [],
@@ -51,7 +54,7 @@ export class WorkerRpc<
     this.#failAll(`The ${this.#name} was ended.`);
   }
 
-  /** Why an answer is none. */
+  /** Returns an error if the answer reports one; else null. */
   protected refusal(_answer: From): Error | null {
     return null;
   }

@@ -45,15 +45,19 @@ export function bindAddress(frame: DraftFrame): void {
     }
     button.disabled = true;
     line.dataset.tried = `${address} ${stored.sha256}`;
-    let here = 0;
-    const came = (bytes: number): void => {
-      here += bytes;
-      tell(say.trying(megabytes(here), megabytes(stored.bytes)));
+    let received = 0;
+    const onBytes = (bytes: number): void => {
+      received += bytes;
+      tell(say.trying(megabytes(received), megabytes(stored.bytes)));
     };
-    came(0);
+    onBytes(0);
     const file = { address, sha256: stored.sha256, bytes: stored.bytes, name: stored.name };
     try {
-      await fetchFiles([file], { here: location.hostname, signal: new AbortController().signal, came });
+      await fetchFiles([file], {
+        pageHost: location.hostname,
+        signal: new AbortController().signal,
+        onBytes,
+      });
       tell(say.good(host));
     } catch (problem) {
       tell(say.bad(problem instanceof Error ? problem.message : String(problem)), true);

@@ -80,14 +80,14 @@ class UrlDataCard implements OwnExamples {
     const { preprocess, url } = await this.#ask(signal);
     const total = url.files.reduce((sum, { bytes }) => sum + bytes, 0);
     const bar = requireElement<HTMLProgressElement>(this.section, "url-progress");
-    let here = 0;
-    const came = (bytes: number): void => {
-      here += bytes;
-      [bar.value, bar.max] = [here, total];
-      this.#say(words.fetching(megabytes(here), megabytes(total)));
+    let received = 0;
+    const onBytes = (bytes: number): void => {
+      received += bytes;
+      [bar.value, bar.max] = [received, total];
+      this.#say(words.fetching(megabytes(received), megabytes(total)));
     };
-    came(0);
-    const files = await fetchFiles(url.files, { here: location.hostname, signal, came });
+    onBytes(0);
+    const files = await fetchFiles(url.files, { pageHost: location.hostname, signal, onBytes });
     this.#say(words.reading);
     const volunteer = { minimum: 1, maximum: 2 ** 21, holdout: url.holdout };
     const named = files.map((file) => ({ path: file.name, file }));
