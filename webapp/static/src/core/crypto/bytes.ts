@@ -1,6 +1,6 @@
-/** Bytes of masked rounds: how numbers, texts and lists of them are written down before they are hashed or signed. */
+/** The byte encoding of numbers, texts and lists before they are hashed or signed. */
 
-/** Bytes as WebCrypto takes them. */
+/** Bytes as WebCrypto accepts them. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 export function concat(parts: readonly Uint8Array[]): Bytes {
@@ -13,21 +13,21 @@ export function concat(parts: readonly Uint8Array[]): Bytes {
   return joined;
 }
 
-/** A whole number from 0 to 2^53 - 1 in 8 bytes, little-endian. */
+/** Encodes a whole number from 0 to 2^53 - 1 in 8 bytes, little-endian. */
 export function integer(value: number): Bytes {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true);
   return bytes;
 }
 
-/** A float64 in 8 bytes, little-endian. */
+/** Encodes a float64 in 8 bytes, little-endian. */
 export function real(value: number): Bytes {
   const bytes = new Uint8Array(8);
   new DataView(bytes.buffer).setFloat64(0, value, true);
   return bytes;
 }
 
-/** Places in a roster, 4 bytes each, little-endian. */
+/** Encodes places in a roster, 4 bytes each, little-endian. */
 export function places(...values: readonly number[]): Bytes {
   const bytes = new Uint8Array(4 * values.length);
   const view = new DataView(bytes.buffer);
@@ -41,19 +41,19 @@ export function utf8(text: string): Bytes {
   return new TextEncoder().encode(text);
 }
 
-/** The bytes that hexadecimal digits stand for. */
+/** Decodes hexadecimal digits. */
 export function fromHex(digits: string): Bytes {
   return Uint8Array.from({ length: digits.length / 2 }, (_, i) =>
     Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16),
   );
 }
 
-/** Two lower-case digits a byte. */
+/** Encodes bytes in lower-case hexadecimal digits, two per byte. */
 export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Each part's length (4 bytes, little-endian) and content: no two lists of parts read the same. */
+/** Joins parts, each with its length (4 bytes, little-endian): different lists have different encodings. */
 export function fields(...parts: readonly Uint8Array[]): Bytes {
   return concat(parts.flatMap((part) => [places(part.length), part]));
 }
@@ -62,13 +62,13 @@ export async function sha256(bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }
 
-/** Below 0 where `a` comes before `b`, which is as long, in the order of bytes. */
+/** Returns a negative number if `a` precedes `b`, which has the same length, in the order of bytes. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const at = a.findIndex((byte, i) => byte !== b[i]);
   return at < 0 ? 0 : (a[at] as number) - (b[at] as number);
 }
 
-/** Whether both hold the same. For what is public: the time it takes depends on the bytes. */
+/** Whether both have the same bytes. Only for public data: the time depends on the content. */
 export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

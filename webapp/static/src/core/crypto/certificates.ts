@@ -1,16 +1,16 @@
 /**
- * What shows that weights are a group's: signatures of more than half of those who ended with them (0025, "Certificates").
- * `backend/crypto/certificates.py` is the twin. Whether a signature's key is that peer's, the caller knows.
+ * Certificates of a group's weights: signatures of more than half of its survivors (0025, "Certificates"). The twin
+ * is backend/crypto/certificates.py. The caller checks that each signature's key is that peer's.
  */
 
 import type { Certificate } from "../../protocol/wire/mesh";
 import { type Bytes, fields, fromHex, integer, utf8 } from "./bytes";
 import { verify } from "./keys";
 
-/** What came of a group: `weights` are what all `survivors` (public ids) ended with. Hashes are hexadecimal. */
+/** The result of a group: `weights` are what all `survivors` (public ids) ended with. Hashes are hexadecimal. */
 export type GroupEnding = Omit<Certificate, "signatures">;
 
-/** What each survivor signs. */
+/** Returns the statement that each survivor signs. */
 export function weightsStatement(
   task: string,
   { bundle, round, group, survivors, weights }: GroupEnding,
@@ -26,7 +26,7 @@ export function weightsStatement(
   );
 }
 
-/** Whether more than half of the survivors signed, each once, and all of these signatures are right. */
+/** Whether more than half of the survivors signed, each once, and all of these signatures are valid. */
 export async function certified(certificate: Certificate, task: string): Promise<boolean> {
   const survivors = new Set(certificate.survivors);
   const signers = new Set(certificate.signatures.map(({ client }) => client));

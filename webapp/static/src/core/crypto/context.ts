@@ -1,13 +1,13 @@
 /**
- * What a masked round's keys are bound to; docs/decisions/0017-masked-rounds.md has every field.
- * `backend/crypto/round_context.py` is the twin; tests/contract/vectors/masked.json binds both.
+ * The context that a masked round's keys are bound to; docs/decisions/0017-masked-rounds.md has every field. The twin
+ * is backend/crypto/round_context.py; tests/contract/vectors/masked.json tests both.
  */
 
 import type { Checked } from "../../protocol/wire/fields";
 import type { masking } from "../../protocol/wire/masked";
 import { type Bytes, compareBytes, fields, fromHex, integer, places, real, sha256, utf8 } from "./bytes";
 
-/** What a client knows of a round when it is asked to train. Hashes are hexadecimal. */
+/** The terms that a client knows of a round when it is asked to train. Hashes are hexadecimal. */
 export interface MaskingTerms {
   readonly task: string;
   readonly bundle: string;
@@ -29,7 +29,7 @@ export interface MemberKeys {
   readonly identity: Uint8Array;
 }
 
-/** Hash of what is known before the roster. */
+/** Returns the hash of what is known before the roster. */
 export function baseHash(terms: MaskingTerms): Promise<Bytes> {
   const { bits, clip, examples, noise, share, min_clients, server } = terms.masking;
   return sha256(
@@ -53,7 +53,7 @@ export function baseHash(terms: MaskingTerms): Promise<Bytes> {
   );
 }
 
-/** Hash of `base` and everybody's keys, in the order of their places. */
+/** Returns the hash of `base` and all clients' keys, in the order of their places. */
 export function rosterHash(base: Uint8Array, members: readonly MemberKeys[]): Promise<Bytes> {
   const keys = members.flatMap(({ client, mask_key, share_key, seed_hash, identity }) => [
     utf8(client),
@@ -65,7 +65,7 @@ export function rosterHash(base: Uint8Array, members: readonly MemberKeys[]): Pr
   return sha256(fields(utf8("minga/masked/1/roster"), base, ...keys));
 }
 
-/** The round's context: terms, roster, and the graph of `members` with `degree` neighbours each. */
+/** Returns the round's context: a hash of terms, roster, and the graph of `members` with `degree` neighbours each. */
 export function contextHash(
   base: Uint8Array,
   roster: Uint8Array,
@@ -77,7 +77,7 @@ export function contextHash(
   return sha256(fields(utf8("minga/masked/1/context"), base, roster, ...graph));
 }
 
-/** What a client signs when it sends its keys. */
+/** Returns the statement that a client signs when it sends its keys. */
 export function keysStatement(
   base: Uint8Array,
   { client, mask_key, share_key, seed_hash }: Omit<MemberKeys, "identity">,
@@ -85,12 +85,12 @@ export function keysStatement(
   return fields(utf8("minga/masked/1/keys"), base, utf8(client), mask_key, share_key, seed_hash);
 }
 
-/** What a client signs when it vouches for the survivors, whose places ascend. */
+/** Returns the statement that a client signs about the survivors, whose places are in ascending order. */
 export function survivorsStatement(context: Uint8Array, alive: readonly number[]): Bytes {
   return fields(utf8("minga/masked/1/survivors"), context, places(...alive));
 }
 
-/** The places of `clients` in the order of the ring: nobody can choose beside whom a client stands. */
+/** Returns the places of `clients` in the order of the ring: no client can choose its neighbours. */
 export async function ring(context: Uint8Array, clients: readonly string[]): Promise<readonly number[]> {
   const hashes = await Promise.all(
     clients.map((client) => sha256(fields(utf8("minga/masked/1/ring"), context, utf8(client)))),

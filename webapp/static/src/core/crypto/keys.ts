@@ -1,6 +1,6 @@
 /**
- * Agreement by X25519 (RFC 7748) and signatures by Ed25519 (RFC 8032): WebCrypto's, and where a browser lacks them those
- * of @noble/curves, which is audited. Its curves are loaded only there.
+ * Key agreement by X25519 (RFC 7748) and signatures by Ed25519 (RFC 8032): by WebCrypto, or in browsers that lack
+ * them by @noble/curves, which is audited and loaded only there.
  */
 
 import { type Bytes, concat, fromHex, sameBytes } from "./bytes";
@@ -8,12 +8,12 @@ import { type Bytes, concat, fromHex, sameBytes } from "./bytes";
 /** PKCS #8 of a private key of 32 bytes (RFC 8410, section 7), up to the key. */
 const PRIVATE_X25519 = fromHex("302e020100300506032b656e04220420");
 const PRIVATE_ED25519 = fromHex("302e020100300506032b657004220420");
-/** The curve's base point; a private key agreed with it makes the public key. */
+/** The curve's base point; a private key's agreement with it is the public key. */
 const BASE = Uint8Array.of(9, ...new Uint8Array(31));
 
 /**
- * Points of low order, on the curve and on its twist, and what else stands for them (Bernstein's page on Curve25519 lists
- * them): whatever the private key, one agrees with them on zeros.
+ * Points of low order, on the curve and on its twist, and their other encodings (listed on Bernstein's page about
+ * Curve25519): the agreement with them is zero for every private key.
  */
 const LOW_ORDER = [
   new Uint8Array(32),
@@ -23,21 +23,23 @@ const LOW_ORDER = [
   ...[0xec, 0xed, 0xee].map((first) => Uint8Array.of(first, ...new Uint8Array(30).fill(0xff), 0x7f)),
 ];
 
-/** Whether one can agree with a public key: a look, where trying costs a thousand times as much. */
+/**
+ * Whether a key agreement with a public key can succeed: a comparison, where a trial costs a thousand times as much.
+ */
 export function usable(publicKey: Uint8Array): boolean {
-  // The highest bit does not count.
+  // The highest bit is ignored by X25519.
   const counting = publicKey.map((byte, i) => (i === 31 ? byte & 0x7f : byte));
   return counting.length === 32 && !LOW_ORDER.some((bad) => sameBytes(bad, counting));
 }
 
-/** A key to agree on secrets with others by. */
+/** A key pair for agreeing on secrets. */
 export interface KeyPair {
   readonly publicKey: Bytes;
-  /** 32 bytes that only the owners of both private keys can compute; null where `other` is no sound key. */
+  /** Returns 32 bytes that only the owners of both private keys can compute; null if `other` is no valid key. */
   agree(other: Uint8Array): Promise<Bytes | null>;
 }
 
-/** The key pair of a private key of 32 bytes. */
+/** Returns the key pair of a private key of 32 bytes. */
 export async function keyPair(secret: Bytes): Promise<KeyPair> {
   const agree =
     (await platform(() => platformAgreement(secret))) ?? (await nobleAgreement(new Uint8Array(secret)));
@@ -46,13 +48,13 @@ export async function keyPair(secret: Bytes): Promise<KeyPair> {
   return { publicKey, agree };
 }
 
-/** By which a client is known again. Its private key is WebCrypto's, not to be read out, where it has the curve. */
+/** A client's long-term identity. WebCrypto holds its private key, not extractable, if it supports the curve. */
 export interface Identity {
   readonly publicKey: Bytes;
   readonly privateKey: CryptoKey | Bytes;
 }
 
-/** A new identity; `random` is used only where the browser lacks the curve. */
+/** Makes a new identity; `random` is used only if the browser lacks the curve. */
 export async function makeIdentity(random: (count: number) => Bytes): Promise<Identity> {
   const made = await platform(async () => {
     const pair = (await crypto.subtle.generateKey("Ed25519", false, ["sign", "verify"])) as CryptoKeyPair;
@@ -65,7 +67,7 @@ export async function makeIdentity(random: (count: number) => Bytes): Promise<Id
   return { publicKey: new Uint8Array(ed25519.getPublicKey(privateKey)), privateKey };
 }
 
-/** 64 bytes that show who says `statement`. */
+/** Returns the signature of `statement`, 64 bytes. */
 export async function sign({ privateKey }: Identity, statement: Bytes): Promise<Bytes> {
   if (!(privateKey instanceof Uint8Array))
     return new Uint8Array(await crypto.subtle.sign("Ed25519", privateKey, statement));
@@ -90,7 +92,7 @@ export async function verify(
       ]);
       return await crypto.subtle.verify("Ed25519", key, new Uint8Array(signature), new Uint8Array(statement));
     } catch (problem) {
-      // Some 32 bytes are no point of the curve.
+      // Not all values of 32 bytes are points of the curve.
       if (isNamed(problem, "DataError")) return false;
       throw problem;
     }
@@ -110,7 +112,7 @@ async function platformAgreement(secret: Bytes): Promise<Agree> {
     try {
       return new Uint8Array(await crypto.subtle.deriveBits({ name: "X25519", public: theirs }, key, 256));
     } catch (problem) {
-      // A point of small order makes zeros, which everybody knows (RFC 7748, section 6.1).
+      // A point of small order gives zeros, which are public (RFC 7748, section 6.1).
       if (isNamed(problem, "OperationError")) return null;
       throw problem;
     }
@@ -129,7 +131,7 @@ async function nobleAgreement(secret: Bytes): Promise<Agree> {
   };
 }
 
-/** What WebCrypto makes of it; null where it lacks the curve. */
+/** Performs work by WebCrypto; returns null if it lacks the curve. */
 async function platform<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work();

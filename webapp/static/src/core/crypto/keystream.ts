@@ -1,29 +1,30 @@
 /**
- * The keystream of AES-256 in counter mode (NIST SP 800-38A, 6.5), from counter 0, as 32-bit words: what masks are made
- * of. WebCrypto enciphers zeros in blocks of 1 MiB, several at a time, so that nothing as long as the vector is made.
+ * The keystream of AES-256 in counter mode (NIST SP 800-38A, 6.5), from counter 0, as 32-bit words, of which masks
+ * consist. WebCrypto enciphers zeros in blocks of 1 MiB, several at a time, so that no keystream of full length is in
+ * memory.
  */
 
 import type { Bytes } from "./bytes";
 
 export const BLOCK_BYTES = 1 << 20;
 const CIPHER_BYTES = 16;
-/** Blocks that WebCrypto works on at a time, on threads of its own. */
+/** Blocks that WebCrypto enciphers concurrently, on its own threads. */
 const AT_ONCE = 4;
 
-/** A mask that is to be added (1) or taken away (-1). */
+/** A mask that is added (1) or subtracted (-1). */
 export interface Mask {
   /** 32 bytes. */
   readonly key: Bytes;
   readonly sign: 1 | -1;
 }
 
-/** A block of zeros of each length in use: the longest, and what is left of the vector. */
+/** Zeros; a block of each length in use is a part of them. */
 const zeros = new Uint8Array(BLOCK_BYTES);
 
 /** Adds the keystreams of all masks to `words` in place, modulo 2^32. */
 export async function addMasks(words: Uint32Array, masks: Iterable<Mask>): Promise<void> {
   const work = blocks(words, masks);
-  // Whoever is done takes the next block; additions run here, one after the other, so they never meet.
+  // A finished task takes the next block; additions run on this thread, one after the other, so they never conflict.
   await Promise.all(Array.from({ length: AT_ONCE }, () => drain(work)));
 }
 
@@ -31,7 +32,7 @@ async function drain(work: AsyncGenerator<() => Promise<void>>): Promise<void> {
   for await (const block of work) await block();
 }
 
-/** Block by block of `words`, so that each comes from memory once for all masks. */
+/** Yields the work block by block of `words`, so that each block is read from memory once for all masks. */
 async function* blocks(words: Uint32Array, masks: Iterable<Mask>): AsyncGenerator<() => Promise<void>> {
   const ciphers = await Promise.all(
     Array.from(masks, async ({ key, sign }) => ({
@@ -48,7 +49,7 @@ async function* blocks(words: Uint32Array, masks: Iterable<Mask>): AsyncGenerato
   }
 }
 
-/** `length` bytes of the keystream from byte `from`, a multiple of the cipher's block. */
+/** Returns `length` bytes of the keystream from byte `from`, a multiple of the cipher's block. */
 async function stream(cipher: CryptoKey, from: number, length: number): Promise<Uint32Array> {
   const counter = new Uint8Array(CIPHER_BYTES);
   new DataView(counter.buffer).setBigUint64(8, BigInt(from / CIPHER_BYTES));
@@ -58,7 +59,7 @@ async function stream(cipher: CryptoKey, from: number, length: number): Promise<
 }
 
 function addBlock(words: Uint32Array, block: Uint32Array, sign: 1 | -1): void {
-  // Typed arrays of 32 bits wrap by themselves.
+  // Typed arrays of 32 bits wrap around, as required.
   if (sign === 1)
     for (let i = 0; i < words.length; i++) words[i] = (words[i] as number) + (block[i] as number);
   else for (let i = 0; i < words.length; i++) words[i] = (words[i] as number) - (block[i] as number);

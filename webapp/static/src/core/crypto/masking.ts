@@ -1,4 +1,7 @@
-/** The masks of one client: its own, which survivors take off, and one with each neighbour, which cancel. */
+/**
+ * The masks of one client: its own mask, which the survivors' shares remove, and one with each neighbour, which
+ * cancel in pairs.
+ */
 
 import type { Bytes } from "./bytes";
 import { ownKey, pairKey } from "./derive";
@@ -6,8 +9,9 @@ import type { KeyPair } from "./keys";
 import type { Mask } from "./keystream";
 
 /**
- * Keys and signs of the keystreams that the client at place `owner` adds to its values. `neighbours` are the public mask
- * keys, by place, of those whose shares were dealt to it. Throws an Error where nobody can agree with one of them.
+ * Returns keys and signs of the keystreams that the client at place `owner` adds to its values. `neighbours` are the
+ * public mask keys, by place, of the neighbours that sent it shares. Throws an Error if a key agreement is
+ * impossible.
  */
 export function masksOf(
   context: Bytes,

@@ -1,7 +1,7 @@
 /**
- * The masks of pieces in a group of a mesh: two members have a pad in common for each part and each set. Of two members of a
- * set the lower place adds the pad and the higher takes it away (Bonawitz et al. 2017, section 4), so that they cancel in the
- * sum over exactly this set. `backend/crypto/pads.py` is the twin; docs/decisions/0032-masks-in-a-group.md has the rules.
+ * Pads that mask pieces in a group of a mesh: two members share a pad for each part and each set. The member at the
+ * lower place adds it and the other subtracts it (Bonawitz et al. 2017, section 4), so that pads cancel in the sum
+ * over exactly this set. The twin is backend/crypto/pads.py; docs/decisions/0032-masks-in-a-group.md has the rules.
  */
 
 import { type Bytes, concat, fields, fromHex, integer, utf8 } from "./bytes";
@@ -18,8 +18,8 @@ export interface PadContext {
 }
 
 /**
- * The key of 32 bytes that the members at places `own` and `other` have in common, from the own keys of this group and the
- * public one of `other`; null where that is no sound key.
+ * Returns the common key, 32 bytes, of the members at places `own` and `other`, from the own key pair of this group
+ * and the public key of `other`; null if that is no valid key.
  */
 export async function commonKey(
   keys: KeyPair,
@@ -42,8 +42,9 @@ export async function commonKey(
 }
 
 /**
- * Keys and signs of the keystreams that `own` adds to its words of `part` for the set `members`, whose places ascend. `common`
- * has the common keys, by place, of all of them but `own`. Throws an Error where one is missing.
+ * Returns keys and signs of the keystreams that `own` adds to its words of `part` for the set `members`, whose places
+ * are in ascending order. `common` has the common keys, by place, of all of them but `own`. Throws an Error if one is
+ * missing.
  */
 export function pads(
   own: number,

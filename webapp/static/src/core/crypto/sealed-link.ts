@@ -1,14 +1,14 @@
 /**
- * Links whose frames somebody else carries: AES-256-GCM (NIST SP 800-38D) under keys that both ends agreed on by X25519, one
- * for each direction. `backend/crypto/sealed_link.py` is the twin; tests/contract/vectors/sealed_link.json
- * binds both.
+ * Sealed links, whose frames a third party carries: AES-256-GCM (NIST SP 800-38D) under keys that both ends agreed on
+ * by X25519, one for each direction. The twin is backend/crypto/sealed_link.py;
+ * tests/contract/vectors/sealed_link.json tests both.
  */
 
 import { type Bytes, concat, utf8 } from "./bytes";
 import { hkdf } from "./derive";
 import type { KeyPair } from "./keys";
 
-/** By how much a sealed frame is longer than the frame. */
+/** The number of bytes by which sealing lengthens a frame. */
 export const TAG_BYTES = 16;
 const NONCE_BYTES = 12;
 
@@ -28,7 +28,7 @@ export class SealedLink {
     readonly receiving: CryptoKey,
   ) {}
 
-  /** The link of two ends that sent each other their public keys; null where `otherKey` is no sound key. */
+  /** Returns the link of two ends that sent each other their public keys; null if `otherKey` is no valid key. */
   static async make(ends: LinkEnds, keys: KeyPair, otherKey: Uint8Array): Promise<SealedLink | null> {
     const agreed = await keys.agree(otherKey);
     if (agreed === null) return null;
@@ -41,13 +41,13 @@ export class SealedLink {
     return new SealedLink(sending, receiving);
   }
 
-  /** The next frame for the other end. */
+  /** Seals the next frame for the other end. */
   async seal(frame: Bytes): Promise<Bytes> {
     const iv = nonce(this.#sealed++);
     return new Uint8Array(await crypto.subtle.encrypt({ name: "AES-GCM", iv }, this.sending, frame));
   }
 
-  /** The next frame of the other end; null where this is not what it sealed next. */
+  /** Opens the next frame of the other end; returns null if this is not the frame that it sealed next. */
   async open(sealed: Bytes): Promise<Bytes | null> {
     const iv = nonce(this.#opened++);
     try {

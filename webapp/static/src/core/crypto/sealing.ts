@@ -1,11 +1,11 @@
-/** Shares of secrets on their way from one client to another: AES-256-GCM (NIST SP 800-38D). */
+/** Seals shares of secrets that one client sends to another: AES-256-GCM (NIST SP 800-38D). */
 
 import { type Bytes, fields, places } from "./bytes";
 
-/** Each key seals one message, so the nonce need not differ. */
+/** Each key seals only one message, so the nonce can be constant. */
 const NONCE = new Uint8Array(12);
 
-/** A message from the client at place `from` to the one at `to`; 16 bytes longer than `plain`. */
+/** Seals a message from the client at place `from` to the one at `to`; the result is 16 bytes longer than `plain`. */
 export async function seal(
   key: Bytes,
   context: Uint8Array,
@@ -17,7 +17,7 @@ export async function seal(
   return new Uint8Array(await crypto.subtle.encrypt(algorithm(context, from, to), cipher, plain));
 }
 
-/** What `seal` was given; null where this is not what it made. */
+/** Opens the result of `seal`; returns null for anything else. */
 export async function unseal(
   key: Bytes,
   context: Uint8Array,

@@ -1,9 +1,9 @@
 /**
  * Shamir's secret sharing (1979) over the integers modulo p = 2^256 - 189, the largest prime of 256 bits.
  *
- * A number is 16 limbs of 16 bits in an Int32Array, and every step runs over all of them whatever they hold: no branch
- * and no address depends on a secret, as they do within BigInt. That is as far as JavaScript lets a program go; the
- * engine and the processor promise nothing.
+ * A number is 16 limbs of 16 bits in an Int32Array, and every step processes all of them whatever their values: no
+ * branch and no address depends on a secret, as they do within BigInt. JavaScript allows no more: the engine and the
+ * processor guarantee nothing.
  */
 
 import type { Bytes } from "./bytes";
@@ -12,7 +12,7 @@ export const SECRET_BYTES = 32;
 const LIMBS = 16;
 /** 2^256 modulo p. */
 const FOLD = 189;
-/** Places are below it, so that limbs times them stay below 2^31. */
+/** Places are below this, so that limbs times them stay below 2^31. */
 const MOST_HOLDERS = 1 << 14;
 
 /** Whether `secret` is 32 bytes that are, as a big-endian integer, below p. All but one in 2^248 are. */
@@ -20,15 +20,15 @@ export function valid(secret: Uint8Array): boolean {
   return secret.length === SECRET_BYTES && plusFold(limbsOf(secret))[1] === 0;
 }
 
-/** How many random bytes `split` needs. */
+/** Returns the number of random bytes that `split` needs. */
 export function randomnessBytes(threshold: number): number {
   return (threshold - 1) * SECRET_BYTES;
 }
 
 /**
- * Shares of 32 bytes for `holders`, in their order: any `threshold` recover the secret, fewer say nothing about it. A
- * holder is a place; its share is the polynomial's value at place + 1. The coefficients from the linear one on are 32
- * bytes each of `randomness`, big-endian, modulo p.
+ * Returns shares of 32 bytes for `holders`, in their order: any `threshold` recover the secret, fewer reveal nothing
+ * about it. A holder is a place; its share is the polynomial's value at place + 1. The coefficients from the linear
+ * one on are 32 bytes each of `randomness`, big-endian, modulo p.
  */
 export function split(
   secret: Uint8Array,
@@ -49,7 +49,7 @@ export function split(
   return holders.map((place) => bytesOf(evaluate(descending, place + 1)));
 }
 
-/** The polynomial at `x`, by Horner's rule. */
+/** Evaluates the polynomial at `x`, by Horner's rule. */
 function evaluate(descending: readonly Int32Array[], x: number): Int32Array {
   const value = new Int32Array(LIMBS);
   for (const coefficient of descending) {
@@ -59,7 +59,7 @@ function evaluate(descending: readonly Int32Array[], x: number): Int32Array {
       value[i] = limb & 0xffff;
       carry = limb >>> 16;
     }
-    // What is above 2^256 comes back as 189 times itself; the second time it is at most 1.
+    // The part above 2^256 is folded back as 189 times itself; the second time it is at most 1.
     fold(value, fold(value, carry));
   }
   const [reduced, above] = plusFold(value);
@@ -77,13 +77,16 @@ function fold(value: Int32Array, carry: number): number {
   return rest;
 }
 
-/** `value` + 189 modulo 2^256, and 1 where it was at least p, else 0: then the sum is `value` - p. */
+/**
+ * Returns `value` + 189 modulo 2^256, and 1 if `value` was at least p, else 0: in the first case the sum is `value` -
+ * p.
+ */
 function plusFold(value: Int32Array): [sum: Int32Array, above: number] {
   const sum = Int32Array.from(value);
   return [sum, fold(sum, 1)];
 }
 
-/** `a` where `bit` is 1, `b` where it is 0. */
+/** Returns `a` if `bit` is 1, `b` if it is 0. */
 function choose(bit: number, a: Int32Array, b: Int32Array): Int32Array {
   return a.map((limb, i) => (limb & -bit) | ((b[i] as number) & (bit - 1)));
 }

@@ -1,4 +1,4 @@
-/** Stored values of examples, one after the other, as columns. */
+/** Collects the stored values of examples in columns. */
 
 import type { ExampleColumn, Examples } from "../data/examples";
 import { elements } from "../data/examples";
@@ -13,7 +13,7 @@ export interface Example {
   readonly y: readonly ArrayLike<number>[];
 }
 
-/** Zeros for `count` examples. */
+/** Returns zeros for `count` examples. */
 export function emptyColumn({ dtype, shape }: StoredSpec, count: number): ExampleColumn {
   const width = elements(shape);
   return { values: new ARRAYS[dtype](count * width), width };
@@ -27,7 +27,7 @@ function column(spec: StoredSpec, parts: readonly ArrayLike<number>[]): ExampleC
   return empty;
 }
 
-/** Examples of weight 1 whose values are `columns`. */
+/** Returns examples of weight 1 whose values are `columns`. */
 export function examplesOf(
   count: number,
   x: readonly ExampleColumn[],
@@ -36,7 +36,7 @@ export function examplesOf(
   return { count, x, y, sampleWeight: new Float32Array(count).fill(1) };
 }
 
-/** All examples in memory. */
+/** Collects all examples in memory. */
 export function collect(
   examples: readonly Example[],
   inputs: readonly StoredSpec[],

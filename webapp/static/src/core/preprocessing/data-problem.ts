@@ -1,4 +1,4 @@
-/** What is wrong with a file, a row or a cell: a sentence for the person who owns it. */
+/** A problem with a file, a row or a cell: a sentence for its owner. */
 export class DataProblem extends Error {
   override readonly name = "DataProblem";
 }

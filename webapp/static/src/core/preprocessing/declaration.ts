@@ -1,7 +1,7 @@
 /** The fitted preprocessing of a task, as docs/reference/preprocessing.md specifies it (format `minga-preprocess/1`). */
 
 export interface StoredSpec {
-  /** Of one example. */
+  /** The shape of one example. */
   readonly shape: readonly number[];
   readonly dtype: "uint8" | "int32" | "float32";
 }
@@ -93,14 +93,14 @@ export type TextSpec = Common & TokenizedTextRule & { readonly kind: "text" };
 export type ArraySpec = Common & ArrayRule & { readonly kind: "array" };
 export type Preprocess = ImageSpec | TableSpec | TextSpec | ArraySpec;
 
-/** What a volunteer's examples must be like. */
+/** The requirements for a volunteer's examples. */
 export interface DataSpec {
   readonly preprocess: Preprocess;
   readonly volunteer: {
-    /** Fewest and most examples that one device brings. */
+    /** The least and the greatest number of examples of one device. */
     readonly minimum: number;
     readonly maximum: number;
-    /** The share of them held out to measure on. */
+    /** The share of them held out for evaluation. */
     readonly holdout: number;
   };
 }

@@ -1,8 +1,8 @@
-/** The order in which a volunteer's own examples are numbered, and which of them are held out. */
+/** Numbers a volunteer's own examples, and chooses which of them are held out. */
 
 import { permutation } from "../numerics/batches";
 
-/** Code units in the order of the code points they stand for: surrogates after all others. */
+/** Ranks code units by the code points they stand for: surrogates after all others. */
 function rank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
@@ -18,7 +18,7 @@ export function byCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** How many of `n` examples are held out. */
+/** Returns how many of `n` examples are held out. */
 export function heldOut(n: number, share: number): number {
   return share === 0 || n < 2 ? 0 : Math.max(1, Math.floor(n * share));
 }
@@ -29,7 +29,7 @@ export interface Split {
   readonly holdout: Uint32Array;
 }
 
-/** Holds out the first of a shuffle that is the same for everybody. */
+/** Holds out the first examples of a shuffle that is the same on all clients. */
 export function splitShuffled(n: number, share: number): Split {
   const holdout = permutation(0, 0, n).slice(0, heldOut(n, share)).sort();
   const isHeld = new Set(holdout);
@@ -37,7 +37,7 @@ export function splitShuffled(n: number, share: number): Split {
   return { train, holdout };
 }
 
-/** Windows of text: the last are held out, and those before that share tokens with them are dropped. */
+/** Holds out the last windows of text, and drops those before that share tokens with them. */
 export function splitWindows(starts: readonly number[], length: number, share: number): Split {
   const n = starts.length;
   const first = n - heldOut(n, share);

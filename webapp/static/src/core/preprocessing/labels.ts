@@ -1,24 +1,24 @@
-/** Labels: names of classes, or numbers, as values that are stored. */
+/** Converts labels, names of classes or numbers, to values that are stored. */
 
 import { DataProblem } from "./data-problem";
 import type { LabelRule, StoredSpec } from "./declaration";
 import { parseNumber } from "./numbers";
 
-/** Shape and dtype of a stored label. */
+/** Returns the shape and dtype of a stored label. */
 export function labelSpec(rule: LabelRule): StoredSpec {
   if (rule.kind === "number" || rule.encoding === "number") return { shape: [1], dtype: "float32" };
   if (rule.encoding === "index") return { shape: [], dtype: "int32" };
   return { shape: [rule.classes.length], dtype: "float32" };
 }
 
-/** The position of the class called `name`. Throws DataProblem for a name that is none. */
+/** Returns the position of the class called `name`. Throws DataProblem for an unknown name. */
 export function classPosition(classes: readonly string[], name: string): number {
   const position = classes.indexOf(name);
   if (position < 0) throw new DataProblem(`'${name}' is none of the classes ${listed(classes)}`);
   return position;
 }
 
-/** The stored values of a label that is written `text`. */
+/** Returns the stored values of a label that is written `text`. */
 export function encodeLabel(rule: LabelRule, text: string, decimal = "."): readonly number[] {
   if (rule.kind === "number") return [Math.fround(parseNumber(text, decimal))];
   const position = classPosition(rule.classes, text);
@@ -26,7 +26,7 @@ export function encodeLabel(rule: LabelRule, text: string, decimal = "."): reado
   return rule.classes.map((_, i) => (i === position ? 1 : 0));
 }
 
-/** `cat, dog and bird`; of many, the first ones. */
+/** Lists names as `cat, dog and bird`; of many, only the first ones. */
 export function listed(names: readonly string[]): string {
   const shown = names.slice(0, 10);
   if (names.length > shown.length) return `${shown.join(", ")} and ${names.length - shown.length} more`;

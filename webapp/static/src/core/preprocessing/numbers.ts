@@ -1,10 +1,10 @@
-/** Numbers as tables write them. */
+/** Parses numbers as tables write them. */
 
 import { DataProblem } from "./data-problem";
 
 const NUMBER = /^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
 
-/** The nearest float64; `decimal` parts the digits before and after. Throws DataProblem for anything else. */
+/** Returns the nearest float64; `decimal` is the decimal separator. Throws DataProblem for anything else. */
 export function parseNumber(text: string, decimal: string): number {
   const pointed = decimal === "." ? text : text.replaceAll(".", "x").replaceAll(decimal, ".");
   const value = NUMBER.test(pointed) ? Number(pointed) : Number.NaN;

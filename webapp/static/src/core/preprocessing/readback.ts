@@ -1,4 +1,4 @@
-/** What stored values were before they were stored, as people wrote it: for showing an example again. */
+/** Converts stored values back to what was in the file, to display an example. */
 
 import type { Values } from "../data/shard";
 import type { CategoryColumn, ColumnRule, NumberColumn, TableRule } from "./declaration";
@@ -6,11 +6,14 @@ import { columnWidth } from "./table";
 
 export interface ShownCell {
   readonly name: string;
-  /** Null where it was empty. */
+  /** Null if the cell was empty. */
   readonly text: string | null;
 }
 
-/** The cells of a row whose stored values are `x`, an array for each input. What was filled in shows as what it was filled with. */
+/**
+ * Returns the cells of a row whose stored values are `x`, an array for each input. Missing cells show the value that
+ * replaced them.
+ */
 export function shownRow({ columns }: Pick<TableRule, "columns">, x: readonly Values[]): ShownCell[] {
   const taken = x.map(() => 0);
   return columns.map((rule) => {
@@ -39,6 +42,6 @@ function shownCategory(
 ): string | null {
   const position = encoding === "index" ? (values[0] ?? -1) : Array.from(values).indexOf(1);
   if (position < categories.length) return categories[position] ?? null;
-  // Categories of their own stand behind the others: the missing ones, then the unknown ones.
+  // Additional categories follow the others: the missing ones, then the unknown ones.
   return missing === "own" && position === categories.length ? null : "?";
 }

@@ -1,4 +1,4 @@
-/** Rows of a table as the numbers that are stored. */
+/** Converts rows of a table to the numbers that are stored. */
 
 import { DataProblem } from "./data-problem";
 import type { CategoryColumn, ColumnRule, NumberColumn, TableRule } from "./declaration";
@@ -6,11 +6,11 @@ import { checkWidth, csvRows, findColumns, trimmed } from "./files/csv";
 import { encodeLabel, listed } from "./labels";
 import { parseNumber } from "./numbers";
 
-/** A table whose columns were found; cells are trimmed, rows count from 1 in what is told to people. */
+/** A table with its columns located; cells are trimmed, and messages count rows from 1. */
 export interface TableReader {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** Where each column of the rule is, then each label. */
+  /** The position of each column of the rule, then of each label. */
   readonly positions: readonly number[];
 }
 
@@ -22,7 +22,7 @@ export interface RowValues {
   readonly labels: readonly (readonly number[])[];
 }
 
-/** Throws DataProblem where it is no table, or columns are missing. */
+/** Opens a table. Throws DataProblem if it is none, or columns are missing. */
 export function openTable(text: string, rule: TableRule): TableReader {
   const [header, ...rows] = csvRows(text, rule.delimiter);
   if (header === undefined) throw new DataProblem("The table is empty. Its first row must name the columns");
@@ -41,7 +41,7 @@ function encodeNumber(rule: NumberColumn, cell: string, missing: boolean, decima
   return rule.indicator ? [stored, missing ? 1 : 0] : [stored];
 }
 
-/** Position of a cell; null for none. */
+/** Returns the category's position of a cell; null for a cell without one. */
 function position(rule: CategoryColumn, cell: string, missing: boolean): number | null {
   const { categories } = rule;
   const index = missing ? -1 : categories.indexOf(cell);
@@ -53,7 +53,7 @@ function position(rule: CategoryColumn, cell: string, missing: boolean): number 
   throw new DataProblem(`'${cell}' is none of ${listed(categories)}`);
 }
 
-/** Values that a column's cell is stored as. */
+/** Returns the number of values that a column's cell is stored as. */
 export function columnWidth(rule: ColumnRule): number {
   if (rule.kind === "number") return rule.indicator ? 2 : 1;
   if (rule.encoding === "index") return 1;
@@ -67,7 +67,7 @@ function encodeCategory(rule: CategoryColumn, cell: string, missing: boolean): n
   return Array.from({ length: columnWidth(rule) }, (_, i) => (i === index ? 1 : 0));
 }
 
-/** Says in which column a problem is. */
+/** Adds the column's name to a problem. */
 function inColumn<T>(name: string, work: () => T): T {
   try {
     return work();
@@ -77,7 +77,7 @@ function inColumn<T>(name: string, work: () => T): T {
   }
 }
 
-/** The stored values of each column of the rule, given its cell. Throws DataProblem that names the column. */
+/** Returns the stored values of each column of the rule, given its cell. Throws DataProblem that names the column. */
 export function encodeCells(rule: TableRule, cells: readonly string[]): number[][] {
   return rule.columns.map((column, i) =>
     inColumn(column.column, () => {
@@ -90,7 +90,7 @@ export function encodeCells(rule: TableRule, cells: readonly string[]): number[]
   );
 }
 
-/** The stored values of row `index` (from 0). Throws DataProblem that names the column. */
+/** Returns the stored values of row `index` (from 0). Throws DataProblem that names the column. */
 export function encodeRow(table: TableReader, rule: TableRule, index: number): RowValues {
   const row = table.rows[index] as readonly string[];
   checkWidth(row, table.header);
@@ -109,7 +109,7 @@ export function encodeRow(table: TableReader, rule: TableRule, index: number): R
   return { columns, labels };
 }
 
-/** The values of the model's input `input`: those of its columns, one after the other. */
+/** Returns the values of the model's input `input`: those of its columns, one after the other. */
 export function inputValues(values: RowValues, rule: TableRule, input: number): number[] {
   return values.columns.filter((_, i) => rule.columns[i]?.input === input).flat();
 }

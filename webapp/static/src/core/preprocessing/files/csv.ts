@@ -1,4 +1,4 @@
-/** Tables of text: rows of cells, some of them quoted. */
+/** Reads CSV tables: rows of cells, some of them quoted. */
 
 import { DataProblem } from "../data-problem";
 
@@ -14,7 +14,7 @@ class Scanner {
     private readonly delimiter: string,
   ) {}
 
-  /** The next row; null at the end. Lines without any character are no rows. */
+  /** Returns the next row; null at the end. Empty lines are no rows. */
   next(): string[] | null {
     while (this.#at < this.text.length && LINE_END.test(this.text[this.#at] as string)) this.#at++;
     if (this.#at >= this.text.length) return null;
@@ -64,7 +64,7 @@ class Scanner {
   }
 }
 
-/** All rows of a table's text, the names of its columns first. Throws DataProblem on a quote out of place. */
+/** Returns all rows of a table's text, the names of its columns first. Throws DataProblem on a misplaced quote. */
 export function csvRows(text: string, delimiter: string): string[][] {
   const scanner = new Scanner(text, delimiter);
   const rows: string[][] = [];
@@ -72,7 +72,7 @@ export function csvRows(text: string, delimiter: string): string[][] {
   return rows;
 }
 
-/** A cell without the spaces and tabs at its ends. */
+/** Removes the spaces and tabs at both ends of a cell. */
 export function trimmed(cell: string): string {
   let [from, until] = [0, cell.length];
   while (from < until && (cell[from] === " " || cell[from] === "\t")) from++;
@@ -84,7 +84,7 @@ function quoted(names: readonly string[]): string {
   return names.map((name) => `'${name}'`).join(", ");
 }
 
-/** Where the named columns are. Throws DataProblem that lists what is missing and what is there. */
+/** Returns the positions of the named columns. Throws DataProblem that lists the missing and the existing ones. */
 export function findColumns(header: readonly string[], names: readonly string[]): number[] {
   const there = header.map(trimmed);
   const missing = names.filter((name) => !there.includes(name));
@@ -101,7 +101,7 @@ export function findColumns(header: readonly string[], names: readonly string[])
   return names.map((name) => there.indexOf(name));
 }
 
-/** Throws DataProblem where a row does not have as many cells as the first. */
+/** Throws DataProblem if a row has another number of cells than the first. */
 export function checkWidth(row: readonly string[], header: readonly string[]): void {
   if (row.length === header.length) return;
   throw new DataProblem(`This row has ${row.length} cells where the first row has ${header.length}`);

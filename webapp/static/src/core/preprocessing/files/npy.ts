@@ -1,4 +1,4 @@
-/** One array of NumPy (.npy, versions 1 to 3) as values that are stored. */
+/** Reads one NumPy array (.npy, versions 1 to 3) as values that are stored. */
 
 import type { NumericArray, Values } from "../../data/shard";
 import { DataProblem } from "../data-problem";
@@ -35,7 +35,7 @@ function readHeader(bytes: Uint8Array<ArrayBuffer>, name: string): Header {
   return { descr, columnsFirst: order === "True", shape: sizes.map(Number), start };
 }
 
-/** Half precision (IEEE 754 binary16). */
+/** Decodes half precision (IEEE 754 binary16). */
 function half(bits: number): number {
   const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
   const sign = bits & 0x8000 ? -1 : 1;
@@ -64,7 +64,7 @@ const READERS: Readonly<
 };
 const STORED = { byte: Uint8Array, whole: Int32Array, real: Float32Array } as const;
 
-/** Position in the file of each value in row-major order. */
+/** Yields the position in the file of each value in row-major order. */
 function* positions(shape: readonly number[], columnsFirst: boolean, count: number): Generator<number> {
   if (!columnsFirst) {
     for (let i = 0; i < count; i++) yield i;
@@ -82,7 +82,7 @@ function* positions(shape: readonly number[], columnsFirst: boolean, count: numb
   }
 }
 
-/** Reads an array, examples first. Throws DataProblem where it cannot be stored. */
+/** Reads an array, examples first. Throws DataProblem if it cannot be stored. */
 export function readNpy(bytes: Uint8Array<ArrayBuffer>, name: string): NumericArray {
   const { descr, columnsFirst, shape, start } = readHeader(bytes, name);
   const reader = READERS[descr];

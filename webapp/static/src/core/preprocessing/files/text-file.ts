@@ -1,10 +1,10 @@
-/** Bytes of a file as text. */
+/** Decodes the bytes of a file to text. */
 
 import { DataProblem } from "../data-problem";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** UTF-8 without its byte order mark. Throws DataProblem on bytes that are none. */
+/** Decodes UTF-8, without its byte order mark. Throws DataProblem on invalid bytes. */
 export function decodeText(bytes: ArrayBuffer | Uint8Array<ArrayBuffer>): string {
   try {
     return decoder.decode(bytes);

@@ -1,4 +1,4 @@
-/** The files of a ZIP archive, such as NumPy's .npz: stored or deflated, found by the central directory. */
+/** Reads the files of a ZIP archive, such as NumPy's .npz: stored or deflated, located by the central directory. */
 
 import { DataProblem } from "../data-problem";
 
@@ -7,7 +7,7 @@ const ENTRY = 0x02014b50;
 const LOCAL = 0x04034b50;
 const STORED = 0;
 const DEFLATED = 8;
-/** Sizes of so much are in a part of the directory that we do not read. */
+/** Marks sizes in a ZIP64 extension, which is not supported. */
 const TOO_LARGE = 0xffffffff;
 const NO_ZIP = "This is no zip file, or it is damaged. Make it anew";
 const decoder = new TextDecoder();
@@ -24,7 +24,7 @@ function broken(): DataProblem {
   return new DataProblem("This is no .npz file, or it is damaged. Write it again with numpy.savez");
 }
 
-/** What is said of a file that would not fit into a browser's memory. */
+/** Returns the problem of a file that does not fit into a browser's memory. */
 export function tooLarge(size: number, most: number): DataProblem {
   const [has, may] = [Math.ceil(size / 2 ** 20), most / 2 ** 20];
   return new DataProblem(
@@ -32,7 +32,7 @@ export function tooLarge(size: number, most: number): DataProblem {
   );
 }
 
-/** Where the record at the archive's end begins: a comment of any length may follow it. */
+/** Returns where the record at the archive's end begins: a comment of any length may follow it. */
 function findEnd(view: DataView): number {
   for (let at = view.byteLength - 22; at >= 0 && at > view.byteLength - 22 - 0x10000; at--) {
     if (view.getUint32(at, true) === END) return at;
@@ -77,7 +77,7 @@ async function unpack(bytes: Uint8Array<ArrayBuffer>, entry: ZipEntry): Promise<
   return inflate(stream.getReader(), entry.unpacked);
 }
 
-/** What a stream gives, which must be exactly `size` bytes: an archive may lie about how large it becomes. */
+/** Inflates to exactly `size` bytes: an archive may lie about its size. */
 async function inflate(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   size: number,
@@ -102,18 +102,20 @@ function find(all: readonly ZipEntry[], name: string): ZipEntry {
   throw new DataProblem(`It has no array '${name.replace(/\.npy$/, "")}'; it holds ${there || "nothing"}`);
 }
 
-/** A member of an archive that is unpacked when it is wanted. */
+/** A member of an archive, unpacked on demand. */
 export interface ZipMember {
   readonly name: string;
   readonly bytes: () => Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** A path that stays where it is: nobody may name files elsewhere. */
+/** Whether a path leaves the archive's folder, which is not allowed. */
 function strays(name: string): boolean {
   return name.startsWith("/") || name.split("/").includes("..") || /[\\:\0]/.test(name);
 }
 
-/** All files of an archive, of `most` bytes together at most. Throws DataProblem where it is damaged or holds more. */
+/**
+ * Returns all files of an archive, of at most `most` bytes together. Throws DataProblem if it is damaged or larger.
+ */
 export function members(bytes: Uint8Array<ArrayBuffer>, most: number): ZipMember[] {
   const files = listed(bytes).filter(({ name }) => !name.endsWith("/"));
   if (files.some(({ name }) => strays(name))) throw new DataProblem("It holds a path that leads elsewhere");
@@ -126,7 +128,7 @@ function listed(bytes: Uint8Array<ArrayBuffer>): ZipEntry[] {
   try {
     return entries(bytes);
   } catch {
-    // Offsets that point outside, too.
+    // Offsets beyond the archive end up here, too.
     throw new DataProblem(NO_ZIP);
   }
 }
@@ -138,8 +140,8 @@ async function whole(bytes: Uint8Array<ArrayBuffer>, entry: ZipEntry): Promise<U
 }
 
 /**
- * The named files, of `most` bytes together at most. Throws DataProblem where the archive is damaged, lacks one, or
- * holds more.
+ * Returns the named files, of at most `most` bytes together. Throws DataProblem if the archive is damaged, lacks one,
+ * or is larger.
  */
 export async function unzip(
   bytes: Uint8Array<ArrayBuffer>,
@@ -153,7 +155,7 @@ export async function unzip(
     if (size > most) throw tooLarge(size, most);
     return await Promise.all(selected.map((entry) => unpack(bytes, entry)));
   } catch (problem) {
-    // Offsets that point outside, or bytes that do not inflate.
+    // Offsets beyond the archive, or bytes that do not inflate.
     throw problem instanceof DataProblem ? problem : broken();
   }
 }

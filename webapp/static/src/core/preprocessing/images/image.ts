@@ -1,10 +1,10 @@
-/** A decoded picture as the bytes that are stored: flattened, fitted and resized, all on whole numbers. */
+/** Converts a decoded picture to the bytes that are stored: flattened, fitted and resized, all in integers. */
 
 import type { Fit, ImageRule } from "../declaration";
 import { flatten, luma, type Pixels } from "./pixels";
 import { axisTaps, type Span, type Taps } from "./resize-weights";
 
-/** One axis: which part of the source fills which target pixels. */
+/** One axis: the part of the source, and the target pixels that it fills. */
 interface PlacedImage {
   readonly source: Span;
   readonly first: number;
@@ -28,7 +28,7 @@ function inside(n: number, inner: number, outer: number): PlacedImage {
   return { source: { start: 0, length: n }, first: Math.floor((outer - inner) / 2), count: inner };
 }
 
-/** Where a picture of `w` by `h` pixels goes in a target of `width` by `height`. */
+/** Returns the placement of a picture of `w` by `h` pixels in a target of `width` by `height`. */
 export function placement(fit: Fit, w: number, h: number, width: number, height: number): Placement {
   switch (fit) {
     case "stretch":
@@ -46,7 +46,7 @@ export function placement(fit: Fit, w: number, h: number, width: number, height:
   }
 }
 
-/** Weighted sums along each row, for the rows `from` to `until`; exact in float64. */
+/** Returns weighted sums along each row, for the rows `from` to `until`; exact in float64. */
 function across(source: Pixels, taps: readonly Taps[], from: number, until: number): Float64Array {
   const { width, channels, values } = source;
   const out = new Float64Array((until - from) * taps.length * channels);
@@ -70,7 +70,7 @@ function byte(sum: number): number {
   return Math.min(255, Math.max(0, Math.floor((sum + 2 ** 39) / 2 ** 40)));
 }
 
-/** The placed part of the source, [y.count, x.count, channels]. */
+/** Returns the placed part of the source, [y.count, x.count, channels]. */
 function resized(source: Pixels, rule: ImageRule, { x, y }: Placement): Uint8Array {
   const columns = axisTaps(rule.resize, source.width, x.source, x.count);
   const rows = axisTaps(rule.resize, source.height, y.source, y.count);
@@ -91,7 +91,7 @@ function resized(source: Pixels, rule: ImageRule, { x, y }: Placement): Uint8Arr
   return out;
 }
 
-/** The stored value [height, width, channels] of a picture in RGBA, already the right way up. */
+/** Returns the stored value [height, width, channels] of a picture in RGBA, in its display orientation. */
 export function imageValues(rgba: Pixels, rule: ImageRule): Uint8Array {
   const [height, width] = rule.size;
   const place = placement(rule.fit, rgba.width, rgba.height, width, height);

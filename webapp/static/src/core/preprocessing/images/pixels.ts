@@ -1,4 +1,4 @@
-/** Decoded pixels of four channels as the channels that a model takes. */
+/** Converts decoded pixels of four channels to the channels that a model takes. */
 
 /** Pixels of 8 bits, row by row, channels last. */
 export interface Pixels {
@@ -19,7 +19,7 @@ export function luma(red: number, green: number, blue: number): number {
   return Math.floor((19595 * red + 38470 * green + 7471 * blue + 32768) / 65536);
 }
 
-/** RGBA laid over the background, then gray where `channels` is 1. */
+/** Blends RGBA with the background, then converts to gray if `channels` is 1. */
 export function flatten(rgba: Pixels, channels: 1 | 3, [r, g, b]: Colour): Pixels {
   const { width, height, values } = rgba;
   const out = new Uint8Array(width * height * channels);

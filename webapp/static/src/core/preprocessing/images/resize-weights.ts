@@ -1,8 +1,10 @@
-/** How much each source pixel counts in each target pixel, along one axis: whole numbers that add up to 2**20. */
+/**
+ * Computes the weight of each source pixel in each target pixel, along one axis: whole numbers that add up to 2**20.
+ */
 
 import type { Resize } from "../declaration";
 
-/** The source's part that becomes the target's pixels, in source pixels. */
+/** The part of the source that is resized to the target, in source pixels. */
 export interface Span {
   readonly start: number;
   readonly length: number;
@@ -24,7 +26,7 @@ function cubic(x: number): number {
   return 0;
 }
 
-/** Weights of source pixel `i` for target pixel `o`, and how far from its centre they reach. */
+/** Returns the weight function of source pixel `i` for target pixel `o`, and its radius. */
 function kernel(resize: Exclude<Resize, "nearest">, { start }: Span, s: number) {
   const f = Math.max(s, 1);
   switch (resize) {
@@ -49,7 +51,7 @@ function rounded(weights: readonly number[]): Float64Array {
   return whole;
 }
 
-/** The taps of each of `m` target pixels over an axis of `n` source pixels. */
+/** Returns the taps of each of `m` target pixels over an axis of `n` source pixels. */
 export function axisTaps(resize: Resize, n: number, span: Span, m: number): Taps[] {
   const s = span.length / m;
   const centre = (o: number) => span.start + (o + 0.5) * s;
@@ -62,7 +64,7 @@ export function axisTaps(resize: Resize, n: number, span: Span, m: number): Taps
   const { reach, weight } = kernel(resize, span, s);
   return Array.from({ length: m }, (_, o) => {
     const c = centre(o);
-    // One pixel more on each side than can weigh: rounding never cuts a weight off.
+    // One more pixel on each side than can have weight, so that rounding never omits a weight.
     const first = Math.max(0, Math.floor(c - reach) - 1);
     const last = Math.min(n - 1, Math.ceil(c + reach) + 1);
     const weights = Array.from({ length: last - first + 1 }, (_, k) => weight(first + k, c, o));

@@ -1,16 +1,19 @@
-/** Byte pairs (Sennrich et al. 2016, "Neural machine translation of rare words with subword units", section 3.2). */
+/**
+ * Byte-pair encoding (Sennrich et al. 2016, "Neural machine translation of rare words with subword units", section
+ * 3.2).
+ */
 
 import { isSeparator } from "./code-points";
 
 /** Merged pairs by their two symbols; pair `j` makes symbol `256 + j`. */
 export interface Merges {
-  /** Number of the pair, or undefined where it is none. */
+  /** Returns the number of the pair; undefined if it is not merged. */
   number(left: number, right: number): number | undefined;
-  /** What a symbol stands for. */
+  /** Returns the bytes of a symbol. */
   bytes(symbol: number): Uint8Array<ArrayBuffer>;
 }
 
-/** Above every symbol, so that a pair is one number. */
+/** Larger than every symbol, so that a pair is one number. */
 const SYMBOLS = 2 ** 24;
 
 export function mergesOf(merges: readonly (readonly [number, number])[]): Merges {
@@ -26,7 +29,7 @@ export function mergesOf(merges: readonly (readonly [number, number])[]): Merges
 
 const encoder = new TextEncoder();
 
-/** Text in pieces: each ends before a separator that follows something that is none. */
+/** Splits text into pieces: each ends before a separator that follows a non-separator. */
 export function pieces(text: string): string[] {
   const pieces: string[] = [];
   let piece = "";
@@ -43,7 +46,7 @@ export function pieces(text: string): string[] {
   return piece === "" ? pieces : [...pieces, piece];
 }
 
-/** The lowest number of a pair in `symbols`; infinite where none is left. */
+/** Returns the lowest number of a pair in `symbols`; infinity if there is none. */
 function lowest(symbols: readonly number[], merges: Merges): number {
   let rank = Number.POSITIVE_INFINITY;
   for (let i = 1; i < symbols.length; i++) {
@@ -53,7 +56,7 @@ function lowest(symbols: readonly number[], merges: Merges): number {
   return rank;
 }
 
-/** The pair of that number replaced everywhere, from left to right. */
+/** Replaces the pair of that number everywhere, from left to right. */
 function replaced(symbols: readonly number[], merges: Merges, number: number): number[] {
   const out: number[] = [];
   for (let i = 0; i < symbols.length; i++) {
@@ -73,7 +76,7 @@ function encodePiece(piece: string, merges: Merges): number[] {
   return symbols;
 }
 
-/** Symbols of a text. Pieces that come again are not worked out again. */
+/** Returns the symbols of a text. Repeated pieces are encoded once. */
 export function encodePairs(text: string, merges: Merges): number[] {
   const cache = new Map<string, number[]>();
   const all: number[] = [];

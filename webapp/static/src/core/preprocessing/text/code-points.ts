@@ -1,13 +1,13 @@
-/** Kinds of code points, the same in every language and version of Unicode. */
+/** Classes of code points, the same in every language and version of Unicode. */
 
 const SEPARATORS = new Set([0x7f, 0x85, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000]);
 
-/** Spaces, line ends and control characters, between which words stand. */
+/** Whether a code point separates words: spaces, line ends and control characters. */
 export function isSeparator(code: number): boolean {
   return code <= 0x20 || (code >= 0x2000 && code <= 0x200a) || SEPARATORS.has(code);
 }
 
-/** Punctuation of ASCII. */
+/** Whether a code point is ASCII punctuation. */
 export function isPunctuation(code: number): boolean {
   return (
     (code >= 0x21 && code <= 0x2f) ||
@@ -17,7 +17,7 @@ export function isPunctuation(code: number): boolean {
   );
 }
 
-/** Lower case of a letter of the scripts whose case never changed, if that is one code point by itself. */
+/** Lower-cases a letter of the scripts whose case never changed, if the result is one code point by itself. */
 export function lowered(letter: string): string {
   const code = letter.codePointAt(0) ?? 0;
   if (code >= 0x590 && (code < 0x1e00 || code > 0x1fff)) return letter;

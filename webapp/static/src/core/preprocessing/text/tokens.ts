@@ -1,18 +1,18 @@
-/** Text as ids of tokens. */
+/** Converts text to token ids and back. */
 
 import { DataProblem } from "../data-problem";
 import type { TokenizedTextRule, TokenRule } from "../declaration";
 import { encodePairs, type Merges, mergesOf } from "./byte-pairs";
 import { isPunctuation, isSeparator, lowered } from "./code-points";
 
-/** One kind of line end, then Unicode's normal form and lower case where the rule asks for them. */
+/** Normalises line ends, then Unicode's normal form and case if the rule says so. */
 export function normalizeText(text: string, rule: TokenRule): string {
   const lines = text.replace(/\r\n?/g, "\n");
   const normal = rule.normalize === "nfc" ? lines.normalize("NFC") : lines;
   return rule.lower ? Array.from(normal, lowered).join("") : normal;
 }
 
-/** The runs of letters between separators; each punctuation mark is a word of its own, or is removed. */
+/** Returns the words between separators; each punctuation mark is a word of its own, or is removed. */
 export function words(text: string, punctuation: TokenRule["punctuation"]): string[] {
   const words: string[] = [];
   let word = "";
@@ -33,7 +33,7 @@ export function words(text: string, punctuation: TokenRule["punctuation"]): stri
   return words;
 }
 
-/** Whether a word is a punctuation mark, which no space goes before. */
+/** Whether a word is a punctuation mark, before which there is no space. */
 function isMark(word: string): boolean {
   return word.length === 1 && isPunctuation(word.charCodeAt(0));
 }
@@ -41,7 +41,7 @@ function isMark(word: string): boolean {
 const encoder = new TextEncoder();
 const readable = new TextDecoder();
 
-/** Turns text into ids. Keeps the vocabulary as a map. */
+/** Converts text to ids. Keeps the vocabulary as a map. */
 export class Tokenizer {
   readonly #positions: ReadonlyMap<string, number>;
   readonly #merges: Merges | null;
@@ -54,7 +54,7 @@ export class Tokenizer {
     this.first = (rule.label === null ? 0 : 1) + (rule.unknown === "own" ? 1 : 0);
   }
 
-  /** Ids of a text. Throws DataProblem on a token that the vocabulary lacks, where the rule says so. */
+  /** Returns the ids of a text. Throws DataProblem on a token that is not in the vocabulary, if the rule says so. */
   encode(text: string): number[] {
     const normal = normalizeText(text, this.rule);
     if (this.#merges !== null) return encodePairs(normal, this.#merges).map((symbol) => symbol + this.first);
@@ -68,20 +68,20 @@ export class Tokenizer {
     return ids;
   }
 
-  /** The letters or words of a text that the vocabulary lacks, each once. */
+  /** Returns the letters or words of a text that are not in the vocabulary, each once. */
   lacking(text: string): string[] {
     if (this.rule.tokenizer === "bytes" || this.rule.tokenizer === "pairs") return [];
     const tokens = [...this.#tokens(normalizeText(text, this.rule))];
     return [...new Set(tokens.filter((token) => !this.#positions.has(token)))];
   }
 
-  /** What an id stands for, to show it. */
+  /** Returns the text of an id, for display. */
   show(id: number): string {
     const bytes = this.#bytes(id);
     return bytes === null ? (this.rule.tokens[id - this.first] ?? "") : readable.decode(bytes);
   }
 
-  /** The text of ids: words with spaces between them, and of bytes no half letter at the end. */
+  /** Returns the text of ids: words with spaces between them, and of bytes no incomplete letter at the end. */
   decode(ids: readonly number[]): string {
     const bytes = ids.map((id) => this.#bytes(id));
     if (!bytes.includes(null)) {
@@ -93,12 +93,12 @@ export class Tokenizer {
     return texts.reduce((text, word) => (text === "" || isMark(word) ? text + word : `${text} ${word}`), "");
   }
 
-  /** The id of unknown tokens; null where they have none. */
+  /** The id of unknown tokens; null if there is none. */
   get unknown(): number | null {
     return this.rule.unknown === "own" ? this.first - 1 : null;
   }
 
-  /** The bytes that an id stands for; null where it is a letter or a word. */
+  /** Returns the bytes of an id; null if it stands for a letter or a word. */
   #bytes(id: number): Uint8Array<ArrayBuffer> | null {
     const symbol = id - this.first;
     if (this.#merges === null && this.rule.tokenizer !== "bytes") return null;
