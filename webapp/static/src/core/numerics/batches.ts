@@ -1,6 +1,6 @@
 /**
- * The order in which a participant walks through its examples: the same on every kind of participant.
- * backend/numerics/philox.py is the Python twin; both are held to tests/contract/vectors/batches.json.
+ * The order in which a participant visits its examples, identical on every kind of participant.
+ * backend/numerics/philox.py is the Python twin; tests/contract/vectors/batches.json tests both.
  *
  * The examples of the plan's shards are numbered in the order of the shards. Each epoch (counted from 1) visits a
  * permutation of these numbers, cut into consecutive batches; the last one may be short.
@@ -8,12 +8,12 @@
 
 import { philoxWords } from "./philox";
 
-/** Stream of the shuffle; random inputs of the graph count theirs from 0. */
+/** The Philox stream of the shuffle; random inputs of the graph count theirs from 0. */
 const SHUFFLE_STREAM = 0xffffffff;
 /** Below this, the products in `permutation` are exact in float64. */
 const MAX_EXAMPLES = 2 ** 21;
 
-/** Fisher-Yates shuffle of 0..n-1 (Durstenfeld 1964, algorithm 235), driven by the words of (seed, epoch). */
+/** Shuffles 0..n-1 by Fisher-Yates (Durstenfeld 1964, algorithm 235) with the words of (seed, epoch). */
 export function permutation(seed: number, epoch: number, n: number): Uint32Array {
   if (n > MAX_EXAMPLES) {
     throw new Error(`A round may hold at most ${MAX_EXAMPLES} examples per participant; plan fewer shards.`);
@@ -30,23 +30,25 @@ export function permutation(seed: number, epoch: number, n: number): Uint32Array
   return order;
 }
 
-/** A plan's way through a client's examples. `backend/numerics/walk.py` is the twin;
- * tests/contract/vectors/walks.json binds both. */
+/**
+ * The steps of a plan over a client's examples. The twin is backend/numerics/walk.py;
+ * tests/contract/vectors/walks.json tests both.
+ */
 export interface Walk {
   readonly seed: number;
   readonly epochs: number;
-  /** So many steps, epoch after epoch; 0: as many as `epochs` make. */
+  /** The number of steps, epoch after epoch; if 0, `epochs` determine it. */
   readonly steps: number;
-  /** Rows of a step; the bundle's batch is filled up with padding. */
+  /** Rows of a step; the bundle's batch is padded to its full size. */
   readonly batchSize: number;
 }
 
-/** Steps of a client with `count` examples. */
+/** Returns the steps of a client with `count` examples. */
 export function walkLength({ epochs, steps, batchSize }: Walk, count: number): number {
   return steps > 0 ? steps : epochs * Math.ceil(count / batchSize);
 }
 
-/** Example numbers of each batch of one epoch; all but the last have `batchSize` of them. */
+/** Returns the example numbers of each batch of one epoch; all but the last have `batchSize` of them. */
 export function batches(seed: number, epoch: number, n: number, batchSize: number): Uint32Array[] {
   const order = permutation(seed, epoch, n);
   const count = Math.ceil(n / batchSize);

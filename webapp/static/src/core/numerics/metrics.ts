@@ -1,15 +1,15 @@
-/** What metrics make of the numerators and denominators that graphs count (docs/reference/bundle.md). */
+/** Computes metrics from the numerators and denominators that graphs count (docs/reference/bundle.md). */
 
 import type { MetricSpec } from "../data/bundle";
 
 type ScorePair = readonly [numerator: number, denominator: number];
 
-/** Pairs that graphs count for these metrics. */
+/** Returns the number of pairs that graphs count for these metrics. */
 export function metricRows(specs: readonly MetricSpec[]): number {
   return specs.reduce((sum, { rows = 1 }) => sum + rows, 0);
 }
 
-/** One value a metric; `sums` are all numerators and denominators in turn, added up over some batches. */
+/** Returns one value per metric; `sums` are all numerators and denominators in turn, added up over some batches. */
 export function metricValues(specs: readonly MetricSpec[], sums: ArrayLike<number>): number[] {
   let row = 0;
   return specs.map(({ kind, rows = 1 }) => {
@@ -27,13 +27,13 @@ const METRICS: Record<MetricSpec["kind"], (pairs: readonly ScorePair[]) => numbe
   auc: area,
 };
 
-/** Mean of the ratios whose denominator is not 0; 0 where none is. */
+/** Returns the mean of the ratios whose denominator is not 0; 0 if there is none. */
 function ratio(pairs: readonly ScorePair[]): number {
   const ratios = pairs.filter(([, denominator]) => denominator !== 0).map(([a, b]) => a / b);
   return ratios.length > 0 ? ratios.reduce((sum, value) => sum + value, 0) / ratios.length : 0;
 }
 
-/** Area under the curve of true over false positives by trapezoids; the first pair counts everything. */
+/** Returns the area under the curve of true over false positives by trapezoids; the first pair counts everything. */
 function area(pairs: readonly ScorePair[]): number {
   const [positives, negatives] = pairs[0] ?? [0, 0];
   if (positives === 0 || negatives === 0) return 0;

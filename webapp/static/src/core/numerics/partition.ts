@@ -1,6 +1,6 @@
 /**
- * Parts of data that every client has as a whole, and how the server calls them. backend/numerics/partition.py is the
- * Python twin; both are held to tests/contract/vectors/dealing.json.
+ * Partitions data that every client has in full, and parses the server's names of the parts.
+ * backend/numerics/partition.py is the Python twin; tests/contract/vectors/dealing.json tests both.
  */
 
 import type { RowPart } from "../messages/local-data";
@@ -9,15 +9,15 @@ import { permutation } from "./batches";
 const KEY = 48;
 const NAME = /^([0-9a-f]{48})([01])([0-9a-f]{15})$/;
 
-/** How examples that all clients have are dealt out. */
+/** How examples that all clients have are partitioned. */
 export interface PartitionedData {
-  /** Stands for their files. */
+  /** Identifies their files. */
   readonly key: string;
-  /** Examples of a part at most. */
+  /** The largest number of examples of a part. */
   readonly most: number;
 }
 
-/** 48 hexadecimal digits that stand for files of these SHA-256, in this order. */
+/** Returns 48 hexadecimal digits that identify files with these SHA-256, in this order. */
 export async function dataKey(hashes: readonly string[]): Promise<string> {
   return (await sha256(new TextEncoder().encode(hashes.join("\n")))).slice(0, KEY);
 }
@@ -27,7 +27,7 @@ export async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** Which part `name` is. Throws an error for people where it is none of the data of `key`. */
+/** Returns the part called `name`. Throws an error for people if it is no part of the data of `key`. */
 export function parsePart(key: string, name: string): { readonly part: RowPart; readonly number: number } {
   const match = NAME.exec(name);
   if (match === null || match[1] !== key) {
@@ -38,7 +38,7 @@ export function parsePart(key: string, name: string): { readonly part: RowPart; 
   return { part: match[2] === "0" ? "train" : "holdout", number: Number.parseInt(match[3] as string, 16) };
 }
 
-/** The examples of part `number`, of `n` that are numbered from 0 in their order. `order` is that of all of them. */
+/** Returns the examples of part `number`; `order` is the order of all examples. */
 export function partRows(order: Uint32Array, most: number, number: number): Uint32Array {
   const n = order.length;
   const parts = Math.ceil(n / most);
@@ -46,7 +46,9 @@ export function partRows(order: Uint32Array, most: number, number: number): Uint
   return order.subarray(Math.floor((number * n) / parts), Math.floor(((number + 1) * n) / parts));
 }
 
-/** The order in which parts are taken from `n` examples: files lie in order of their classes more often than not. */
+/**
+ * Returns the order in which parts are cut from `n` examples. It is random, because files are often sorted by class.
+ */
 export function dealingOrder(n: number): Uint32Array {
   return permutation(0, 1, n);
 }

@@ -1,10 +1,10 @@
 /**
  * Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3), keyed the way
- * TensorFlow keys its stateless random ops. backend/numerics/philox.py is the Python twin; both are held to
- * tests/contract/vectors/philox.json.
+ * TensorFlow keys its stateless random ops. backend/numerics/philox.py is the Python twin;
+ * tests/contract/vectors/philox.json tests both.
  *
- * One draw is named by three integers: `seed` (the plan's, below 2**53), `step` and `stream`.
- * It equals `tf.random.stateless_uniform(shape, seed=[seed, step + 2**32 * stream], alg="philox")`.
+ * Three integers identify a draw: `seed` (the plan's, below 2**53), `step` and `stream`. It equals
+ * `tf.random.stateless_uniform(shape, seed=[seed, step + 2**32 * stream], alg="philox")`.
  */
 
 const MULTIPLIER_0 = 0xd2511f53;
@@ -12,11 +12,13 @@ const MULTIPLIER_1 = 0xcd9e8d57;
 const WEYL_0 = 0x9e3779b9;
 const WEYL_1 = 0xbb67ae85;
 const ROUNDS = 10;
-/** The key under which TensorFlow scrambles a seed. */
+/** The key by which TensorFlow scrambles a seed. */
 const SCRAMBLE_KEY = [0x3ec8f720, 0x02461e29] as const;
 const TWO_32 = 2 ** 32;
 
-/** High half of the 64-bit product of two unsigned 32-bit integers, from products of their 16-bit halves. */
+/**
+ * Returns the high half of the 64-bit product of two unsigned 32-bit integers, from products of their 16-bit halves.
+ */
 function multiplyHigh(a: number, b: number): number {
   const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
   const middle1 = Math.imul(aHigh, bLow);
@@ -25,7 +27,7 @@ function multiplyHigh(a: number, b: number): number {
   return (Math.imul(aHigh, bHigh) + (middle1 >>> 16) + (middle2 >>> 16) + carry) >>> 0;
 }
 
-/** Ten rounds over the counter in `words`, in place. */
+/** Applies ten rounds to the counter in `words`, in place. */
 function philox(words: Uint32Array, key0: number, key1: number): void {
   let [c0 = 0, c1 = 0, c2 = 0, c3 = 0] = words;
   for (let round = 0; round < ROUNDS; round++) {
@@ -46,7 +48,7 @@ function philox(words: Uint32Array, key0: number, key1: number): void {
   words[3] = c3;
 }
 
-/** The first `count` random 32-bit words of a draw. */
+/** Returns the first `count` random 32-bit words of a draw. */
 export function philoxWords(seed: number, step: number, stream: number, count: number): Uint32Array {
   const mix = Uint32Array.of(seed % TWO_32, Math.floor(seed / TWO_32), step, stream);
   philox(mix, SCRAMBLE_KEY[0], SCRAMBLE_KEY[1]);
@@ -62,7 +64,7 @@ export function philoxWords(seed: number, step: number, stream: number, count: n
   return out.subarray(0, count);
 }
 
-/** `count` float32 values, uniform in [0, 1): the low 23 bits of each word are the mantissa. */
+/** Returns `count` float32 values, uniform in [0, 1): the low 23 bits of each word are the mantissa. */
 export function uniform(
   seed: number,
   step: number,

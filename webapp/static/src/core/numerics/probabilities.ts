@@ -1,10 +1,10 @@
-/** What a model's output says of how likely each answer is. */
+/** Converts a model's output to the probability of each answer. */
 
 function sigmoid(value: number): number {
   return 1 / (1 + Math.exp(-value));
 }
 
-/** Shares of 1 for any numbers; the largest cannot overflow. */
+/** Returns the softmax of any numbers; the largest cannot overflow. */
 export function softmax(values: ArrayLike<number>): number[] {
   let most = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < values.length; i++) most = Math.max(most, values[i] as number);
@@ -13,14 +13,14 @@ export function softmax(values: ArrayLike<number>): number[] {
   return shares.map((share) => share / sum);
 }
 
-/** Whether these are chances already: each of 0 to 1. */
+/** Whether all values are probabilities: between 0 and 1. */
 function areChances(output: ArrayLike<number>): boolean {
   return Array.from(output).every((value) => value >= 0 && value <= 1);
 }
 
 /**
- * The chance of each answer; a single value is that of the second of two. `logits` says that the output is none yet,
- * and what lies outside of 0 to 1 is none either.
+ * Returns the probability of each answer; a single value is that of the second of two. `logits` says that the output
+ * has to be converted; so have values outside of 0 to 1.
  */
 export function chancesOf(output: ArrayLike<number>, logits: boolean): number[] {
   const raw = logits || !areChances(output);

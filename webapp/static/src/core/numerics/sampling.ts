@@ -1,11 +1,10 @@
-/** The next token of a text that a model writes. */
+/** Samples the next token of a text that a model writes. */
 
 import { chancesOf, softmax } from "./probabilities";
 
 /**
- * Draws an index, `uniform` being a number from 0 to below 1, with chances to the power of 1 / `temperature`, made to
- * add up to 1 again (Ackley et al. 1985). With a temperature of 0 it is the likeliest. Those before `first` are never
- * drawn.
+ * Draws an index by `uniform`, a number in [0, 1). The probabilities are raised to the power 1 / `temperature` and
+ * normalised (Ackley et al. 1985); a temperature of 0 takes the likeliest. Indices before `first` are never drawn.
  */
 export function draw(
   output: ArrayLike<number>,
@@ -19,6 +18,6 @@ export function draw(
     left -= chance;
     if (left < 0) return first + i;
   }
-  // Rounding may leave a little; what could be drawn last is meant.
+  // Rounding may leave a remainder, which goes to the last index that can be drawn.
   return first + sharpened.map((chance) => chance > 0).lastIndexOf(true);
 }

@@ -1,23 +1,23 @@
-/** float16 (IEEE 754 binary16) by the bits of float32: browsers have no such array, or not all of them. */
+/** Converts between float16 (IEEE 754 binary16) and float32 by their bits: not all browsers have such arrays. */
 
 const SIGN = 0x8000;
-/** All bits of the exponent: NaN or infinity. */
+/** The bits of the exponent, all set for NaN and infinity. */
 const EXPONENT = 0x7c00;
-/** The largest finite one, 65504. */
+/** The largest finite value, 65504. */
 const MOST_BITS = 0x7bff;
-/** Bits of float32: of 65504, and of the smallest that float16 has at full precision, 2^-14. */
+/** Bits of float32: of 65504, and of the smallest normal float16, 2^-14. */
 const MOST_SINGLE_BITS = 0x477fe000;
 const NORMAL_SINGLE_BITS = 0x38800000;
-/** Difference of both exponents' zeros, in float32's place. */
+/** The difference of the exponents' biases, at float32's position. */
 const REBIAS = (127 - 15) << 23;
-/** Bits of a fraction that float16 has no room for. */
+/** Bits of float32's fraction that float16 lacks. */
 const SURPLUS = 13;
-/** The step of float16 below 2^-14. */
+/** The distance of float16 values below 2^-14. */
 const SMALLEST = 2 ** -24;
-/** Added to a number and taken away again, it leaves the nearest whole number, of two the even one. */
+/** Added to a number and subtracted again, it leaves the nearest whole number, of two the even one. */
 const ROUNDING = 1.5 * 2 ** 52;
 
-/** Writes finite `values` as float16, nearest and ties to even; values beyond become the largest. */
+/** Writes finite `values` as float16, to nearest with ties to even; larger values become the largest. */
 export function writeHalves(values: Float32Array, data: Uint8Array<ArrayBuffer>): void {
   const out = new Uint16Array(data.buffer, data.byteOffset, values.length);
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
@@ -31,7 +31,7 @@ export function writeHalves(values: Float32Array, data: Uint8Array<ArrayBuffer>)
   }
 }
 
-/** A carry out of the fraction goes into the exponent, which is right. */
+/** Rounds the bits of a magnitude. A carry out of the fraction goes into the exponent, which is correct. */
 function roundBits(size: number): number {
   const odd = (size >>> SURPLUS) & 1;
   return (size - REBIAS + (1 << (SURPLUS - 1)) - 1 + odd) >>> SURPLUS;
@@ -44,7 +44,7 @@ export function readHalves(data: Uint8Array<ArrayBuffer>, values: Float32Array):
   for (let i = 0; i < words.length; i++) values[i] = values32[words[i] as number] as number;
 }
 
-/** Neither NaN nor infinity is among them. */
+/** Whether all values are finite. */
 export function fitHalves(data: Uint8Array<ArrayBuffer>, values: number): boolean {
   const words = new Uint16Array(data.buffer, data.byteOffset, values);
   for (let i = 0; i < words.length; i++) {
@@ -53,7 +53,7 @@ export function fitHalves(data: Uint8Array<ArrayBuffer>, values: number): boolea
   return true;
 }
 
-/** The values of all 65,536 words, once they are needed. */
+/** The values of all 65,536 words, computed on first use. */
 let table: Float32Array | null = null;
 
 function half(word: number): number {

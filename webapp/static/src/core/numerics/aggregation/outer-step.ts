@@ -1,7 +1,8 @@
 /**
- * The outer step of DiLoCo (Douillard et al. 2023), by each peer for itself, before the mean is made: linear in the change, so
- * that the mean of the peers' ways is the step of the mean change. `backend/numerics/aggregation/outer_step.py` is the twin;
- * tests/contract/vectors/outer.json binds both within rounding, as each peer goes its own way.
+ * The outer step of DiLoCo (Douillard et al. 2023), which each peer takes before averaging. It is linear in the
+ * change, so the mean of the peers' steps is the step of the mean change. The twin is
+ * backend/numerics/aggregation/outer_step.py; tests/contract/vectors/outer.json tests both within rounding, because
+ * each peer computes only its own step.
  */
 
 import type { Outer } from "../../../protocol/wire/mesh";
@@ -11,13 +12,13 @@ const { fround } = Math;
 export interface OuterStepResult {
   /** float32 [P]. */
   readonly way: Float32Array<ArrayBuffer>;
-  /** float32 [trainable]; empty where the step remembers nothing. */
+  /** The new momentum, float32 [trainable]; empty for steps without momentum. */
   readonly memory: Float32Array<ArrayBuffer>;
 }
 
 /**
- * What a peer brings to the mean of `change` [P], the way that local training took. `memory` is what the step before left,
- * empty before the first. The values from `trainable` on are statistics and go as they are.
+ * Returns the vector that a peer adds to the mean, from `change` [P], the result of its local training. `memory` is
+ * the previous step's, empty before the first. Values from `trainable` on are statistics and are not changed.
  */
 export function outerStep(
   { kind, learning_rate, momentum }: Outer,
@@ -42,7 +43,7 @@ export function outerStep(
   return { way, memory: after };
 }
 
-/** `a` and `b`, value by value, in float32. */
+/** Adds `a` and `b`, value by value, in float32. */
 export function sum(a: Float32Array, b: Float32Array): Float32Array<ArrayBuffer> {
   return Float32Array.from(a, (value, i) => value + at(b, i));
 }

@@ -1,8 +1,8 @@
 /**
- * The mean of what members of a group sent of one part of the vector: the same bits, whoever makes it. Pieces are decoded to
- * float32 and added up in the order of places; the mean is encoded as they were, and everybody takes the decoded mean.
- * `backend/numerics/aggregation/part_mean.py` is the twin; tests/contract/vectors/averaging.json holds both to the same
- * bits.
+ * The mean of one part of the vector over a group's members: the same bits on every member. Pieces are decoded to
+ * float32 and added up in the order of places; the mean is encoded like them, and all members take the decoded mean.
+ * The twin is backend/numerics/aggregation/part_mean.py; tests/contract/vectors/averaging.json tests that both
+ * compute the same bits.
  */
 
 import type { Bytes } from "../../crypto/bytes";
@@ -20,7 +20,7 @@ import { centeredClip, trimmedMean } from "./robust-mean";
 
 export type Reducer = "mean" | "trimmed_mean" | "centered_clip";
 
-/** What is known of a part by whoever reduces it. */
+/** The properties of a part that its reducer needs. */
 export interface PartShape {
   readonly values: number;
   readonly precision: Precision;
@@ -28,8 +28,8 @@ export interface PartShape {
 }
 
 /**
- * What each contributor's values are multiplied by: its part of all `weights`, which stand in the order of places. Throws a
- * RangeError where they do not add up to more than zero.
+ * Returns the factor of each contributor's values: its share of all `weights`, which are in the order of places.
+ * Throws a RangeError if the sum of the weights is not positive.
  */
 export function shares(weights: readonly number[]): Float32Array {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -40,8 +40,8 @@ export function shares(weights: readonly number[]): Float32Array {
 }
 
 /**
- * The encoded mean of `pieces`, which were checked (precision.ts `checked`); they and `weights` are the contributors' in the
- * order of places. Robust reducers pass over weights.
+ * Returns the encoded mean of `pieces`, which were checked (precision.ts `checked`); they and `weights` are the
+ * contributors' in the order of places. Robust reducers ignore weights.
  */
 export function reducePart(
   pieces: readonly Bytes[],
@@ -65,7 +65,7 @@ export function reducePart(
   return data;
 }
 
-/** In a ring: the encoded sum that travels on, of `before` (null for who begins) and `own` times its share. */
+/** Returns the encoded sum that a ring passes on: `before` (null for the first member) plus `own` times its share. */
 export function passOn(before: Bytes | null, own: Float32Array, share: number, precision: Precision): Bytes {
   const total = before === null ? new Float32Array(own.length) : decode(before, own.length, precision);
   addTo(total, own, share);

@@ -1,7 +1,7 @@
 /**
- * How a stretch of a vector is told on its way between peers: float32, float16 or int8, little-endian, as every machine that
- * runs browsers is. `backend/numerics/precision.py` is the twin; tests/contract/vectors/averaging.json holds
- * both to the same bits. "What is averaged" in docs/decisions/0025-mesh.md has the rules.
+ * The encodings of vector parts between peers: float32, float16 or int8, little-endian like every machine that runs
+ * browsers. The twin is backend/numerics/precision.py; tests/contract/vectors/averaging.json tests that both compute
+ * the same bits. "What is averaged" in docs/decisions/0025-mesh.md has the rules.
  */
 
 import type { Bytes } from "../../crypto/bytes";
@@ -10,26 +10,29 @@ import { fitHalves, readHalves, writeHalves } from "./half";
 export type Precision = "float32" | "float16" | "int8";
 export type Vector = Float32Array<ArrayBuffer>;
 
-/** Values beyond are set to it: so sums of members' values stay far from float32's end. */
+/** Larger values are clamped to this, so that sums of members' values stay far below float32's limit. */
 const MOST_VALUE = 2 ** 100;
 /** The largest finite float32. */
 const MOST_SINGLE = (2 - 2 ** -23) * 2 ** 127;
-/** Values that are worked on at a time: whole blocks are whole bytes of each precision, and fit a processor's cache. */
+/** Values processed at a time: whole blocks are whole bytes in each precision, and fit a processor's cache. */
 export const BLOCK = 1 << 14;
 /** Values that share a scale in int8. */
 const SCALED = 1024;
 const LEVELS = 127;
 const SCALE_BYTES = 4;
 const MOST_SCALE = Math.fround(MOST_VALUE / LEVELS);
-/** Added to a number and taken away again, it leaves the nearest whole number, of two the even one. */
+/** Added to a number and subtracted again, it leaves the nearest whole number, of two the even one. */
 const ROUNDING = 1.5 * 2 ** 52;
 
-/** Bytes that are no values as `encode` makes them. */
+/** The bytes are no values that `encode` can have written. */
 export class UnfitError extends Error {
   override readonly name = "UnfitError";
 }
 
-/** `write` changes no values; `fit` says whether all values in the bytes may be averaged. */
+/**
+ * The codec of one precision. `write` does not change the values; `fit` says whether all values in the bytes may be
+ * averaged.
+ */
 interface Codec {
   readonly size: (values: number) => number;
   readonly write: (values: Float32Array, data: Bytes) => void;
@@ -43,12 +46,12 @@ const CODECS: Readonly<Record<Precision, Codec>> = {
   int8: { size: int8Size, write: writeInt8, read: readInt8, fit: fitInt8 },
 };
 
-/** Bytes of so many values. */
+/** Returns the number of bytes that encode this number of values. */
 export function encodedSize(values: number, precision: Precision): number {
   return CODECS[precision].size(values);
 }
 
-/** The bytes of `values`, which stay as they are. Throws a RangeError for NaN and infinity. */
+/** Encodes `values`, which are not changed. Throws a RangeError for NaN and infinity. */
 export function encode(values: Float32Array, precision: Precision): Bytes {
   if (!within(values, MOST_SINGLE)) {
     throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
@@ -58,7 +61,7 @@ export function encode(values: Float32Array, precision: Precision): Bytes {
   return data;
 }
 
-/** The `values` float32 values in `data`. Throws as `checked` does. */
+/** Decodes `values` float32 values from `data`. Throws as `checked` does. */
 export function decode(data: Uint8Array, values: number, precision: Precision): Vector {
   const decoded = new Float32Array(values);
   CODECS[precision].read(checked(data, values, precision), decoded);
@@ -66,8 +69,8 @@ export function decode(data: Uint8Array, values: number, precision: Precision): 
 }
 
 /**
- * `data`, in a place where words of four bytes can be read, when it is `values` values that may be averaged. Throws an
- * UnfitError for another number of bytes, and for what `encode` does not make.
+ * Returns `data`, aligned to words of four bytes, if it encodes `values` values that may be averaged. Throws an
+ * UnfitError for another number of bytes, and for what `encode` cannot write.
  */
 export function checked(data: Uint8Array, values: number, precision: Precision): Bytes {
   const size = encodedSize(values, precision);
@@ -82,19 +85,19 @@ export function checked(data: Uint8Array, values: number, precision: Precision):
   return bytes;
 }
 
-/** Decodes the values from `from` on of `data`, which was checked, until `out` is full. `from` is one of BLOCK's multiples. */
+/** Decodes values of checked `data` into `out`, beginning at `from`, a multiple of BLOCK. */
 export function readBlock(data: Bytes, from: number, precision: Precision, out: Float32Array): void {
   const { size, read } = CODECS[precision];
   read(data.subarray(size(from), size(from + out.length)), out);
 }
 
-/** Encodes finite `values` where the values from `from` on, one of BLOCK's multiples, stand in `data`. */
+/** Encodes finite `values` into `data`, beginning at `from`, a multiple of BLOCK. */
 export function writeBlock(values: Float32Array, from: number, precision: Precision, data: Bytes): void {
   const { size, write } = CODECS[precision];
   write(values, data.subarray(size(from), size(from + values.length)));
 }
 
-/** No NaN, and nothing beyond `most`. */
+/** Whether no value is NaN or exceeds `most`. */
 function within(values: Float32Array, most: number): boolean {
   for (let i = 0; i < values.length; i++) {
     // A comparison with NaN is false.
@@ -134,7 +137,7 @@ function writeInt8(values: Float32Array, data: Bytes): void {
     const unit = Math.fround(Math.min(largest(block), MOST_VALUE) / LEVELS);
     scale[0] = unit;
     for (let i = 0; i < levels.length; i++) {
-      // Where a scale is zero, all levels are: the values are too small for it.
+      // If a scale is zero, so are all its levels: the values are too small for it.
       const steps = unit === 0 ? 0 : Math.fround((block[i] as number) / unit);
       levels[i] = clamp(steps + ROUNDING - ROUNDING, LEVELS);
     }
@@ -163,7 +166,10 @@ function largest(values: Float32Array): number {
   return most;
 }
 
-/** Gives `work` each scale in the bytes of `values` values, the levels that follow it, and which values those are. */
+/**
+ * Calls `work` with each scale in the bytes of `values` values, the levels that follow it, and the range of their
+ * values.
+ */
 function forScales(
   data: Bytes,
   values: number,

@@ -1,18 +1,18 @@
 /**
- * Means that a few wrong members move little. One member alone makes the mean of a part, so it need not have the bits that
- * Python (`backend/numerics/aggregation/part_mean.py`) would make of it.
+ * Robust means, which a few malicious members influence little. Only one member computes the mean of a part, so the
+ * bits may differ from those of Python (`backend/numerics/aggregation/part_mean.py`).
  */
 
 import type { Vector } from "./precision";
 
-/** Of each value so large a share of the contributors is left out at either end. */
+/** The reciprocal of the share of contributors that is trimmed at either end of each value. */
 const TRIMMED = 5;
-/** Turns of centered clipping; the paper's experiments need one to three. */
-const TURNS = 3;
+/** Iterations of centered clipping; the paper's experiments need one to three. */
+const ITERATIONS = 3;
 
 /**
- * The mean of each value of `rows` without a fifth at either end (Yin et al. 2018, def. 2), at least one where there are three
- * rows or more. What is left is added up from the lowest on, then divided.
+ * Returns the mean of each value of `rows` without a fifth at either end (Yin et al. 2018, def. 2), at least one if
+ * there are three rows or more. The rest are added up in ascending order, then divided.
  */
 export function trimmedMean(rows: readonly Float32Array[]): Vector {
   const cut = Math.max(Math.floor(rows.length / TRIMMED), rows.length > 2 ? 1 : 0);
@@ -25,13 +25,13 @@ export function trimmedMean(rows: readonly Float32Array[]): Vector {
 }
 
 /**
- * `rows` averaged with their ways from the centre clipped (Karimireddy et al. 2021, alg. 2). Begins at the median of each
- * value; the radius is the median distance from there.
+ * Averages `rows` with their distances from the centre clipped (Karimireddy et al. 2021, alg. 2). It begins at the
+ * median of each value; the radius is the median distance from it.
  */
 export function centeredClip(rows: readonly Float32Array[]): Vector {
   const centre = columns(rows, median);
   const radius = median(Float64Array.from(rows, (row) => distance(row, centre)).sort());
-  for (let turn = 0; turn < TURNS; turn++) {
+  for (let turn = 0; turn < ITERATIONS; turn++) {
     const step = new Float32Array(centre.length);
     for (const row of rows) {
       const way = distance(row, centre);
@@ -46,7 +46,7 @@ export function centeredClip(rows: readonly Float32Array[]): Vector {
   return centre;
 }
 
-/** `reduce` of the values of all `rows` at each place, which ascend. */
+/** Applies `reduce` to the values of all `rows` at each index, in ascending order. */
 function columns(rows: readonly Float32Array[], reduce: (column: Float32Array) => number): Vector {
   const out = new Float32Array(rows[0]?.length ?? 0);
   const column = new Float32Array(rows.length);
@@ -57,7 +57,7 @@ function columns(rows: readonly Float32Array[], reduce: (column: Float32Array) =
   return out;
 }
 
-/** Of values that ascend; of two in the middle their mean. */
+/** Returns the median of ascending values; of two in the middle their mean. */
 function median(values: Float32Array | Float64Array): number {
   const half = values.length >> 1;
   const upper = values[half] as number;

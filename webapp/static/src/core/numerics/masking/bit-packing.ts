@@ -1,19 +1,19 @@
 /**
- * Words of which only the lowest bits count, without the others, as bytes. `backend/numerics/masking/bit_packing.py` is the twin;
- * tests/contract/vectors/encoding.json holds both to the same bytes.
+ * Packs words of which only the lowest bits count into bytes. The twin is backend/numerics/masking/bit_packing.py;
+ * tests/contract/vectors/encoding.json tests that both write the same bytes.
  */
 
 export const FULL_BITS = 32;
 const WORD_BYTES = 4;
-/** A weight, whether nothing was clipped, and a loss; each metric row has two values more. */
+/** The weight, a word that counts unclipped updates, and the loss; each metric row has two values more. */
 const FURTHER = 3;
 
-/** Words of a masked update: one a parameter and one for each further value. */
+/** Returns the words of a masked update: one per parameter and one for each further value. */
 export function maskedWords(parameters: number, rows: number): number {
   return parameters + FURTHER + 2 * rows;
 }
 
-/** Bytes of a masked update: `bits` a parameter, and four for each further value. */
+/** Returns the bytes of a masked update: `bits` per parameter, and four bytes for each further value. */
 export function maskedBytes(parameters: number, rows: number, bits: number): number {
   return packedBytes(parameters, bits) + WORD_BYTES * (FURTHER + 2 * rows);
 }
@@ -22,7 +22,9 @@ function packedBytes(values: number, bits: number): number {
   return Math.ceil((values * bits) / 8);
 }
 
-/** A masked update as it is sent: the lowest `bits` of `parameters` words, then the other words, little-endian. */
+/**
+ * Encodes a masked update for sending: the lowest `bits` of `parameters` words, then the other words, little-endian.
+ */
 export function packUpdate(words: Uint32Array, parameters: number, bits: number): Uint8Array<ArrayBuffer> {
   const start = packedBytes(parameters, bits);
   const out = new Uint8Array(start + WORD_BYTES * (words.length - parameters));
@@ -34,7 +36,7 @@ export function packUpdate(words: Uint32Array, parameters: number, bits: number)
   return out;
 }
 
-/** Every machine that runs browsers is little-endian. */
+/** Copies words as little-endian bytes: every machine that runs browsers is little-endian. */
 function putWords(words: Uint32Array, out: Uint8Array): void {
   out.set(new Uint8Array(words.buffer, words.byteOffset, words.byteLength));
 }
@@ -46,7 +48,7 @@ function packBytes(words: Uint32Array, bits: number, out: Uint8Array): void {
   }
 }
 
-/** A word goes in two parts, so that it fits beside the up to seven bits that are held from before. */
+/** Packs words bit by bit. A word is added in two parts, so that it fits beside up to seven pending bits. */
 function packBits(words: Uint32Array, bits: number, out: Uint8Array): void {
   const low = Math.min(bits, 16);
   const lowMask = 2 ** low - 1;

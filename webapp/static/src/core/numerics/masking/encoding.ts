@@ -1,7 +1,7 @@
 /**
- * What a client of a masked round adds to the sum, as whole numbers (docs/decisions/0017-masked-rounds.md, "Values").
- * `backend/numerics/masking/encoding.py` is the twin and says how; tests/contract/vectors/encoding.json holds both to
- * the same words.
+ * Encodes a client's contribution to a masked sum as whole numbers (docs/decisions/0017-masked-rounds.md, "Values").
+ * The twin is backend/numerics/masking/encoding.py, which describes the method; tests/contract/vectors/encoding.json
+ * tests that both compute the same words.
  */
 
 import { FULL_BITS, maskedWords } from "./bit-packing";
@@ -9,15 +9,15 @@ import { BOUND_FACTOR, rotate, span } from "./rotation";
 
 /** Room for noise on top of the sum, in its standard deviations. */
 const NOISE_DEVIATIONS = 10;
-/** Most that the standard deviation of a share of the noise can be, in whole numbers. */
+/** The largest standard deviation of a share of the noise, in whole numbers. */
 const MOST_SHARE = 2 ** 15;
-/** Most that a loss, or a numerator or denominator per example, can be told as. */
+/** The largest loss, or numerator or denominator per example, that can be encoded. */
 const MOST_TOLD = 1024;
 const UNIT = 2 ** -32;
 
 /**
- * How many clients tell how many values. Each may add its share of noise, of which any `sharers` members' have the standard
- * deviation `noise`, in clips.
+ * The number of clients and values. Each client may add its share of noise, of which any `sharers` members' have the
+ * standard deviation `noise`, in clips.
  */
 export interface EncodingTerms {
   readonly members: number;
@@ -30,8 +30,8 @@ export interface EncodingTerms {
 }
 
 /**
- * How clients tell their values. A whole number of a parameter, from -levels to levels, is worth `step`. `shareVariance`
- * is that of the whole numbers that a member adds to its parameters as its share of the noise.
+ * The encoding of values. A whole number of a parameter, from -levels to levels, is worth `step`. `shareVariance` is
+ * that of the whole numbers that a member adds to its parameters as its share of the noise.
  */
 export interface MaskEncoding extends EncodingTerms {
   readonly words: number;
@@ -43,8 +43,9 @@ export interface MaskEncoding extends EncodingTerms {
 }
 
 /**
- * Per example, `rows` holds the numerator and denominator of each metric row in turn; `weight` is from 0 to 1. Where not
- * even that it was clipped may be known, a client is not `counted` among those that were not.
+ * A client's contribution before encoding. Per example, `rows` has the numerator and denominator of each metric row
+ * in turn; `weight` is from 0 to 1. If even the fact of clipping must stay hidden, a client is not `counted` among
+ * those that were not clipped.
  */
 export interface MaskedContribution {
   readonly update: Float32Array;
@@ -54,7 +55,7 @@ export interface MaskedContribution {
   readonly counted: boolean;
 }
 
-/** Throws RangeError where nothing can be told in so few bits. */
+/** Returns the encoding. Throws RangeError if the number of bits is too small. */
 export function encodingOf(terms: EncodingTerms): MaskEncoding {
   const { members, parameters, rows, bits, clip, noise, sharers } = terms;
   const rotated = bits < FULL_BITS;
@@ -80,7 +81,10 @@ export function encodingOf(terms: EncodingTerms): MaskEncoding {
   };
 }
 
-/** What a client with `examples` tells, whose metrics counted `sums`; `full` examples have the weight 1. */
+/**
+ * Returns the contribution of a client with `examples`, whose metrics counted `sums`; `full` examples have the weight
+ * 1.
+ */
 export function contribution(
   update: Float32Array,
   examples: number,
@@ -92,12 +96,15 @@ export function contribution(
   return { update, weight: Math.min(1, examples / full), loss: examples ? loss : 0, rows, counted: true };
 }
 
-/** What a client tells where its update is all that is protected by noise: its update and nothing else. */
+/** Returns the contribution of a client whose update alone is protected by noise: the update and nothing else. */
 export function privateContribution(update: Float32Array, rows: number): MaskedContribution {
   return { update, weight: 1, loss: 0, rows: Array(2 * rows).fill(0), counted: false };
 }
 
-/** What `update` is multiplied by, to have at most the L2 norm `clip`: 1 where it has. Throws for NaN and infinity. */
+/**
+ * Returns the factor that scales `update` to the L2 norm `clip`; 1 if the norm is not larger. Throws for NaN and
+ * infinity.
+ */
 export function clipFactor(update: Float32Array, clip: number): number {
   let squares = 0;
   for (const value of update) squares += value * value;
@@ -109,8 +116,8 @@ export function clipFactor(update: Float32Array, clip: number): number {
 }
 
 /**
- * Turns `words`, which come as uniformly random ones, into those that tell `told`. `signs` are the round's public random
- * words for the rotation. Nobody may learn the random words that came.
+ * Turns `words`, which must be uniformly random, into the encoding of a contribution. `signs` are the round's public
+ * random words for the rotation. The initial random words must stay secret.
  */
 export function encode(
   encoding: MaskEncoding,
@@ -128,13 +135,13 @@ export function encode(
   const values = rotated ? rotate(contribution.update, needed(signs)) : contribution.update;
   const weight = whole / furtherLevels;
   roundValues(values, (factor * weight) / step, levels, words.subarray(0, parameters));
-  // These two are told exactly: means are divided by the one, and the other is counted.
+  // These two are exact: means are divided by the first, and the second is counted.
   words[parameters] = whole;
   words[parameters + 1] = contribution.counted && factor === 1 ? furtherLevels : 0;
   roundValues(further, weight * furtherLevels, furtherLevels, words.subarray(parameters + 2));
 }
 
-/** Turns uniformly random `words` into `values` * `scale`, rounded by them, from -levels to levels. */
+/** Turns uniformly random `words` into `values` * `scale`, randomly rounded by them, from -levels to levels. */
 export function roundValues(
   values: ArrayLike<number>,
   scale: number,
@@ -147,7 +154,7 @@ export function roundValues(
   }
 }
 
-/** Loss and metric rows as shares of the most that can be told. */
+/** Returns loss and metric rows as fractions of the largest value that can be encoded. */
 function shares(encoding: MaskEncoding, { weight, loss, rows }: MaskedContribution): number[] {
   if (!(weight >= 0 && weight <= 1) || rows.length !== 2 * encoding.rows) {
     throw new RangeError(`A weight of ${weight} and ${rows.length} values of metrics cannot be told.`);
@@ -158,7 +165,7 @@ function shares(encoding: MaskEncoding, { weight, loss, rows }: MaskedContributi
   const out = [Math.max(-MOST_TOLD, Math.min(MOST_TOLD, loss)) / MOST_TOLD];
   for (let row = 0; row < encoding.rows; row++) {
     const pair = rows.slice(2 * row, 2 * row + 2);
-    // Made smaller together where one is too large: their ratio stays.
+    // If one is too large both are scaled down, so that their ratio is kept.
     const most = Math.max(MOST_TOLD, ...pair.map(Math.abs));
     out.push(...pair.map((value) => value / most));
   }

@@ -1,34 +1,34 @@
 /**
- * Pieces of a group that hides them, as whole numbers: 32-bit words whose sum modulo 2^32 is the mean. Masks are words like
- * any others, and added elsewhere (core/crypto/pads.ts). `backend/numerics/masking/masked_parts.py` is the twin; "Numbers" in
- * docs/decisions/0032-masks-in-a-group.md has the rules, tests/contract/vectors/masked_pieces.json holds both
- * to the same words.
+ * Masked pieces of a group as whole numbers: 32-bit words whose sum modulo 2^32 is the mean. Masks are words, too,
+ * and are added by core/crypto/pads.ts. The twin is backend/numerics/masking/masked_parts.py; "Numbers" in
+ * docs/decisions/0032-masks-in-a-group.md has the rules, and tests/contract/vectors/masked_pieces.json tests that
+ * both compute the same words.
  */
 
 import type { Bytes } from "../../crypto/bytes";
 import { encodedSize, type Precision, UnfitError, type Vector } from "../aggregation/precision";
 
-/** What is averaged: the way from common weights, or weights. */
+/** What is averaged: changes from common weights, or weights. */
 export type PartSubject = "changes" | "weights";
 
 const WORD_BYTES = 4;
-/** Values beyond are set to it. Powers of two, so that scaling is exact. */
+/** Larger values are clamped to this. They are powers of two, so that scaling is exact. */
 const MOST: Readonly<Record<PartSubject, number>> = { changes: 64, weights: 4096 };
-/** A mean of the most is this word. Twice of it still fits, so that a sum of honest pieces never wraps around. */
+/** The word of the largest mean. Twice of it still fits, so that a sum of honest pieces never wraps around. */
 const FULL = 2 ** 30;
-/** What shares, which are rounded, and rounded words can add to it. */
+/** The most that rounded shares and rounded words can add to it. */
 const SLACK = 2 ** 10;
-/** Added to a number and taken away again, it leaves the nearest whole number, of two the even one. */
+/** Added to a number and subtracted again, it leaves the nearest whole number, of two the even one. */
 const ROUNDING = 1.5 * 2 ** 52;
 
-/** Bytes of a piece, or mean, of so many values. */
+/** Returns the bytes of a piece, or mean, of this number of values. */
 export function pieceSize(values: number, precision: Precision | "masked"): number {
   return precision === "masked" ? WORD_BYTES * values : encodedSize(values, precision);
 }
 
 /**
- * The words of `values` times the member's `share` of all weight, without masks: the product is exact in float64, and rounded
- * once. Throws a RangeError for NaN and infinity.
+ * Returns the words of `values` times the member's `share` of all weight, without masks: the product is exact in
+ * float64, and rounded once. Throws a RangeError for NaN and infinity.
  */
 export function pieceWords(
   values: Float32Array,
@@ -44,13 +44,13 @@ export function pieceWords(
       throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
     }
     const within = value > most ? most : value < -most ? -most : value;
-    // Typed arrays of 32 bits wrap by themselves.
+    // Typed arrays of 32 bits wrap around, as required.
     words[i] = within * factor + ROUNDING - ROUNDING;
   }
   return words;
 }
 
-/** The sum of pieces of so many values, modulo 2^32: that of their values where masks cancel. */
+/** Returns the sum of pieces of this number of values, modulo 2^32: the sum of their values if masks cancel. */
 export function addPieces(pieces: readonly Bytes[], values: number): Bytes {
   const total = new Uint32Array(values);
   for (const piece of pieces) {
@@ -60,7 +60,10 @@ export function addPieces(pieces: readonly Bytes[], values: number): Bytes {
   return littleEndianBytes(total);
 }
 
-/** `data`, where words can be read, when it is `values` words; any words may be a masked piece. Throws an UnfitError. */
+/**
+ * Returns `data`, aligned to words, if it has `values` words; any words may be a masked piece. Throws an UnfitError
+ * otherwise.
+ */
 export function checkedPiece(data: Uint8Array, values: number): Bytes {
   const size = WORD_BYTES * values;
   if (data.length !== size) {
@@ -70,7 +73,9 @@ export function checkedPiece(data: Uint8Array, values: number): Bytes {
   return readable ? (data as Bytes) : data.slice();
 }
 
-/** The same of the words of a mean, which must be within what members may send: else somebody's masks were left in it. */
+/**
+ * Does the same for the words of a mean, which must be within the limits of members: otherwise masks did not cancel.
+ */
 export function checkedMean(data: Uint8Array, values: number): Bytes {
   const bytes = checkedPiece(data, values);
   const words = signed(bytes);
@@ -82,7 +87,7 @@ export function checkedMean(data: Uint8Array, values: number): Bytes {
   return bytes;
 }
 
-/** The values of a mean that was checked. */
+/** Returns the values of a checked mean. */
 export function readMean(data: Bytes, subject: PartSubject): Vector {
   const unit = MOST[subject] / FULL;
   const words = signed(data);
@@ -91,7 +96,7 @@ export function readMean(data: Bytes, subject: PartSubject): Vector {
   return values;
 }
 
-/** Little-endian bytes, as every machine that runs browsers is. */
+/** Returns the little-endian bytes: every machine that runs browsers is little-endian. */
 export function littleEndianBytes(words: Uint32Array<ArrayBuffer>): Bytes {
   return new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
 }

@@ -1,28 +1,28 @@
 /**
- * A random rotation that everybody in a round knows: it spreads an update's norm evenly over its values.
- * `backend/numerics/masking/rotation.py` is the twin and says how; tests/contract/vectors/encoding.json holds both to
- * the same bits.
+ * A random rotation, the same for all clients of a round: it spreads an update's norm evenly over its values. The
+ * twin is backend/numerics/masking/rotation.py, which describes the method; tests/contract/vectors/encoding.json
+ * tests that both compute the same bits.
  */
 
 import { FULL_BITS } from "./bit-packing";
 
-/** A rotated value is over BOUND_FACTOR * norm / sqrt(span) with a probability under 2 exp(-BOUND_FACTOR^2 / 2). */
+/** A rotated value exceeds BOUND_FACTOR * norm / sqrt(span) with a probability below 2 exp(-BOUND_FACTOR^2 / 2). */
 export const BOUND_FACTOR = 6;
 
-/** Values that stay in the second-level cache while they are added and subtracted. */
+/** Values that fit into the second-level cache during the transform. */
 const BLOCK_VALUES = 64 * 1024;
 
-/** Values of one transform: the largest power of two up to `size` > 0. */
+/** Returns the values of one transform: the largest power of two up to `size` > 0. */
 export function span(size: number): number {
   return 2 ** (31 - Math.clz32(size));
 }
 
-/** Random words that the signs of a rotation of `size` values take. */
+/** Returns the number of random words for the signs of a rotation of `size` values. */
 export function signWords(size: number): number {
   return starts(size).length * Math.ceil(span(size) / FULL_BITS);
 }
 
-/** `values` rotated by the signs in `signs`: as long as before, with the same L2 norm. */
+/** Rotates `values` by the signs in `signs`; length and L2 norm stay the same. */
 export function rotate(values: Float32Array, signs: Uint32Array): Float32Array<ArrayBuffer> {
   if (signs.length !== signWords(values.length)) {
     throw new RangeError(
@@ -44,7 +44,7 @@ function starts(size: number): number[] {
   return span(size) === size ? [0] : [0, size - span(size)];
 }
 
-/** Multiplies by -1 where a bit of `signs` is set (the lowest bit is the first), and all by 1 / sqrt(n). */
+/** Multiplies by -1 where a bit of `signs` is set (the lowest bit is the first), and all values by 1 / sqrt(n). */
 function flip(values: Float32Array, signs: Uint32Array): void {
   const scale = Math.fround(1 / Math.sqrt(values.length));
   for (let i = 0; i < values.length; i++) {
@@ -53,7 +53,7 @@ function flip(values: Float32Array, signs: Uint32Array): void {
   }
 }
 
-/** Walsh-Hadamard transform of 2^p values, in place, not scaled: norms become 2^(p/2) times as large. */
+/** Walsh-Hadamard transform of 2^p values, in place and unscaled: norms become 2^(p/2) times as large. */
 function transform(values: Float32Array): void {
   const size = Math.min(values.length, BLOCK_VALUES);
   for (let start = 0; start < values.length; start += size) {

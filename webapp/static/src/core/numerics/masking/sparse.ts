@@ -1,36 +1,39 @@
 /**
- * The share of an update that everybody in a masked round sends, and what a client still owes of the others.
- * `backend/numerics/masking/sparse.py` is the twin and says how; tests/contract/vectors/sparse.json holds both to the
- * same places.
+ * The share of an update that all clients of a masked round send, and the residual that a client keeps. The twin is
+ * backend/numerics/masking/sparse.py, which describes the method; tests/contract/vectors/sparse.json tests that both
+ * choose the same places.
  */
 
 /** Values that are sent or left together. */
 const BLOCK = 64;
 
-/** What is sent of vectors of `parameters` values: `blocks`, which ascend, and what follows the last one. */
+/**
+ * The values sent of vectors of `parameters` values: `blocks`, in ascending order, and the values after the last
+ * whole block.
+ */
 export interface ChosenValues {
   readonly parameters: number;
   readonly blocks: Uint32Array;
 }
 
-/** Whole blocks of so many values: as many random words as a draw takes. */
+/** Returns the number of whole blocks, which is the number of random words that a draw takes. */
 export function blockCount(parameters: number): number {
   return Math.floor(parameters / BLOCK);
 }
 
-/** Values that are sent of `parameters`, whatever the draw. */
+/** Returns the number of values sent of `parameters`, which does not depend on the draw. */
 export function chosenValues(parameters: number, share: number): number {
   return BLOCK * chosenBlocks(parameters, share) + (parameters % BLOCK);
 }
 
-/** The blocks with the smallest of `words`, one for each, the earlier one where two are the same. */
+/** Chooses the blocks with the smallest of `words`, one word for each; of equal ones the earlier. */
 export function choose(parameters: number, share: number, words: Uint32Array): ChosenValues {
   const order = Uint32Array.from(words, (_, block) => block);
   order.sort((a, b) => (words[a] as number) - (words[b] as number) || a - b);
   return { parameters, blocks: order.slice(0, chosenBlocks(parameters, share)).sort() };
 }
 
-/** Takes what is sent out of `values`, where zeros are left in its place. */
+/** Takes the chosen values out of `values`, and leaves zeros in their place. */
 export function takeChosen(
   { parameters, blocks }: ChosenValues,
   values: Float32Array,
@@ -47,23 +50,23 @@ export function takeChosen(
 }
 
 /**
- * What a client's updates that count left unsent, by the version that they began with.
+ * The values that a client's counted updates left unsent, by the version that they began with.
  *
- * An update counts when it was accepted; if its round is abandoned nevertheless, the same version is trained again. So
- * what was left at that version or later is forgotten then, and what was left before is back.
+ * An update counts when it was accepted; if its round is abandoned nevertheless, the same version is trained again.
+ * In that case the residual of that version or a later one is dropped, and the earlier residual is restored.
  */
 export class Residual {
-  /** One that may still be forgotten, and the one before it. */
+  /** A residual that may still be dropped, and the one before it. */
   #left: readonly { readonly version: number; readonly values: Float32Array }[] = [];
 
-  /** What an update of `parameters` from `version` has to take along; null where nothing is left. */
+  /** Returns the residual that an update of `parameters` from `version` has to include; null if there is none. */
   own(version: number, parameters: number): Float32Array | null {
     this.#left = this.#left.filter((one) => one.version < version);
     const values = this.#left.at(-1)?.values;
     return values?.length === parameters ? values : null;
   }
 
-  /** An update from `version` counts that left these values unsent. */
+  /** Stores the residual of a counted update from `version`. */
   keep(version: number, values: Float32Array): void {
     const before = this.#left.filter((one) => one.version < version).slice(-1);
     this.#left = [...before, { version, values }];

@@ -1,16 +1,16 @@
-/** Gaussian noise from uniform words. `backend/numerics/privacy/gaussian.py` is the twin. */
+/** Gaussian noise from uniform words. The twin is backend/numerics/privacy/gaussian.py. */
 
-/** How many words `gaussian` takes for at least so many values: they come in pairs of four words. */
+/** Returns how many words `gaussian` takes for at least this number of values: they come in pairs of four words. */
 export function wordsOf(values: number): number {
   return 4 * Math.ceil(values / 2);
 }
 
-/** In (0, 1), with 52 bits: as Python has it. */
+/** Returns a number in (0, 1) with 52 bits, as Python does. */
 function openUnit(high: number, low: number): number {
   return (high * 2 ** 20 + (low >>> 12) + 0.5) * 2 ** -52;
 }
 
-/** Standard normal values, one for two uniform words (Box and Muller 1958). */
+/** Returns standard normal values, one for two uniform words (Box and Muller 1958). */
 export function gaussian(words: Uint32Array): Float64Array<ArrayBuffer> {
   if (words.length % 4 !== 0) throw new Error("Gaussian noise takes words four at a time.");
   const values = new Float64Array(words.length / 2);

@@ -1,9 +1,9 @@
-/** Skellam noise for sums of integers: the twin of backend/numerics/privacy/skellam.py, which says what it is. */
+/** Skellam noise for sums of integers. The twin is backend/numerics/privacy/skellam.py, which defines it. */
 
 const MOST_VARIANCE = 2 ** 30;
 const ONE = 2 ** 63;
 
-/** P(X = k) for k from 0 on, by ratios of Bessel functions, backwards. */
+/** Returns P(X = k) for k from 0 on, by ratios of Bessel functions, backwards. */
 function probabilities(variance: number): Float64Array {
   const last = Math.ceil(16 * Math.sqrt(variance)) + 64;
   const weights = new Float64Array(last + 1).fill(1);
@@ -21,7 +21,7 @@ function probabilities(variance: number): Float64Array {
 
 /** Draws integers of mean 0 and the given variance by inversion of a table. */
 export class Skellam {
-  /** P(|X| <= k) in units of 2^-63, but for the last, in two halves of 32 bits. */
+  /** P(|X| <= k) in units of 2^-63, without the last one, in two halves of 32 bits. */
   readonly high: Uint32Array;
   readonly low: Uint32Array;
 
@@ -43,7 +43,7 @@ export class Skellam {
     }
   }
 
-  /** Independent values [n] from uniform words [2n]. */
+  /** Draws independent values [n] from uniform words [2n]. */
   draw(words: Uint32Array): Int32Array {
     const values = new Int32Array(words.length / 2);
     for (let i = 0; i < values.length; i++) {
@@ -54,7 +54,7 @@ export class Skellam {
     return values;
   }
 
-  /** How many thresholds are not above a number. */
+  /** Returns how many thresholds do not exceed a number. */
   #find(high: number, low: number): number {
     let from = 0;
     let until = this.high.length;
