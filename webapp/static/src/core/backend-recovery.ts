@@ -1,35 +1,35 @@
 import type { Backend } from "./backend";
 
-/** The device took the GPU away; a step did not fit into memory; the loss became NaN or infinite. */
+/** The device lost its GPU; a step did not fit into memory; the loss became NaN or infinite. */
 export type FailureKind = "lost" | "memory" | "not-a-number";
 
 /** How a worker is loaded. */
 export interface Setup {
-  /** Null: the fastest that works here. */
+  /** Null: the fastest that works on this device. */
   readonly backend: Backend | null;
-  /** Backends that failed here. */
+  /** Backends that failed on this device. */
   readonly avoid: readonly Backend[];
-  /** Train in the bundle's slices; null lets the trial decide. */
+  /** Train in the bundle's slices; null lets a measurement decide. */
   readonly sliced: boolean | null;
 }
 
 export interface Failure {
   readonly kind: FailureKind;
-  /** What was running. */
+  /** The backend that was in use. */
   readonly backend: Backend;
   readonly sliced: boolean;
   /** Whether the bundle has slices. */
   readonly sliceable: boolean;
 }
 
-/** A page that fails more often than this is better left alone. */
+/** After this number of failures the page gives up. */
 const MAX_FAILURES = 4;
 
 /**
- * The setup to go on with after `failures` (the newest last), or null to give up.
+ * Returns the next setup after `failures` (the newest last), or null to give up.
  *
- * A lost GPU gets one more chance: drivers restart. Want of memory is met with slices, then with another backend.
- * A loss that is no number on a GPU may be the driver's fault; on WASM it is the training's own.
+ * A lost GPU gets one more attempt: drivers restart. Lack of memory is answered with slices, then with another
+ * backend. A loss that is no number on a GPU may be the driver's fault; on WASM it is the training's own.
  */
 export function recover(setup: Setup, failures: readonly Failure[]): Setup | null {
   const last = failures.at(-1);

@@ -13,11 +13,11 @@ export interface PartSpec extends TensorSpec {
 }
 
 export interface LabelSpec extends PartSpec {
-  /** Where the label is a class number: it is below this. */
+  /** Set if the label is a class number: the number of classes. */
   readonly classes?: number | null;
 }
 
-/** A metric and how many rows of a graph's `metrics` it counts in (1 where it is not said). */
+/** A metric, and the rows that it takes in a graph's `metrics` (1 if not given). */
 export interface MetricSpec {
   readonly name: string;
   readonly kind: "ratio" | "root" | "sum" | "mean" | "auc";
@@ -68,7 +68,7 @@ export interface Bundle {
     readonly shape: readonly number[];
     readonly kind: "uniform";
   }[];
-  /** Rows of a batch of the graph `train_slice`; null where the bundle has none. */
+  /** The rows of a batch of the graph `train_slice`; null if the bundle has none. */
   readonly slice: { readonly batch_size: number } | null;
   readonly signatures: Readonly<Record<Exclude<SignatureName, "train_slice">, Signature>> & {
     readonly train_slice?: Signature;

@@ -1,4 +1,4 @@
-/** Whether two parts of messages say the same: plain values, lists, maps with the same keys, and bytes. */
+/** Whether two parts of messages are equal: plain values, lists, maps with the same keys, and bytes. */
 export function same(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

@@ -1,4 +1,4 @@
-/** The examples of a round, and batches of them: raw values become what the graph takes. */
+/** The examples of a round, and batches of them, with raw values converted for the graph. */
 
 import type { Bundle, Dtype, LabelSpec, PartSpec } from "./bundle";
 import type { NumericArray, Shard, Values } from "./shard";
@@ -8,7 +8,7 @@ export interface Batch {
   readonly y: readonly (Float32Array | Int32Array)[];
   /** Weight of an example, 0 for padding. */
   readonly sampleWeight: Float32Array;
-  /** Rows that exist: those of a weight above 0. */
+  /** Rows with an example: those of a weight above 0. */
   readonly examples: number;
 }
 
@@ -26,14 +26,14 @@ export interface Examples {
   readonly sampleWeight: Float32Array;
 }
 
-/** One number, or one for each index of the last axis. */
+/** Returns one number for each index of the last axis. */
 function along(factor: number | readonly number[] | undefined, neutral: number): Float32Array {
   return Float32Array.from(typeof factor === "number" ? [factor] : (factor ?? [neutral]));
 }
 
 /**
- * Stored values as the graph takes them: stored * scale + offset, each rounded to float32 as TensorFlow does. Whole
- * numbers stay what they are. docs/reference/preprocessing.md is the specification.
+ * Converts stored values for the graph: stored * scale + offset, each rounded to float32 as TensorFlow does. Whole
+ * numbers are not changed. docs/reference/preprocessing.md is the specification.
  */
 export function load(
   stored: ArrayLike<number>,
@@ -50,7 +50,7 @@ export function load(
   return loaded;
 }
 
-/** The examples `rows`, in this order. */
+/** Returns the examples `rows`, in this order. */
 export function pickRows(examples: Examples, rows: Uint32Array): Examples {
   const column = ({ values, width }: ExampleColumn): ExampleColumn => {
     const picked = new (values.constructor as new (length: number) => Values)(rows.length * width);
@@ -67,12 +67,12 @@ export function pickRows(examples: Examples, rows: Uint32Array): Examples {
   };
 }
 
-/** Number of values in one example's part. */
+/** Returns the number of values in one example's part. */
 export function elements(shape: readonly number[]): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
-/** Joins what the shards of a plan hold. Throws an error for people where they do not fit the bundle. */
+/** Joins the shards of a plan. Throws an error for people if they do not fit the bundle. */
 export function joinShards(bundle: Bundle, shards: readonly Shard[]): Examples {
   if (shards.length === 0) throw new Error("The plan names no data shard.");
   const columns = (part: "x" | "y", specs: readonly PartSpec[]) =>
@@ -132,9 +132,9 @@ function fill(dtype: Dtype, column: ExampleColumn, rows: Uint32Array): Float32Ar
 }
 
 /**
- * The batch of examples `rows`, filled up to the bundle's batch size with the first of them at weight 0. An example
- * that is there anyway shows no layer what it would not see otherwise: an average over the words of an empty text is
- * no number, and stays none at weight 0.
+ * Makes the batch of examples `rows`, padded to the bundle's batch size with the first of them at weight 0. Padding
+ * repeats a real example, because an artificial one could give NaN, such as the mean over the words of an empty text,
+ * and NaN stays NaN at weight 0.
  */
 export function makeBatch(bundle: Bundle, examples: Examples, rows: Uint32Array): Batch {
   const size = bundle.batch_size;

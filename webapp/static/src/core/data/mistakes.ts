@@ -1,4 +1,6 @@
-/** Where a model is wrong: its answers beside the truth, counted, and the surest of the wrong ones kept. Pure. */
+/**
+ * Evaluates a model's answers: counts them by true and predicted class, and keeps the most confident mistakes. Pure.
+ */
 
 import type { Bundle } from "./bundle";
 import { elements } from "./examples";
@@ -9,44 +11,44 @@ export interface Mistake {
   /** Numbers of classes. */
   readonly truth: number;
   readonly guess: number;
-  /** How sure the model was of its guess, between 0 and 1. */
+  /** The model's probability of its guess, between 0 and 1. */
   readonly chance: number;
-  /** Which of the example's answers, counted from 0; 0 where it has one. */
+  /** Which of the example's answers it is, from 0; 0 if there is only one. */
   readonly position: number;
   /** The example as it is stored, an array for each input. */
   readonly x: readonly Values[];
 }
 
-/** What a version was asked about: examples kept aside, or examples that this device trains on. */
+/** The examples of an evaluation: held-out ones, or those that this device trains on. */
 export type ExaminedExamples = "own-aside" | "own" | "aside" | "dealt";
 
 export interface MistakeFindings {
   readonly about: ExaminedExamples;
   readonly examples: number;
-  /** One for each example, or one for each position of a sequence. */
+  /** The number of answers: one per example, or one per position of a sequence. */
   readonly answers: number;
   readonly right: number;
   readonly classes: number;
-  /** Of one example, for each input. */
+  /** The shape of one example, for each input. */
   readonly shapes: readonly (readonly number[])[];
-  /** Answers by truth * classes + guess; only those that were given. */
+  /** The number of answers by truth * classes + guess; only those that occur. */
   readonly confusion: ReadonlyMap<number, number>;
-  /** The surest wrong ones first, one an example. */
+  /** The most confident mistakes first, one per example. */
   readonly mistakes: readonly Mistake[];
 }
 
-/** How the first output and its label are read. */
+/** How the first output and its label are decoded. */
 export interface AnswerReading {
   readonly classes: number;
-  /** Answers to an example. */
+  /** Answers per example. */
   readonly positions: number;
-  /** Values of a label: its number, or one for each class. */
+  /** Values of a label: its number, or one per class. */
   readonly width: number;
-  /** One value an answer: how likely the second of two classes is. */
+  /** One value per answer: the probability of the second of two classes. */
   readonly binary: boolean;
 }
 
-/** Null where the answers are no classes. */
+/** Returns how to decode the answers; null if they are no classes. */
 export function readingOf({ outputs, labels }: Bundle): AnswerReading | null {
   const [output, label] = [outputs[0], labels[0]];
   if (output === undefined || label === undefined) return null;
@@ -74,7 +76,7 @@ function largest(values: ArrayLike<number>, from: number, until: number): number
   return best;
 }
 
-/** Of many classes; values that are no chances are taken for logits (softmax). */
+/** Decodes an answer among several classes; values that are no probabilities are taken as logits (softmax). */
 function answerAmong(values: Float32Array, from: number, until: number): ModelAnswer {
   const best = largest(values, from, until);
   const top = values[best] as number;
@@ -89,13 +91,13 @@ function answerAmong(values: Float32Array, from: number, until: number): ModelAn
   return { guess: best - from, chance: chances ? top : 1 / exponentials };
 }
 
-/** Of two classes. */
+/** Decodes an answer between two classes. */
 function answerOf(value: number, chances: boolean): ModelAnswer {
   const second = chances ? value : 1 / (1 + Math.exp(-value));
   return second > 0.5 ? { guess: 1, chance: second } : { guess: 0, chance: 1 - second };
 }
 
-/** Adds up what a version answers. */
+/** Collects a version's answers. */
 export class ModelAnswers {
   examples = 0;
   answers = 0;
@@ -103,15 +105,15 @@ export class ModelAnswers {
   readonly #confusion = new Map<number, number>();
   #mistakes: Mistake[] = [];
 
-  /** Keeps so many of the wrong answers. */
+  /** Keeps this number of mistakes. */
   constructor(
     private readonly reading: AnswerReading,
     private readonly limit: number,
   ) {}
 
   /**
-   * Outputs and labels of the first `count` examples of a batch; `x` gives what is stored of one of them, and is asked
-   * only for what is kept.
+   * Adds the outputs and labels of the first `count` examples of a batch; `x` returns the stored values of an
+   * example, and is called only for those that are kept.
    */
   add(
     outputs: Float32Array,
@@ -141,7 +143,7 @@ export class ModelAnswers {
     }
   }
 
-  /** `shapes` are those of the inputs. */
+  /** Returns the findings; `shapes` are those of the inputs. */
   findings(about: ExaminedExamples, shapes: MistakeFindings["shapes"]): MistakeFindings {
     const { examples, answers, right } = this;
     const { classes } = this.reading;
@@ -149,7 +151,7 @@ export class ModelAnswers {
     return { about, examples, answers, right, classes, shapes, confusion, mistakes };
   }
 
-  /** Null for a label that is no class, such as one that fills a sequence up. */
+  /** Returns the true class; null for a label that is no class, such as padding of a sequence. */
   #truth(labels: ArrayLike<number>, number: number): number | null {
     const { width, classes } = this.reading;
     const from = number * width;

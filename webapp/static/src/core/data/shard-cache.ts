@@ -1,34 +1,34 @@
-/** Data shards that this browser keeps between work units and visits, in its cache, so that each is fetched once. */
+/** Caches data shards in this browser between work units and sessions, so that each is fetched once. */
 
 const CACHE = "minga-shards";
-/** The server is told of so many; the oldest go first. */
+/** The number of shards reported to the server; the oldest are removed first. */
 export const MOST_HELD = 64;
 const MOST_BYTES = 256 * 2 ** 20;
 const SIZE = "x-minga-bytes";
 
-/** Browsers offer their cache only to pages from https or from this computer. */
+/** Opens the cache, which browsers offer only to pages from https or localhost; null without it. */
 async function opened(): Promise<Cache | null> {
   const storage = globalThis.caches as CacheStorage | undefined;
   return (await storage?.open(CACHE).catch(() => null)) ?? null;
 }
 
-/** The address of a shard is its SHA-256, the last part of that in the cache. */
+/** Returns the address of a shard, its SHA-256, which is the last part of its URL in the cache. */
 const addressOf = (url: string): string => url.slice(url.lastIndexOf("/") + 1);
 const urlOf = (address: string): string => `/held/${address}`;
 
-/** Addresses of the kept shards, the newest last. */
+/** Returns the addresses of the cached shards, the newest last. */
 export async function cachedShards(): Promise<string[]> {
   const requests = (await (await opened())?.keys().catch(() => [])) ?? [];
   return requests.map(({ url }) => addressOf(url)).slice(-MOST_HELD);
 }
 
-/** The bytes of a kept shard; null where there is none. */
+/** Returns the bytes of a cached shard; null if it is not cached. */
 export async function cachedShard(address: string): Promise<Uint8Array<ArrayBuffer> | null> {
   const response = await (await opened())?.match(urlOf(address)).catch(() => undefined);
   return response ? new Uint8Array(await response.arrayBuffer()) : null;
 }
 
-/** Keeps a shard, whose hash was checked. A browser without room keeps what it has. */
+/** Caches a shard, whose hash was checked. A browser without space keeps its earlier shards. */
 export async function cacheShard(address: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
   const cache = await opened();
   if (cache === null || bytes.length > MOST_BYTES) return;

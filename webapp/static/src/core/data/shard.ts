@@ -1,4 +1,4 @@
-/** Data shards: msgpack maps of two arrays; docs/reference/bundle.md is the specification. */
+/** Decodes data shards: msgpack maps of two arrays; docs/reference/bundle.md is the specification. */
 
 import { unpack } from "../../protocol/wire/msgpack";
 
@@ -51,7 +51,7 @@ function decodeArray(name: string, value: unknown, examples: number): NumericArr
   if (value.shape[0] !== examples || value.data.byteLength !== size * reader.bytes) {
     throw damaged(`${name} does not have the length that its shape says`);
   }
-  // A copy of its own: views of 4-byte numbers need aligned offsets.
+  // The values are copied, because views of 4-byte numbers need aligned offsets.
   return { shape: value.shape, values: reader.read(value.data.slice().buffer) };
 }
 
@@ -61,7 +61,7 @@ function decodeArrays(name: string, value: unknown, examples: number): NumericAr
 }
 
 function decodeWeights(value: unknown, examples: number): Float32Array {
-  // What Python writes says that there are none.
+  // Python writes null if there are no weights.
   if (value === undefined || value === null) return new Float32Array(examples).fill(1);
   const { values, shape } = decodeArray("sample_weight", value, examples);
   const weights = Float32Array.from(values);
@@ -71,7 +71,7 @@ function decodeWeights(value: unknown, examples: number): Float32Array {
   return weights;
 }
 
-/** Reads a shard. Throws an error for people on anything that is not one. */
+/** Decodes a shard. Throws an error for people on anything else. */
 export function decodeShard(bytes: Uint8Array): Shard {
   let map: unknown;
   try {
@@ -84,7 +84,7 @@ export function decodeShard(bytes: Uint8Array): Shard {
   if (typeof examples !== "number" || !Number.isSafeInteger(examples) || examples < 0) {
     throw damaged("its number of examples is missing");
   }
-  // Only arrays without values could be so long, and the examples' weights would fill the memory.
+  // Only arrays without values could claim so many examples, whose weights would fill the memory.
   if (examples > bytes.length) throw damaged("it counts more examples than it has bytes");
   return {
     examples,

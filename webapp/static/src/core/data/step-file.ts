@@ -1,4 +1,4 @@
-/** A training step in a safetensors file, as converter/step_file.py writes it. */
+/** Reads a training step from a safetensors file, as converter/step_file.py writes it. */
 
 export type StepArrays = ReadonlyMap<string, Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>>;
 
@@ -10,7 +10,7 @@ interface StepEntry {
 
 const HEAD = 8;
 
-/** The arrays by their names. Throws an Error for people on anything else. */
+/** Returns the arrays by their names. Throws an Error for people on anything else. */
 export function readStep(file: ArrayBuffer): StepArrays {
   try {
     const length = Number(new DataView(file).getBigUint64(0, true));
@@ -35,14 +35,14 @@ function read(file: ArrayBuffer, values: number, { dtype, shape, data_offsets: [
     : new Float32Array(file, values + begin, count);
 }
 
-/** The array of that name. Throws an Error for people where it is not there, or of another type. */
+/** Returns the array of that name. Throws an Error for people if it is missing, or of another type. */
 export function floats(step: StepArrays, name: string): Float32Array<ArrayBuffer> {
   const value = step.get(name);
   if (value instanceof Float32Array) return value;
   throw new Error("The step to compare with is not of this model; take the dry run on the server again.");
 }
 
-/** L2 distance of `found` from `expected` over the norm of `expected`; what is no number anywhere stays none. */
+/** Returns the L2 distance of `actual` from `expected` over the norm of `expected`; NaN if any value is NaN. */
 export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   if (actual.length !== expected.length) return Number.NaN;
   let distance = 0;
@@ -55,5 +55,5 @@ export function relativeError(actual: ArrayLike<number>, expected: ArrayLike<num
   return Math.sqrt(distance) / Math.max(Math.sqrt(norm), LEAST_NORM);
 }
 
-/** A gradient that is shorter is nothing but rounding. */
+/** A gradient with a smaller norm is only rounding error. */
 const LEAST_NORM = 1e-6;

@@ -1,4 +1,4 @@
-/** What a browser keeps between visits, by names, in its IndexedDB: one database with one store for each kind of thing. */
+/** Stores named values between sessions in the browser's IndexedDB: one database with one store for each kind. */
 
 function settled<T>(request: IDBRequest<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -7,7 +7,7 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
-/** Things of one kind. A browser that keeps nothing rejects every promise. */
+/** A store of one kind. A browser without storage rejects every promise. */
 export class BrowserStore<T> {
   constructor(
     private readonly database: string,
@@ -22,7 +22,10 @@ export class BrowserStore<T> {
     await this.#within("readwrite", (store) => settled(store.put(thing, name)));
   }
 
-  /** What is kept under `name`: `thing` where nothing was. Of two windows that ask at once, both get the same. */
+  /**
+   * Stores `thing` if `name` has no value yet; returns the stored value. Two windows that call it together get the
+   * same.
+   */
   putFirst(name: string, thing: T): Promise<T> {
     return this.#within("readwrite", async (store) => {
       const stored = await settled<T | undefined>(store.get(name));

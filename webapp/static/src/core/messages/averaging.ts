@@ -1,6 +1,6 @@
 /**
- * What the page and the worker of a group's averages say to each other. The worker has all bytes of one group at a time: the
- * own vector, what other members sent of it, and means, by their digests. docs/decisions/0025-mesh.md has the protocol.
+ * Messages between the page and the averaging worker of a group. The worker has all bytes of one group at a time: the
+ * own vector, the pieces of other members, and means, by their digests. docs/decisions/0025-mesh.md has the protocol.
  */
 
 import type { Bytes } from "../crypto/bytes";
@@ -12,7 +12,7 @@ import type { PartSubject } from "../numerics/masking/masked-parts";
 type PlaceList = readonly number[];
 
 export type ToAverager =
-  /** Begins with a group, and forgets the one before. */
+  /** Begins with a group, and drops the one before. */
   | {
       readonly type: "prepare";
       readonly id: number;
@@ -24,14 +24,14 @@ export type ToAverager =
       readonly precision: Precision | "masked";
       readonly subject: PartSubject;
       readonly reducer: Reducer;
-      /** Whether the pieces are committed to beforehand: not in a ring, and not where they are masked. */
+      /** Whether pieces are committed to beforehand: not in a ring, and not if they are masked. */
       readonly commit: boolean;
-      /** What masks are bound to. */
+      /** The context that masks are bound to. */
       readonly context: PadContext;
     }
-  /** Keeps the key of this group that another member said; the first one counts. */
+  /** Stores another member's key of this group; the first one counts. */
   | { readonly type: "keep_key"; readonly id: number; readonly place: number; readonly key: Uint8Array }
-  /** The own piece of a part, encoded; masked for `contributors`, with their weights, if there are any. */
+  /** Makes the own piece of a part, encoded; masked for `contributors`, with their weights, if there are any. */
   | {
       readonly type: "make_piece";
       readonly id: number;
@@ -39,7 +39,7 @@ export type ToAverager =
       readonly contributors: PlaceList;
       readonly weights: readonly number[];
     }
-  /** Keeps a member's piece of a part, transferred; `contributors` as in the frame `piece`. */
+  /** Stores a member's piece of a part, transferred; `contributors` as in the frame `piece`. */
   | {
       readonly type: "keep_piece";
       readonly id: number;
@@ -48,7 +48,7 @@ export type ToAverager =
       readonly contributors: PlaceList;
       readonly bytes: Bytes;
     }
-  /** In a ring: the sum that came from `source` (null: nothing yet) with the own values times `weight`. */
+  /** In a ring: adds the own values times `weight` to the sum from `source` (null: none yet). */
   | {
       readonly type: "add_piece";
       readonly id: number;
@@ -56,7 +56,9 @@ export type ToAverager =
       readonly source: number | null;
       readonly weight: number;
     }
-  /** Makes the mean of `contributors`' pieces and keeps it; in a ring `source` has sent the sum of all but the own. */
+  /**
+   * Computes and stores the mean of `contributors`' pieces; in a ring `source` has sent the sum of all but the own.
+   */
   | {
       readonly type: "reduce";
       readonly id: number;
@@ -65,7 +67,7 @@ export type ToAverager =
       readonly weights: readonly number[];
       readonly source: number | null;
     }
-  /** Keeps a mean that the member at `place` sent, transferred. */
+  /** Stores a mean that the member at `place` sent, transferred. */
   | {
       readonly type: "keep_mean";
       readonly id: number;
@@ -74,13 +76,15 @@ export type ToAverager =
       readonly contributors: PlaceList;
       readonly bytes: Bytes;
     }
-  /** The bytes of a mean that is kept. */
+  /** Copies the bytes of a stored mean. */
   | { readonly type: "copy_mean"; readonly id: number; readonly part: number; readonly digest: Uint8Array }
-  /** The whole result: the mean of each part that has the digest of it in `parts`. Ends with the group. */
+  /** Takes the whole result: the mean of each part that has the digest of it in `parts`. Ends the group. */
   | { readonly type: "take"; readonly id: number; readonly parts: readonly Uint8Array[] };
 
 export type FromAverager =
-  /** SHA-256 of each encoded piece, if they are committed to; the own public key of this group, if they are masked. */
+  /**
+   * SHA-256 of each encoded piece, if they are committed to; the own public key of this group, if they are masked.
+   */
   | {
       readonly type: "prepared";
       readonly id: number;
@@ -103,12 +107,12 @@ export type FromAverager =
     }
   /** float32, transferred. */
   | { readonly type: "taken"; readonly id: number; readonly vector: Float32Array<ArrayBuffer> }
-  /** What the member at `place` sent is of no use; `reason` is for people. */
+  /** What the member at `place` sent is unusable; `reason` is for people. */
   | { readonly type: "unfit"; readonly id: number; readonly place: number; readonly reason: string }
   /** `problem` is for people. */
   | { readonly type: "failed"; readonly id: number; readonly problem: string };
 
-/** What the member at `place` sent is of no use. */
+/** What the member at `place` sent is unusable. */
 export class UnfitMember extends Error {
   override readonly name = "UnfitMember";
 

@@ -1,19 +1,19 @@
-/** What the page and the reader of a volunteer's own files say to each other. */
+/** Messages between the page and the reader of a volunteer's own files. */
 
 import type { DataSpec } from "../preprocessing/declaration";
 import type { OwnCounts } from "./local-data";
 
-/** A chosen file; `path` with the folders it was chosen in, parted by `/`. */
+/** A chosen file; `path` includes its folders, separated by `/`. */
 export interface OwnFile {
   readonly path: string;
   readonly file: File;
 }
 
-/** Something in the files that is not as the task needs it. */
+/** A part of the files that does not fit the task. */
 export interface Problem {
   /** Such as `cats/7.png`, or `people.csv, row 12`. */
   readonly where: string;
-  /** What is wrong, what became of it, and what to do: sentences for people. */
+  /** The problem, its consequence, and what to do: sentences for people. */
   readonly text: string;
 }
 
@@ -28,25 +28,25 @@ export interface Thumbnail {
   readonly pixels: Uint8ClampedArray<ArrayBuffer>;
 }
 
-/** A column of a table and what the model gets of it. */
+/** A column of a table and its values for the model. */
 export interface ColumnPreview {
   readonly name: string;
-  /** In words, such as `number, scaled` or `1 of 3: C, Q, S`. */
+  /** The conversion in words, such as `number, scaled` or `1 of 3: C, Q, S`. */
   readonly became: string;
   readonly role: "input" | "label";
 }
 
 export interface CellPreview {
-  /** As the file has it; null where it is missing. */
+  /** The text in the file; null if it is missing. */
   readonly raw: string | null;
-  /** The values the model gets. */
+  /** The values for the model. */
   readonly values: readonly number[];
 }
 
 export interface TokenPreview {
   readonly text: string;
   readonly id: number;
-  /** Whether the task's vocabulary lacks it. */
+  /** Whether it is not in the task's vocabulary. */
   readonly unknown: boolean;
 }
 
@@ -62,23 +62,23 @@ export type Preview =
   | {
       readonly kind: "text";
       readonly tokens: readonly TokenPreview[];
-      /** Of all tokens, the share that the vocabulary lacks. */
+      /** The share of all tokens that are not in the vocabulary. */
       readonly unknown: number;
       readonly count: number;
     }
   | { readonly kind: "array"; readonly arrays: readonly { readonly name: string; readonly what: string }[] };
 
-/** What became of the chosen files. */
+/** The reader's report on the chosen files. */
 export interface Report {
-  /** Examples that were understood, held-out ones included. */
+  /** Valid examples, held-out ones included. */
   readonly examples: number;
   readonly counts: OwnCounts;
-  /** Examples of each class, in the task's order; null where the label is no class. */
+  /** Examples of each class, in the task's order; null if the label is no class. */
   readonly classes: readonly { readonly name: string; readonly count: number }[] | null;
-  /** The first problems, and how many there are. */
+  /** The first problems, and their total number. */
   readonly problems: readonly Problem[];
   readonly problemCount: number;
-  /** Why nobody can train on these files yet, and what to do; null where they can. */
+  /** Why these files cannot be used for training yet, and what to do; null if they can. */
   readonly missing: string | null;
   readonly preview: Preview;
 }

@@ -1,8 +1,8 @@
 import type { Backend } from "../backend";
 
-/** Files of the draft by their SHA-256; `shard` is null where volunteers bring data of their own. */
+/** Files of the draft by their SHA-256; `shard` is null if volunteers bring data of their own. */
 export interface DryRunStep {
-  /** Where they are: `<base>/blobs/<sha256>`. */
+  /** The address of the files: `<base>/blobs/<sha256>`. */
   readonly base: string;
   readonly bundle: string;
   readonly weights: string;
@@ -18,7 +18,7 @@ export type ToDryRunWorker =
   | { readonly type: "data"; readonly step: DryRunStep };
 
 export type FromDryRunWorker =
-  /** The step was taken; `gradientError` is its L2 distance from the expected one over that one's norm. */
+  /** The step was taken; `gradientError` is its L2 distance from the expected gradient over that one's norm. */
   | {
       readonly type: "stepped";
       readonly loss: number;
@@ -27,6 +27,6 @@ export type FromDryRunWorker =
     }
   /** The browser does not have the backend. */
   | { readonly type: "absent" }
-  /** The first shard's examples; `problem` is a sentence where they are not those of the server. */
+  /** The first shard's examples; `problem` is a sentence if they differ from those of the server. */
   | { readonly type: "read"; readonly examples: number; readonly problem: string | null }
   | { readonly type: "failed"; readonly message: string };

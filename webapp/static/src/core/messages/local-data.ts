@@ -1,11 +1,11 @@
-/** What the training worker asks the reader of a volunteer's own files, over a port between the two. */
+/** Messages from the training worker to the reader of a volunteer's own files, over a port between the two. */
 
 import type { Examples } from "../data/examples";
 
-/** Own examples are for training, or held out to measure on. */
+/** Own examples are for training, or held out for evaluation. */
 export type RowPart = "train" | "holdout";
 
-/** How many own examples there are. */
+/** The number of own examples. */
 export type OwnCounts = Readonly<Record<RowPart, number>>;
 
 /** Asks for the examples `rows` of a part, numbered from 0. */

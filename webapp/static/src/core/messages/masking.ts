@@ -1,6 +1,7 @@
 /**
- * What the page and the worker of a masked round say to each other. A worker serves one round: it makes that round's
- * secrets, and they end with it. Lists of places ascend; docs/decisions/0017-masked-rounds.md has the protocol.
+ * Messages between the page and the worker of a masked round. A worker serves one round: it makes that round's
+ * secrets, and they end with it. Lists of places are in ascending order; docs/decisions/0017-masked-rounds.md has the
+ * protocol.
  */
 
 import type { FrameOf } from "../../protocol/wire/messages";
@@ -20,7 +21,7 @@ export type ToMasker =
       readonly identity: Identity;
       readonly terms: MaskingTerms;
     }
-  /** Computes the context and the ring, and looks at every key; to `verify` is to check the signatures, too. */
+  /** Computes the context and the ring, and checks every key; with `verify` it checks the signatures, too. */
   | {
       readonly type: "check_roster";
       readonly id: number;
@@ -29,7 +30,7 @@ export type ToMasker =
       readonly threshold: number;
       readonly verify: boolean;
     }
-  /** Cuts both secrets into shares for the `neighbours` and for oneself. */
+  /** Splits both secrets into shares for the `neighbours` and for this member. */
   | {
       readonly type: "seal";
       readonly id: number;
@@ -45,25 +46,25 @@ export type ToMasker =
       readonly senders: Places;
       readonly sealed: readonly Uint8Array[];
     }
-  /** Expands the own mask and those with `pairs`, for the update that is to come. */
+  /** Expands the own mask and those with `pairs`, before the update is ready. */
   | { readonly type: "expand"; readonly id: number; readonly place: number; readonly pairs: Places }
-  /** Masks the round's update. Asked for once. */
+  /** Masks the round's update; only once. */
   | {
       readonly type: "mask";
       readonly id: number;
       /** float32, transferred. */
       readonly update: ArrayBuffer;
-      /** What updates before it left unsent; null where that is nothing. */
+      /** The residual of earlier updates; null if there is none. */
       readonly owed: Float32Array | null;
       readonly examples: number;
       readonly loss: number;
       /** Numerator and denominator of each metric row in turn. */
       readonly sums: readonly number[];
-      /** Nothing is told but the update. */
+      /** Whether only the update is sent. */
       readonly alone: boolean;
     }
   | { readonly type: "sign_survivors"; readonly id: number; readonly alive: Places }
-  /** Says which of the `vouchers` did not sign the list `alive`. */
+  /** Returns which of the `vouchers` did not sign the list `alive`. */
   | {
       readonly type: "check_vouchers";
       readonly id: number;
@@ -71,7 +72,7 @@ export type ToMasker =
       readonly vouchers: Places;
       readonly signatures: readonly Uint8Array[];
     }
-  /** Takes one share for each place in `seeds` and `mask_keys`; the other ones are forgotten. */
+  /** Takes one share for each place in `seeds` and `mask_keys`; the other shares are deleted. */
   | {
       readonly type: "make_reveal";
       readonly id: number;
@@ -91,7 +92,7 @@ export type FromMasker =
   | { readonly type: "shares_sealed"; readonly id: number; readonly sealed: readonly Uint8Array[] }
   | { readonly type: "shares_opened"; readonly id: number; readonly unopened: Places }
   | { readonly type: "expanded"; readonly id: number }
-  /** The update as it is sent, and what is left of it where not all values are; transferred. */
+  /** The masked update for sending, and the residual if not all values are sent; transferred. */
   | {
       readonly type: "masked";
       readonly id: number;
@@ -101,5 +102,5 @@ export type FromMasker =
   | { readonly type: "survivors_signed"; readonly id: number; readonly signature: Uint8Array }
   | { readonly type: "vouchers_checked"; readonly id: number; readonly wrong: Places }
   | { readonly type: "revealed"; readonly id: number; readonly shares: readonly Uint8Array[] }
-  /** `problem` is for people and says no secret. */
+  /** `problem` is for people and reveals no secret. */
   | { readonly type: "failed"; readonly id: number; readonly problem: string };

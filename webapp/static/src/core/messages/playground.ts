@@ -1,10 +1,10 @@
-/** What the page and the worker in which people try a model say to each other. */
+/** Messages between the page and the worker of the playground. */
 
 import type { Preprocess } from "../preprocessing/declaration";
 import type { Thumbnail } from "./data-reader";
 import type { WeightsSource } from "./training";
 
-/** The model that is tried, and how it reads what people show it; null where that is already as it is stored. */
+/** The model to try, and the preprocessing of what people enter; null if values are entered as they are stored. */
 export interface PlaygroundSubject {
   /** Origin of the server. */
   readonly origin: string;
@@ -13,34 +13,34 @@ export interface PlaygroundSubject {
   readonly preprocess: Preprocess | null;
 }
 
-/** A version of the model, and what one device learned since: float32, local minus global. */
+/** A version of the model, and optionally this device's update of it: float32, local minus global. */
 export interface PlaygroundVersion {
   readonly weights: WeightsSource;
   readonly update: ArrayBuffer | null;
 }
 
-/** One example as people give it. */
+/** One example as people enter it. */
 export type PlaygroundQuestion =
   /** Stored values of all inputs, one after the other. */
   | { readonly kind: "values"; readonly values: readonly number[] }
   | { readonly kind: "picture"; readonly file: Blob }
-  /** A cell for each column of the declaration, as a file would have it. */
+  /** A cell for each column of the declaration, as in a file. */
   | { readonly kind: "row"; readonly cells: readonly string[] }
   | { readonly kind: "text"; readonly text: string };
 
-/** A text to be gone on with. */
+/** A text for the model to continue. */
 export interface Prompt {
   readonly text: string;
-  /** 0 takes the likeliest token each time; 1 draws as the model says; more makes it bolder. */
+  /** 0 takes the likeliest token each time; 1 samples by the model's probabilities; more flattens them. */
   readonly temperature: number;
   readonly tokens: number;
 }
 
-/** The name of workers in which people try a model. */
+/** The name of the playground's workers. */
 export const TRYING = "trying";
 
 export type ToPlaygroundWorker =
-  /** Once, before everything else; not answered. */
+  /** Sent once, before everything else; not answered. */
   | { readonly type: "open"; readonly subject: PlaygroundSubject }
   | {
       readonly type: "ask";
@@ -54,7 +54,7 @@ export type ToPlaygroundWorker =
       readonly versions: readonly PlaygroundVersion[];
       readonly prompt: Prompt;
     }
-  /** Ends the writing after the token in hand. */
+  /** Ends the writing after the current token. */
   | { readonly type: "stop" };
 
 export type FromPlaygroundWorker =
@@ -65,10 +65,10 @@ export type FromPlaygroundWorker =
       readonly outputs: readonly Float32Array[];
       /** A picture as the model sees it. */
       readonly picture: Thumbnail | null;
-      /** What of a text the vocabulary lacks, and was left out. */
+      /** The parts of a text that are not in the vocabulary, and were left out. */
       readonly lacking: readonly string[];
     }
-  /** What each version wrote so far; `written` when it is all. */
+  /** The text of each version so far; `written` is the last one. */
   | {
       readonly type: "wrote" | "written";
       readonly id: number;

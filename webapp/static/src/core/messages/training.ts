@@ -1,4 +1,4 @@
-/** What page and training worker say to each other. Vectors are transferred, never copied. */
+/** Messages between the page and the training worker. Vectors are transferred, never copied. */
 
 import type { Backend } from "../backend";
 import type { FailureKind, Setup } from "../backend-recovery";
@@ -11,7 +11,9 @@ import type { OwnCounts } from "./local-data";
 /** [numerator, denominator] of each row of the bundle's metrics. */
 export type MetricTotals = readonly (readonly [number, number])[];
 
-/** SCAFFOLD's control variates: the server's by its address, this client's own by the name it is kept under. */
+/**
+ * SCAFFOLD's control variates: the server's by its address, this client's own by the name that it is stored under.
+ */
 export interface ControlVariates {
   readonly server: string;
   readonly storedAs: string;
@@ -19,14 +21,17 @@ export interface ControlVariates {
   readonly version: number;
 }
 
-/** Gradients of `microbatch` examples at a time are cut to the L2 norm `clip`; a step's sum gets `noise` times that. */
+/**
+ * Gradients of `microbatch` examples at a time are clipped to the L2 norm `clip`; a step's sum gets noise of `noise`
+ * times that.
+ */
 export interface ExampleClip {
   readonly clip: number;
   readonly noise: number;
   readonly microbatch: number;
 }
 
-/** The whole update is clipped to the L2 norm `clip`, and each value noised with `noise` times that. */
+/** The whole update is clipped to the L2 norm `clip`, and each value gets noise of `noise` times that. */
 export interface Protection {
   readonly clip: number;
   readonly noise: number;
@@ -39,26 +44,26 @@ export interface Rows {
 }
 
 /**
- * A training that does not begin at the plan's weights but at the client's `own` last ones (float32), drawn towards those
- * by `elasticity` (EASGD).
+ * The start of a training at the client's `own` last weights (float32) instead of the plan's, pulled towards those by
+ * `elasticity` (EASGD).
  */
 export interface UnitStart {
   readonly own: ArrayBuffer;
   readonly elasticity: number;
 }
 
-/** What makes a plan a work unit. */
+/** The part of a plan that makes it a work unit. */
 export interface UnitPlan {
   readonly lease: number;
-  /** Of the shard's examples, those that are trained on. */
+  /** The rows of the shard that are trained on. */
   readonly rows: Rows;
-  /** Null: at the plan's weights. */
+  /** Null for a start at the plan's weights. */
   readonly start: UnitStart | null;
 }
 
 export interface TrainingPlan extends Walk {
   readonly learningRate: number;
-  /** Steps of earlier rounds: where a learning-rate schedule stands. */
+  /** Steps of earlier rounds: the position in a learning-rate schedule. */
   readonly pastSteps: number;
   /** FedProx: pulls each step back towards the version; 0 does not. */
   readonly proximalMu: number;
@@ -69,23 +74,23 @@ export interface TrainingPlan extends Walk {
   readonly until: number | null;
   /** Addresses (SHA-256) of the data shards; none: the volunteer's own examples. */
   readonly shards: readonly string[];
-  /** Null: a round's plan. */
+  /** Null for a round's plan. */
   readonly unit: UnitPlan | null;
 }
 
-/** Held-out examples to measure a version on: shards by their addresses, or none for the volunteer's own. */
+/** Held-out examples for evaluating a version: shards by their addresses, or none for the volunteer's own. */
 export interface EvaluationPlan {
   readonly shards: readonly string[];
   /** As in a plan. */
   readonly until: number | null;
 }
 
-/** A clock that pages and their workers share, in milliseconds; nobody sets it while they run. */
+/** Returns milliseconds of a clock that pages and their workers share, and that is never set while they run. */
 export function clock(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** A version's weights: their address at the server, or where a peer has them itself, the float32 values. */
+/** A version's weights: their address at the server, or the float32 values if a peer has them itself. */
 export type WeightsSource = string | ArrayBuffer;
 
 export type ToWorker =
@@ -110,7 +115,10 @@ export type ToWorker =
       readonly weights: WeightsSource;
       readonly exam: EvaluationPlan;
     }
-  /** The change of the client's control variate counts and is kept for later rounds, or (`undo`) does not after all. */
+  /**
+   * Stores the change of the client's control variate for later rounds, since its update counts, or with `undo`
+   * subtracts it again.
+   */
   | {
       readonly type: "keep";
       readonly id: number;
@@ -120,8 +128,8 @@ export type ToWorker =
       readonly undo: boolean;
     }
   /**
-   * What a version answers to examples of these shards, which nobody trains on where they are `aside`, or without any to
-   * the volunteer's own. Other work comes first: then it ends after the batch in hand.
+   * Evaluates a version's answers to examples of these shards, which are held out if `aside` is set, or without
+   * shards to the volunteer's own. Other work has priority, and ends this after the current batch.
    */
   | {
       readonly type: "examine";
@@ -130,14 +138,17 @@ export type ToWorker =
       readonly shards: readonly string[];
       readonly aside: boolean;
     }
-  /** Gives access to the volunteer's own examples, or to those that all clients fetch, in place of earlier ones; not answered. */
+  /**
+   * Gives access to the volunteer's own examples, or to those that all clients fetch, in place of earlier ones; not
+   * answered.
+   */
   | {
       readonly type: "own";
       readonly port: MessagePort;
       readonly counts: OwnCounts;
       readonly dealt: PartitionedData | null;
     }
-  /** Fetches the files of a work unit that comes next, while other work goes on. */
+  /** Fetches the files of a later work unit, while other work continues. */
   | {
       readonly type: "fetch";
       readonly id: number;
@@ -146,9 +157,9 @@ export type ToWorker =
       readonly weights: string;
       readonly shard: string;
     }
-  /** The files that were fetched for this lease are not needed any more; not answered. */
+  /** The files fetched for this lease are no longer needed; not answered. */
   | { readonly type: "forget"; readonly lease: number }
-  /** Ends the work in progress after the current step; what was done so far comes back as `trained` or `measured`. */
+  /** Ends the current work after the current step; what was done so far is answered as `trained` or `measured`. */
   | { readonly type: "stop" };
 
 export type FromWorker =
@@ -156,12 +167,12 @@ export type FromWorker =
       readonly type: "loaded";
       readonly id: number;
       readonly backend: Backend;
-      /** Whether it trains in slices, and whether it could. */
+      /** Whether it trains in slices, and whether the bundle allows it. */
       readonly sliced: boolean;
       readonly sliceable: boolean;
       readonly stepMs: number;
       readonly parameters: number;
-      /** How many of them, the first, are trained; the others are statistics. */
+      /** How many of the values, from the first on, are trained; the others are statistics. */
       readonly trainable: number;
       /** Rows of the bundle's metrics: pairs in the sums of a training. */
       readonly rows: number;
@@ -180,12 +191,12 @@ export type FromWorker =
       readonly id: number;
       /** float32, local minus global; transferred. */
       readonly update: ArrayBuffer;
-      /** Where the training of a work unit ended, float32, transferred; null for a round's plan. */
+      /** The weights at the end of a work unit's training, float32, transferred; null for a round's plan. */
       readonly local: ArrayBuffer | null;
-      /** How the client's control variate changes if the update counts; float32, transferred, null without one. */
+      /** The change of the client's control variate if the update counts; float32, transferred, null without one. */
       readonly change: ArrayBuffer | null;
       readonly examples: number;
-      /** Fewer than planned where the time was short. */
+      /** Fewer than planned if the time was too short. */
       readonly steps: number;
       readonly planned: number;
       readonly loss: number;
@@ -201,12 +212,12 @@ export type FromWorker =
     }
   | { readonly type: "kept"; readonly id: number }
   | { readonly type: "fetched"; readonly id: number }
-  /** Null where the model's answers are no classes. */
+  /** Null if the model's answers are no classes. */
   | { readonly type: "examined"; readonly id: number; readonly findings: MistakeFindings | null }
   | {
       readonly type: "failed";
       readonly id: number;
       readonly message: string;
-      /** Set where the backend failed, not the task: a fresh worker may do better. */
+      /** Set if the backend failed, not the task: a new worker may succeed. */
       readonly kind: FailureKind | null;
     };
