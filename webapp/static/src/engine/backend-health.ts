@@ -1,4 +1,4 @@
-/** Tells when a backend can no longer be trusted: lost contexts, exhausted memory, numbers that are none. */
+/** Detects when a backend can no longer be trusted: lost contexts, exhausted memory, NaN or infinite numbers. */
 
 import { backend } from "@tensorflow/tfjs-core";
 import type { FailureKind } from "../core/backend-recovery";
@@ -18,11 +18,11 @@ export class BackendFailure extends Error {
   }
 }
 
-/** What browsers and TF.js say when memory runs out; none of them has a code for it. */
+/** Messages of browsers and TF.js when memory runs out; none of them has a code for it. */
 const MEMORY =
   /out of memory|allocation failed|could not allocate|memory access out of bounds|cannot enlarge memory|invalid (typed )?array length|unable to create webgltexture|requested texture size|createbuffer.*failed/i;
 
-/** The failure that an error of a kernel stands for; null where it is something else. */
+/** Returns the failure that an error of a kernel stands for; null for other errors. */
 export function failureOf(error: unknown): BackendFailure | null {
   if (error instanceof BackendFailure) return error;
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
@@ -31,13 +31,13 @@ export function failureOf(error: unknown): BackendFailure | null {
   return MEMORY.test(text) ? new BackendFailure("memory") : null;
 }
 
-/** The parts of TF.js' GPU backends that are asked here. */
+/** The parts of TF.js' GPU backends that are used here. */
 interface GpuBackend {
   readonly gpgpu?: { readonly gl: WebGL2RenderingContext & { readonly canvas: EventTarget } };
   readonly device?: EventTarget & { readonly lost: Promise<{ readonly reason?: string }> };
 }
 
-/** Watches the current backend. A GPU says nothing when it is lost: reading it waits for ever or gives zeros. */
+/** Watches the current backend. A lost GPU raises no error: reading from it never ends or gives zeros. */
 export class HealthWatch {
   #failure: BackendFailure | null = null;
   readonly #failed: Promise<never>;
@@ -59,18 +59,18 @@ export class HealthWatch {
         fail(failureOf((event as Event & { error?: unknown }).error));
       });
     });
-    // Most trainings end without anybody waiting at that moment.
+    // Most trainings end without a pending read; the rejection must not count as unhandled.
     this.#failed.catch(() => undefined);
   }
 
-  /** What is read from the backend. Rejects with a BackendFailure if it is lost meanwhile. */
+  /** Reads from the backend. Rejects with a BackendFailure if it is lost meanwhile. */
   async read<T>(reading: Promise<T>): Promise<T> {
     const value = await Promise.race([reading, this.#failed]);
     if (this.#failure !== null) throw this.#failure;
     return value;
   }
 
-  /** Throws a BackendFailure if one of the numbers is none. */
+  /** Throws a BackendFailure if one of the numbers is NaN or infinite. */
   checkNumbers(values: ArrayLike<number>): void {
     for (let i = 0; i < values.length; i++) {
       if (!Number.isFinite(values[i])) throw new BackendFailure("not-a-number");

@@ -1,4 +1,4 @@
-/** Starts TF.js' backends. Each is a chunk of its own, fetched only when it is tried. */
+/** Starts TF.js' backends. Each is a separate chunk, fetched only when it is tried. */
 
 import plainAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm.wasm?url";
 import simdAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-simd.wasm?url";
@@ -6,10 +6,10 @@ import threadedAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-was
 import { env, ready, setBackend } from "@tensorflow/tfjs-core";
 import type { Backend } from "../core/backend";
 
-/** Half of the cores at most: the other half belongs to whoever lends the device. */
+/** At most half of the cores are used: the other half belongs to the device's user. */
 const MAX_THREADS = 4;
 
-/** How a backend starts; what is left out is chosen for this device. Only the first start of a backend counts. */
+/** How a backend starts; omitted options are chosen for this device. Only the first start of a backend counts. */
 export interface StartOptions {
   /** Threads of the WASM backend. */
   readonly threads?: number;
@@ -36,7 +36,7 @@ async function importWasm({ simd = true }: StartOptions): Promise<void> {
     "tfjs-backend-wasm-threaded-simd.wasm": threadedAddress,
   });
   if (!simd) env().set("WASM_HAS_SIMD_SUPPORT", false);
-  // Our kernels have threads of their own; those of TF.js would spin beside them.
+  // The compiled kernels have threads of their own; those of TF.js would spin beside them.
   setThreadsCount(1);
   installKernels();
 }
@@ -55,7 +55,7 @@ const imports: Readonly<Record<Backend, (options: StartOptions) => Promise<unkno
 };
 const imported = new Map<Backend, Promise<unknown>>();
 
-/** Makes `backend` the current one. Returns whether it works here. */
+/** Makes `backend` the current one. Returns whether it works on this device. */
 export async function startBackend(backend: Backend, options: StartOptions = {}): Promise<boolean> {
   const loading = imported.get(backend) ?? imports[backend](options);
   imported.set(backend, loading);
@@ -67,7 +67,7 @@ export async function startBackend(backend: Backend, options: StartOptions = {})
   } catch {
     return false;
   }
-  // Half precision, all that some phones' textures have, loses small gradients.
+  // Half precision, the only one of some phones' textures, loses small gradients.
   return backend !== "webgl" || env().getBool("WEBGL_RENDER_FLOAT32_CAPABLE");
 }
 
@@ -98,7 +98,7 @@ async function hasFastWebGPU(): Promise<boolean> {
   return !isFallbackAdapter && !SOFTWARE.test(`${architecture} ${description}`);
 }
 
-/** Backends worth timing here: a GPU emulated by the processor never beats WASM on that processor. */
+/** Returns the backends worth timing on this device: a GPU emulated by the processor is never faster than WASM. */
 export async function candidates(): Promise<Backend[]> {
   const fast: Backend[] = [];
   if (await hasFastWebGPU()) fast.push("webgpu");

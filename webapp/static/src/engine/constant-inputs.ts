@@ -1,12 +1,13 @@
 /**
- * Shapes, axes and the like reach an op as constant input tensors, and TF.js' executor reads them back from the
- * backend on every step. Each read may stall the GPU, so small constants are read once, when a graph is loaded.
+ * Caches small constants of a graph. Shapes, axes and the like are constant input tensors of ops, and TF.js' executor
+ * reads them back from the backend on every step. Each read may stall the GPU, so they are read once, when the graph
+ * is loaded.
  */
 
 import type { GraphModel } from "@tensorflow/tfjs-converter";
 import { scalar, type Tensor } from "@tensorflow/tfjs-core";
 
-/** No shape, axis or padding is longer. */
+/** The longest constant that is cached; no shape, axis or padding is longer. */
 const MAX_PINNED = 256;
 
 const pinned = new WeakSet<Tensor>();

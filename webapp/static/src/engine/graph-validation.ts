@@ -1,4 +1,4 @@
-/** What a graph may be before TF.js sees it: the ops of the allow-list, each fed by others, in no circle. */
+/** Validates a graph before TF.js loads it: the ops of the allow-list, each input from another node, and no cycle. */
 
 import table from "../../../../converter/ops.json?raw";
 
@@ -15,12 +15,12 @@ interface Topology {
 
 const ALLOWED: ReadonlySet<string> = new Set(Object.keys((JSON.parse(table) as { ops: object }).ops));
 
-/** The node that an edge comes from: edges are `name`, `name:output` or, for mere order, `^name`. */
+/** Returns the node that an edge comes from: edges are `name`, `name:output` or, for control inputs, `^name`. */
 function sourceOf(edge: string): string {
   return edge.replace(/^\^/, "").replace(/:\d+$/, "");
 }
 
-/** Nodes that wait for themselves. */
+/** Returns the nodes of a cycle. */
 function circle(nodes: ReadonlyMap<string, Node>): string[] {
   const waiting = new Map<string, number>();
   const readers = new Map<string, string[]>();
@@ -41,7 +41,7 @@ function circle(nodes: ReadonlyMap<string, Node>): string[] {
   return [...waiting.keys()];
 }
 
-/** Throws an Error with the reason if `topology` is not a graph that a bundle may hold. */
+/** Throws an Error with the reason if a bundle must not contain the graph `topology`. */
 export function vet(topology: object, constants: ReadonlySet<string>): void {
   const { node = [], library } = topology as Topology;
   const nodes = new Map(node.map((one) => [one.name, one]));

@@ -20,11 +20,11 @@ export interface GraphFiles {
 /** Tensors by the names that the bundle gives them. */
 export type Tensors = Readonly<Record<string, Tensor>>;
 
-/** Inputs whose value JavaScript knows: what depends on nothing else never reaches the device. */
+/** Inputs whose value JavaScript knows: values that depend only on them are never sent to the device. */
 const SCALARS = new Set<string>(["learning_rate", "step", "past_steps", CORRECTION_INPUTS.mu]);
 const isScalar = ({ name }: NamedTensor): boolean => SCALARS.has(name);
 
-/** The graph with fewer, larger ops, as far as the current backend has them. */
+/** Rewrites the graph with fewer, larger ops, as far as the current backend supports them. */
 function optimize({ inputs, outputs }: Signature, { topology, weightSpecs, weights }: GraphFiles) {
   const scalars = inputs.filter(isScalar).map((input) => input.tensor);
   const scalarized = scalarize(topology.node, scalars, shortConstants(weightSpecs, weights));
@@ -38,7 +38,7 @@ function optimize({ inputs, outputs }: Signature, { topology, weightSpecs, weigh
   return { topology: { ...topology, node: renamed }, dispose };
 }
 
-/** Owns the graph's constants; they live on the backend that was current when it was loaded. */
+/** A loaded graph. Owns its constants, which are on the backend that was current when it was loaded. */
 export class Graph {
   private constructor(
     private readonly model: GraphModel,
@@ -46,7 +46,7 @@ export class Graph {
     private readonly disposePrograms: () => void,
   ) {}
 
-  /** Throws an Error with the reason for a graph that no bundle may hold. */
+  /** Throws an Error with the reason if a bundle must not contain the graph. */
   static async load(signature: Signature, files: GraphFiles): Promise<Graph> {
     const { weightSpecs, weights } = files;
     vet(files.topology, new Set(weightSpecs.map(({ name }) => name)));

@@ -2,12 +2,12 @@
  * Elementwise ops in two forms: as an expression of a generated shader, and as a JavaScript function for values that
  * never leave the processor.
  *
- * Expressions are written in the words that GLSL and WGSL share and those of their preludes (see glsl.ts, wgsl.ts):
- * `V` is the type of a value, one or four floats; truth is 1.0, falsehood 0.0.
+ * Expressions use the functions that GLSL and WGSL share and those of their preludes (see glsl.ts, wgsl.ts): `V` is
+ * the type of a value, one or four floats; true is 1.0, false 0.0.
  */
 
 export interface Arithmetic {
-  /** Expression over the operands, which are names or literals. Missing: GPUs are not exact enough. */
+  /** Expression over the operands, which are names or literals. Missing if GPUs are not exact enough. */
   readonly device?: (operands: readonly string[], alpha: number) => string;
   /** The same in float64; the caller rounds to float32. */
   readonly host?: (operands: readonly number[]) => number;

@@ -111,14 +111,14 @@ function fits(node: NodeDef, cluster: Cluster, graph: ClusterGraph): boolean {
   const before = membersOf(cluster, graph);
   const now = externalInputs([...before, node], new Set([...cluster.members, node.name]), graph).size;
   if (now > MAX_INPUTS) return false;
-  // What is small is better computed once than read in more pieces at every place.
+  // A small value is better computed once than from more inputs at every place.
   return size(inner) === size(outer) || now <= externalInputs(before, cluster.members, graph).size;
 }
 
 /** Views cost nothing on their own, so they never end a group. */
 const VIEWS = new Set(["Reshape", "Squeeze", "ExpandDims"]);
 
-/** A copy alone is free, or as fast in the backend's own way. */
+/** Whether fusing is faster: a lone copy is free, or as fast in the backend's own way. */
 function isWorthIt(cluster: Cluster, graph: ClusterGraph): boolean {
   return membersOf(cluster, graph).some(({ op }) => !COPIES.has(op) || op === "Tile" || op === "BroadcastTo");
 }

@@ -1,12 +1,12 @@
 /**
- * What a plan adds to each gradient, as part of the graph `apply`: on GPUs it then runs in the same program as the
- * optimizer, and a plan without corrections runs the graph as it is.
+ * Adds a plan's corrections of the gradient to the graph `apply`: on GPUs they run in the same program as the
+ * optimizer, and a plan without corrections runs the unchanged graph.
  */
 
 import type { NamedTensor, Signature } from "../../core/data/bundle";
 import type { NodeDef } from "./nodes";
 
-/** Tensors that a corrected `apply` takes besides: `start` for FedProx, `drift` for SCAFFOLD. */
+/** Additional inputs of a corrected `apply`: `start` for FedProx, `drift` for SCAFFOLD. */
 export type Correction = "start" | "drift";
 
 /** The graph's inputs of that meaning; `mu` is FedProx's factor. */

@@ -1,8 +1,8 @@
-/** What a fused op computes, free of any backend. */
+/** The program of a fused op, independent of any backend. */
 
 import { ARITHMETIC } from "./arithmetic";
 
-/** Where a value comes from. */
+/** The source of a value. */
 export type ProgramOperand =
   /** The fused op's input tensor of that number. */
   | { readonly from: "input"; readonly index: number }
@@ -39,7 +39,7 @@ export interface DeviceCode {
   readonly result: string;
 }
 
-/** A float32 as a literal; what has none is handed over as a uniform. */
+/** Formats a float32 as a literal; a value without a literal becomes a uniform. */
 function literal(value: number): string | null {
   if (!Number.isFinite(value)) return null;
   const text = String(value);
@@ -73,7 +73,7 @@ export function deviceCode(program: Program, declare: "V" | "let"): DeviceCode {
   return { lines, result: name(program.result), uniforms };
 }
 
-/** Values of `wanted`, from the scalars that this run was given; each operation is rounded to float32. */
+/** Computes the values of `wanted`, from the scalars of this run; each operation is rounded to float32. */
 export function hostValues(
   program: Program,
   scalars: readonly number[],

@@ -1,6 +1,6 @@
 /**
- * Optimizers compute a few numbers from the step (bias corrections, schedules), sometimes several at once in a short
- * vector. Here such vectors become scalars, which JavaScript can compute.
+ * Replaces short vectors by scalars, which JavaScript can compute: optimizers compute a few numbers from the step
+ * (bias corrections, schedules), sometimes several in a short vector.
  */
 
 import { ARITHMETIC } from "./arithmetic";

@@ -1,6 +1,6 @@
 /**
- * The functions that expressions of arithmetic.ts use beyond those of GLSL and WGSL themselves, written once for both.
- * A language adds the relations `gt`, `ge`, `lt`, `le`, `eq`, `ne`, the test `nan`, the value `notANumber()` and the
+ * The functions that expressions of arithmetic.ts use beyond those of GLSL and WGSL, written once for both. A
+ * language adds the relations `gt`, `ge`, `lt`, `le`, `eq`, `ne`, the test `nan`, the value `notANumber()` and the
  * choice `pick(condition, then, otherwise)`.
  */
 
@@ -13,7 +13,7 @@ function define(parameters: string, body: string): Definition {
   return { parameters: parameters.split(" "), body };
 }
 
-/** In an order in which each comes after those that it uses. */
+/** Ordered so that each function follows those that it uses. */
 export const VOCABULARY: Readonly<Record<string, Definition>> = {
   // Either operand's NaN wins, as in TensorFlow.
   larger: define("a b", "pick(nan(a), a, pick(gt(a, b), a, b))"),

@@ -1,6 +1,6 @@
 /**
- * A step on variables of their own instead of the flat vector. Cutting the vector into variables and joining gradients
- * again moves every value several times a step, which on GPUs costs more than the optimizer itself.
+ * Rewrites a step to separate variables instead of the flat vector. Splitting the vector into variables and joining
+ * gradients moves every value several times per step, which on GPUs costs more than the optimizer itself.
  */
 
 import { type Cluster, findClusters } from "./clusters";
@@ -22,13 +22,13 @@ function placeholder(name: string, shape: Shape): NodeDef {
 
 const outputIndex = (input: string): number => Number(/:(\d+)$/.exec(input)?.[1] ?? 0);
 
-/** `node` with its inputs replaced by `replace`, where that knows them. */
+/** Returns `node` with the inputs that `replace` has replaced. */
 function rewired(node: NodeDef, replace: ReadonlyMap<string, string>): NodeDef {
   const input = (node.input ?? []).map((name) => replace.get(name) ?? name);
   return { ...node, input };
 }
 
-/** The node that an output's name stands for, behind identities. */
+/** Returns the node of an output's name, behind identities. */
 function behindIdentities(name: string, byName: ReadonlyMap<string, NodeDef>): NodeDef | undefined {
   let node = byName.get(sourceOf(name));
   while (node?.op === "Identity") node = byName.get(sourceOf(dataInputs(node)[0] ?? ""));
@@ -128,8 +128,8 @@ function newSlotRows(byName: ReadonlyMap<string, NodeDef>, slots: number): strin
 }
 
 /**
- * The graph `apply` as programs; null if it does more than treat each value by itself, as clipping by a norm does.
- * `wishes.outputs` are not read; `corrections` are further inputs of the vector's shape.
+ * Rewrites the graph `apply` as programs; null if it does more than treat each value separately, as clipping by a
+ * norm does. `wishes.outputs` are not read; `corrections` are further inputs of the vector's shape.
  */
 export function splitApply(
   nodes: readonly NodeDef[],
@@ -160,7 +160,7 @@ export function splitApply(
   return needed && { stages: needed, trainable: "new_trainable", slots: rows };
 }
 
-/** Stages in an order in which each finds its inputs; null if one takes what no stage computes. */
+/** Returns stages ordered by their inputs; null if an input is computed by no stage. */
 function stagesFor(
   requested: readonly string[],
   clusters: ReadonlyMap<string, Cluster>,

@@ -21,7 +21,7 @@ export interface Wishes {
   readonly scalars: readonly string[];
   /** Values of constants with one element. */
   readonly constants: ReadonlyMap<string, number>;
-  /** False where no shaders can be generated: then only what depends on scalars alone is rewritten. */
+  /** False if no shaders can be generated: then only nodes that depend on scalars alone are rewritten. */
   readonly shaders: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** The fused op: runs a program on the backend that is current. */
+/** The fused op: runs a program on the current backend. */
 
 import type { MathBackendWebGL } from "@tensorflow/tfjs-backend-webgl";
 import type { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
@@ -61,7 +61,10 @@ function compute(node: GraphNode): Tensor {
   );
 }
 
-/** Makes a graph's programs known to the executor: `nodes` with their numbers, and how to forget them. */
+/**
+ * Registers a graph's programs with the executor; returns `nodes` with their numbers, and a function that unregisters
+ * them.
+ */
 export function install(nodes: readonly NodeDef[], programs: readonly Program[]) {
   registerOp(ELEMENTWISE, compute);
   const first = lastNumber + 1;

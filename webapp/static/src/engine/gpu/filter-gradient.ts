@@ -1,14 +1,14 @@
 /**
- * The gradient of a convolution's filter. The kernels of TF.js 4.22 give each weight to one thread, which walks over
- * the whole batch: few threads with long loops, one multiplication for two reads. Here the batch is cut into shares
- * that are added up afterwards, and each thread computes several weights from what it reads.
+ * The gradient of a convolution's filter. The kernels of TF.js 4.22 give each weight to one thread, which iterates
+ * over the whole batch: few threads with long loops, one multiplication for two reads. This kernel cuts the batch
+ * into shares that are added up afterwards, and each thread computes several weights from what it reads.
  */
 
 import { backend_util, type TensorInfo } from "@tensorflow/tfjs-core";
 
 type Conv2DInfo = backend_util.Conv2DInfo;
 
-/** Threads that keep a GPU busy. */
+/** The number of threads that keep a GPU busy. */
 export const ENOUGH_THREADS = 4096;
 
 export interface FilterGradient {
@@ -17,7 +17,7 @@ export interface FilterGradient {
   readonly info: Conv2DInfo;
 }
 
-/** What a kernel Conv2DBackpropFilter is asked; null where our shaders do not apply. */
+/** Returns the arguments of a kernel Conv2DBackpropFilter; null if these shaders do not apply. */
 export function filterGradientOf(
   inputs: Readonly<Record<string, TensorInfo>>,
   attrs: Readonly<Record<string, unknown>>,

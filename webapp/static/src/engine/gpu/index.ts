@@ -1,4 +1,4 @@
-/** Our kernels for the GPU backends, in place of those of TF.js that are slower or wrong. */
+/** Minga's kernels for the GPU backends, in place of those of TF.js that are slower or incorrect. */
 
 import type { MathBackendWebGL } from "@tensorflow/tfjs-backend-webgl";
 import type { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
@@ -16,7 +16,7 @@ import { filterGradientOnWebGpu } from "../webgpu/filter-gradient";
 import { filterGradientOf } from "./filter-gradient";
 import { poolGradientOf, poolGradientOnWebGl, poolGradientOnWebGpu } from "./max-pool-gradient";
 
-/** Replaces a kernel; `make` is given the one of TF.js for what ours does not do. */
+/** Replaces a kernel; `make` gets the one of TF.js for unsupported cases. */
 function replaceKernel(
   kernelName: string,
   backendName: string,
@@ -28,7 +28,7 @@ function replaceKernel(
   registerKernel({ ...original, kernelFunc: make(original.kernelFunc) });
 }
 
-/** Once the backend's own kernels are registered. */
+/** Installs the kernels, once the backend's own are registered. */
 export function installKernels(backendName: "webgl" | "webgpu"): void {
   replaceKernel(Conv2DBackpropFilter, backendName, (original) => (call) => {
     const { inputs, attrs, backend } = call;

@@ -1,6 +1,7 @@
 /**
- * The gradient of max pooling. The kernels of TF.js 4.22 give dy to the last of equal maxima, TensorFlow to the first:
- * after a rectifier, whose zeros tie, that is another gradient. Here each pixel looks up the windows that it lies in.
+ * The gradient of max pooling. The kernels of TF.js 4.22 give dy to the last of equal maxima, TensorFlow to the
+ * first: after a rectifier, whose zeros tie, the gradients differ. In this kernel each pixel looks up the windows
+ * that contain it.
  */
 
 import type { GPGPUProgram, MathBackendWebGL } from "@tensorflow/tfjs-backend-webgl";
@@ -15,7 +16,7 @@ export interface PoolGradient {
   readonly info: backend_util.Conv2DInfo;
 }
 
-/** What a kernel MaxPoolGrad is asked. */
+/** Returns the arguments of a kernel MaxPoolGrad. */
 export function poolGradientOf(
   inputs: Readonly<Record<string, TensorInfo>>,
   attrs: Readonly<Record<string, unknown>>,

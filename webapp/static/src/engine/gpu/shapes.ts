@@ -1,8 +1,8 @@
-/** Shapes as the samplers of TF.js' shaders want them. */
+/** Fits shapes to the samplers of TF.js' shaders. */
 
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 
-/** The same tensor with no more axes than `rank`: leading axes of length one go. */
+/** Views the tensor with at most `rank` axes: leading axes of length one are removed. */
 export function fitRank(tensor: TensorInfo, rank: number): TensorInfo {
   const { dataId, dtype, shape } = tensor;
   return { dataId, dtype, shape: shape.length > rank ? shape.slice(shape.length - rank) : [...shape] };

@@ -20,12 +20,12 @@ import {
 import { hasKernel, runKernel } from "./attributes";
 import { type Family, input, type Op } from "./types";
 
-/** An op of the gradient dy and one other tensor, given in this order: (y or x, dy). */
+/** An op of two inputs in this order: another tensor (y or x), then the gradient dy. */
 function ofValueThenGradient(gradient: (value: Tensor, dy: Tensor) => Tensor): Op {
   return (node) => gradient(input(node, 0), input(node, 1));
 }
 
-/** The same where the graph has dy first. */
+/** An op of the same two inputs, with dy first. */
 function ofGradientThenValue(gradient: (value: Tensor, dy: Tensor) => Tensor): Op {
   return (node) => gradient(input(node, 1), input(node, 0));
 }

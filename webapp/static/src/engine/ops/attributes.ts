@@ -1,4 +1,4 @@
-/** Attributes that convolution and pooling read alike, and the way to a kernel without a public function. */
+/** Attributes that convolution and pooling have in common, and access to kernels without a public function. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import {

@@ -1,4 +1,6 @@
-/** Ops along single axes, put together from tensors of three dimensions so that every rank works on every backend. */
+/**
+ * Ops along single axes, composed of ops on tensors of three dimensions so that every rank works on every backend.
+ */
 
 import {
   add,
@@ -16,12 +18,12 @@ import {
 /** The GPU backends of TF.js 4.22 pad, reverse and stride up to four dimensions only (WebGPU without saying so). */
 export const SAFE_RANK = 4;
 
-/** A copy with one element changed. */
+/** Copies values with one element changed. */
 function replaced(values: readonly number[], index: number, value: number): number[] {
   return values.map((old, i) => (i === index ? value : old));
 }
 
-/** Runs `along` on x seen as [outer, size of the axis, inner]; the result may have another size there. */
+/** Applies `along` to x viewed as [outer, size of the axis, inner]; the result may have another size there. */
 export function alongAxis(x: Tensor, axis: number, along: (rows: Tensor3D) => Tensor): Tensor {
   const size = x.shape[axis] as number;
   const inner = x.shape.slice(axis + 1).reduce((product, length) => product * length, 1);
@@ -31,7 +33,7 @@ export function alongAxis(x: Tensor, axis: number, along: (rows: Tensor3D) => Te
 
 type Widths = readonly (readonly [number, number])[];
 
-/** x with `value` around it. */
+/** Pads x with `value`. */
 export function padAxes(x: Tensor, widths: Widths, value = 0): Tensor {
   const asked = widths.map(([before, after]): [number, number] => [before, after]);
   if (x.rank <= SAFE_RANK) return pad(x, asked, value);
@@ -41,7 +43,7 @@ export function padAxes(x: Tensor, widths: Widths, value = 0): Tensor {
   }, x);
 }
 
-/** x with its own border mirrored around it. */
+/** Pads x with its own mirrored border. */
 export function mirrorAxes(x: Tensor, widths: Widths, mode: "reflect" | "symmetric"): Tensor {
   return widths.reduce((padded: Tensor, [before, after], axis) => {
     if (before === 0 && after === 0) return padded;
@@ -59,7 +61,7 @@ export function mirrorAxes(x: Tensor, widths: Widths, mode: "reflect" | "symmetr
   }, x);
 }
 
-/** dx of `mirrorAxes` for dy of its result: what lies in the borders is added to the pixels that it mirrors. */
+/** Returns dx of `mirrorAxes` for dy of its result: the borders are added to the pixels that they mirror. */
 export function foldMirrored(dy: Tensor, widths: Widths, mode: "reflect" | "symmetric"): Tensor {
   const edge = mode === "reflect" ? 1 : 0;
   return widths.reduce((folded: Tensor, [before, after], axis) => {
@@ -82,14 +84,14 @@ export function foldMirrored(dy: Tensor, widths: Widths, mode: "reflect" | "symm
   }, dy);
 }
 
-/** x backwards along the given axes. */
+/** Reverses x along the given axes. */
 export function reverseAxes(x: Tensor, axes: readonly number[]): Tensor {
   if (axes.length === 0) return x.clone();
   if (x.rank <= SAFE_RANK) return reverse(x, [...axes]);
   return axes.reduce((turned, axis) => alongAxis(turned, axis, (rows) => reverse(rows, 1)), x);
 }
 
-/** Every `step`-th element from `start` on, `count` of them, along each axis. */
+/** Takes every `step`-th element from `start` on, `count` of them, along each axis. */
 export function strideAxes(x: Tensor, axes: readonly AxisStride[]): Tensor {
   if (axes.every(({ step }) => step === 1)) {
     return slice(
@@ -98,7 +100,7 @@ export function strideAxes(x: Tensor, axes: readonly AxisStride[]): Tensor {
       axes.map(({ count }) => count),
     );
   }
-  // An end of -1 would count from the back: one before the first element is written as far below it.
+  // An end of -1 would count from the back, so one before the first element is written as far below it.
   const end = ({ start, step, count, size }: AxisStride) => {
     const stop = start + step * count;
     return stop < 0 ? stop - size : stop;
@@ -122,7 +124,7 @@ export function strideAxes(x: Tensor, axes: readonly AxisStride[]): Tensor {
   }, x);
 }
 
-/** What a strided slice takes of an axis of `size` elements. */
+/** The elements of an axis of `size` elements that a strided slice takes. */
 export interface AxisStride {
   readonly size: number;
   readonly start: number;
@@ -147,8 +149,8 @@ export function interleaveZeros(x: Tensor, axis: number, gap: number): Tensor {
 }
 
 /**
- * x repeated along its axes, `times` for each. TF.js 4.22 reads tensors of five axes (WebGPU) or six (WebGL) back and
- * repeats them in JavaScript; so many axes are done one after the other, each as the second of two.
+ * Repeats x along its axes, `times` for each. TF.js 4.22 reads tensors of five axes (WebGPU) or six (WebGL) back and
+ * repeats them in JavaScript; they are repeated axis by axis, each as the second of two.
  */
 export function repeat(x: Tensor, times: readonly number[]): Tensor {
   if (x.rank <= SAFE_RANK) return tile(x, [...times]);

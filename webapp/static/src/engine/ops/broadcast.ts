@@ -1,4 +1,7 @@
-/** Ops of two or three tensors of different shapes, where TF.js' own broadcasting is wrong or ends at four dimensions. */
+/**
+ * Ops of two or three tensors of different shapes, for which TF.js' own broadcasting is incorrect or limited to four
+ * dimensions.
+ */
 
 import {
   add,
@@ -32,14 +35,14 @@ import { type Family, input, type Op, requireChannelsLast } from "./types";
 
 type Binary = (x: Tensor, y: Tensor) => Tensor;
 
-/** Beyond this many dimensions the GPU backends of TF.js 4.22 take wrong elements, or refuse. */
+/** Beyond this number of dimensions the GPU backends of TF.js 4.22 read wrong elements, or refuse. */
 const SAFE_RANK = 4;
 
 function padShape(shape: readonly number[], rank: number): number[] {
   return [...new Array<number>(rank - shape.length).fill(1), ...shape];
 }
 
-/** The shape that all the given shapes broadcast to. */
+/** Returns the shape that all the given shapes broadcast to. */
 export function commonShape(...shapes: readonly (readonly number[])[]): number[] {
   const rank = Math.max(...shapes.map((shape) => shape.length));
   const padded = shapes.map((shape) => padShape(shape, rank));
@@ -53,8 +56,8 @@ export function commonShape(...shapes: readonly (readonly number[])[]): number[]
 }
 
 /**
- * Two shapes with fewer axes that broadcast alike: neighbouring axes that both tensors have, or that only one has, lie
- * together in memory and become one.
+ * Returns two shapes with fewer axes that broadcast alike: neighbouring axes that both tensors have, or that only one
+ * has, are contiguous in memory and are merged.
  */
 function collapse(x: readonly number[], y: readonly number[]): [number[], number[]] {
   const [a, b]: [number[], number[]] = [[], []];
@@ -75,7 +78,7 @@ function collapse(x: readonly number[], y: readonly number[]): [number[], number
   return [a, b];
 }
 
-/** A binary op with right broadcasting for every rank. */
+/** Wraps a binary op with correct broadcasting for every rank. */
 export function broadcasting(run: Binary): Binary {
   return (x, y) => {
     if (Math.max(x.rank, y.rank) <= SAFE_RANK) return run(x, y);
@@ -92,7 +95,7 @@ function binary(run: Binary): Op {
   return (node) => right(input(node, 0), input(node, 1));
 }
 
-/** x broadcast to `shape`. TF.js 4.22 does so by Tile, whose GPU kernels end at four or five axes. */
+/** Broadcasts x to `shape`. TF.js 4.22 uses Tile, whose GPU kernels support up to four or five axes. */
 export function spread(x: Tensor, shape: readonly number[]): Tensor {
   const padded = padShape(x.shape, shape.length);
   return repeat(
@@ -101,7 +104,7 @@ export function spread(x: Tensor, shape: readonly number[]): Tensor {
   );
 }
 
-/** `chosen` where the condition holds, `other` elsewhere; all three broadcast. */
+/** Selects `chosen` where the condition is true, `other` elsewhere; all three broadcast. */
 export function select(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
   const shape = commonShape(condition.shape, chosen.shape, other.shape);
   if (shape.length <= SAFE_RANK) return where(condition, chosen, other);
@@ -109,17 +112,17 @@ export function select(condition: Tensor, chosen: Tensor, other: Tensor): Tensor
   return reshape(where(whole(condition), whole(chosen), whole(other)), shape);
 }
 
-/** TensorFlow's first Select: a vector of conditions chooses rows; TF.js would lay it along the last axis. */
+/** TensorFlow's first Select: a vector of conditions selects rows; TF.js would align it with the last axis. */
 function selectRows(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
   const trailing = condition.rank === 1 ? chosen.rank - 1 : 0;
   const rows = reshape(condition, [...condition.shape, ...new Array<number>(trailing).fill(1)]);
   return select(rows, chosen, other);
 }
 
-/** TF.js calls every result of floorDiv an integer. */
+/** TF.js labels every result of floorDiv an integer. */
 const floorDivision: Binary = (x, y) => (x.dtype === "int32" ? floorDiv(x, y) : floor(div(x, y)));
 
-/** Adds channels' biases. The WebGPU kernel of TF.js 4.22 takes wrong ones for five axes. */
+/** Adds channels' biases. The WebGPU kernel of TF.js 4.22 reads wrong ones for five axes. */
 function biasAdd(node: Parameters<Op>[0]): Tensor {
   requireChannelsLast(node);
   return broadcasting(add)(input(node, 0), input(node, 1));

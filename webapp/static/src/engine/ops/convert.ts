@@ -1,4 +1,4 @@
-/** Numbers of one type as numbers of another. */
+/** Converts numbers between types. */
 
 import {
   add,
@@ -16,18 +16,18 @@ import { type Family, input } from "./types";
 export type NumberKind = "float32" | "int32" | "bool";
 
 /**
- * x as `dtype`, as TensorFlow's Cast does it. On WebGPU, TF.js 4.22 only renames whole numbers to floats, and ops that
- * copy elements (Transpose, Pad) then take their bits for floats; adding zero makes them real ones.
+ * Converts x to `dtype`, as TensorFlow's Cast does. On WebGPU, TF.js 4.22 only relabels integers as floats, and ops
+ * that copy elements (Transpose, Pad) then read their bits as floats; adding zero converts them.
  */
 export function convert(x: Tensor, dtype: NumberKind): Tensor {
   if (x.dtype === dtype) return x.clone();
-  // The WASM backend of TF.js 4.22 cuts numbers down to bytes instead.
+  // The WASM backend of TF.js 4.22 truncates numbers to bytes instead.
   if (dtype === "bool") return notEqual(x, 0);
   const converted = cast(x, dtype);
   return dtype === "float32" && getBackend() === "webgpu" ? add(converted, 0) : converted;
 }
 
-/** -1, 0 or 1. The WASM backend of TF.js 4.22 takes numbers below 1e-7 or so for 0. */
+/** Returns -1, 0 or 1. The WASM backend of TF.js 4.22 treats numbers below about 1e-7 as 0. */
 function signOf(x: Tensor): Tensor {
   if (getBackend() !== "wasm" || x.dtype !== "float32") return sign(x);
   return sub(cast(greater(x, 0), "float32"), cast(less(x, 0), "float32"));

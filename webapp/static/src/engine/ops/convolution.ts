@@ -1,4 +1,4 @@
-/** Gradients of convolutions. The kernels of the WASM backend are ours: see ../wasm/. */
+/** Gradients of convolutions. Those of the WASM backend are in ../wasm/. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import {

@@ -1,4 +1,4 @@
-/** Resizing of images as products of matrices, and pixels as channels. */
+/** Resizes images by matrix products, and converts pixels to channels. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import { cast, matMul, reshape, type Tensor, tensor, transpose } from "@tensorflow/tfjs-core";
@@ -6,7 +6,7 @@ import { constant } from "../constant-inputs";
 import { convert } from "./convert";
 import { type Family, input, type Op } from "./types";
 
-/** How much of each input pixel an output pixel takes: rows of [out, in], flat. */
+/** The weight of each input pixel in an output pixel: rows of [out, in], flat. */
 type ResizeWeights = (from: number, to: number, node: GraphNode) => Float32Array;
 
 function scaleOf(from: number, to: number, node: GraphNode): number {
@@ -30,7 +30,7 @@ const bilinear: ResizeWeights = (from, to, node) => {
   return weights;
 };
 
-/** The nearest pixel alone. */
+/** Takes only the nearest pixel. */
 const nearest: ResizeWeights = (from, to, node) => {
   const scale = scaleOf(from, to, node);
   const weights = new Float32Array(to * from);
@@ -43,9 +43,9 @@ const nearest: ResizeWeights = (from, to, node) => {
 };
 
 /**
- * Images [N, H, W, C] at another height and width, or with `back` the gradient of that: rows first, then columns, each as
- * one product of matrices. The kernels of TF.js 4.22 know no gradient where pixels count by their centers, and the WASM
- * backend has none at all.
+ * Resizes images [N, H, W, C] to another height and width, or with `back` computes the gradient of that: rows first,
+ * then columns, each as one matrix product. The kernels of TF.js 4.22 have no gradient for half-pixel centers, and
+ * the WASM backend has none at all.
  */
 function resize(
   images: Tensor,
@@ -74,13 +74,13 @@ function backward(weights: ResizeWeights, size: (node: GraphNode) => number[]): 
   return (node) => resize(input(node, 0), size(node), weights, node, true);
 }
 
-/** [N, H, W, C] with blocks of pixels as channels. */
+/** Returns [N, H, W, C] with blocks of pixels as channels. */
 function spaceToDepth(node: GraphNode): Tensor {
   const x = input(node, 0);
   const block = Number(node.attrs.block_size);
   const [batch = 1, height = 1, width = 1, channels = 1] = x.shape;
   const [rows, columns] = [height / block, width / block];
-  // As floats: TF.js 4.22 transposes whole numbers on WebGPU wrongly.
+  // As floats, because TF.js 4.22 transposes integers on WebGPU incorrectly.
   const cut = reshape(convert(x, "float32"), [batch * rows, block, columns, block * channels]);
   const turned = cast(transpose(cut, [0, 2, 1, 3]), x.dtype);
   return reshape(turned, [batch, rows, columns, block * block * channels]);

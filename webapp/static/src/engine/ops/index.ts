@@ -1,4 +1,4 @@
-/** The op layer: what TF.js' graph executor lacks, or does worse. */
+/** The op layer: ops that TF.js' graph executor lacks or computes incorrectly. */
 
 import { registerOp } from "@tensorflow/tfjs-converter";
 import { tidy } from "@tensorflow/tfjs-core";
@@ -34,7 +34,7 @@ const FAMILIES = [
   volume,
 ];
 
-/** Makes every op known to the executor; once per worker, before the first graph is loaded. */
+/** Registers every op with the executor; once per worker, before the first graph is loaded. */
 export function registerOps(): void {
   for (const family of FAMILIES) {
     for (const [name, op] of Object.entries(family)) {

@@ -1,4 +1,4 @@
-/** Products of matrices and Einstein summation. */
+/** Matrix products and Einstein summation. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import { broadcastTo, matMul, reshape, sum, type Tensor, transpose } from "@tensorflow/tfjs-core";
@@ -8,8 +8,8 @@ import { type Family, input } from "./types";
 const sizeOf = (shape: readonly number[]): number => shape.reduce((product, length) => product * length, 1);
 
 /**
- * Whether a kernel that counts matrices modulo their number finds the right ones: `part` has all matrices of `whole`, or
- * lacks leading axes only.
+ * Whether a kernel that counts matrices modulo their number finds the right ones: `part` has all matrices of `whole`,
+ * or lacks leading axes only.
  */
 function repeats(part: readonly number[], whole: readonly number[]): boolean {
   const first = part.findIndex((length) => length !== 1);
@@ -17,7 +17,9 @@ function repeats(part: readonly number[], whole: readonly number[]): boolean {
   return own.every((length, i) => length === whole[whole.length - own.length + i]);
 }
 
-/** Products of matrices in batches. TF.js 4.22 broadcasts batches only where one has all leading axes of the other. */
+/**
+ * Computes matrix products in batches. TF.js 4.22 broadcasts batches only if one has all leading axes of the other.
+ */
 function batchMatMul(node: GraphNode): Tensor {
   const [a, b] = [input(node, 0), input(node, 1)];
   const [batchA, batchB] = [a.shape.slice(0, -2), b.shape.slice(0, -2)];
@@ -32,7 +34,7 @@ function batchMatMul(node: GraphNode): Tensor {
   );
 }
 
-/** Sizes of an equation's labels, from the shapes of its operands. */
+/** Returns the sizes of an equation's labels, from the shapes of its operands. */
 function labelSizes(terms: readonly string[], operands: readonly Tensor[]): Map<string, number> {
   const sizes = new Map<string, number>();
   terms.forEach((term, i) => {
@@ -43,7 +45,10 @@ function labelSizes(terms: readonly string[], operands: readonly Tensor[]): Map<
   return sizes;
 }
 
-/** The equation with a label in place of each axis that "..." stands for; they end together, as in broadcasting. */
+/**
+ * Returns the equation with a label for each axis that "..." stands for; they are aligned at the end, as in
+ * broadcasting.
+ */
 function withoutEllipsis(equation: string, operands: readonly Tensor[]): string {
   if (!equation.includes("...")) return equation;
   const [left = "", result = ""] = equation.split("->");
@@ -58,14 +63,14 @@ function withoutEllipsis(equation: string, operands: readonly Tensor[]): string 
   return `${terms.join(",")}->${result.replace("...", labels)}`;
 }
 
-/** Sums over the labels that nothing else uses. */
+/** Sums over the labels that occur nowhere else. */
 function reduceUnused(term: string, operand: Tensor, used: string): [string, Tensor] {
   const axes = [...term].flatMap((label, axis) => (used.includes(label) ? [] : [axis]));
   if (axes.length === 0) return [term, operand];
   return [[...term].filter((label) => used.includes(label)).join(""), sum(operand, axes)];
 }
 
-/** Reorders axes; a no-op costs nothing. */
+/** Reorders axes; without a change it costs nothing. */
 function permute(operand: Tensor, from: string, to: string): Tensor {
   return from === to
     ? operand

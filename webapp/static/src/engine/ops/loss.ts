@@ -39,15 +39,18 @@ function crossEntropy(logits: Tensor, labels: Tensor): [Tensor, Tensor] {
   return [loss, sub(exp(logProbabilities), labels)];
 }
 
-/** One row for each index: `off` but for `on` at the index. Core's own function refuses rows of one element. */
+/**
+ * Returns one row for each index: `on` at the index, `off` elsewhere. Core's own function refuses rows of one
+ * element.
+ */
 function rowsOf(indices: Tensor, depth: number, onValue: number, offValue: number): Tensor {
   const attrs = { depth, onValue, offValue, dtype: "int32" };
   return runKernel(OneHot, { indices: cast(indices, "int32") }, attrs);
 }
 
 /**
- * One row of zeros and a one for each index. The WASM backend of TF.js 4.22 writes the bits of the integer 1 into a
- * float32 result, so the rows are made of integers first.
+ * Returns one row of zeros and a one for each index. The WASM backend of TF.js 4.22 writes the bits of the integer 1
+ * into a float32 result, so the rows are made of integers first.
  */
 export function oneHotFloats(indices: Tensor, depth: number): Tensor {
   return convert(rowsOf(indices, depth, 1, 0), "float32");

@@ -28,8 +28,9 @@ function window(node: GraphNode): PoolWindow {
 }
 
 /**
- * dx [N, H, W, C] of an average pooling. The kernels of TF.js 4.22 divide by the size of the window even where it hangs
- * over the border; TensorFlow divides by the number of pixels inside. dy is scaled by the quotient of the two first.
+ * Returns dx [N, H, W, C] of an average pooling. The kernels of TF.js 4.22 divide by the size of the window even if
+ * it crosses the border; TensorFlow divides by the number of pixels inside. dy is first scaled by the quotient of the
+ * two.
  */
 export function averagePoolGrad(shape: readonly number[], dy: Tensor, frame: PoolWindow): Tensor {
   const { filterSize, strides, pad } = frame;
@@ -47,12 +48,12 @@ export function averagePoolGrad(shape: readonly number[], dy: Tensor, frame: Poo
   const scaled = factors.every((factor) => factor === 1)
     ? dy
     : mul(dy, tensor(factors, [1, rows.length, columns.length, 1]));
-  // The kernel takes of `input` no more than its shape.
+  // The kernel reads only the shape of `input`.
   return runKernel(AvgPoolGrad, { dy: scaled, input: fill(images, 0) }, frame);
 }
 
 export const pooling: Family = {
-  // TF.js' executor doesn't know explicit paddings here.
+  // TF.js' executor does not support explicit paddings for this op.
   MaxPool: (node) => runKernel(MaxPool, { x: input(node, 0) }, window(node)),
   MaxPoolGrad: (node) => {
     const [x, y, dy] = [input(node, 0), input(node, 1), input(node, 2)];

@@ -1,4 +1,4 @@
-/** Ops that shrink an axis or run along one. */
+/** Ops that reduce an axis or run along one. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import {
@@ -31,7 +31,10 @@ import { alongAxis, reverseAxes, SAFE_RANK } from "./axes";
 import { convert } from "./convert";
 import { type Family, input, type Op, requireChannelsLast } from "./types";
 
-/** The axis that constant input `index` names, counted from the front; TF.js 4.22 doesn't count all ops' axes from the back. */
+/**
+ * Returns the axis that constant input `index` names, counted from the front; TF.js 4.22 doesn't count all ops' axes
+ * from the back.
+ */
 function axisOf(node: GraphNode, index: number, rank: number): number {
   const [axis = 0] = constant(node.inputs[index]);
   return axis < 0 ? axis + rank : axis;
@@ -39,7 +42,7 @@ function axisOf(node: GraphNode, index: number, rank: number): number {
 
 type Fold = (x: Tensor, axes: number[]) => Tensor;
 
-/** One axis after another: for tensors that the GPU backends of TF.js 4.22 reduce in no other way. */
+/** Reduces one axis after another: for tensors that the GPU backends of TF.js 4.22 reduce in no other way. */
 function oneByOne(fold: Fold, x: Tensor, axes: readonly number[]): Tensor {
   return axes.reduce(
     (part, axis) =>
@@ -49,9 +52,9 @@ function oneByOne(fold: Fold, x: Tensor, axes: readonly number[]): Tensor {
 }
 
 /**
- * A reduction over constant axes. Neighbouring axes that are both reduced or both kept become one, and axes of one element
- * vanish: the GPU backends of TF.js 4.22 reduce up to six dimensions only, and the gradient of Tile has more. Its WebGPU
- * kernel of Prod forgets to keep reduced axes, so they are put back here.
+ * Reduces over constant axes. Neighbouring axes that are both reduced or both kept are merged, and axes of one
+ * element are removed: the GPU backends of TF.js 4.22 reduce up to six dimensions only, and the gradient of Tile has
+ * more. Its WebGPU kernel of Prod drops reduced axes even if they are kept, so they are added again.
  */
 function over(fold: Fold, prepare = (x: Tensor) => x): (node: GraphNode) => Tensor {
   return (node) => {
@@ -79,12 +82,12 @@ function over(fold: Fold, prepare = (x: Tensor) => x): (node: GraphNode) => Tens
   };
 }
 
-/** A WebGPU program binds eight buffers in all on any device. */
+/** A WebGPU program binds at most eight buffers on any device. */
 const MAX_TERMS = 7;
 
 /**
- * Sum of tensors of one shape. On WebGPU, TF.js 4.22 binds all terms at once; where that is too many the program fails
- * without a word, and the result is what its memory last held.
+ * Adds tensors of one shape. On WebGPU, TF.js 4.22 binds all terms together; with too many the program fails
+ * silently, and the result is whatever its memory last held.
  */
 export function addAll(terms: readonly Tensor[]): Tensor {
   let left = [...terms];
@@ -96,7 +99,7 @@ export function addAll(terms: readonly Tensor[]): Tensor {
 
 type Reduce = (x: Tensor, axis: number, keepDims?: boolean) => Tensor;
 
-/** Where the largest (or smallest) element lies along axis 1, the first of equal ones. */
+/** Returns where the largest (or smallest) element is along axis 1, the first of equal ones. */
 function firstPlace(rows: Tensor3D, extreme: Reduce): Tensor3D {
   const length = rows.shape[1];
   const places = reshape(range(0, length), [1, length, 1]);
@@ -105,8 +108,8 @@ function firstPlace(rows: Tensor3D, extreme: Reduce): Tensor3D {
 }
 
 /**
- * ArgMax and ArgMin. The WebGPU kernel of TF.js 4.22 compares parts of a long row in parallel and forgets which of equal
- * values came first; it also leaves an axis where a vector should become a scalar.
+ * ArgMax and ArgMin. The WebGPU kernel of TF.js 4.22 compares parts of a long row in parallel and loses which of
+ * equal values came first; it also leaves an axis where a vector should become a scalar.
  */
 function argExtreme(direct: (x: Tensor, axis: number) => Tensor, extreme: Reduce): Op {
   return (node) => {
@@ -121,7 +124,10 @@ function argExtreme(direct: (x: Tensor, axis: number) => Tensor, extreme: Reduce
 
 type Running = (x: Tensor, axis: number, exclusive: boolean, reverse: boolean) => Tensor;
 
-/** Running sums or products. On WebGPU, TF.js 4.22 gets those from the back wrong: there the tensor is turned instead. */
+/**
+ * Cumulative sums or products. On WebGPU, TF.js 4.22 computes reverse ones incorrectly, so the tensor is reversed
+ * instead.
+ */
 function running(run: Running): Op {
   return (node) => {
     const x = input(node, 0);
@@ -134,19 +140,19 @@ function running(run: Running): Op {
 }
 
 /**
- * Whether any (max) or all (min) elements are true. The WebGPU kernels of TF.js 4.22 mix up the elements of inner axes: they
- * read some that nothing has written.
+ * Whether any (max) or all (min) elements are true. The WebGPU kernels of TF.js 4.22 mix up the elements of inner
+ * axes, and read some that were never written.
  */
 function truth(extreme: Fold): Op {
   const reduce = over(extreme, (x) => convert(x, "float32"));
   return (node) => greater(reduce(node), 0);
 }
 
-/** Brings every number within the bound at which the WebGL kernels of TF.js 4.22 begin. */
+/** Scales every number into the bound from which the WebGL kernels of TF.js 4.22 start. */
 const SCALE = 2 ** -64;
 const BOUND = 1e20;
 
-/** Max with -BOUND, Min with BOUND. On WebGL, TF.js 4.22 takes nothing below -1e20 for a largest element. */
+/** Max with -BOUND, Min with BOUND. On WebGL, TF.js 4.22 ignores elements below -1e20 in a maximum. */
 function extremeOf(fold: Fold, bound: number): Fold {
   return (x, axes) => {
     const result = fold(x, axes);

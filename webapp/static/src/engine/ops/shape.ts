@@ -1,4 +1,4 @@
-/** Ops that move elements and compute nothing. */
+/** Ops that move elements without computing. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import { backend_util, reshape, slice, type Tensor, tensor1d, transpose } from "@tensorflow/tfjs-core";
@@ -6,14 +6,14 @@ import { constant } from "../constant-inputs";
 import { foldMirrored, mirrorAxes, padAxes, repeat, reverseAxes } from "./axes";
 import { type Family, input } from "./types";
 
-/** Rows of two: elements before and after each axis. */
+/** Returns rows of two: elements before and after each axis. */
 function borders(node: GraphNode): [number, number][] {
   const flat = constant(node.inputs[1]);
   return input(node, 0).shape.map((_, axis) => [flat[2 * axis] ?? 0, flat[2 * axis + 1] ?? 0]);
 }
 
 /**
- * x with its axes in another order. Axes that stay neighbours become one, those of one element vanish: the WebGL backend
+ * Permutes the axes of x. Axes that stay neighbours are merged, those of one element are removed: the WebGL backend
  * of TF.js 4.22 transposes up to six dimensions only.
  */
 function transposed(node: GraphNode): Tensor {
@@ -38,8 +38,8 @@ function transposed(node: GraphNode): Tensor {
 }
 
 /**
- * Blocks of the batch back into space, then cropped, as TF.js itself composes it. Its WASM kernel in 4.22 reads the
- * tensor back on the way.
+ * Moves blocks of the batch back into space, then crops, as TF.js itself composes it. Its WASM kernel in 4.22 reads
+ * the tensor back.
  */
 function batchToSpace(node: GraphNode): Tensor {
   const x = input(node, 0);

@@ -17,7 +17,7 @@ function sliceAxis(size: number, begin: number | null, end: number | null, step:
 
 const bit = (mask: unknown, i: number): boolean => ((Number(mask ?? 0) >> i) & 1) === 1;
 
-/** The axes of a strided slice by numpy's rules, as the op's masks write them down. */
+/** Returns the axes of a strided slice by numpy's rules, as the op's masks encode them. */
 function sliceAxes(node: GraphNode, shape: readonly number[]): AxisStride[] {
   const [begin, end, strides] = [
     constant(node.inputs[1]),
@@ -48,8 +48,8 @@ function sliceAxes(node: GraphNode, shape: readonly number[]): AxisStride[] {
 }
 
 /**
- * The shape of the slice: new axes have one element, shrunk ones are gone. TF.js 4.22 loses count of the axes where some
- * are shrunk and others have strides, so it is given plain begins and strides only.
+ * Returns the shape of the slice: new axes have one element, shrunk ones are removed. TF.js 4.22 miscounts the axes
+ * if some are shrunk and others have strides, so it gets plain begins and strides only.
  */
 function sliceShape(node: GraphNode, axes: readonly AxisStride[]): number[] {
   const { ellipsis_mask, new_axis_mask, shrink_axis_mask } = node.attrs;
@@ -75,7 +75,7 @@ function stridedSlice(node: GraphNode): Tensor {
   return reshape(strideAxes(x, axes), sliceShape(node, axes));
 }
 
-/** dy goes back where the slice took it from, zeros elsewhere. */
+/** Returns the gradient: dy where the slice was taken, zeros elsewhere. */
 function stridedSliceGrad(node: GraphNode): Tensor {
   const shape = constant(node.inputs[0]);
   const axes = sliceAxes(node, shape);

@@ -1,4 +1,4 @@
-/** Ops that only some models need. */
+/** Ops that only few models need. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import {
@@ -37,7 +37,7 @@ import { convert } from "./convert";
 import { oneHotFloats } from "./loss";
 import { type Family, input, type Op } from "./types";
 
-/** `run` where the first operand is not zero, zero elsewhere, whatever the second is. */
+/** Applies `run` where the first operand is not zero; elsewhere the result is zero, whatever the second one is. */
 function zeroWins(run: (x: Tensor, y: Tensor) => Tensor): Op {
   const right = broadcasting(run);
   return (node) => {
@@ -46,7 +46,7 @@ function zeroWins(run: (x: Tensor, y: Tensor) => Tensor): Op {
   };
 }
 
-/** Which labels are among the k largest predictions; equal ones all count, as in TensorFlow. */
+/** Returns which labels are among the k largest predictions; equal ones all count, as in TensorFlow. */
 function inTopK(node: GraphNode): Tensor {
   const [predictions, targets] = [input(node, 0), input(node, 1)];
   const [k = 1] = constant(node.inputs[2]);
@@ -56,8 +56,8 @@ function inTopK(node: GraphNode): Tensor {
 }
 
 /**
- * The k largest of each row and their places; of equal values the first comes first. Each value's rank is counted, since
- * the sorting kernels of TF.js 4.22 put equal values in any order.
+ * Returns the k largest of each row and their places; of equal values the first one precedes. Each value's rank is
+ * counted, since the sorting kernels of TF.js 4.22 put equal values in any order.
  */
 function topK(node: GraphNode): Tensor[] {
   const x = input(node, 0);
@@ -76,7 +76,7 @@ function topK(node: GraphNode): Tensor[] {
   return [reshape(values, shape), reshape(indices, shape)];
 }
 
-/** In which interval between the sorted boundaries each value lies. */
+/** Returns the interval between the sorted boundaries that contains each value. */
 function bucketize(node: GraphNode): Tensor {
   const x = input(node, 0);
   const boundaries = (node.attrs.boundaries ?? []) as number[];
@@ -84,7 +84,7 @@ function bucketize(node: GraphNode): Tensor {
   return reshape(convert(sum(convert(reached, "float32"), 1), "int32"), x.shape);
 }
 
-/** How often each number occurs, in each row; without weights. */
+/** Counts how often each number occurs, in each row; without weights. */
 function denseBincount(node: GraphNode): Tensor {
   const [size = 0] = constant(node.inputs[1]);
   if (input(node, 2).size > 0) {
@@ -114,7 +114,7 @@ function roll(node: GraphNode): Tensor {
   );
 }
 
-/** The innermost matrices without what lies too far from the diagonal. */
+/** Zeroes the elements of the innermost matrices that are too far from the diagonal. */
 function bandPart(node: GraphNode): Tensor {
   const x = input(node, 0);
   const [lower = 0] = constant(node.inputs[1]);
@@ -127,7 +127,7 @@ function bandPart(node: GraphNode): Tensor {
   return select(tensor(band, [rows, columns], "bool"), x, zerosLike(x));
 }
 
-/** Each row backwards up to its own length. */
+/** Reverses each row up to its own length. */
 function reverseSequence(node: GraphNode): Tensor {
   const [x, lengths] = [input(node, 0), input(node, 1)];
   const axis = Number(node.attrs.seq_dim);
@@ -143,7 +143,7 @@ function reverseSequence(node: GraphNode): Tensor {
   return axis === 1 ? reversed : transpose(reversed, order);
 }
 
-/** Rows at `indices` replaced; no index may occur twice. */
+/** Replaces the rows at `indices`; no index may occur twice. */
 function scatterUpdate(node: GraphNode): Tensor {
   const [x, indices, updates] = [input(node, 0), input(node, 1), input(node, 2)];
   const marks = scatterND(indices, fill(updates.shape, 1), x.shape as [number]);

@@ -1,4 +1,4 @@
-/** What every op of the layer looks like. */
+/** The types of ops, and access to their inputs. */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import type { Tensor } from "@tensorflow/tfjs-core";
@@ -16,9 +16,9 @@ export function input<T extends Tensor = Tensor>(node: GraphNode, index: number)
   return tensor as T;
 }
 
-/** Only NHWC is written by the converter. */
+/** Throws for layouts other than NHWC, the only one that the converter writes. */
 export function requireChannelsLast(node: GraphNode): void {
-  // The executor hands strings over in lower case.
+  // The executor passes strings in lower case.
   const format = node.attrs.data_format;
   if (format !== undefined && format !== "nhwc" && format !== "") {
     throw new Error(`The graph uses data format ${String(format)}; convert the model with channels last.`);

@@ -1,6 +1,7 @@
 /**
- * Convolutions and poolings in three dimensions, put together from those in two: of TF.js 4.22's own kernels the gradients
- * of convolutions are wrong on WASM, that of max pooling everywhere, and that of average pooling at borders.
+ * Three-dimensional convolutions and poolings, composed of two-dimensional ones: of TF.js 4.22's own kernels the
+ * gradients of convolutions are incorrect on WASM, that of max pooling everywhere, and that of average pooling at
+ * borders.
  */
 
 import type { GraphNode } from "@tensorflow/tfjs-converter";
@@ -34,7 +35,7 @@ function triple(node: GraphNode, name: string): Triple {
   return [values?.[1] ?? 1, values?.[2] ?? 1, values?.[3] ?? 1];
 }
 
-/** Strides and padding; the latter is the same word for all axes. */
+/** Returns strides and padding; the padding is the same for all axes. */
 function frame(node: GraphNode): { strides: Triple; pad: "same" | "valid" } {
   const format = node.attrs.data_format;
   if ((format !== undefined && format !== "ndhwc") || triple(node, "dilations").some((size) => size !== 1)) {
@@ -45,7 +46,7 @@ function frame(node: GraphNode): { strides: Triple; pad: "same" | "valid" } {
   return { strides: triple(node, "strides"), pad: node.attrs.padding as "same" | "valid" };
 }
 
-/** Planes before the first that a window of `depth` planes sees. */
+/** Returns the padding planes before the first plane that a window of `depth` planes covers. */
 function planesBefore(
   size: number,
   out: number,
@@ -56,13 +57,15 @@ function planesBefore(
   return pad === "valid" ? 0 : Math.floor(Math.max((out - 1) * stride + depth - size, 0) / 2);
 }
 
-/** All planes of a volume as a batch of images. */
+/** Views all planes of a volume as a batch of images. */
 function asImages(volume: Tensor): Tensor4D {
   const [batch, depth, ...plane] = volume.shape as Volume;
   return reshape(volume, [batch * depth, ...plane]) as Tensor4D;
 }
 
-/** Where the planes that a filter's plane `tap` meets lie in a volume with `before` planes of zeros in front. */
+/**
+ * Returns where the planes that a filter's plane `tap` meets are in a volume with `before` planes of zeros in front.
+ */
 function meets(tap: number, size: number, out: number, stride: number, before: number): number[] {
   const first = tap - before;
   const low = Math.max(Math.ceil(-first / stride), 0);
@@ -70,14 +73,17 @@ function meets(tap: number, size: number, out: number, stride: number, before: n
   return [low, Math.max(high - low + 1, 0), first + low * stride];
 }
 
-/** Part of the planes of a volume: `count` of them from `start` on, each `step`-th. */
+/** Returns `count` planes of a volume from `start` on, each `step`-th. */
 function planes(volume: Tensor, start: number, count: number, step: number): Tensor {
   const axes = volume.shape.map((size) => ({ size, start: 0, step: 1, count: size }));
   axes[1] = { size: volume.shape[1] as number, start, step, count };
   return strideAxes(volume, axes);
 }
 
-/** dW [d, h, w, C, K] of x [N, D, H, W, C] and dy: one gradient of a flat convolution for each plane of the filter. */
+/**
+ * Returns dW [d, h, w, C, K] of x [N, D, H, W, C] and dy: one gradient of a 2-D convolution for each plane of the
+ * filter.
+ */
 function filterGradient(node: GraphNode): Tensor {
   const [x, dy] = [input(node, 0), input(node, 2)];
   const [depth = 1, ...filterShape] = constant(node.inputs[1]);
@@ -95,7 +101,10 @@ function filterGradient(node: GraphNode): Tensor {
   return stack(taps);
 }
 
-/** dx [N, D, H, W, C] of filter and dy: what each plane of the filter gives goes back to the planes it has met. */
+/**
+ * Returns dx [N, D, H, W, C] of filter and dy: the contribution of each filter plane is added to the planes that it
+ * met.
+ */
 function inputGradient(node: GraphNode): Tensor {
   const [filter, dy] = [input(node, 1), input(node, 2)];
   const shape = constant(node.inputs[0]) as Volume;
@@ -124,7 +133,7 @@ function inputGradient(node: GraphNode): Tensor {
   return addAll(parts);
 }
 
-/** A pooling in three dimensions is one of each plane, then one along the planes. */
+/** A three-dimensional pooling pools each plane, and then along the planes. */
 interface PoolStages {
   readonly across: PoolWindow;
   readonly along: PoolWindow;
@@ -141,13 +150,13 @@ function stages(node: GraphNode): PoolStages {
 
 type Pool = typeof maxPool;
 
-/** Each plane of [N, D, H, W, C] pooled: [N, D, outH, outW, C]. */
+/** Pools each plane of [N, D, H, W, C]: [N, D, outH, outW, C]. */
 function poolPlanes(pool: Pool, x: Tensor, { filterSize, strides, pad }: PoolWindow): Tensor {
   const pooled = pool(asImages(x), filterSize, strides, pad);
   return reshape(pooled, [...x.shape.slice(0, 2), ...pooled.shape.slice(1)]);
 }
 
-/** [N, D, H, W, C] as images whose rows are planes: [N, D, H * W, C]. */
+/** Views [N, D, H, W, C] as images whose rows are planes: [N, D, H * W, C]. */
 function asRows(x: Tensor): Tensor4D {
   const [batch, depth, height, width, channels] = x.shape as Volume;
   return reshape(x, [batch, depth, height * width, channels]) as Tensor4D;
@@ -160,7 +169,9 @@ function pooled(pool: Pool, node: GraphNode): Tensor {
   return reshape(rows, [rows.shape[0], rows.shape[1], ...flat.shape.slice(2)]);
 }
 
-/** How an axis of images meets tap `tap` of a window: pieces of it, of the result, and what lies around. */
+/**
+ * Returns how an axis of images meets tap `tap` of a window: parts of it, of the result, and the surrounding padding.
+ */
 function tapAxis(
   size: number,
   out: number,
@@ -182,8 +193,8 @@ function tapAxis(
 }
 
 /**
- * dx of images x with largest values y: unlike in two dimensions, TensorFlow gives the gradient to every pixel of a window
- * that equals its largest.
+ * Returns dx of images x with largest values y: unlike in two dimensions, TensorFlow gives the gradient to every
+ * pixel of a window that equals its maximum.
  */
 function sharedMaximumGrad(x: Tensor4D, y: Tensor4D, dy: Tensor, frame: PoolWindow): Tensor {
   const [batch, height, width, channels] = x.shape;

@@ -1,4 +1,4 @@
-/** Our kernels for the WASM backend: what TF.js 4.22 lacks there, has wrong, or has slow. */
+/** Minga's kernels for the WASM backend: ops that TF.js 4.22 lacks there, computes incorrectly, or slowly. */
 
 import {
   BatchMatMul,
@@ -45,7 +45,7 @@ const KERNELS: Readonly<Record<string, WasmKernel>> = {
   ReluGrad: reluGrad,
 };
 
-/** Kernels of the backend that are right once their arguments are. */
+/** Kernels of the backend that are correct with corrected arguments. */
 const WRAPPERS: Readonly<Record<string, (original: KernelConfig) => WasmKernel>> = {
   [BatchMatMul]: batchMatMul,
   [Conv2D]: exactPadding,
@@ -54,7 +54,7 @@ const WRAPPERS: Readonly<Record<string, (original: KernelConfig) => WasmKernel>>
   [FusedDepthwiseConv2D]: exactPadding,
 };
 
-/** After the backend's module is loaded, before the backend starts. */
+/** Installs the kernels; after the backend's module is loaded, before the backend starts. */
 export function installKernels(): void {
   for (const [name, kernel] of Object.entries(KERNELS)) installKernel(name, kernel);
   for (const [name, wrapper] of Object.entries(WRAPPERS)) {

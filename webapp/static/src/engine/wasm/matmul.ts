@@ -1,7 +1,7 @@
 /**
- * Matrix products for the WASM backend. TF.js 4.22 hands only plain products of two matrices to XNNPACK; with a
- * transposed operand, as every gradient of a dense layer has, it falls back to a scalar loop. Copying the transposed
- * operand first costs far less.
+ * Matrix products for the WASM backend. TF.js 4.22 passes only plain products of two matrices to XNNPACK; with a
+ * transposed operand, as in every gradient of a dense layer, it uses a scalar loop. Copying the transposed operand
+ * first costs far less.
  */
 
 import { type KernelConfig, type TensorInfo, Transpose } from "@tensorflow/tfjs-core";

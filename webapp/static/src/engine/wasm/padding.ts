@@ -1,6 +1,6 @@
 /**
- * Paddings for the WASM backend. Where the stride is longer than the filter, TF.js 4.22 lets XNNPACK find out the padding
- * of SAME, and XNNPACK shifts the windows; so it is told the padding in pixels.
+ * Paddings for the WASM backend. If the stride is longer than the filter, TF.js 4.22 lets XNNPACK compute the padding
+ * of SAME, and XNNPACK shifts the windows; therefore it gets the padding in pixels.
  */
 
 import { backend_util, type KernelConfig } from "@tensorflow/tfjs-core";

@@ -1,5 +1,5 @@
 /**
- * Gradient of max pooling for the WASM backend. That of TF.js 4.22 steps through channels wrongly: with several
+ * Gradient of max pooling for the WASM backend. That of TF.js 4.22 steps through channels incorrectly: with several
  * channels its result is off by a quarter (relative L2 error 0.28 against TensorFlow).
  */
 
@@ -8,8 +8,8 @@ import { floats, inputOf, type KernelCall } from "./heap";
 import { poolingWindow, type Window } from "./window";
 
 /**
- * For each channel of one window: where its largest value lies, into `places`. Of equal values the first counts, as in
- * TensorFlow. `largest` is scratch; both have one element a channel.
+ * Finds the place of the largest value in one window, for each channel, and writes it to `places`. Of equal values
+ * the first counts, as in TensorFlow. `largest` is scratch; both have one element per channel.
  */
 function argMax(
   x: Float32Array,
@@ -37,14 +37,14 @@ function argMax(
   }
 }
 
-/** Where a window begins; may lie outside the image. */
+/** Where a window begins; it may be outside the image. */
 interface WindowStart {
   readonly image: number;
   readonly top: number;
   readonly left: number;
 }
 
-/** dx [N, H, W, C] of the pooled input and dy [N, outH, outW, C]. Windows of NaN pass no gradient on. */
+/** Returns dx [N, H, W, C] of the pooled input and dy [N, outH, outW, C]. Windows of NaN pass no gradient. */
 export function maxPoolGrad(call: KernelCall): TensorInfo {
   const { backend, attrs } = call;
   const [x, dy] = [inputOf(call, "input"), inputOf(call, "dy")];

@@ -47,7 +47,7 @@ class PartialGradients implements GPGPUProgram {
   }
 }
 
-/** Adds the shares up. */
+/** Adds the shares. */
 class Total implements GPGPUProgram {
   readonly variableNames = ["parts"];
   readonly packedInputs = true;

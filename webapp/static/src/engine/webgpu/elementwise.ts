@@ -8,7 +8,7 @@ import { fitRank } from "../gpu/shapes";
 
 const RELATIONS = { gt: ">", ge: ">=", lt: "<", le: "<=", eq: "==", ne: "!=" };
 
-/** The words of ../fusion/arithmetic.ts for values of one or four floats. */
+/** The functions of ../fusion/arithmetic.ts for values of one or four floats. */
 function prelude(components: 1 | 4): string {
   const relations = Object.entries(RELATIONS).map(
     ([name, sign]) => `fn ${name}(a : V, b : V) -> V { return select(V(0.0), V(1.0), a ${sign} b); }`,

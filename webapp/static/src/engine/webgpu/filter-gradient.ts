@@ -48,7 +48,7 @@ function partialGradients(
   return plainProgram(name, threads, shape, { x: 1, dy: components }, components, body);
 }
 
-/** Adds the shares up. */
+/** Adds the shares. */
 function total({ info }: FilterGradient, shares: number): ReturnType<typeof plainProgram> {
   const size = info.filterShape.reduce((product, length) => product * length, 1);
   const body = `

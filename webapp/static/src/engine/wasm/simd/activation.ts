@@ -1,6 +1,8 @@
-/** Activations that a kernel can apply to its result for nothing. */
+/** Activations that a kernel can apply to its result without extra cost. */
 
-/** What results are raised to: 0 for relu, nothing for none; null for an activation that needs more. */
+/**
+ * Returns the lower bound of results: 0 for relu, none without activation; null for an activation that needs more.
+ */
 export function floorOf(activation: unknown): number | null {
   if (activation === undefined || activation === null || activation === "linear")
     return Number.NEGATIVE_INFINITY;

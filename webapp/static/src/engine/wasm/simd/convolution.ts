@@ -1,4 +1,4 @@
-/** Convolutions and their gradients on our compiled kernels, which read windows in place. */
+/** Convolutions and their gradients on the compiled kernels, which read windows in place. */
 
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { inputOf, type KernelCall, type WasmBackend, type WasmKernel } from "../heap";
@@ -59,7 +59,7 @@ function convolve(machine: Machine, backend: WasmBackend, convolution: Convoluti
 
 const undilated = (dilations: unknown) => [dilations].flat().every((d) => d === undefined || d === 1);
 
-/** Replaces Conv2D and FusedConv2D; hands on to `original` what is rare. */
+/** Replaces Conv2D and FusedConv2D; rare cases go to `original`. */
 export function convolution(machine: Machine, original: WasmKernel): WasmKernel {
   return (call: KernelCall) => {
     const { backend, inputs, attrs } = call;
@@ -107,7 +107,7 @@ function asConvolution(window: Window): Window {
   };
 }
 
-/** The same for each position alone: the part of its window that it gives back, to be added up. */
+/** The same for each position alone, as a 1x1 convolution: the gradients of its window, to be added up. */
 function pointwise(window: Window): Window {
   return {
     ...window,

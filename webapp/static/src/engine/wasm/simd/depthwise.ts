@@ -1,4 +1,7 @@
-/** Gradients of depthwise convolutions on our compiled kernels; several filters a channel go to our loops. */
+/**
+ * Gradients of depthwise convolutions on the compiled kernels; several filters per channel go to the JavaScript
+ * loops.
+ */
 
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { inputOf, type KernelCall, type WasmKernel } from "../heap";

@@ -1,4 +1,4 @@
-/** Elementwise functions of one and of two tensors on our compiled kernels. */
+/** Elementwise functions of one and of two tensors on the compiled kernels. */
 
 import { backend_util, type TensorInfo, util } from "@tensorflow/tfjs-core";
 import { inputOf, type KernelCall, type WasmKernel } from "../heap";
@@ -13,7 +13,7 @@ export const BINARY = [
   ...["Add", "Sub", "Multiply", "RealDiv", "Maximum", "Minimum", "SquaredDifference", "ReluGrad"],
 ] as const;
 
-/** Elements that are done in about the time of a product's step: memory is slower than arithmetic. */
+/** Elements processed in about the time of a product's step: memory is slower than arithmetic. */
 const LANES = 4;
 const COSTLY: ReadonlySet<string | undefined> = new Set(["Exp", "Tanh", "Sigmoid", "Erf"]);
 
@@ -61,7 +61,7 @@ export function broadcastAxes(a: readonly number[], b: readonly number[], out: r
 
 const AXES = 4;
 
-/** Function `op` of two tensors that broadcast; what is rare goes to `original`. */
+/** Function `op` of two tensors that broadcast; rare cases go to `original`. */
 export function binary(
   op: number,
   names: readonly [string, string] = ["a", "b"],

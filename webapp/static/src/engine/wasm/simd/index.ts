@@ -1,4 +1,6 @@
-/** Puts our compiled kernels in place of TF.js' and of our loops, where the browser has WASM with SIMD. */
+/**
+ * Installs the compiled kernels in place of TF.js' and of the JavaScript loops, if the browser has WASM with SIMD.
+ */
 
 import {
   _FusedMatMul,
@@ -32,7 +34,7 @@ import { biasAddGrad, reduction } from "./reduction";
 
 type Maker = (machine: Machine, original: WasmKernel) => WasmKernel;
 
-/** Kernels by name; those that hand rare cases on get the kernel they replace. */
+/** Kernels by name; those that pass rare cases on get the kernel that they replace. */
 const KERNELS: Readonly<Record<string, Maker>> = {
   [BatchMatMul]: product,
   [_FusedMatMul]: product,
@@ -55,7 +57,7 @@ const KERNELS: Readonly<Record<string, Maker>> = {
   ReluGrad: binary(BINARY.indexOf("ReluGrad"), ["dy", "x"]),
 };
 
-/** What stood in the registry before us. */
+/** The kernels that were registered before. */
 const originals = new Map<string, WasmKernel>();
 let machine: Machine | null = null;
 let served: unknown = null;
@@ -68,7 +70,7 @@ function originalOf(name: string): WasmKernel {
   return original;
 }
 
-/** After the backend has started; once for each time it does. */
+/** Starts the compiled kernels; each time after the backend has started. */
 export async function startSimd(sharing: Sharing): Promise<void> {
   if (served === backend() || !(await env().getAsync("WASM_HAS_SIMD_SUPPORT"))) return;
   served = backend();

@@ -1,4 +1,4 @@
-/** Our compiled kernels (../../kernels) at work in the memory of TF.js' WASM module. */
+/** Runs the compiled kernels (../../kernels) in the memory of TF.js' WASM module. */
 
 import alone from "minga:kernels/alone?url";
 import aloneRelaxed from "minga:kernels/alone-relaxed?url";
@@ -8,7 +8,9 @@ import type { TensorInfo } from "@tensorflow/tfjs-core";
 import type { WasmBackend } from "../heap";
 import { CONTROL_BYTES, type Enlistment, type Kernels, ThreadPool } from "./thread-pool";
 
-/** What of TF.js' module is needed here. A module with threads gives its memory out, one without only its exports. */
+/**
+ * The parts of TF.js' module that are needed. A module with threads exposes its memory, one without only its exports.
+ */
 interface TfjsModule {
   _malloc(bytes: number): number;
   _free(address: number): void;
@@ -31,11 +33,11 @@ const RELAXED_PROBE = Uint8Array.of(
 export interface Sharing {
   /** Threads, the calling one included. */
   readonly threads: number;
-  /** Steps of an innermost loop from which it pays to wake the others. */
+  /** Steps of an innermost loop from which waking the other threads pays off. */
   readonly worthSharing: number;
 }
 
-/** Starts a helper; a browser that refuses one more thread does without. */
+/** Starts a helper; a browser that refuses another thread runs with fewer. */
 function enlist(enlistment: Enlistment): Promise<Worker> {
   const worker = new Worker(new URL("./thread.ts", import.meta.url), { type: "module" });
   return new Promise((resolve, reject) => {
@@ -64,7 +66,7 @@ export class Machine {
     private readonly tfjs: TfjsModule,
     private readonly memory: WebAssembly.Memory,
     private readonly control: number,
-    /** Each of the threads that were asked for has scratch memory of its own. */
+    /** Each of the requested threads has scratch memory of its own. */
     private readonly sharing: Sharing,
   ) {
     this.integersAddress = tfjs._malloc(64) >>> 0;
@@ -96,14 +98,14 @@ export class Machine {
     }
   }
 
-  /** Where a tensor lies. */
+  /** Returns the address of a tensor. */
   static address(backend: WasmBackend, tensor: TensorInfo): number {
     return (backend as unknown as Storage).dataIdMap.get(tensor.dataId).memoryOffset;
   }
 
   /**
-   * Runs a kernel over all of its `parts`. `work` says how many steps its innermost loop takes; one that asks for
-   * scratch memory gets it before the range.
+   * Runs a kernel over all of its `parts`. `work` is the number of steps of its innermost loop; a kernel that asks
+   * for scratch memory gets it before the range.
    */
   run(name: string, parts: number, work: number, values: readonly number[], scratchBytes = 0): void {
     if (parts === 0) return;
@@ -126,7 +128,7 @@ export class Machine {
     return this.integersAddress;
   }
 
-  /** Ends the helpers; the memory goes with the backend. */
+  /** Ends the helpers; the memory is freed with the backend. */
   dispose(): void {
     for (const helper of this.helpers) helper.terminate();
     this.helpers = [];

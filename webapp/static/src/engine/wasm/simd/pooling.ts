@@ -1,4 +1,4 @@
-/** Gradient of max pooling on our compiled kernel; ../pooling.ts says what is wrong with that of TF.js. */
+/** Gradient of max pooling on the compiled kernel; ../pooling.ts describes the fault of TF.js' own. */
 
 import { type TensorInfo, util } from "@tensorflow/tfjs-core";
 import { inputOf, type KernelCall, type WasmKernel } from "../heap";

@@ -1,4 +1,4 @@
-/** Products of matrices on our compiled kernels: any operand may be transposed at no cost. */
+/** Matrix products on the compiled kernels: any operand may be transposed at no cost. */
 
 import { BatchMatMul, type TensorInfo, util } from "@tensorflow/tfjs-core";
 import { inputOf, type KernelCall, type WasmKernel } from "../heap";
@@ -41,7 +41,7 @@ function batchShape(a: TensorInfo, b: TensorInfo): number[] | null {
   return null;
 }
 
-/** Replaces BatchMatMul and _FusedMatMul; hands on to `original` what is rare. */
+/** Replaces BatchMatMul and _FusedMatMul; rare cases go to `original`. */
 export function product(machine: Machine, original: WasmKernel): WasmKernel {
   return (call: KernelCall) => {
     const { backend, inputs, attrs } = call;

@@ -1,4 +1,6 @@
-/** Transposes and repeats on our compiled kernel. That of TF.js 4.22 for Tile goes element by element through indices. */
+/**
+ * Transposes and repeats on the compiled kernel. That of TF.js 4.22 for Tile goes element by element through indices.
+ */
 
 import { type TensorInfo, util } from "@tensorflow/tfjs-core";
 import { inputOf, type KernelCall, type WasmBackend, type WasmKernel } from "../heap";
@@ -24,7 +26,7 @@ function merged(axes: readonly RearrangeAxis[]): RearrangeAxis[] {
   return merged;
 }
 
-/** A tensor of another order; null if it has too many axes. */
+/** Returns a tensor in another order; null if it has too many axes. */
 function rearranged(
   machine: Machine,
   backend: WasmBackend,
@@ -52,7 +54,7 @@ export function shared(backend: WasmBackend, x: TensorInfo, shape: number[]): Te
   return { dataId: x.dataId, shape, dtype: x.dtype };
 }
 
-/** That of TF.js copies. */
+/** Shares the memory; that of TF.js copies. */
 export function identity(): WasmKernel {
   return (call: KernelCall) => {
     const x = inputOf(call, "x");

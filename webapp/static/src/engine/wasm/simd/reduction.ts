@@ -1,4 +1,4 @@
-/** Sums and means on our compiled kernels, which reduce any axis in place: TF.js 4.22 transposes the tensor first. */
+/** Sums and means on the compiled kernels, which reduce any axis in place: TF.js 4.22 transposes the tensor first. */
 
 import { type TensorInfo, util } from "@tensorflow/tfjs-core";
 import { inputOf, type KernelCall, type WasmBackend, type WasmKernel } from "../heap";

@@ -1,9 +1,10 @@
 /**
- * Threads that share one kernel's work with the training worker. A job lies in shared memory; whoever is awake takes
- * the next piece of it. The training worker never waits for a helper that has not begun: on a busy device it does all.
+ * Threads that share one kernel's work with the training worker. A job is in shared memory; every active thread takes
+ * the next piece of it. The training worker never waits for a helper that has not begun: on a busy device it does all
+ * the work.
  */
 
-/** Places of a job in its control block, in 32-bit words. */
+/** Offsets of a job's fields in its control block, in 32-bit words. */
 const OPEN = 0;
 const ACTIVE = 1;
 const NEXT = 2;
@@ -25,7 +26,7 @@ export const CONTROL_BYTES = VALUES * 4 + MAX_VALUES * 8;
 /** The compiled kernels; all of their arguments are numbers, addresses among them. */
 export type Kernels = Readonly<Record<string, (...values: number[]) => void>>;
 
-/** What a helper needs to begin. */
+/** What a helper needs to start. */
 export interface Enlistment {
   readonly module: WebAssembly.Module;
   readonly memory: WebAssembly.Memory;
@@ -43,7 +44,7 @@ export interface ThreadJob {
   readonly scratchBytes: number;
 }
 
-/** Pieces a thread: small enough that a late helper finds something left. */
+/** Pieces per thread: small enough that a late helper still gets some. */
 const PIECES = 2;
 /** Tiles of the products have up to six rows: pieces of whole tiles waste nothing. */
 const ROUND = 12;
@@ -87,7 +88,7 @@ export class ThreadPool {
     try {
       this.takePieces();
     } finally {
-      // Nobody may begin from here on; those who have begun are waited for.
+      // No thread may begin from here on; those that have begun are awaited.
       Atomics.store(words, OPEN, 0);
       for (let active = Atomics.load(words, ACTIVE); active > 0; active = Atomics.load(words, ACTIVE)) {
         Atomics.wait(words, ACTIVE, active);
@@ -96,7 +97,7 @@ export class ThreadPool {
     if (Atomics.exchange(words, FAILED, 0) !== 0) throw new Error(`A thread failed in the kernel ${kernel}.`);
   }
 
-  /** A helper's life: it ends with the worker. */
+  /** Runs a helper until the worker ends. */
   serve(): never {
     const { words } = this;
     for (;;) {
