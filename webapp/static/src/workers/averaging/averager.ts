@@ -1,6 +1,6 @@
 /**
- * The bytes of one group at one member: its own vector, what others sent of it, and means. The machine in
- * protocol/allreduce/member.ts decides what becomes of them; backend/peer/mesh/ has the same in Python.
+ * The bytes of one group at one member: its own vector, the pieces of the others, and means. The machine in
+ * protocol/allreduce/member.ts decides how they are used; the twin is in backend/peer/mesh/.
  */
 
 import { type Bytes, concat, sha256, toHex } from "../../core/crypto/bytes";
@@ -11,11 +11,11 @@ import { type Coding, type MaskedFor, NOBODY } from "./codecs";
 
 type AveragedPlaces = readonly number[];
 
-/** What a member needs to know of its group. Part i is the values from `bounds[i]` to `bounds[i + 1]`. */
+/** The properties of a group that its member needs. Part i is the values from `bounds[i]` to `bounds[i + 1]`. */
 export interface Group {
   readonly place: number;
   readonly bounds: readonly number[];
-  /** By which sums go around a ring. */
+  /** The encoding of pieces and of a ring's sums. */
   readonly precision: Precision | "masked";
 }
 
@@ -25,9 +25,9 @@ interface GroupMean {
 }
 
 export class PartAverager {
-  /** By part and place, and whom they are masked for; sums on their way around a ring by themselves. */
+  /** Pieces by part, place and the members they are masked for; a ring's sums are among them. */
   readonly #pieces = new Map<string, Bytes>();
-  /** By part and digest. */
+  /** Means by part and digest. */
   readonly #means = new Map<string, GroupMean>();
 
   constructor(
@@ -36,12 +36,15 @@ export class PartAverager {
     private readonly coding: Coding,
   ) {}
 
-  /** SHA-256 of each encoded piece. Throws a RangeError where the vector holds NaN or infinity. */
+  /** Returns the SHA-256 of each encoded piece. Throws a RangeError if the vector has NaN or infinity. */
   commitments(): Promise<Bytes[]> {
     return Promise.all(this.group.bounds.slice(1).map(async (_, part) => sha256(await this.ownPiece(part))));
   }
 
-  /** Encoded, and masked for `set`; always the same for one set, so that a pad hides one piece only. Throws as Coding does. */
+  /**
+   * Returns the own piece, encoded and masked for `set`; always the same for one set, so that a pad hides only one
+   * piece. Throws as Coding does.
+   */
   async ownPiece(part: number, set: MaskedFor = NOBODY): Promise<Bytes> {
     const key = pieceKey(part, this.group.place, set.places);
     const made = this.#pieces.get(key) ?? (await this.coding.piece(this.#own(part), part, set));
@@ -49,15 +52,15 @@ export class PartAverager {
     return made;
   }
 
-  /** Keeps what the member at `place` sent of itself and `contributors`, and returns its SHA-256. Throws an UnfitMember. */
+  /** Stores the piece of the member at `place` and `contributors`, and returns its SHA-256. Throws an UnfitMember. */
   async keepPiece(place: number, part: number, contributors: AveragedPlaces, bytes: Bytes): Promise<Bytes> {
     const values = this.#own(part).length;
     const piece = this.#fit(place, part, () => this.coding.checkPiece(bytes, values));
-    this.#pieces.set(this.#cameAs(part, place, contributors), piece);
+    this.#pieces.set(this.#pieceKey(part, place, contributors), piece);
     return sha256(bytes);
   }
 
-  /** The sum that came from `source` with the own values times `weight`, encoded; in a ring. */
+  /** In a ring: returns the sum from `source` plus the own values times `weight`, encoded. */
   addPiece(part: number, source: number | null, weight: number): Bytes {
     const { precision } = this.group;
     if (precision === "masked") throw new Error("Masked pieces do not go around a ring.");
@@ -65,7 +68,10 @@ export class PartAverager {
     return passOn(before, this.#own(part), Math.fround(weight), precision);
   }
 
-  /** Makes and keeps the mean of what `contributors` sent, and returns its digest. In a ring `source` sent all but the own. */
+  /**
+   * Computes and stores the mean of the pieces of `contributors`, and returns its digest. In a ring `source` sent the
+   * sum of all but the own.
+   */
   async reduce(
     part: number,
     contributors: AveragedPlaces,
@@ -84,7 +90,7 @@ export class PartAverager {
     return this.#keep(part, contributors, this.coding.reduce(pieces, weights, this.#own(part).length));
   }
 
-  /** Keeps a mean that the member at `place` sent, and returns its digest. Throws an UnfitMember. */
+  /** Stores a mean that the member at `place` sent, and returns its digest. Throws an UnfitMember. */
   keepMean(place: number, part: number, contributors: AveragedPlaces, bytes: Bytes): Promise<Bytes> {
     const values = this.#own(part).length;
     const mean = this.#fit(place, part, () => this.coding.checkMean(bytes, values));
@@ -97,7 +103,7 @@ export class PartAverager {
     return mean;
   }
 
-  /** The whole result, whose means have these digests. */
+  /** Returns the whole result, whose means have these digests. */
   take(digests: readonly Uint8Array[]): Vector {
     const { bounds } = this.group;
     const result = new Float32Array(bounds.at(-1) ?? 0);
@@ -128,7 +134,7 @@ export class PartAverager {
     }
   }
 
-  #cameAs(part: number, place: number, contributors: AveragedPlaces): string {
+  #pieceKey(part: number, place: number, contributors: AveragedPlaces): string {
     const isSum = contributors.length > 0 && !this.#masked;
     return isSum ? sumKey(part, place) : pieceKey(part, place, contributors);
   }
@@ -145,7 +151,7 @@ export class PartAverager {
   }
 }
 
-/** Of contributors and bytes (0025, "The group machine"). */
+/** Returns the digest of contributors and bytes (0025, "The group machine"). */
 function meanDigest(contributors: AveragedPlaces, bytes: Bytes): Promise<Bytes> {
   return sha256(concat([Uint8Array.of(contributors.length, ...contributors), bytes]));
 }

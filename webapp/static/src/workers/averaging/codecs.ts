@@ -1,4 +1,4 @@
-/** How pieces of a group are made of values, added up, and read: in the open, or masked for the members of a set. */
+/** Encodes, adds up and decodes pieces of a group: plain, or masked for the members of a set. */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import type { KeyPair } from "../../core/crypto/keys";
@@ -25,7 +25,7 @@ import {
 
 type CodecPlaces = readonly number[];
 
-/** Members whose pieces are to be added up, and their weights in the same order; empty where nothing is masked. */
+/** The members whose masked pieces are added up, and their weights in the same order; empty without masks. */
 export interface MaskedFor {
   readonly places: CodecPlaces;
   readonly weights: readonly number[];
@@ -34,18 +34,21 @@ export interface MaskedFor {
 export const NOBODY: MaskedFor = { places: [], weights: [] };
 
 export interface Coding {
-  /** The own piece of `part`. Throws a RangeError where `values` hold NaN or infinity, an UnfitMember for a useless key. */
+  /**
+   * Encodes the own piece of `part`. Throws a RangeError if `values` have NaN or infinity, an UnfitMember for an
+   * unusable key.
+   */
   piece(values: Float32Array, part: number, set: MaskedFor): Promise<Bytes>;
-  /** `bytes`, if so many values can have been sent so. Throws an UnfitError. */
+  /** Returns `bytes` if they can be a piece of this number of values. Throws an UnfitError otherwise. */
   checkPiece(bytes: Bytes, values: number): Bytes;
   checkMean(bytes: Bytes, values: number): Bytes;
-  /** The encoded mean of pieces that were checked. Throws an UnfitError where masks are left in it. */
+  /** Returns the encoded mean of checked pieces. Throws an UnfitError if masks did not cancel. */
   reduce(pieces: readonly Bytes[], weights: readonly number[], values: number): Bytes;
-  /** The values of a mean that was checked. */
+  /** Returns the values of a checked mean. */
   read(mean: Bytes, values: number): Vector;
 }
 
-/** Pieces that everybody can read. */
+/** Plain pieces, which all members can read. */
 export class PlainCoding implements Coding {
   constructor(
     private readonly precision: Precision,
@@ -73,11 +76,11 @@ export class PlainCoding implements Coding {
   }
 }
 
-/** Pieces that only their sum over a set can be read of (0032). */
+/** Masked pieces, of which only the sum over a set can be read (0032). */
 export class MaskedCoding implements Coding {
   /** Public keys of other members, by place. */
   readonly #keys = new Map<number, Uint8Array>();
-  /** What the own key and theirs agree on, by place. */
+  /** The common keys agreed with them, by place. */
   readonly #common = new Map<number, Promise<Bytes>>();
 
   constructor(
@@ -87,7 +90,7 @@ export class MaskedCoding implements Coding {
     private readonly context: PadContext,
   ) {}
 
-  /** The member at `place` said its key of this group; the first one counts. */
+  /** Stores the key of the member at `place` in this group; the first one counts. */
   keepKey(place: number, key: Uint8Array): void {
     if (!this.#keys.has(place)) this.#keys.set(place, key);
   }

@@ -1,4 +1,4 @@
-/** The averager's shell: encodes, hashes and adds up for one group at a time, so that the page does not wait for it. */
+/** The entry of the averaging worker: encodes, hashes and adds up for one group at a time, off the page's thread. */
 
 import { keyPair } from "../../core/crypto/keys";
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
@@ -14,9 +14,9 @@ type AveragingAnswer = FromAverager extends infer M
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let averager: PartAverager | null = null;
-/** Where the group's pieces are masked. */
+/** Set if the group's pieces are masked. */
 let masked: MaskedCoding | null = null;
-/** Messages are worked on one after the other. */
+/** Messages are processed one after the other. */
 let work: Promise<void> = Promise.resolve();
 
 function current(): PartAverager {
@@ -36,7 +36,7 @@ async function prepare(message: Extract<ToAverager, { readonly type: "prepare" }
   if (!vector.every(Number.isFinite)) {
     throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
   }
-  // New for each group, and known to nobody else.
+  // New for each group, and kept in this worker.
   const keys = await keyPair(crypto.getRandomValues(new Uint8Array(32)));
   masked = new MaskedCoding(place, subject, keys, context);
   averager = new PartAverager(vector, message, masked);
@@ -53,7 +53,7 @@ async function perform(message: ToAverager): Promise<AveragingAnswer> {
     case "make_piece": {
       const { part, contributors, weights } = message;
       const piece = await current().ownPiece(part, { places: contributors, weights });
-      // A copy: the page takes its bytes away.
+      // A copy, because the page takes ownership of the bytes.
       return { type: "piece_made", bytes: piece.slice() };
     }
     case "keep_piece": {
@@ -79,7 +79,7 @@ async function perform(message: ToAverager): Promise<AveragingAnswer> {
     }
     case "take": {
       const vector = current().take(message.parts);
-      // Nobody asks for its bytes any more.
+      // The group's bytes are not needed any more.
       averager = masked = null;
       return { type: "taken", vector };
     }
@@ -91,7 +91,7 @@ function problem(error: unknown): AveragingAnswer {
   return { type: "failed", problem: error instanceof Error ? error.message : String(error) };
 }
 
-/** What goes over to the page without a copy. */
+/** Returns the buffers that are transferred to the page. */
 function buffers(answer: AveragingAnswer): ArrayBuffer[] {
   if (answer.type === "piece_made" || answer.type === "mean_copied") return [answer.bytes.buffer];
   return answer.type === "taken" ? [answer.vector.buffer] : [];

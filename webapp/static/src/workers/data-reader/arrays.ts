@@ -1,4 +1,4 @@
-/** Arrays of NumPy (.npz), examples first. */
+/** Reads NumPy arrays (.npz), examples first. */
 
 import { type ExampleColumn, pickRows } from "../../core/data/examples";
 import type { NumericArray } from "../../core/data/shard";

@@ -1,4 +1,4 @@
-/** Files of any kind by the task's declaration. */
+/** Reads files of any kind by the task's declaration. */
 
 import type { OwnFile } from "../../core/messages/data-reader";
 import type { DataSpec } from "../../core/preprocessing/declaration";
@@ -10,13 +10,13 @@ import type { Problems, ReadExamples, ReadResult } from "./result";
 import { readTables } from "./tables";
 import { readTexts } from "./texts";
 
-/** As many bytes of a zip, unpacked, as a browser holds at once. */
+/** The most unpacked bytes of a zip that a browser holds in memory. */
 const MOST_BYTES = 512 * 2 ** 20;
-/** What peers take out of a folder or zip, too. */
+/** The file names that peers read from a folder or zip, too. */
 const TAKEN = { image: /\.(jpe?g|png|webp|gif|bmp)$/i, text: /\.(txt|md)$/i };
 const HIDDEN = /(^|\/)(\.|__MACOSX(\/|$))/;
 
-/** The files, with those in zips of pictures or texts instead of the zips. */
+/** Replaces zips of pictures or texts by the files in them. */
 async function opened(
   kind: DataSpec["preprocess"]["kind"],
   files: readonly OwnFile[],

@@ -1,4 +1,4 @@
-/** Classes that files have by the folder that holds them. */
+/** Labels files by the name of their folder. */
 
 import type { OwnFile } from "../../core/messages/data-reader";
 import { DataProblem } from "../../core/preprocessing/data-problem";
@@ -13,12 +13,12 @@ export interface LabelledFile extends OwnFile {
   readonly values: readonly number[];
 }
 
-/** Name of the folder that holds a file; null where it lies in none. */
+/** Returns the name of the folder that holds a file; null if there is none. */
 export function folderOf(path: string): string | null {
   return path.split("/").at(-2) ?? null;
 }
 
-/** The files whose folder is a label. Others are told once for each folder. */
+/** Returns the files whose folder is a label. Other folders are reported once each. */
 export function labelByFolder(
   files: readonly OwnFile[],
   rule: LabelRule,

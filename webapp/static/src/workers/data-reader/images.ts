@@ -1,4 +1,4 @@
-/** Pictures: decoded one after the other, resized, and kept as bytes as far as memory is wise to use. */
+/** Reads pictures: decodes them one after the other, resizes them, and keeps the bytes within a memory limit. */
 
 import type { Examples } from "../../core/data/examples";
 import type { OwnFile, Thumbnail } from "../../core/messages/data-reader";
@@ -11,10 +11,10 @@ import type { Pixels } from "../../core/preprocessing/images/pixels";
 import { type LabelledFile, labelByFolder } from "./folders";
 import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
 
-/** Decodes a picture into RGBA, the right way up. Throws DataProblem where it is none. */
+/** Decodes a picture into RGBA, in its display orientation. Throws DataProblem if it is none. */
 export type Decode = (file: Blob) => Promise<Pixels>;
 
-/** Bytes of resized pictures kept in memory; those beyond are decoded again when a step takes them. */
+/** The most bytes of resized pictures in memory; further pictures are decoded again when a step takes them. */
 const KEPT_BYTES = 192 * 2 ** 20;
 const THUMBNAILS = 12;
 
@@ -29,7 +29,7 @@ class Pictures {
     private readonly decode: Decode,
   ) {}
 
-  /** Adds a picture if it can be read. */
+  /** Adds a picture if it can be decoded. */
   async add(one: LabelledFile): Promise<void> {
     const values = await this.#read(one);
     this.files.push(one);
@@ -38,7 +38,7 @@ class Pictures {
     this.#bytes += values.length;
   }
 
-  /** Stored values of picture `number`. */
+  /** Returns the stored values of picture `number`. */
   async values(number: number): Promise<Uint8Array> {
     return this.#values.get(number) ?? this.#read(this.files[number] as LabelledFile);
   }
@@ -84,7 +84,7 @@ export async function readImages(
   };
 }
 
-/** Some pictures of every label as the model sees them. */
+/** Returns some pictures of each label as the model sees them. */
 async function thumbnails(pictures: Pictures, { size, channels }: ImageSpec): Promise<Thumbnail[]> {
   const [height, width] = size;
   const shown = takeTurns(pictures.files.map(({ label }) => label)).slice(0, THUMBNAILS);
@@ -96,7 +96,7 @@ async function thumbnails(pictures: Pictures, { size, channels }: ImageSpec): Pr
   );
 }
 
-/** Positions of `labels` such that each label comes up in turn. */
+/** Returns positions of `labels` in which the labels alternate. */
 export function takeTurns(labels: readonly string[]): number[] {
   const groups = new Map<string, number[]>();
   for (const [i, label] of labels.entries()) groups.set(label, [...(groups.get(label) ?? []), i]);
@@ -107,7 +107,7 @@ export function takeTurns(labels: readonly string[]): number[] {
   return turns;
 }
 
-/** Stored values of a picture as pixels to be shown. */
+/** Converts the stored values of a picture to pixels for display. */
 export function rgba(values: Uint8Array, channels: number): Uint8ClampedArray<ArrayBuffer> {
   const count = values.length / channels;
   const out = new Uint8ClampedArray(4 * count).fill(255);
@@ -117,10 +117,10 @@ export function rgba(values: Uint8Array, channels: number): Uint8ClampedArray<Ar
   return out;
 }
 
-/** As many as peers take; more need more memory than devices give. */
+/** The limit of peers, too; larger pictures need more memory than devices have. */
 const MOST_PIXELS = 64_000_000;
 
-/** The browser's own decoder. */
+/** Decodes by the browser's own decoder. */
 export async function decodeImage(file: Blob): Promise<Pixels> {
   const bitmap = await createImageBitmap(file, {
     colorSpaceConversion: "none",

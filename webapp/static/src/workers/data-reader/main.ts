@@ -1,4 +1,4 @@
-/** The reader's shell: owns the volunteer's files, says what they are, and hands examples to the trainer. */
+/** The entry of the reader worker: owns the volunteer's files, reports on them, and gives examples to the trainer. */
 
 import type { FromReader, OwnFile, ToReader } from "../../core/messages/data-reader";
 import type { TakeAnswer, TakeRequest } from "../../core/messages/local-data";
@@ -24,7 +24,7 @@ async function read(id: number, data: DataSpec, files: readonly OwnFile[]): Prom
   current = null;
   const total = files.length;
   const reading: ReadResult = (done) => {
-    // Files chosen since make this reading pointless.
+    // Newer files were chosen, so this result is not needed.
     if (latest !== id) throw new Error("Other files were chosen.");
     say({ type: "reading", id, done, total });
   };

@@ -1,4 +1,4 @@
-/** What the reader makes of the chosen files: examples to train on, and what to tell people. */
+/** The reader's result for the chosen files: examples for training, and messages for people. */
 
 import type { Examples } from "../../core/data/examples";
 import type { Preview, Problem, Report } from "../../core/messages/data-reader";
@@ -7,10 +7,10 @@ import type { DataSpec } from "../../core/preprocessing/declaration";
 import type { Split } from "../../core/preprocessing/example-order";
 import { counted, number } from "../../i18n/formatting";
 
-/** As many problems as a page shows; the others are counted. */
+/** The number of problems that a page shows; the others are counted. */
 const SHOWN = 20;
 
-/** Collects what is wrong with the files. */
+/** Collects the problems of the files. */
 export class Problems {
   readonly first: Problem[] = [];
   count = 0;
@@ -20,7 +20,7 @@ export class Problems {
     if (this.first.length < SHOWN) this.first.push({ where, text });
   }
 
-  /** Runs `work`; what it throws about the data is told as a problem of `where`, and the answer is null. */
+  /** Runs `work`; a data problem that it throws is recorded for `where`, and the result is null. */
   async guard<T>(where: string, what: string, work: () => T | Promise<T>): Promise<T | null> {
     try {
       return await work();
@@ -32,20 +32,20 @@ export class Problems {
   }
 }
 
-/** Examples that were understood, numbered from 0. */
+/** Valid examples, numbered from 0. */
 export interface ReadExamples {
   readonly count: number;
   readonly split: Split;
   readonly classes: Report["classes"];
   readonly preview: Preview;
-  /** The examples of these numbers. Throws DataProblem where a file cannot be read any more. */
+  /** Returns the examples of these numbers. Throws DataProblem if a file can no longer be read. */
   take(numbers: Uint32Array): Promise<Examples>;
 }
 
 /** Called as files are read. */
 export type ReadResult = (done: number) => void;
 
-/** Why nobody can train on `count` examples, and what to do; null where they can. */
+/** Returns why `count` examples are not enough or too many, and what to do; null if they can be used. */
 export function missing(count: number, { minimum, maximum }: DataSpec["volunteer"]): string | null {
   const each = "from each device";
   if (count < minimum) {
@@ -72,7 +72,7 @@ export function reportOf(understood: ReadExamples, problems: Problems, spec: Dat
   };
 }
 
-/** How many examples each class has, given the class of each. */
+/** Counts the examples of each class. */
 export function countClasses(names: readonly string[], of: readonly string[]): Report["classes"] {
   const counts = new Map(names.map((name) => [name, 0]));
   for (const name of of) counts.set(name, (counts.get(name) ?? 0) + 1);

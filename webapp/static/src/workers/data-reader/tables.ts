@@ -1,4 +1,4 @@
-/** Tables of numbers and categories from CSV files. */
+/** Reads tables of numbers and categories from CSV files. */
 
 import { pickRows } from "../../core/data/examples";
 import type { CellPreview, ColumnPreview, OwnFile, Preview } from "../../core/messages/data-reader";
@@ -78,12 +78,12 @@ async function readRows(
   return read;
 }
 
-/** The first label of a row as written. */
+/** Returns the first label of a row as written. */
 function labelCell(table: TableReader, rule: TableSpec, index: number): string {
   return table.rows[index]?.[table.positions[rule.columns.length] as number] ?? "";
 }
 
-/** The columns that are used, in the rule's order, then the labels. */
+/** Returns previews of the columns used, in the rule's order, then the labels. */
 function previewOf(
   table: TableReader,
   rule: TableSpec,
@@ -105,7 +105,7 @@ function previewOf(
   return { kind: "table", columns: [...inputs, ...labels], rows, unused };
 }
 
-/** What a column becomes, for people. */
+/** Describes the conversion of a column, for people. */
 export function inWords(column: ColumnRule): string {
   if (column.kind === "category") {
     const { categories, encoding } = column;

@@ -1,4 +1,4 @@
-/** Texts as ids of tokens: windows of running text, or one example a text. */
+/** Reads texts as token ids: windows of running text, or one example per text. */
 
 import { type Examples, pickRows } from "../../core/data/examples";
 import type { OwnFile, Preview } from "../../core/messages/data-reader";

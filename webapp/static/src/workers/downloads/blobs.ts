@@ -1,9 +1,9 @@
-/** Files by the SHA-256 of their bytes, from the server's `/blobs/`. */
+/** Fetches files by the SHA-256 of their bytes, from the server's `/blobs/`. */
 
 import { toHex } from "../../core/crypto/bytes";
 import type { WeightsSource } from "../../core/messages/training";
 
-/** Fetches one blob and checks that it is what its address says. */
+/** Fetches one blob and checks its hash against its address. */
 export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetch(`${origin}/blobs/${sha256}`);
   if (!response.ok) {
@@ -12,7 +12,7 @@ export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Ar
     );
   }
   const bytes = await response.arrayBuffer();
-  // Browsers offer hashing only to pages from https or from this computer.
+  // Browsers offer hashing only to pages from https or localhost.
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle !== undefined && toHex(new Uint8Array(await subtle.digest("SHA-256", bytes))) !== sha256) {
     throw new Error("A file of this task was damaged on its way. Reload the page to fetch it again.");
@@ -20,7 +20,7 @@ export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Ar
   return new Uint8Array(bytes);
 }
 
-/** A version's weights: exactly `length` float32 values. `bring` fetches those at an address. */
+/** Returns a version's weights: exactly `length` float32 values. `bring` fetches an address. */
 export async function fetchWeights(
   origin: string,
   weights: WeightsSource,

@@ -28,7 +28,7 @@ export async function openBundle(origin: string, sha256: string): Promise<Bundle
   return { bundle, graphFiles: (signature) => readGraphFiles(signature, fetchFile) };
 }
 
-/** The files of a TF.js graph model: model.json and the binary files it names. */
+/** Reads the files of a TF.js graph model: model.json and the binary files it names. */
 export async function readGraphFiles(
   signature: SignatureName,
   read: (path: string) => Promise<Uint8Array<ArrayBuffer>>,

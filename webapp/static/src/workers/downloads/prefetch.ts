@@ -1,39 +1,39 @@
-/** Files of the work units that come next, fetched while other work goes on. */
+/** Fetches the files of later work units while other work continues. */
 
 import { cachedShard, cacheShard } from "../../core/data/shard-cache";
 import { fetchBlob } from "./blobs";
 
 type FetchedBytes = Uint8Array<ArrayBuffer>;
 
-/** By their leases, from when they are fetched until they are taken or nobody needs them. Owns them in between. */
+/** The files by lease, until they are taken or no longer needed. Owns them in between. */
 export class PrefetchedFiles {
-  readonly #coming = new Map<number, ReadonlyMap<string, Promise<FetchedBytes>>>();
+  readonly #prefetched = new Map<number, ReadonlyMap<string, Promise<FetchedBytes>>>();
 
-  /** Fetches the files of `lease`; ends when they are here. */
+  /** Fetches the files of `lease`; resolves when they have arrived. */
   async fetch(lease: number, origin: string, weights: string, shard: string): Promise<void> {
-    const coming = [
+    const prefetched = [
       [weights, fetchBlob(origin, weights)],
       [shard, fetchShard(origin, shard)],
     ] as const;
-    this.#coming.set(lease, new Map(coming));
-    await Promise.all(coming.map(([, file]) => file));
+    this.#prefetched.set(lease, new Map(prefetched));
+    await Promise.all(prefetched.map(([, file]) => file));
   }
 
   forget(lease: number): void {
-    this.#coming.delete(lease);
+    this.#prefetched.delete(lease);
   }
 
-  /** Brings the files of `lease` by their addresses, each once without asking the server again. */
+  /** Returns a function that gives the files of `lease` by address, each once without another request. */
   take(lease: number, origin: string): (address: string) => Promise<FetchedBytes> {
-    const coming = this.#coming.get(lease);
+    const prefetched = this.#prefetched.get(lease);
     this.forget(lease);
-    const anew = async (address: string) => (await cachedShard(address)) ?? fetchBlob(origin, address);
-    // What failed ahead of its time may work now; so may what a worker before this one had fetched.
-    return (address) => coming?.get(address)?.catch(() => anew(address)) ?? anew(address);
+    const fetchAgain = async (address: string) => (await cachedShard(address)) ?? fetchBlob(origin, address);
+    // What failed earlier may succeed now; it may also be a file that an earlier worker had fetched.
+    return (address) => prefetched?.get(address)?.catch(() => fetchAgain(address)) ?? fetchAgain(address);
   }
 }
 
-/** A data shard, from what this browser keeps where it can. */
+/** Returns a data shard, from the browser's cache if possible. */
 async function fetchShard(origin: string, address: string): Promise<FetchedBytes> {
   const cached = await cachedShard(address);
   if (cached !== null) return cached;

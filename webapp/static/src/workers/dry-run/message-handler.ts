@@ -1,4 +1,4 @@
-/** Takes the step that the server took, on the very same batch, and reads the first shard as a volunteer would. */
+/** Repeats the server's step of a dry run on the same batch, and reads the first shard as a client would. */
 
 import { reshape, type Tensor, type Tensor1D, tidy } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../core/backend";
@@ -17,7 +17,7 @@ import { startVariables, TrainingStep } from "../training/step";
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 
-/** The batch of a step file, as feeds make them. */
+/** Returns the batch of a step file, in the form of feeds. */
 function batchOf(bundle: Bundle, step: StepArrays): PreparedBatch {
   const numbers = (letter: "x" | "y", count: number) =>
     Array.from({ length: count }, (_, i) => step.get(`${letter}_${i}`) ?? floats(step, `${letter}_${i}`));
@@ -38,7 +38,7 @@ function flat(tensor: Tensor): Tensor1D {
   return reshape(tensor, [tensor.size]);
 }
 
-/** Loss and gradient of the batch, then a whole step with the optimizer, timed. */
+/** Computes loss and gradient of the batch, then times a whole step with the optimizer. */
 async function takeStep(
   source: BundleSource,
   weights: Float32Array,
@@ -78,7 +78,7 @@ async function runStep(
 }
 
 /** Whether the first rows of a batch differ in any value from those that the server made of the same shard. */
-function unlike(
+function hasDifferences(
   actual: PreparedBatch["x"],
   expected: PreparedBatch["x"],
   rows: number,
@@ -94,21 +94,22 @@ async function readData({ base, bundle, step, shard }: DryRunStep): Promise<From
   if (shard === null) return { type: "read", examples: 0, problem: null };
   const { bundle: manifest } = await openBundle(base, bundle);
   const [bytes, file] = await Promise.all([fetchBlob(base, shard), fetchBlob(base, step)]);
-  // Throws where shapes, types or classes are not the model's.
+  // Throws if shapes, types or classes are not the model's.
   const examples = joinShards(manifest, [decodeShard(bytes)]);
   const size = manifest.batch_size;
   const rows = Uint32Array.from({ length: Math.min(size, examples.count) }, (_, i) => i);
   const read = makeBatch(manifest, examples, rows);
   const expected = batchOf(manifest, readStep(file.buffer));
   const differs =
-    unlike(read.x, expected.x, rows.length, size) || unlike(read.y, expected.y, rows.length, size);
+    hasDifferences(read.x, expected.x, rows.length, size) ||
+    hasDifferences(read.y, expected.y, rows.length, size);
   const problem = differs
     ? "This browser reads other values from the first shard than the server; please report this with the data."
     : null;
   return { type: "read", examples: examples.count, problem };
 }
 
-/** Answers one message; whoever asks ends the worker afterwards. */
+/** Answers one message; the page ends the worker afterwards. */
 export async function receive(message: ToDryRunWorker): Promise<void> {
   const { type, step } = message;
   const answer = await (type === "data" ? readData(step) : runStep(step, message.backend)).catch(

@@ -1,4 +1,6 @@
-/** The masker's shell: serves one round, beside the worker that trains for it. What it knows ends with it. */
+/**
+ * The entry of the masking worker: serves one round, beside the worker that trains for it. Its secrets end with it.
+ */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import type { MaskingTerms } from "../../core/crypto/context";
@@ -16,9 +18,9 @@ type Answer = FromMasker extends infer M
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let round: { readonly terms: MaskingTerms; readonly secrets: RoundSecrets } | null = null;
-/** Made once for one update: masks that cover two would show their difference. */
+/** Used for one update only: if masks covered two, their difference would be revealed. */
 let expanded: Expanded | null = null;
-/** Messages are worked on one after the other. */
+/** Messages are processed one after the other. */
 let work: Promise<void> = Promise.resolve();
 
 function random(count: number): Bytes {

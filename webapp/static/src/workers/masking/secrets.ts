@@ -1,5 +1,5 @@
 /**
- * Holds one client's secrets of one masked round and computes what needs them (docs/decisions/0017-masked-rounds.md). The
+ * Holds one client's secrets of one masked round and computes with them (docs/decisions/0017-masked-rounds.md). The
  * machine in protocol/secagg/member.ts decides what is computed, and in which order.
  */
 
@@ -22,32 +22,32 @@ import { randomnessBytes, SECRET_BYTES, split, valid } from "../../core/crypto/s
 import type { Keys, Member } from "../../core/messages/masking";
 
 type Places = readonly number[];
-/** So many random bytes, from the platform's generator. */
+/** Returns this number of random bytes, from the platform's generator. */
 export type Random = (count: number) => Bytes;
 
-/** One client's share of another one's secrets. */
+/** One client's share of another client's secrets. */
 interface Shares {
   readonly seed: Uint8Array;
   readonly maskKey: Uint8Array;
 }
 
-/** Stands for a share that could not be opened: it is not below the prime, so the server passes over it. */
+/** Replaces a share that could not be opened: it is not below the prime, so the server ignores it. */
 const NO_SHARE = new Uint8Array(SECRET_BYTES).fill(0xff);
 
-/** The roster, and what follows from it. */
+/** The roster and values derived from it. */
 interface Roster {
   readonly context: Bytes;
   readonly members: readonly Member[];
   readonly threshold: number;
 }
 
-/** What all members of the round know and masked values depend on. */
+/** The values of the round that all members know and masked values depend on. */
 export interface Cohort {
   readonly members: number;
   readonly threshold: number;
-  /** Key of the signs that updates are rotated by. */
+  /** The key of the signs that rotate updates. */
   readonly rotation: Bytes;
-  /** Key of the words by which the values are chosen that are sent. */
+  /** The key of the words that choose the values that are sent. */
   readonly choice: Bytes;
 }
 
@@ -67,7 +67,7 @@ export class RoundSecrets {
     private readonly shareKeys: KeyPair,
   ) {}
 
-  /** New secrets for the round that `terms` describe, and what the server may know of them. */
+  /** Makes new secrets for the round that `terms` describe, and the keys for the server. */
   static async make(
     client: string,
     terms: MaskingTerms,
@@ -90,7 +90,7 @@ export class RoundSecrets {
     };
   }
 
-  /** Takes the roster; the order of its ring, and the places of keys that are of no use or wrongly signed. */
+  /** Takes the roster; returns the order of its ring, and the places of unusable or wrongly signed keys. */
   async checkRoster(
     members: readonly Member[],
     degree: number,
@@ -106,7 +106,7 @@ export class RoundSecrets {
     return { order: await ring(context, clients), wrong };
   }
 
-  /** Cuts both secrets into shares, keeps its own, and seals the neighbours'. */
+  /** Splits both secrets into shares, keeps its own, and seals those of the neighbours. */
   async seal(place: number, threshold: number, neighbours: Places): Promise<Uint8Array[]> {
     const holders = [place, ...neighbours];
     const cut = (secret: Bytes) => split(secret, holders, threshold, this.random(randomnessBytes(threshold)));
@@ -124,7 +124,10 @@ export class RoundSecrets {
     );
   }
 
-  /** Opens and keeps the shares that `senders` sealed for `place`. Returns those whose were not sealed for it. */
+  /**
+   * Opens and keeps the shares that `senders` sealed for `place`. Returns the places whose shares could not be
+   * opened.
+   */
   async open(place: number, senders: Places, sealed: readonly Uint8Array[]): Promise<Places> {
     const { context } = this.#requireRoster();
     const opened = await Promise.all(
@@ -140,7 +143,7 @@ export class RoundSecrets {
     return senders.filter((_, i) => !opened[i]);
   }
 
-  /** The masks of the client at `place`: its own, and those with `pairs`. */
+  /** Returns the masks of the client at `place`: its own, and those with `pairs`. */
   masks(place: number, pairs: Places): Promise<Mask[]> {
     const { context, members } = this.#requireRoster();
     const keys = new Map(pairs.map((pair) => [pair, memberAt(members, pair).mask_key]));
@@ -157,7 +160,7 @@ export class RoundSecrets {
     return sign(this.identity, survivorsStatement(this.#requireRoster().context, alive));
   }
 
-  /** The places of those of the `vouchers` whose signatures are not over the list `alive`. */
+  /** Returns the places of those of the `vouchers` that did not sign the list `alive`. */
   async checkConsistencySignatures(
     alive: Places,
     vouchers: Places,
@@ -173,7 +176,7 @@ export class RoundSecrets {
     return vouchers.filter((_, i) => !signed[i]);
   }
 
-  /** One share of each client in `seeds` and `maskKeys`, by their places. All others are forgotten for good. */
+  /** Returns one share of each client in `seeds` and `maskKeys`, by their places. All others are deleted. */
   reveal(seeds: Places, maskKeys: Places): Uint8Array[] {
     const chosen = [
       ...seeds.map((place) => ({ place, share: this.#shares.get(place)?.seed })),
@@ -193,7 +196,7 @@ export class RoundSecrets {
     return this.#roster;
   }
 
-  /** What the share keys of this client and the one at `place` agree on: needed to seal and to open. */
+  /** Returns the agreement of the share keys of this client and the one at `place`: needed to seal and to open. */
   #agreementWith(place: number): Promise<Bytes> {
     const before = this.#agreements.get(place);
     if (before) return before;
@@ -215,7 +218,7 @@ function memberAt(members: readonly Member[], place: number): Member {
   return member;
 }
 
-/** A number below the prime, so that it can be shared. */
+/** Draws a number below the prime, so that it can be shared. */
 function randomSecret(random: Random): Bytes {
   for (;;) {
     const drawn = random(SECRET_BYTES);

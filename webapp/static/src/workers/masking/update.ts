@@ -1,4 +1,4 @@
-/** The update of a masked round on its way from values to the bytes that are sent. */
+/** Converts the update of a masked round from values to the bytes that are sent. */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import type { MaskingTerms } from "../../core/crypto/context";
@@ -24,30 +24,30 @@ import {
 import { Skellam } from "../../core/numerics/privacy/skellam";
 import type { Cohort, Random } from "./secrets";
 
-/** Parameters that get their noise at a time. */
+/** The number of parameters that get their noise at a time. */
 const NOISE_BLOCK = 1 << 16;
 
-/** What does not wait for the update: everything that takes long. */
+/** Everything that takes long and does not depend on the update. */
 export interface Expanded {
   readonly encoding: MaskEncoding;
-  /** Random words by which values are rounded; nobody learns them. */
+  /** Random words by which values are rounded; they stay secret. */
   readonly chances: Uint32Array;
   /** The sum of all masks, and this client's share of the noise. */
   readonly masks: Uint32Array;
-  /** Random words that everybody in the round knows; undefined where nothing is rotated. */
+  /** Random words that all clients of the round know; undefined without a rotation. */
   readonly signs: Uint32Array | undefined;
-  /** Which values are sent; null where all are. */
+  /** The values that are sent; null if all are. */
   readonly chosen: ChosenValues | null;
 }
 
-/** What a client trained: its update and what it says besides, unless it says nothing else. */
+/** The trained update and its statistics. */
 export interface Trained {
   readonly update: Float32Array;
   readonly examples: number;
   readonly loss: number;
   /** Numerator and denominator of each metric row in turn. */
   readonly sums: readonly number[];
-  /** Every client weighs the same, and tells its update alone. */
+  /** Whether every client weighs the same and sends its update alone. */
   readonly alone: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function expand(
   random: Random,
 ): Promise<Expanded> {
   const { bits, clip, noise, share, min_clients } = masking;
-  // So many survive at least where a round ends well: their shares make the whole noise.
+  // At least this many clients survive a successful round: their shares make up the whole noise.
   const sharers = Math.max(min_clients, threshold);
   const values = chosenValues(parameters, share);
   const encoding = encodingOf({ members, parameters: values, rows, bits, clip, noise, sharers });
@@ -77,8 +77,8 @@ export async function expand(
 }
 
 /**
- * What of an update is sent where not everything is, and what is left of it. `owed` is what updates before it left, and
- * is sent and left with it; null where that is nothing. Uses `update` up. Throws a RangeError for NaN and infinity.
+ * Returns the values to send if only a share of them is sent, and the residual. `owed` is the residual of earlier
+ * updates, which is added first; null if there is none. Changes `update`. Throws a RangeError for NaN and infinity.
  */
 export function shareUpdate(
   { chosen }: Expanded,
@@ -89,24 +89,24 @@ export function shareUpdate(
   owed?.forEach((value, i) => {
     update[i] = (update[i] as number) + value;
   });
-  // What is left must be finite, too: it is sent later.
+  // The residual must be finite, too, because it is sent later.
   clipFactor(update, Number.POSITIVE_INFINITY);
   return { sent: takeChosen(chosen, update), left: update };
 }
 
 /**
- * The bytes of a masked update of the values that are sent. Uses up what was expanded for it. Throws a RangeError for NaN
- * and infinity.
+ * Returns the bytes of a masked update of the values that are sent. Consumes what was expanded for it. Throws a
+ * RangeError for NaN and infinity.
  */
 export function maskUpdate(expanded: Expanded, trained: Trained, full: number): Bytes {
   const { encoding, masks, signs } = expanded;
   const words = expanded.chances;
-  encode(encoding, told(trained, full, encoding.rows), words, signs);
+  encode(encoding, contributionOf(trained, full, encoding.rows), words, signs);
   for (let i = 0; i < words.length; i++) words[i] = (words[i] as number) + (masks[i] as number);
   return packUpdate(words, encoding.parameters, encoding.bits);
 }
 
-function told(
+function contributionOf(
   { update, examples, loss, sums, alone }: Trained,
   full: number,
   rows: number,
@@ -114,7 +114,7 @@ function told(
   return alone ? privateContribution(update, rows) : contribution(update, examples, full, loss, sums);
 }
 
-/** Adds this client's share of the noise, from a key that nobody else ever has. */
+/** Adds this client's share of the noise, from a new secret key. */
 async function addNoise(words: Uint32Array, variance: number, random: Random): Promise<void> {
   const skellam = new Skellam(variance);
   for (let from = 0; from < words.length; from += NOISE_BLOCK) {

@@ -1,4 +1,4 @@
-/** What people show a model, as the values that are stored of an example: by the same code that reads files to train on. */
+/** Converts what people enter to the stored values of an example, by the code that reads files for training. */
 
 import type { PartSpec } from "../../core/data/bundle";
 import { elements } from "../../core/data/examples";
@@ -13,13 +13,13 @@ import { padded } from "../../core/preprocessing/text/windows";
 import { type Decode, rgba } from "../data-reader/images";
 
 export interface StoredInputs {
-  /** Of each input of the model. */
+  /** The values of each input of the model. */
   readonly x: readonly ArrayLike<number>[];
   readonly picture: Thumbnail | null;
   readonly lacking: readonly string[];
 }
 
-/** Throws DataProblem where the example is not as the task needs it. */
+/** Throws DataProblem if the example does not fit the task. */
 export async function storedInputs(
   question: PlaygroundQuestion,
   rule: Preprocess | null,

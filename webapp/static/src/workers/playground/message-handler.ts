@@ -1,4 +1,4 @@
-/** The shell of the worker in which people try a model: decodes messages, hands them over, answers. */
+/** The handler of the playground's worker: decodes messages, runs the model, and answers. */
 
 import type { Backend } from "../../core/backend";
 import type {
@@ -20,7 +20,7 @@ import { write } from "./text-generation";
 
 type PlaygroundMessage<T extends ToPlaygroundWorker["type"]> = Extract<ToPlaygroundWorker, { type: T }>;
 
-/** What `open` leaves for the messages after it. */
+/** The state that `open` leaves for later messages. */
 interface OpenedModel {
   readonly subject: PlaygroundSubject;
   readonly source: BundleSource;
@@ -33,14 +33,14 @@ interface WriteProgress {
   readonly lacking: readonly string[];
 }
 
-/** From so many operations for one answer a graphics processor is worth its start, if there is one. */
+/** From this number of operations per answer, starting the GPU is worth it, if there is one. */
 const WORTH_A_GPU = 2e8;
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let subject: PlaygroundSubject | null = null;
 let opened: Promise<OpenedModel> | null = null;
 let stops = 0;
-/** Messages are worked on one after the other, stop excepted. */
+/** Messages are processed one after the other, except stop. */
 let work: Promise<void> = Promise.resolve();
 
 function post(message: FromPlaygroundWorker): void {
@@ -66,7 +66,7 @@ async function open(subject: PlaygroundSubject): Promise<OpenedModel> {
   throw new Error("This browser cannot run the model; try a current Firefox, Chrome or Safari.");
 }
 
-/** Loads what `open` named at the first question; what did not load is tried again at the next. */
+/** Loads what `open` named at the first question; after a failure the next question tries again. */
 function requireOpened(): Promise<OpenedModel> {
   if (subject === null) throw new Error("The model is not loaded yet; reload the page.");
   opened ??= open(subject).catch((problem: unknown) => {
@@ -123,7 +123,7 @@ async function continueText(
   post({ type: "written", id, ...last });
 }
 
-/** Takes one message after the other. */
+/** Takes a message; they are processed one after the other. */
 export function receive(data: ToPlaygroundWorker): void {
   if (data.type === "open") {
     subject = data.subject;

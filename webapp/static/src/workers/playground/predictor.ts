@@ -1,4 +1,4 @@
-/** The model's output for one example. */
+/** Computes the model's output for one example. */
 
 import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle, PartSpec } from "../../core/data/bundle";
@@ -7,7 +7,7 @@ import { Graph } from "../../engine/graph";
 import type { BundleSource } from "../downloads/bundles";
 import { batchTensors } from "../training/gradient";
 
-/** Owns the graph `predict`. */
+/** Runs the model. Owns the graph `predict`. */
 export class Predictor {
   private constructor(
     private readonly bundle: Bundle,
@@ -18,7 +18,7 @@ export class Predictor {
     return new Predictor(bundle, await Graph.load(bundle.signatures.predict, await graphFiles("predict")));
   }
 
-  /** First output for the stored values `x` of each input; the graph's batch is filled up with zeros. */
+  /** Returns the first output for the stored values `x` of each input; the graph's batch is padded with zeros. */
   async predict(weights: Float32Array, x: readonly ArrayLike<number>[]): Promise<Float32Array> {
     const { batch_size, inputs, parameters } = this.bundle;
     const rows = inputs.map((spec, i) => this.#batch(spec, x[i] ?? []));

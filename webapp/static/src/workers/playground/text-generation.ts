@@ -1,4 +1,4 @@
-/** A text that versions of a model go on with, token by token. */
+/** Lets versions of a model continue a text, token by token. */
 
 import { elements } from "../../core/data/examples";
 import type { Prompt } from "../../core/messages/playground";
@@ -10,16 +10,16 @@ import { padded } from "../../core/preprocessing/text/windows";
 export interface GenerationOptions {
   readonly rule: TextSpec;
   readonly prompt: Prompt;
-  /** The output [length, tokens] of each version for stored ids [length]. */
+  /** Returns the output [length, tokens] of each version for stored ids [length]. */
   readonly models: readonly ((ids: readonly number[]) => Promise<Float32Array>)[];
   readonly random: () => number;
-  /** What each has written so far; false ends it. */
+  /** Takes the text of each version so far; false ends the writing. */
   readonly wrote: (texts: readonly string[], lacking: readonly string[]) => Promise<boolean>;
 }
 
 /**
- * Calls `wrote` after each token. All versions draw by the same random numbers, so that they differ in nothing but what
- * they learned. Throws DataProblem for a text without anything that the task knows.
+ * Writes, and calls `wrote` after each token. All versions sample with the same random numbers, so that only what
+ * they learned makes them differ. Throws DataProblem for a text without any known token.
  */
 export async function write({ rule, prompt, models, random, wrote }: GenerationOptions): Promise<void> {
   const tokenizer = new Tokenizer(rule);

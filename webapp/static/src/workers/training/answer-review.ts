@@ -1,4 +1,4 @@
-/** What a version answers, example by example: where it is right, and where it is wrong. */
+/** Evaluates a version's answers example by example, to show its mistakes. */
 
 import { dispose, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../../core/data/bundle";
@@ -17,24 +17,24 @@ import { batchTensors } from "./gradient";
 import type { ExampleSource } from "./input/example-source";
 import { yieldToMessages } from "./metric-sums";
 
-/** A batch as it is stored: some of these examples. */
+/** A batch of some examples as they are stored. */
 export interface StoredExamples {
   readonly examples: Examples;
   readonly rows: Uint32Array;
 }
 
-/** What a version is asked about. */
+/** The examples of an evaluation. */
 export interface ExaminedPart {
   readonly batches: AsyncIterable<StoredExamples>;
   readonly about: ExaminedExamples;
 }
 
-/** So many examples say enough, and so many of the wrong ones are shown. */
+/** The number of examples that is enough, and the number of mistakes that are shown. */
 const EXAMPLES = 256;
 const SHOWN = 12;
 
-/** The numbers 0 to `count` - 1, `size` at a time. */
-function* parted(count: number, size: number): Generator<Uint32Array> {
+/** Yields the numbers 0 to `count` - 1, `size` at a time. */
+function* inBatches(count: number, size: number): Generator<Uint32Array> {
   for (let start = 0; start < count; start += size) {
     yield Uint32Array.from({ length: Math.min(size, count - start) }, (_, i) => start + i);
   }
@@ -47,7 +47,7 @@ export async function* storedInShards(
 ): AsyncGenerator<StoredExamples> {
   for (const address of addresses) {
     const examples = await fetchExamples(address);
-    for (const rows of parted(examples.count, batch_size)) yield { examples, rows };
+    for (const rows of inBatches(examples.count, batch_size)) yield { examples, rows };
   }
 }
 
@@ -55,12 +55,12 @@ export async function* storedInSource(
   { batch_size }: Bundle,
   source: ExampleSource,
 ): AsyncGenerator<StoredExamples> {
-  for (const rows of parted(source.count, batch_size)) {
+  for (const rows of inBatches(source.count, batch_size)) {
     yield { examples: await source.take(rows), rows: Uint32Array.from(rows.keys()) };
   }
 }
 
-/** Owns the graph `predict`. */
+/** Evaluates the answers. Owns the graph `predict`. */
 export class AnswerReviewer {
   private constructor(
     private readonly bundle: Bundle,
@@ -68,7 +68,7 @@ export class AnswerReviewer {
     private readonly reading: AnswerReading,
   ) {}
 
-  /** Null for a model whose answers are no classes. */
+  /** Returns null for a model whose answers are no classes. */
   static async load({ bundle, graphFiles }: BundleSource): Promise<AnswerReviewer | null> {
     const reading = readingOf(bundle);
     if (reading === null) return null;
@@ -76,7 +76,7 @@ export class AnswerReviewer {
     return new AnswerReviewer(bundle, graph, reading);
   }
 
-  /** Asks about one batch at least, and goes on until there are enough or `stopped` says so. */
+  /** Evaluates at least one batch, and continues until there are enough examples or `stopped` returns true. */
   async examine(
     weights: Float32Array,
     { batches, about }: ExaminedPart,
@@ -126,7 +126,7 @@ export class AnswerReviewer {
   }
 }
 
-/** A copy of one example's values. */
+/** Copies one example's values. */
 function valuesOf({ values, width }: ExampleColumn, row: number): ExampleColumn["values"] {
   return values.slice(row * width, (row + 1) * width);
 }

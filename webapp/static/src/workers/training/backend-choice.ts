@@ -1,4 +1,4 @@
-/** Chooses the backend: the wanted one, or the fastest of those that work here. */
+/** Chooses the backend: the requested one, or the fastest of those that work on this device. */
 
 import type { Backend } from "../../core/backend";
 import type { Setup } from "../../core/backend-recovery";
@@ -16,11 +16,11 @@ export interface Choice {
   /** Whether a step takes its batch in slices. */
   readonly sliced: boolean;
   readonly step: TrainingStep;
-  /** Milliseconds that one step took. */
+  /** Milliseconds of one step. */
   readonly stepMs: number;
 }
 
-/** A batch of noise: what a step costs does not depend on the numbers. */
+/** Makes a batch of noise: the time of a step does not depend on the values. */
 function noiseBatch(bundle: Bundle) {
   const rows = Uint32Array.from({ length: bundle.batch_size }, (_, i) => i);
   const column = ({ shape, dtype }: TensorSpec) => {
@@ -38,7 +38,7 @@ function noiseBatch(bundle: Bundle) {
   return { ...makeBatch(bundle, examples, rows), random: randomInputs(bundle, 1, 1) };
 }
 
-/** Milliseconds of one step; the step before it compiles shaders and fills caches. */
+/** Returns the milliseconds of one step; a step before it compiles shaders and fills caches. */
 export async function timeStep(bundle: Bundle, step: TrainingStep): Promise<number> {
   const { trainable, state } = bundle.parameters;
   let variables = startVariables(bundle, uniform(1, 1, 1, trainable + state));
@@ -68,17 +68,17 @@ async function attempt(backend: Backend, source: BundleSource, sliced: boolean):
   }
 }
 
-/** Slices cost a little more each step: they have to be this much faster to be worth it. */
+/** Slices cost a little more in each step: they must be this much faster. */
 const SLICES_GAIN = 0.9;
 
-/** The better of whole batches and slices on one backend; null where neither works. */
+/** Returns the better of whole batches and slices on one backend; null if neither works. */
 async function attemptBoth(
   backend: Backend,
   source: BundleSource,
   sliced: boolean | null,
 ): Promise<Choice | null> {
   if (sliced !== null || source.bundle.slice === null) return attempt(backend, source, sliced ?? false);
-  // A batch that does not fit into memory leaves the slices.
+  // If a whole batch does not fit into memory, slices may.
   const whole = await attempt(backend, source, false).catch(() => null);
   const slices = await attempt(backend, source, true).catch(() => null);
   if (whole === null || slices === null) return whole ?? slices;
@@ -91,7 +91,7 @@ async function fastest(source: BundleSource, { avoid, sliced }: Setup): Promise<
   let best: Choice | null = null;
   for (const backend of await candidates()) {
     if (avoid.includes(backend)) continue;
-    // A driver that fails must not keep the others from trying.
+    // A failing driver must not prevent the others from being tried.
     const choice = await attemptBoth(backend, source, sliced).catch(() => null);
     if (choice === null) continue;
     if (best !== null && best.stepMs <= choice.stepMs) {
@@ -104,7 +104,9 @@ async function fastest(source: BundleSource, { avoid, sliced }: Setup): Promise<
   return best;
 }
 
-/** Loads the training graphs on the wanted backend, or on the fastest of those that work and did not fail here. */
+/**
+ * Loads the training graphs on the requested backend, or on the fastest of those that work and did not fail before.
+ */
 export async function chooseBackend(setup: Setup, source: BundleSource): Promise<Choice> {
   const { backend: requested, sliced } = setup;
   if (requested !== null) {

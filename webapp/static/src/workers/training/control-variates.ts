@@ -1,10 +1,10 @@
-/** A client's own control variates between rounds and visits, in the browser's IndexedDB. */
+/** Stores a client's own control variates between rounds and sessions, in the browser's IndexedDB. */
 
 import { BrowserStore } from "../../core/data/storage";
 import type { ControlVariates } from "../../core/messages/training";
 import { combine } from "../../core/numerics/scaffold";
 
-/** One kept vector, and the version that its last counted update began with. */
+/** A stored vector, and the version that its last counted update began with. */
 interface StoredVariate {
   readonly version: number;
   readonly values: Float32Array<ArrayBuffer>;
@@ -16,14 +16,14 @@ function read(name: string): Promise<StoredVariate | undefined> {
   return variates.get(name).catch(() => undefined);
 }
 
-/** A browser that keeps nothing starts at zero again. */
+/** Stores a control variate. In a browser without storage it starts at zero again. */
 async function write(name: string, variate: StoredVariate): Promise<void> {
   await variates.put(name, variate).catch(() => undefined);
 }
 
 /**
- * The client's control variate for a plan. Zeros where none is kept, or where the kept one is of another run: within a
- * run versions only grow.
+ * Returns the client's control variate for a plan; zeros if none is stored, or if the stored one is of another run:
+ * within a run versions only increase.
  */
 export async function ownVariate(
   { storedAs: name, version }: ControlVariates,
@@ -34,13 +34,13 @@ export async function ownVariate(
   return usable ? variate.values : new Float32Array(length);
 }
 
-/** Adds the change of an update that counts. */
+/** Adds the change of a counted update. */
 export async function keepChange(control: ControlVariates, change: Float32Array): Promise<void> {
   const values = combine(await ownVariate(control, change.length), change, 1);
   await write(control.storedAs, { version: control.version, values });
 }
 
-/** Takes it back out: the round was abandoned, and is begun again. */
+/** Subtracts the change again, because the round was abandoned and will be repeated. */
 export async function undoChange(
   { storedAs: name, version }: ControlVariates,
   change: Float32Array,

@@ -1,4 +1,4 @@
-/** A version's loss and metrics on held-out examples, as sums that add up over batches, shards and clients. */
+/** Evaluates a version's loss and metrics on held-out examples, as sums over batches, shards and clients. */
 
 import {
   concat1d,
@@ -25,14 +25,14 @@ export interface EvaluatedTotals {
   readonly sums: MetricTotals;
 }
 
-/** Numbers of `count` examples in the order in which they are measured, a batch each time. */
-function* orderly(count: number, size: number): Generator<Uint32Array> {
+/** Yields the numbers of `count` examples in the order of evaluation, a batch each time. */
+function* inOrder(count: number, size: number): Generator<Uint32Array> {
   for (let start = 0; start < count; start += size) {
     yield Uint32Array.from({ length: Math.min(size, count - start) }, (_, i) => start + i);
   }
 }
 
-/** The batches of shards that are fetched one by one, so that only one of them is in memory. */
+/** Yields the batches of shards that are fetched one by one, so that only one of them is in memory. */
 export async function* batchesOfShards(
   bundle: Bundle,
   addresses: readonly string[],
@@ -40,17 +40,17 @@ export async function* batchesOfShards(
 ): AsyncGenerator<Batch> {
   for (const address of addresses) {
     const examples = await fetchExamples(address);
-    for (const rows of orderly(examples.count, bundle.batch_size)) yield makeBatch(bundle, examples, rows);
+    for (const rows of inOrder(examples.count, bundle.batch_size)) yield makeBatch(bundle, examples, rows);
   }
 }
 
 export async function* batchesOfSource(bundle: Bundle, source: ExampleSource): AsyncGenerator<Batch> {
-  for (const rows of orderly(source.count, bundle.batch_size)) {
+  for (const rows of inOrder(source.count, bundle.batch_size)) {
     yield makeBatch(bundle, await source.take(rows), Uint32Array.from(rows.keys()));
   }
 }
 
-/** Owns the graph `evaluate`. */
+/** Evaluates versions. Owns the graph `evaluate`. */
 export class Evaluator {
   private constructor(
     private readonly bundle: Bundle,
@@ -61,7 +61,10 @@ export class Evaluator {
     return new Evaluator(bundle, await Graph.load(bundle.signatures.evaluate, await graphFiles("evaluate")));
   }
 
-  /** Measures until the batches end or `stopped` says so, with the batches done and the milliseconds of the next. */
+  /**
+   * Evaluates until the batches end or `stopped` returns true; its arguments are the batches done and the next one's
+   * milliseconds.
+   */
   async measure(
     weights: Float32Array,
     batches: AsyncIterable<Batch>,
@@ -80,7 +83,7 @@ export class Evaluator {
     }
   }
 
-  /** The report of a batch is read while the next one is computed. */
+  /** Reads the report of a batch while the next one is computed. */
   async #sum(
     vector: Tensors,
     batches: AsyncIterable<Batch>,
@@ -107,7 +110,7 @@ export class Evaluator {
     return tally;
   }
 
-  /** Loss, then the metrics, of one batch; call it within a tidy. */
+  /** Computes loss and metrics of one batch; call it within a tidy. */
   #run(vector: Tensors, batch: Batch): Tensor1D {
     const { batch_size: size, inputs, labels } = this.bundle;
     const { loss, metrics } = this.graph.run({

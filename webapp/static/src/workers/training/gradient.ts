@@ -1,4 +1,4 @@
-/** Runs a train graph on a batch: at once, or in slices that add up to the same step. */
+/** Runs a train graph on a batch: as a whole, or in slices that add up to the same step. */
 
 import { add, mul, scalar, type Tensor, tensor, tensor1d } from "@tensorflow/tfjs-core";
 import type { Bundle, TensorSpec } from "../../core/data/bundle";
@@ -14,7 +14,7 @@ export interface Gradient {
   readonly state: Tensor | undefined;
 }
 
-/** The parts of a batch of `size` rows as the inputs `prefix_0`, `prefix_1`, ... of a graph. */
+/** Returns the parts of a batch of `size` rows as the inputs `prefix_0`, `prefix_1`, ... of a graph. */
 export function batchTensors(
   prefix: "x" | "y",
   parts: Batch["x"],
@@ -29,7 +29,7 @@ export function batchTensors(
   );
 }
 
-/** Outputs of one run of `train`, whose batches have `size` rows; `weights` are its inputs that are trained. */
+/** Returns the outputs of one run of `train`, whose batches have `size` rows; `weights` are its trained inputs. */
 export function runTrain(
   bundle: Bundle,
   size: number,
@@ -52,7 +52,7 @@ export function runTrain(
   });
 }
 
-/** One run of `train` on the flat vector; call it within a tidy. */
+/** Runs `train` once on the flat vector; call it within a tidy. */
 export function gradientOf(
   bundle: Bundle,
   size: number,
@@ -71,9 +71,9 @@ export function gradientOf(
 }
 
 /**
- * The step of a whole batch from runs of `train` on slices of it, which need less memory: means are weighted by the
- * rows of a slice that exist, and the state goes from slice to slice. Only BatchNormalization sees a difference: the
- * smaller batch (Hoffer et al. 2017, ghost batches).
+ * Computes the step of a whole batch from runs of `train` on slices of it, which need less memory: means are weighted
+ * by the slices' rows with examples, and the state is passed from slice to slice. Only BatchNormalization differs: it
+ * sees the smaller batch (Hoffer et al. 2017, ghost batches).
  */
 export function gradientInSlices(
   bundle: Bundle,
@@ -104,7 +104,7 @@ export function gradientInSlices(
   );
 }
 
-/** The slices of a batch that hold an example, but at least one. Views on the batch's values, not copies. */
+/** Returns the slices of a batch that hold an example, but at least one. They are views of the batch's values. */
 export function slicesOf(
   bundle: Bundle,
   batch: PreparedBatch,

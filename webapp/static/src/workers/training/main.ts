@@ -1,4 +1,4 @@
-/** The worker's shell: decodes messages, hands them over, answers. */
+/** The entry of the training worker: decodes messages, calls the handlers, and answers. */
 
 import type { Bundle } from "../../core/data/bundle";
 import { type Examples, joinShards } from "../../core/data/examples";
@@ -31,28 +31,30 @@ import { train, type VariateChange } from "./trainer";
 
 type TrainingMessage<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
 
-/** What `load` leaves for the messages after it. */
+/** The state that `load` leaves for later messages. */
 interface LoadedModel {
   readonly origin: string;
   readonly source: BundleSource;
   readonly step: TrainingStep;
-  /** Takes a private plan's examples one by one in slices, where the bundle has such; made for the first plan. */
+  /**
+   * Processes a private plan's examples one by one in slices, if the bundle has them; made for the first such plan.
+   */
   sliced: TrainingStep | null;
 }
 
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 let loaded: LoadedModel | null = null;
 let evaluator: Evaluator | null = null;
-/** Null after it was asked for where the model's answers are no classes. */
+/** Null, after the first request, if the model's answers are no classes. */
 let examiner: AnswerReviewer | null | undefined;
-/** What a plan without shards trains on. */
+/** The examples of a plan without shards. */
 let own: LocalExamples | null = null;
 const ahead = new PrefetchedFiles();
-/** Counts stop messages: work ends when one arrives after it was asked for. */
+/** The number of stop messages: work ends when one arrives after its request. */
 let stops = 0;
-/** Messages that are worked on or wait. */
+/** The number of messages that are processed or wait. */
 let queued = 0;
-/** Messages are worked on one after the other, stop excepted. */
+/** Messages are processed one after the other, except stop. */
 let work: Promise<void> = Promise.resolve();
 
 function post(message: FromWorker, transfer: Transferable[] = []): void {
@@ -102,12 +104,15 @@ async function fetchVariates(
   return { server, own: await ownVariate(control, trainable) };
 }
 
-/** When to end: on a stop message at once, and before a step that would end too late, but after one at least. */
+/**
+ * Returns when to end: immediately on a stop message, and before a step that would end too late, but after at least
+ * one.
+ */
 function ending(stopsBefore: number, until: number | null): (steps: number, stepMs: number) => boolean {
   return (steps, stepMs) => stops > stopsBefore || (until !== null && steps > 0 && clock() + stepMs > until);
 }
 
-/** Throws an Error for people where the bundle cannot run the plan. */
+/** Throws an Error for people if the bundle cannot run the plan. */
 function checkPlan(
   { bundle }: BundleSource,
   { batchSize, control, learningRate, privacy }: TrainingPlan,
@@ -121,7 +126,7 @@ function checkPlan(
     throw new Error("The plan's privacy of examples needs a clip above 0 and no negative noise.");
 }
 
-/** Slices have fewer rows that do not count while single examples are looked at. */
+/** Returns the step for a plan: slices waste fewer padding rows when single examples are processed. */
 async function stepFor(current: LoadedModel, { privacy }: TrainingPlan): Promise<TrainingStep> {
   if (privacy === null || current.source.bundle.slice === null) return current.step;
   current.sliced ??= await TrainingStep.load(current.source, true);
@@ -182,8 +187,11 @@ async function measure(
   post({ type: "measured", id, ...measured });
 }
 
-/** The batches that a version is asked about, and what they are; null where there are none. */
-function askedAbout(bundle: Bundle, { shards, aside }: TrainingMessage<"examine">): ExaminedPart | null {
+/** Returns the batches to evaluate and their kind; null if there are none. */
+function evaluationBatches(
+  bundle: Bundle,
+  { shards, aside }: TrainingMessage<"examine">,
+): ExaminedPart | null {
   if (shards.length > 0 && own?.dealt) {
     return { batches: storedInSource(bundle, own.parts(shards)), about: aside ? "aside" : "dealt" };
   }
@@ -200,7 +208,7 @@ async function examine(message: TrainingMessage<"examine">, stopsBefore: number)
   const { id, weights } = message;
   const { origin, source } = requireLoaded();
   examiner = examiner === undefined ? await AnswerReviewer.load(source) : examiner;
-  const asked = askedAbout(source.bundle, message);
+  const asked = evaluationBatches(source.bundle, message);
   let findings: MistakeFindings | null = null;
   if (examiner && asked) {
     const vector = await fetchWeights(origin, weights, parameterCount(source));
@@ -233,15 +241,15 @@ function perform(
 }
 
 registerOps();
-/** People try models, and owners a step, in workers of the same program, so that TF.js is fetched once. */
-const trying = scope.name === TRYING ? import("../playground/message-handler") : null;
-const rehearsing = scope.name === REHEARSING ? import("../dry-run/message-handler") : null;
+/** Playground and dry run use workers of the same program, so that TF.js is fetched once. */
+const playground = scope.name === TRYING ? import("../playground/message-handler") : null;
+const dryRun = scope.name === REHEARSING ? import("../dry-run/message-handler") : null;
 scope.onmessage = ({ data }: MessageEvent<ToWorker | ToPlaygroundWorker | ToDryRunWorker>) => {
-  // What cannot be fetched is an error of the worker: whoever asked is told.
-  if (trying !== null)
-    void trying.then((shell) => shell.receive(data as ToPlaygroundWorker)).catch(reportError);
-  else if (rehearsing !== null)
-    void rehearsing.then((shell) => shell.receive(data as ToDryRunWorker)).catch(reportError);
+  // If the module cannot be fetched the worker fails, and the question is rejected.
+  if (playground !== null)
+    void playground.then((shell) => shell.receive(data as ToPlaygroundWorker)).catch(reportError);
+  else if (dryRun !== null)
+    void dryRun.then((shell) => shell.receive(data as ToDryRunWorker)).catch(reportError);
   else receive(data as ToWorker);
 };
 
@@ -261,7 +269,7 @@ function receive(data: ToWorker): void {
     return;
   }
   if (data.type === "fetch") {
-    // Beside the work: nothing waits for it.
+    // Runs beside the queue: no other message waits for it.
     const { id, lease, origin, weights, shard } = data;
     void ahead
       .fetch(lease, origin, weights, shard)

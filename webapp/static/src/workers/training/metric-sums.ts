@@ -1,4 +1,4 @@
-/** What steps report, added up: exact over batches, shards and clients. */
+/** Adds up the reports of steps: exact over batches, shards and clients. */
 
 import { dispose, type Tensor1D } from "@tensorflow/tfjs-core";
 import type { MetricTotals } from "../../core/messages/training";
@@ -11,7 +11,7 @@ export class MetricSums {
   #loss = 0;
   #values: number[] = [];
 
-  /** `report` is the loss, then the pairs, of a batch of so many examples. */
+  /** Adds a `report`, the loss and then the pairs, of a batch with this number of examples. */
   add([loss = 0, ...values]: ArrayLike<number> & Iterable<number>, examples: number): void {
     this.examples += examples;
     this.steps += 1;
@@ -19,7 +19,7 @@ export class MetricSums {
     this.#values = values.map((value, i) => (this.#values[i] ?? 0) + value);
   }
 
-  /** Mean over the examples. */
+  /** The mean over the examples. */
   get loss(): number {
     return this.examples > 0 ? this.#loss / this.examples : 0;
   }
@@ -50,7 +50,7 @@ export async function take(watch: HealthWatch, report: Tensor1D): Promise<Float3
   }
 }
 
-/** How long steps take, in milliseconds: the next as long as the last or the mean, what is longer. */
+/** Estimates the time of the next step, in milliseconds: the longer of the last and the mean. */
 export class ReportInterval {
   #last = 0;
   #since = performance.now();
@@ -58,7 +58,7 @@ export class ReportInterval {
 
   constructor(private readonly tally: MetricSums) {}
 
-  /** A step has ended. */
+  /** Records the end of a step. */
   stepped(): void {
     const now = performance.now();
     this.#last = now - this.#since;

@@ -1,11 +1,11 @@
-/** Noise that nobody can foretell: its words are the platform's, from a generator fit for cryptography. */
+/** Gaussian noise from the platform's cryptographically secure generator. */
 
 import { gaussian, wordsOf } from "../../core/numerics/privacy/gaussian";
 
-/** Browsers give so many at a time. */
+/** The largest number of words that browsers return at a time. */
 const WORDS_AT_ONCE = 65_536 / 4;
 
-/** Independent Gaussian values with this standard deviation; none are drawn for 0. */
+/** Returns independent Gaussian values with this standard deviation; none are drawn for 0. */
 export function gaussianNoise(values: number, deviation: number): Float32Array<ArrayBuffer> {
   if (deviation === 0) return new Float32Array(values);
   const words = new Uint32Array(wordsOf(values));

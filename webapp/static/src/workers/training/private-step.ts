@@ -1,4 +1,6 @@
-/** The gradient of a step that says little about any one example (DP-SGD; Abadi et al. 2016, algorithm 1). */
+/**
+ * The private gradient of a step, which reveals little about each example (DP-SGD; Abadi et al. 2016, algorithm 1).
+ */
 
 import { add, div, maximum, mul, norm, scalar, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { ExampleClip } from "../../core/messages/training";
@@ -6,9 +8,9 @@ import type { Gradient } from "./gradient";
 import type { PreparedBatch } from "./input/batch-order";
 import { gaussianNoise } from "./noise";
 
-/** What a private step takes. */
+/** The parameters of a private step. */
 export interface Bound extends ExampleClip {
-  /** Microbatches of a step that is full by the plan: what the noised sum is divided by. */
+  /** The microbatches of a full step of the plan, by which the noised sum is divided. */
   readonly microbatches: number;
 }
 
@@ -16,7 +18,7 @@ export function boundOf(privacy: ExampleClip, batchSize: number): Bound {
   return { ...privacy, microbatches: Math.ceil(batchSize / privacy.microbatch) };
 }
 
-/** The batch once for each microbatch that has rows, all other rows at weight 0. */
+/** Returns the batch once for each microbatch that has rows, with all other rows at weight 0. */
 export function microbatches(batch: PreparedBatch, size: number): PreparedBatch[] {
   const numbers = Array.from({ length: Math.ceil(batch.sampleWeight.length / size) }, (_, number) => number);
   const parts = numbers.map((number) => {
@@ -40,8 +42,8 @@ interface GradientSums {
 }
 
 /**
- * As `gradientOf` gives it for a batch, but the gradient is the sum of the microbatches' clipped ones and noise, and
- * there is no new state: statistics of a batch would go out unclipped. Call it within a tidy.
+ * Returns what `gradientOf` returns for a batch, but the gradient is the sum of the microbatches' clipped ones and
+ * noise. There is no new state, because a batch's statistics would be sent unclipped. Call it within a tidy.
  */
 export function privateGradient(
   gradientOf: (batch: PreparedBatch) => Gradient,

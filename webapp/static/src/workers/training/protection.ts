@@ -1,4 +1,4 @@
-/** What a client does to its update before anybody sees it (local differential privacy). */
+/** Protects a client's update before it is sent (local differential privacy). */
 
 import type { Protection } from "../../core/messages/training";
 import { gaussianNoise } from "./noise";

@@ -36,8 +36,8 @@ export interface StepResult {
 }
 
 /**
- * What a plan adds to each gradient (see engine/fusion/gradient-correction.ts), on the backend. Whoever holds it
- * disposes it.
+ * What a plan adds to each gradient (see engine/fusion/gradient-correction.ts), on the backend. Its owner disposes
+ * it.
  */
 export interface Corrections {
   readonly mu: number;
@@ -46,7 +46,7 @@ export interface Corrections {
 
 export const NO_CORRECTIONS: Corrections = { mu: 0, tensors: {} };
 
-/** Where a step stands: `step` counts from 1 within a round, `pastSteps` before it. */
+/** The position of a step: `step` counts from 1 within a round, `pastSteps` are those before the round. */
 export interface Moment {
   readonly step: number;
   readonly pastSteps: number;
@@ -72,14 +72,14 @@ export function disposeCorrections({ tensors }: Corrections): void {
   dispose(Object.values(tensors) as TensorContainer[]);
 }
 
-/** All values as one vector; call it within a tidy. */
+/** Returns all values as one vector; call it within a tidy. */
 export function flatVector({ trainable, state }: Variables): Tensor1D {
   const parts = trainable instanceof Tensor ? [trainable] : trainable;
   const vectors = [...parts, ...(state ? [state] : [])].map((part) => reshape(part, [part.size]) as Tensor1D);
   return concat1d(vectors);
 }
 
-/** Loss, then the metrics, in one tensor to read. */
+/** Joins loss and metrics in one tensor, for one readback. */
 function reportOf(loss: Tensor, metrics: Tensor | undefined): Tensor1D {
   const parts = [reshape(loss, [1]), ...(metrics === undefined ? [] : [reshape(metrics, [-1])])];
   return concat1d(parts as Tensor1D[]);
@@ -87,7 +87,7 @@ function reportOf(loss: Tensor, metrics: Tensor | undefined): Tensor1D {
 
 /** The graphs on the flat vector. */
 class FlatStep {
-  /** `apply` by the corrections it computes. */
+  /** The graph `apply` by the corrections it includes. */
   readonly #corrected = new Map<string, Graph>();
 
   private constructor(
@@ -102,7 +102,7 @@ class FlatStep {
     return new FlatStep(train, apply, bundle, applyFiles);
   }
 
-  /** The optimizer with these corrections; `correct` has been called for them. */
+  /** Returns the optimizer with these corrections; `correct` must have been called for them. */
   applyFor(corrections: readonly string[]): Graph {
     return this.#corrected.get(String(corrections)) ?? this.apply;
   }
@@ -125,7 +125,7 @@ class FlatStep {
   }
 }
 
-/** Owns the graphs `train` and `apply`. */
+/** The training step. Owns the graphs `train` and `apply`. */
 export class TrainingStep {
   private constructor(
     private readonly bundle: Bundle,
@@ -133,7 +133,7 @@ export class TrainingStep {
     private readonly graphs: PartwiseStep | FlatStep,
   ) {}
 
-  /** `sliced` takes a batch in the bundle's slices, for a device with little memory. */
+  /** `sliced` computes a batch in the bundle's slices, for a device with little memory. */
   static async load({ bundle, graphFiles }: BundleSource, sliced = false): Promise<TrainingStep> {
     const name = sliced ? "train_slice" : "train";
     const { [name]: signature } = bundle.signatures;
@@ -145,7 +145,7 @@ export class TrainingStep {
     return new TrainingStep(bundle, sliced, await FlatStep.load(bundle, train, applyFiles));
   }
 
-  /** Puts on the backend what a plan adds to each gradient: `start` and `drift` have a value for each trainable one. */
+  /** Uploads what a plan adds to each gradient: `start` and `drift` have a value for each trainable one. */
   async corrections(mu: number, vectors: Partial<Record<Correction, Float32Array>>): Promise<Corrections> {
     const given = Object.entries(vectors) as [Correction, Float32Array][];
     const { graphs } = this;
@@ -248,7 +248,7 @@ export class TrainingStep {
     return { gradients: partwise.cutVector(gradient as Tensor1D), ...others };
   }
 
-  /** The state stays as it is, in a tensor of its own. */
+  /** The state is copied unchanged to a new tensor. */
   #privateGradient(variables: Variables, batch: PreparedBatch, bound: Bound): Gradient {
     const run = (part: PreparedBatch) => this.gradient(variables, part);
     const result = privateGradient(run, batch, this.bundle.parameters.trainable, bound);
@@ -265,7 +265,7 @@ export class TrainingStep {
     return runTrain(this.bundle, batch_size, partwise.train, partwise.inputs(trainable), state, batch);
   }
 
-  /** Loss, metrics, flat gradient and new state of one batch; call it within a tidy. */
+  /** Returns loss, metrics, flat gradient and new state of one batch; call it within a tidy. */
   gradient(variables: Variables, batch: PreparedBatch): Gradient {
     const { slice, batch_size } = this.bundle;
     const { state } = variables;

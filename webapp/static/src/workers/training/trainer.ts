@@ -1,4 +1,4 @@
-/** A participant's part of one round: steps over its examples, from a version's weights to an update. */
+/** Trains for one round: steps over a participant's examples, from a version's weights to an update. */
 
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../../core/data/bundle";
@@ -31,9 +31,9 @@ export interface TrainingOutcome {
   readonly update: Float32Array<ArrayBuffer>;
   /** Null for a round's plan. */
   readonly local: Float32Array<ArrayBuffer> | null;
-  /** Of the client's control variate, if it has one. */
+  /** The change of the client's control variate, if it has one. */
   readonly change: Float32Array<ArrayBuffer> | null;
-  /** Examples processed, each visit counted. */
+  /** Examples processed; each pass counts. */
   readonly examples: number;
   readonly steps: number;
   readonly planned: number;
@@ -58,19 +58,19 @@ export interface TrainingOptions {
   /** The batches; the caller owns it. */
   readonly feed: Feed;
   readonly onProgress: (progress: StepProgress) => void;
-  /** Asked before every step, with the milliseconds that it will take; true ends the training there. */
+  /** Called before every step, with the milliseconds that it will take; true ends the training. */
   readonly stopped: (steps: number, stepMs: number) => boolean;
 }
 
-/** The local weights in one readback. Disposes the variables. */
+/** Reads the local weights in one transfer. Disposes the variables. */
 function readLocal(watch: HealthWatch, variables: Variables): Promise<Float32Array> {
   const vector = tidy(() => flatVector(variables));
   disposeVariables(variables);
   return take(watch, vector);
 }
 
-/** Throws an Error for people where the client's own weights are those of another model. */
-function beginning({ plan: { unit }, weights }: TrainingOptions): Float32Array {
+/** Returns the initial weights. Throws an Error for people if the client's own weights are those of another model. */
+function initialWeights({ plan: { unit }, weights }: TrainingOptions): Float32Array {
   const start = unit?.start;
   if (!start) return weights;
   const own = new Float32Array(start.own);
@@ -85,7 +85,7 @@ function correctionsOf({ bundle, step, weights, plan, variates }: TrainingOption
   });
 }
 
-/** Runs a plan. The report of a step is read while the next one runs, so a GPU never waits for us. */
+/** Runs a plan. A step's report is read while the next step runs, so that the GPU never waits. */
 export async function train(training: TrainingOptions): Promise<TrainingOutcome> {
   const corrections = await correctionsOf(training);
   try {
@@ -102,7 +102,7 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
   const bound = plan.privacy && boundOf(plan.privacy, plan.batchSize);
   const tally = new MetricSums();
   const stride = new ReportInterval(tally);
-  let variables = startVariables(bundle, beginning(training));
+  let variables = startVariables(bundle, initialWeights(training));
   let reading: Promise<void> = Promise.resolve();
   const record = async (report: Tensor1D, count: number): Promise<void> => {
     const values = await take(watch, report);

@@ -1,4 +1,4 @@
-/** The training step on variables of their own, for backends that run generated shaders. */
+/** The training step on separate variables, for backends that run generated shaders. */
 
 import { concat1d, reshape, slice, Tensor, type Tensor1D, zeros } from "@tensorflow/tfjs-core";
 import type { Bundle, Signature } from "../../core/data/bundle";
@@ -19,7 +19,7 @@ class PartwiseOptimizer {
 
   constructor(private readonly plan: ApplyPlan) {}
 
-  /** New value and new slots of one variable; call it within a tidy. */
+  /** Returns the new value and the new slots of one variable; call it within a tidy. */
   update(given: Tensors, scalars: Readonly<Record<string, number>>): { value: Tensor; slots: Parts } {
     const { stages, trainable, slots } = this.plan;
     const shape = given.trainable?.shape ?? [];
@@ -50,7 +50,7 @@ class PartwiseOptimizer {
   }
 }
 
-/** The optimizer of a bundle with some corrections of the gradient; null where it treats the vector as a whole. */
+/** Plans the optimizer of a bundle with some corrections of the gradient; null if it treats the vector as a whole. */
 function planApply(bundle: Bundle, apply: GraphFiles, corrections: readonly Correction[]): ApplyPlan | null {
   const { signatures, parameters, optimizer } = bundle;
   const inputs = signatures.apply.inputs.filter(({ shape }) => shape.length === 0).map(({ name }) => name);
@@ -66,9 +66,9 @@ function planApply(bundle: Bundle, apply: GraphFiles, corrections: readonly Corr
   return splitApply(nodes, wishes, parameters.trainable, optimizer.slots, tensors);
 }
 
-/** Owns the train graph, rewritten to take and give variables. */
+/** The step on variables. Owns the train graph, rewritten to take and give variables. */
 export class PartwiseStep {
-  /** By the corrections they compute, each made when a plan first asks for it. */
+  /** The optimizers by their corrections, each compiled when a plan first needs it. */
   readonly #optimizers = new Map<string, PartwiseOptimizer>();
 
   private constructor(
@@ -78,7 +78,7 @@ export class PartwiseStep {
     private readonly shapes: readonly (readonly number[])[],
   ) {}
 
-  /** Null where the graphs treat the vector as a whole. */
+  /** Returns null if the graphs treat the vector as a whole. */
   static async load(bundle: Bundle, train: GraphFiles, apply: GraphFiles): Promise<PartwiseStep | null> {
     const shapes = bundle.layout.filter(({ trainable }) => trainable).map(({ shape }) => shape);
     const { signatures } = bundle;
@@ -93,12 +93,12 @@ export class PartwiseStep {
     return new PartwiseStep(graph, bundle, apply, shapes);
   }
 
-  /** The train graph's inputs that stand for the variables. */
+  /** Returns the train graph's inputs that represent the variables. */
   inputs(trainable: Parts): Tensors {
     return Object.fromEntries(trainable.map((part, k) => [partName("trainable", k), part]));
   }
 
-  /** Gradients of the variables from the train graph's outputs; call it within a tidy. */
+  /** Returns the gradients of the variables from the train graph's outputs; call it within a tidy. */
   gradients(outputs: Tensors): Parts {
     return this.shapes.map((shape, k) => {
       const gradient = outputs[partName("gradient", k)] as Tensor;
@@ -106,7 +106,7 @@ export class PartwiseStep {
     });
   }
 
-  /** New variables, and new slots by slot and variable; call it within a tidy. */
+  /** Returns new variables, and new slots by slot and variable; call it within a tidy. */
   apply(
     trainable: Parts,
     slots: readonly Parts[],
@@ -142,7 +142,7 @@ export class PartwiseStep {
     return optimizer;
   }
 
-  /** Variables and slots by themselves: a round starts with the flat vector and slots of zeros. */
+  /** Splits the variables and slots: a round starts with the flat vector and slots of zeros. */
   cut(variables: Variables, slots: number): { trainable: Parts; slots: readonly Parts[] } {
     const { trainable } = variables;
     if (!(trainable instanceof Tensor)) {
@@ -154,7 +154,7 @@ export class PartwiseStep {
     };
   }
 
-  /** A vector of trainable values as variables; call it within a tidy. */
+  /** Splits a vector of trainable values into variables; call it within a tidy. */
   cutVector(vector: Tensor1D): Parts {
     let start = 0;
     return this.shapes.map((shape) => {
@@ -164,7 +164,7 @@ export class PartwiseStep {
     });
   }
 
-  /** The parts as one flat vector; call it within a tidy. */
+  /** Joins the parts to one flat vector; call it within a tidy. */
   join(parts: Parts): Tensor {
     return concat1d(parts.map((part) => reshape(part, [part.size]) as Tensor1D));
   }
@@ -178,7 +178,7 @@ function tensorOf(signature: Signature, name: string): string {
   return signature.outputs.find((output) => output.name === name)?.tensor ?? name;
 }
 
-/** The signature of `train` with one entry for each variable instead of the vector. */
+/** Returns the signature of `train` with one entry for each variable instead of the vector. */
 function splitSignature(
   { inputs, outputs }: Signature,
   shapes: readonly (readonly number[])[],

@@ -2,15 +2,15 @@
 
 import type { Tensor } from "@tensorflow/tfjs-core";
 
-/** What a step changes. Their owner disposes them. */
+/** The values that a step changes. Their owner disposes them. */
 export interface Variables {
-  /** The flat vector, or the model's variables on their own. */
+  /** The flat vector, or the model's separate variables. */
   readonly trainable: Tensor | Parts;
   /** Non-trainable values; absent if the model has none. */
   readonly state?: Tensor;
-  /** The optimizer's, as `trainable` is; absent for plain sgd. */
+  /** The optimizer's values, in the form of `trainable`; absent for plain sgd. */
   readonly slots?: Tensor | readonly Parts[];
 }
 
-/** Values of one number for each element of the trainable vector, as the model's variables are shaped. */
+/** One number for each element of the trainable vector, in the shapes of the model's variables. */
 export type Parts = readonly Tensor[];

@@ -1,17 +1,17 @@
-/** The batches of a plan by their number: what every feeder prepares, wherever it runs. */
+/** The batches of a plan by number: what every feeder prepares, on any thread. */
 
 import type { Bundle } from "../../../core/data/bundle";
 import { type Batch, type Examples, makeBatch } from "../../../core/data/examples";
 import { batches, type Walk, walkLength } from "../../../core/numerics/batches";
 import { randomInputs } from "../../../core/numerics/random-inputs";
 
-/** A batch with everything that a step takes from outside. */
+/** A batch with all inputs of a step. */
 export interface PreparedBatch extends Batch {
-  /** Values of the graph's random inputs. */
+  /** The values of the graph's random inputs. */
   readonly random: readonly Float32Array[];
 }
 
-/** Which of `count` examples each step takes; steps count from 1. Keeps the order of one epoch. */
+/** Returns which of `count` examples each step takes; steps count from 1. Keeps the order of one epoch. */
 export class BatchOrder {
   #epoch = 0;
   #rows: Uint32Array[] = [];
@@ -25,7 +25,7 @@ export class BatchOrder {
     return walkLength(this.walk, this.count);
   }
 
-  /** Numbers of the examples of `step`. */
+  /** Returns the numbers of the examples of `step`. */
   rows(step: number): Uint32Array {
     const epoch = 1 + Math.floor((step - 1) / this.#perEpoch);
     if (epoch !== this.#epoch) {
@@ -40,7 +40,7 @@ export class BatchOrder {
   }
 }
 
-/** The batch of examples `rows`, with the random inputs of `step`. */
+/** Returns the batch of examples `rows`, with the random inputs of `step`. */
 export function prepareBatch(
   bundle: Bundle,
   examples: Examples,
@@ -51,7 +51,7 @@ export function prepareBatch(
   return { ...makeBatch(bundle, examples, rows), random: randomInputs(bundle, seed, step) };
 }
 
-/** Prepares the batches of examples in memory by the number of their step. */
+/** Prepares batches of examples in memory by the number of their step. */
 export class Preparation {
   readonly #order: BatchOrder;
 

@@ -1,4 +1,4 @@
-/** Examples that are not all in memory: fetched by their numbers, ahead of the step that takes them. */
+/** Examples that are not all in memory: fetched by number, ahead of the step that takes them. */
 
 import type { Bundle } from "../../../core/data/bundle";
 import type { Examples } from "../../../core/data/examples";
@@ -6,17 +6,17 @@ import type { Walk } from "../../../core/numerics/batches";
 import { BatchOrder, type PreparedBatch, prepareBatch } from "./batch-order";
 import type { Feed } from "./feed";
 
-/** Where examples come from that are fetched as they are needed. */
+/** A source of examples that are fetched on demand. */
 export interface ExampleSource {
   readonly count: number;
-  /** The examples of these numbers (0 to count - 1), in this order. */
+  /** Returns the examples of these numbers (0 to count - 1), in this order. */
   take(rows: Uint32Array): Promise<Examples>;
 }
 
-/** So many batches are fetched before they are asked for. */
+/** The number of batches that are fetched ahead. */
 const AHEAD = 2;
 
-/** Batches of a source, fetched `AHEAD` of the training so that decoding and computing overlap. */
+/** The batches of a source, fetched `AHEAD` of the training so that decoding and computing overlap. */
 export class SourceFeed implements Feed {
   readonly #order: BatchOrder;
   readonly #coming: Promise<PreparedBatch>[] = [];
@@ -50,7 +50,7 @@ export class SourceFeed implements Feed {
   #ask(): void {
     this.#asked += 1;
     const coming = this.#fetch(this.#asked);
-    // Nobody may be waiting yet when it fails; whoever asks for the batch will hear of it.
+    // Fetching can fail before the batch is requested; the request gets the error.
     coming.catch(() => undefined);
     this.#coming.push(coming);
   }

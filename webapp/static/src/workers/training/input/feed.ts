@@ -1,4 +1,4 @@
-/** Where a training takes its batches from: prepared here, or ahead of time by a pool of workers. */
+/** The source of a training's batches: prepared on this thread, or ahead of time by a pool of workers. */
 
 import type { Bundle } from "../../../core/data/bundle";
 import type { ExampleColumn, Examples } from "../../../core/data/examples";
@@ -9,17 +9,17 @@ import type { FromFeeder, ToFeeder } from "./messages";
 
 export interface Feed {
   readonly steps: number;
-  /** The batch of the next step, from the first on. */
+  /** Returns the batch of the next step, from the first on. */
   next(): Promise<PreparedBatch>;
-  /** Ends it; batches under way are dropped. */
+  /** Ends the feed; unfinished batches are dropped. */
   close(): void;
 }
 
-/** A message to a worker and back costs about as much as preparing for so many milliseconds. */
+/** Preparation in milliseconds that costs as much as a message to a worker and back. */
 const WORTH_MS = 1;
 const MAX_FEEDERS = 2;
 
-/** One core in four prepares: the others train, or belong to whoever lends the device. */
+/** Returns the number of feeders: one core in four, as the others train or are needed by the device's user. */
 export function feederCount(cores: number, shared: boolean): number {
   // Without shared memory every feeder would hold a copy of the examples.
   return shared ? Math.max(1, Math.min(Math.floor(cores / 4), MAX_FEEDERS)) : 1;
@@ -52,7 +52,7 @@ class WaitingBatch {
   });
 }
 
-/** Asks its feeders in turn, two batches ahead each. */
+/** Gives its feeders batches in turn, two each ahead of time. */
 class PooledFeed implements Feed {
   readonly #feeders: Worker[];
   readonly #waiting = new Map<number, WaitingBatch>();
@@ -102,7 +102,7 @@ class PooledFeed implements Feed {
     this.#asked += 1;
     const step = this.#asked;
     const waiting = new WaitingBatch();
-    // Nobody may be waiting yet when a feeder fails; whoever asks for the batch will hear of it.
+    // A feeder can fail before its batch is requested; the request gets the error.
     waiting.promise.catch(() => undefined);
     this.#waiting.set(step, waiting);
     this.#feeders[step % this.#feeders.length]?.postMessage({ type: "prepare", step } satisfies ToFeeder);
@@ -117,13 +117,13 @@ function shareValues<V extends Values>(values: V): V {
   return shared;
 }
 
-/** The same examples in memory that workers share. */
+/** Copies the examples to memory that workers share. */
 function share({ count, x, y, sampleWeight }: Examples): Examples {
   const column = ({ values, width }: ExampleColumn) => ({ values: shareValues(values), width });
   return { count, x: x.map(column), y: y.map(column), sampleWeight: shareValues(sampleWeight) };
 }
 
-/** Milliseconds for a batch; the first also compiles the code and orders the epoch. */
+/** Returns the milliseconds for a batch; the first one also compiles the code and orders the epoch. */
 function preparationMs(preparation: Preparation): number {
   preparation.prepare(1);
   const begin = performance.now();
@@ -131,7 +131,7 @@ function preparationMs(preparation: Preparation): number {
   return performance.now() - begin;
 }
 
-/** A feed for the plan; `feeders` is how many workers prepare, null lets the first batch decide. */
+/** Opens a feed for the plan; `feeders` is the number of workers, null lets the time of the first batch decide. */
 export function openFeed(bundle: Bundle, examples: Examples, walk: Walk, feeders: number | null): Feed {
   const preparation = new Preparation(bundle, examples, walk);
   const worth = feeders === null && preparationMs(preparation) > WORTH_MS;

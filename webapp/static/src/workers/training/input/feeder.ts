@@ -1,4 +1,4 @@
-/** A feeder's shell: prepares the batches it is asked for. Several of them share the examples' memory. */
+/** The feeder worker: prepares the batches that are requested. Several feeders share the examples' memory. */
 
 import { Preparation } from "./batch-order";
 import type { FromFeeder, ToFeeder } from "./messages";

@@ -1,4 +1,6 @@
-/** The volunteer's own examples, or those that all clients fetch from elsewhere, asked from the worker that reads the files. */
+/**
+ * The volunteer's own examples, or those that all clients download, requested from the worker that reads the files.
+ */
 
 import type { Examples } from "../../../core/data/examples";
 import type { OwnCounts, RowPart, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
@@ -10,7 +12,7 @@ interface WaitingRequest {
   readonly reject: (problem: Error) => void;
 }
 
-/** Owns its end of the port. */
+/** The client of the reader's port. Owns its end of the port. */
 export class LocalExamples {
   readonly #waiting = new Map<number, WaitingRequest>();
   readonly #orders = new Map<RowPart, Uint32Array>();
@@ -19,7 +21,7 @@ export class LocalExamples {
   constructor(
     private readonly port: MessagePort,
     private readonly counts: OwnCounts,
-    /** How they are dealt out; null where all of them are for this device alone. */
+    /** The partition of the examples; null if all of them are for this device. */
     readonly dealt: PartitionedData | null = null,
   ) {
     port.onmessage = ({ data }: MessageEvent<TakeAnswer>) => this.#receive(data);
@@ -29,7 +31,10 @@ export class LocalExamples {
     return { count: this.counts[part], take: (rows) => this.#take(part, rows) };
   }
 
-  /** Those of the parts that the server calls `names`, all of one kind. Throws an error for people on others. */
+  /**
+   * Returns the examples of the parts that the server calls `names`, all of one kind. Throws an error for people on
+   * others.
+   */
   parts(names: readonly string[]): ExampleSource {
     const { dealt } = this;
     if (dealt === null)

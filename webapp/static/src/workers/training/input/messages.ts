@@ -1,4 +1,4 @@
-/** What the training worker and its feeders say to each other. */
+/** Messages between the training worker and its feeders. */
 
 import type { Bundle } from "../../../core/data/bundle";
 import type { Examples } from "../../../core/data/examples";

@@ -1,4 +1,7 @@
-/** What a plan trains on: rows of its data shards, parts that the server deals out, or the volunteer's own examples. */
+/**
+ * Selects the examples of a plan: rows of its data shards, parts that the server assigns, or the volunteer's own
+ * examples.
+ */
 
 import type { Bundle } from "../../../core/data/bundle";
 import { joinShards, pickRows } from "../../../core/data/examples";
@@ -8,7 +11,9 @@ import { SourceFeed } from "./example-source";
 import { type Feed, openFeed } from "./feed";
 import type { LocalExamples } from "./local-data";
 
-/** Fetches what `plan` needs and returns what opens its feed. `own` is what was read of files here, if any. */
+/**
+ * Fetches the data of `plan` and returns a function that opens its feed. `own` are examples of local files, if any.
+ */
 export async function plannedFeed(
   bundle: Bundle,
   plan: TrainingPlan,
@@ -31,7 +36,7 @@ export async function plannedFeed(
   return () => new SourceFeed(bundle, source, plan);
 }
 
-/** The numbers of `rows`. Throws an error for people where there are fewer examples. */
+/** Returns the numbers of `rows`. Throws an error for people if there are fewer examples. */
 function numbers({ first, count }: Rows, available: number): Uint32Array {
   if (count < 1 || first + count > available) {
     throw new Error(
