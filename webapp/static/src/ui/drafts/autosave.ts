@@ -1,10 +1,10 @@
-/** Saves a draft as it is filled in: changes gather for a moment and go together, in their order. */
+/** Saves a draft while it is filled in: changes are collected for a moment and sent together, in their order. */
 
 import { NoAnswer, Refusal } from "../lib/api";
 import { type DraftTable, joined } from "./record";
 
 export interface DraftChange {
-  /** What is new in the task file: tables are merged into those before, null takes a key out. */
+  /** The changes of the task file: tables are merged into the earlier ones, null removes a key. */
   readonly task?: DraftTable;
   readonly readme?: string;
 }
@@ -16,7 +16,7 @@ export type SaveState =
 const GATHER_MS = 500;
 const AGAIN_MS = 3000;
 
-/** Owns what is not saved yet. `send` saves a change; `show` says how it stands. */
+/** Collects and saves changes. Owns the unsaved ones; `send` saves a change, `show` displays the state. */
 export class Autosave {
   #waiting: DraftChange | null = null;
   #promise: Promise<void> | null = null;
@@ -26,15 +26,15 @@ export class Autosave {
     private readonly send: (change: DraftChange) => Promise<void>,
     private readonly show: (sign: SaveState) => void,
     private readonly gather = GATHER_MS,
-    private readonly again = AGAIN_MS,
+    private readonly retryDelay = AGAIN_MS,
   ) {}
 
-  /** Whether something would be lost now. */
+  /** Whether leaving the page now would lose changes. */
   get unsaved(): boolean {
     return this.#promise !== null;
   }
 
-  /** Saves `change` with those before it; settled once it is, or once the server refused it. */
+  /** Saves `change` with the earlier ones; resolves once they are saved or refused. */
   save(change: DraftChange): Promise<void> {
     this.#waiting = this.#waiting === null ? change : mergeChanges(this.#waiting, change);
     this.show({ state: "saving" });
@@ -44,7 +44,7 @@ export class Autosave {
     return this.#promise;
   }
 
-  /** Saves what waits at once. */
+  /** Saves the waiting changes immediately. */
   async flush(): Promise<void> {
     this.#hurry();
     await this.#promise;
@@ -64,11 +64,11 @@ export class Autosave {
           if (this.#waiting === null) return;
           continue;
         }
-        // Nothing was said against it: it waits with what is changed meanwhile.
+        // The server is away and has not refused the change: it waits, together with later changes.
         const since: DraftChange | null = this.#waiting;
         this.#waiting = since === null ? change : mergeChanges(change, since);
         this.show({ state: "away", why: error.message });
-        await this.#pause(this.again);
+        await this.#pause(this.retryDelay);
       }
     }
     this.show({ state: "saved" });

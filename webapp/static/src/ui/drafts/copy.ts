@@ -1,4 +1,4 @@
-/** A copy of a draft, under another name. */
+/** Copies a draft under another name. */
 
 import { requestJson } from "../lib/api";
 import { requireElement } from "../lib/dom";

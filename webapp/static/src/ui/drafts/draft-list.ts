@@ -1,4 +1,4 @@
-/** The list of a person's drafts: begins one, and deletes one after a question. */
+/** The list of a person's drafts: creates a draft, and deletes one after confirmation. */
 
 import { say } from "../../i18n/owners/frame";
 import { requestJson, showRefusal } from "../lib/api";

@@ -1,11 +1,11 @@
-/** Fields of a step that each stand for a key of the task file: `data-key="training.epochs"`. */
+/** The fields of a step; each is bound to a key of the task file: `data-key="training.epochs"`. */
 
 import type { DraftFrame } from "./frame";
 import { type DraftTable, isTable, merged, tableAt, type Value } from "./record";
 
 type FormField = HTMLInputElement | HTMLSelectElement;
 
-/** Owns what its fields show, and what of it is not saved yet. */
+/** Binds the fields. Owns their values, and those not saved yet. */
 export class FormFields {
   #waiting = 0;
   #task: DraftTable;
@@ -27,12 +27,12 @@ export class FormFields {
     this.#fill();
   }
 
-  /** The task file with all that was written, saved or not yet. */
+  /** The task file with all changes, saved or not. */
   get task(): DraftTable {
     return this.#task;
   }
 
-  /** Changes the task file as a field would; the fields follow. */
+  /** Changes the task file like a field; the fields are updated. */
   async change(change: DraftTable): Promise<void> {
     this.#task = merged(this.#task, change);
     this.#fill();
@@ -62,18 +62,18 @@ export class FormFields {
   }
 }
 
-/** What is at `key`, such as `training.epochs`. */
+/** Returns the value at `key`, such as `training.epochs`. */
 export function valueAt(task: DraftTable, key: string): Value | undefined {
   const names = key.split(".");
   return tableAt(task, ...names.slice(0, -1))[names.at(-1) ?? ""];
 }
 
-/** The change that puts `value` at `key`; null takes it out. */
+/** Returns the change that sets `key` to `value`; null removes it. */
 export function changeOf(key: string, value: Value): DraftTable {
   return key.split(".").reduceRight<Value>((inner, name) => ({ [name]: inner }), value) as DraftTable;
 }
 
-/** As `changeOf`, with what else the table says taken out: it does not go with this value, nor does it without any. */
+/** Like `changeOf`, but removes the table's other keys: they do not fit this value, nor its absence. */
 export function isWhole(task: DraftTable, key: string, value: Value): DraftTable {
   const names = key.split(".");
   const path = names.slice(0, -1);
@@ -96,7 +96,7 @@ function fill(field: FormField, task: DraftTable): void {
   else if (field.value !== shown) field.value = shown;
 }
 
-/** What a field says; null where it is as it would be anyway. */
+/** Returns the value of a field; null if it is the default. */
 function inputValue(field: FormField): Value {
   const text =
     field instanceof HTMLInputElement && field.type === "checkbox" ? `${field.checked}` : field.value;

@@ -1,4 +1,4 @@
-/** What every step of the wizard works with: the draft as the server has it, saving, and work that takes long. */
+/** The frame of every wizard step: the draft as the server has it, saving, and jobs. */
 
 import { say } from "../../i18n/owners/frame";
 import { Refusal, requestJson } from "../lib/api";
@@ -12,34 +12,34 @@ const AFTERWARDS_MS = 15_000;
 
 export interface DraftFrame {
   readonly id: string;
-  /** Where the draft's API is: `/api/drafts/ID`. */
+  /** The address of the draft's API: `/api/drafts/ID`. */
   readonly address: string;
-  /** The draft as the server told it last. */
+  /** Returns the draft as the server last sent it. */
   draft(): DraftRecord;
-  /** Saves a change soon, together with others; settled once it is saved or refused, which the page says. */
+  /** Saves a change soon, together with others; resolves once it is saved or refused, which the page shows. */
   save(change: DraftChange): Promise<void>;
-  /** Saves what waits at once. */
+  /** Saves the waiting changes immediately. */
   flush(): Promise<void>;
-  /** Asks the server for the draft as it is now. */
+  /** Fetches the current draft from the server. */
   refresh(): Promise<void>;
-  /** Calls with the draft whenever it came anew. */
+  /** Calls with the draft whenever it has changed. */
   onChange(call: (draft: DraftRecord) => void): void;
-  /** Whether the draft is left alone: no more is asked about one that becomes a task. */
+  /** Sets whether refreshing stops, for a draft that becomes a task. */
   leave(left: boolean): void;
-  /** Has a job begun and follows it. */
+  /** Starts a job and follows it. */
   work(kind: JobKind, listener: JobListener): JobWork;
-  /** Follows a job that was begun before, from the line that follows the first `after`. */
+  /** Follows a job that was started before, skipping the first `after` lines of its log. */
   follow(kind: JobKind, listener: JobListener, after?: number): JobWork;
 }
 
-/** The frame around the step of this page, with the draft as it is now. */
+/** Makes the frame around the step of this page, with the current draft. */
 export async function frameOf(root: HTMLElement): Promise<DraftFrame> {
   const id = root.dataset.draft ?? "";
   const address = `/api/drafts/${id}`;
   let left = false;
   const callers: ((draft: DraftRecord) => void)[] = [];
   let draft = (await requestJson("GET", address)) as DraftRecord;
-  // Who fills a draft in here waits for nothing that could be done meanwhile.
+  // While the draft is edited in the wizard, the server starts the next jobs automatically.
   if (!draft.onward) draft = (await requestJson("PATCH", address, { onward: true })) as DraftRecord;
 
   function came(news: DraftRecord): void {
@@ -53,7 +53,7 @@ export async function frameOf(root: HTMLElement): Promise<DraftFrame> {
   }
   const saver = new Autosave(
     async ({ task, readme }) => {
-      // Looking at the data writes into the task file, too, and so do other windows: the newest one is changed.
+      // Data inspection and other windows change the task file, too: the change is applied to the newest one.
       const newest = (await requestJson("GET", address)) as DraftRecord;
       const body = {
         ...(task ? { task: merged(newest.task, task) } : {}),
@@ -76,7 +76,7 @@ export async function frameOf(root: HTMLElement): Promise<DraftFrame> {
   reload(
     () => draft,
     async () => {
-      // What is being written here is newer than what the server has.
+      // Unsaved values are newer than those of the server.
       if (!saver.unsaved && !left) await refresh();
     },
   );
@@ -108,13 +108,13 @@ function showSteps(root: HTMLElement, draft: DraftRecord): void {
   if (typeof title === "string" && title !== "") setText(requireElement(root, "draft-title"), title);
 }
 
-/** Work begins by itself, one after the other: while some is under way, or was a moment ago, the draft is asked for anew. */
+/** Refreshes the draft while a job runs or ended a moment ago, because jobs start each other. */
 function reload(draft: () => DraftRecord, refresh: () => Promise<void>): void {
   let until = Date.now() + AFTERWARDS_MS;
   setInterval(() => {
     if (Object.values(draft().jobs).some(isLive)) until = Date.now() + AFTERWARDS_MS;
     if (document.visibilityState !== "visible" || Date.now() > until) return;
-    // A server that is away is asked again the next time.
+    // If the server is away, the next interval tries again.
     refresh().catch((error: unknown) => {
       if (!(error instanceof Refusal)) throw error;
     });
@@ -123,7 +123,7 @@ function reload(draft: () => DraftRecord, refresh: () => Promise<void>): void {
 
 function showSaveState(root: HTMLElement, sign: SaveState, draft: () => DraftRecord): void {
   const place = requireElement(root, "saved");
-  // It is saved, though it may not be sound: that is said where it was written.
+  // It is saved, but may have errors, which are shown with the state.
   const unsound =
     sign.state === "saved"
       ? draft().checklist.find(({ key, state }) => key === "task" && state === "failed")
@@ -145,7 +145,7 @@ function saveStateWords(sign: SaveState): string {
   }
 }
 
-/** What is not saved yet is saved before the next page comes, or its loss is asked about. */
+/** Saves unsaved changes before a link is followed, or lets the browser ask about their loss. */
 function keepFromLeaving(root: HTMLElement, saver: Autosave): void {
   addEventListener("beforeunload", (event) => {
     if (saver.unsaved) event.preventDefault();

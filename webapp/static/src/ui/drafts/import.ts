@@ -1,4 +1,4 @@
-/** Drafts that begin with what there is: an exported draft, a task file, or a task that runs. */
+/** Creates drafts from existing files: an exported draft, a task file, or a running task. */
 
 import { say } from "../../i18n/owners/import";
 import { Refusal, requestJson } from "../lib/api";
@@ -26,7 +26,7 @@ function bindRenewal(form: HTMLFormElement, problem: HTMLElement): void {
   const propose = () => {
     name.value = next(task.value);
   };
-  // A task's dashboard leads here, with its name.
+  // A task's dashboard links to this page with the task's name.
   const asked = new URLSearchParams(location.search).get("renew");
   if ([...task.options].some(({ value }) => value === asked)) task.value = asked ?? "";
   task.addEventListener("change", propose);
@@ -37,7 +37,7 @@ function bindRenewal(form: HTMLFormElement, problem: HTMLElement): void {
   });
 }
 
-/** `cats` is followed by `cats-2`, and that by `cats-3`. */
+/** Returns the next free name: `cats-2` after `cats`, `cats-3` after `cats-2`. */
 export function next(name: string): string {
   const [, stem = name, number = "1"] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];
   return `${stem}-${Number(number) + 1}`;

@@ -1,4 +1,4 @@
-/** Work of the server as it is told on a page: its line, its log, and what can be done about it. */
+/** Shows a job of the server: its state, its log, and its buttons. */
 
 import { say } from "../../i18n/owners/job";
 import { requireElement, setText } from "../lib/dom";
@@ -7,8 +7,8 @@ import type { JobWork } from "./jobs";
 import { type DraftJob, type DraftRecord, isLive, type JobKind } from "./record";
 
 /**
- * Binds `drafts/_job.html` for `kind`. It is shown once the work was asked for, or `ready` says that it could be;
- * `said` is what came of it in a sentence, by default the last of its log.
+ * Binds `drafts/_job.html` for `kind`. It is shown once the job was requested, or if `ready` says that it could be;
+ * `said` returns its result in a sentence, by default the last line of its log.
  */
 export function bindJobView(
   frame: DraftFrame,
@@ -42,9 +42,9 @@ export function bindJobView(
     const draft = frame.draft();
     const job = draft.jobs[kind];
     const live = isLive(job) || work !== null;
-    // Work that no launch waits for, such as a look at a sample, stands in no checklist.
+    // Jobs that no launch waits for, such as the inspection of a sample, are in no checklist.
     const state = draft.checklist.find(({ key }) => key === kind)?.state ?? job?.state;
-    // The server begins it by itself, one job after the other.
+    // The server starts it automatically, one job after the other.
     const soon = job === undefined && draft.onward && Object.values(draft.jobs).some(isLive);
     root.hidden = job === undefined && !ready(draft);
     requireElement(root, "job-progress").hidden = !live;
@@ -58,7 +58,7 @@ export function bindJobView(
     setText(problem, job.state === "failed" ? lastOf(job) : "");
   }
 
-  /** Another one than the page tells of: its log from the beginning. */
+  /** Shows another job than before: its log from the beginning. */
   function begun(job: DraftJob): void {
     shown = job.asked;
     if (work !== null) return;

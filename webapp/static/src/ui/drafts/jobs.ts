@@ -1,15 +1,15 @@
-/** Work of the server on a draft: asked for, followed line by line, cancelled. */
+/** Jobs of the server on a draft: requested, followed line by line, cancelled. */
 
 import { NoAnswer, Refusal, requestJson } from "../lib/api";
 import { type DraftJob, isLive, type JobKind } from "./record";
 
-/** Who hears of a job: each line of its log, its end, and why it could not be begun or cancelled. */
+/** The listener to a job: each line of its log, its end, and why it could not be started or cancelled. */
 export interface JobListener {
   line(text: string): void;
-  /** The draft was asked for anew before this. */
+  /** The draft has been refreshed before this. */
   done(job: DraftJob): void | Promise<void>;
   refused?(why: string): void;
-  /** Whether the connection is lost; it is tried again. */
+  /** Whether the connection is lost; it is retried. */
   lost?(lost: boolean): void;
 }
 
@@ -19,7 +19,7 @@ export interface JobWork {
 
 const AGAIN_MS = 2000;
 
-/** Has a job begun, once `before` is done, and follows it. */
+/** Starts a job once `before` is done, and follows it. */
 export function begin(
   draft: string,
   kind: JobKind,
@@ -34,7 +34,7 @@ export function begin(
   return work(draft, kind, listener);
 }
 
-/** Follows a job that was begun before, from the line that follows the first `after`. */
+/** Follows a job that was started before, skipping the first `after` lines of its log. */
 export function follow(draft: string, kind: JobKind, listener: JobListener, after: number): JobWork {
   void hearing(listener, () => listen(draft, kind, listener, after));
   return work(draft, kind, listener);
@@ -49,7 +49,7 @@ async function listen(draft: string, kind: JobKind, listener: JobListener, after
   let asked: number | null = null;
   while (true) {
     const job = await askPatiently(`${draft}/jobs/${kind}?after=${lines}`, listener);
-    // Something it depends on was changed, and it was begun anew.
+    // Something that it depends on was changed, and it was started again.
     if (asked !== null && job.asked !== asked) lines = 0;
     asked = job.asked;
     for (const { text } of job.log.slice(lines)) listener.line(text);
@@ -58,7 +58,7 @@ async function listen(draft: string, kind: JobKind, listener: JobListener, after
   }
 }
 
-/** A server that is away comes back, and its work with it. */
+/** Fetches the job, and retries while the server is away. */
 async function askPatiently(address: string, listener: JobListener): Promise<DraftJob> {
   while (true) {
     try {

@@ -1,12 +1,12 @@
-/** Questions to the server that follow what somebody types: the newest alone counts. */
+/** Requests that follow a person's typing: only the newest answer is used. */
 
 import { Refusal, requestJson } from "../lib/api";
 
 const PAUSE_MS = 300;
 
 /**
- * Asks `address` with what `body` gives, a moment after each call. `told` gets the answer unless a newer question was
- * asked meanwhile, `refused` the sentence of a refusal.
+ * Posts the result of `body` to `address`, a moment after each call. `show` gets the answer unless a newer request
+ * was made meanwhile, `refused` the sentence of a refusal.
  */
 export function latestRequest<T>(
   address: string,

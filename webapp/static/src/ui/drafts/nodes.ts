@@ -1,6 +1,6 @@
-/** Small pieces of the wizard's pages. */
+/** Small elements of the wizard's pages. */
 
-/** An element with a text and children. */
+/** Creates an element with a text and children. */
 export function node<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   text = "",
@@ -14,14 +14,14 @@ export function node<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Has the list say these sentences; it stays as it is where it does. */
+/** Fills the list with these sentences; an equal list is not changed. */
 export function sentences(list: Element, texts: readonly string[]): void {
   const shown = [...list.children].map(({ textContent }) => textContent);
   if (shown.length === texts.length && texts.every((text, index) => text === shown[index])) return;
   list.replaceChildren(...texts.map((text) => node("li", text)));
 }
 
-/** A row of a table; the first cell names it. */
+/** Creates a row of a table; the first cell is its header. */
 export function tableRow(...texts: readonly string[]): HTMLTableRowElement {
   const cells = texts.map((text, index) => node(index === 0 ? "th" : "td", text));
   if (cells[0]) (cells[0] as HTMLTableCellElement).scope = "row";

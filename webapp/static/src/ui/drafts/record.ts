@@ -1,4 +1,4 @@
-/** What `GET /api/drafts/{id}` answers (docs/reference/drafts.md). */
+/** The answer of `GET /api/drafts/{id}` (docs/reference/drafts.md). */
 
 export type Value = string | number | boolean | null | readonly Value[] | DraftTable;
 /** A table of a task file. */
@@ -12,7 +12,7 @@ export type JobKind = "convert" | "look" | "show" | "cut" | "rehearse";
 export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 export type ItemState = "done" | "todo" | "running" | "failed";
 
-/** A line of the checklist: `text` is a sentence, `step` the step in which it is dealt with. */
+/** A line of the checklist: `text` is a sentence, `step` the step that handles it. */
 export interface ChecklistItem {
   readonly key: string;
   readonly state: ItemState;
@@ -20,7 +20,7 @@ export interface ChecklistItem {
   readonly step: StepName;
 }
 
-/** A file that is here whole; times are Unix seconds. */
+/** A completely uploaded file; times are Unix seconds. */
 export interface StoredFile {
   readonly name: string;
   readonly suffix: string;
@@ -29,7 +29,7 @@ export interface StoredFile {
   readonly stored: number;
 }
 
-/** A file on its way: `offset` of its `bytes` are here. */
+/** A partly uploaded file: `offset` of its `bytes` have arrived. */
 export interface DraftUpload {
   readonly name: string;
   readonly bytes: number;
@@ -55,7 +55,7 @@ export interface DraftPort {
   readonly dtype: string;
 }
 
-/** Of the bundle (docs/reference/bundle.md). */
+/** Values from the bundle (docs/reference/bundle.md). */
 export interface Converted {
   readonly batch_size: number;
   readonly inputs: readonly DraftPort[];
@@ -76,11 +76,11 @@ export interface DraftRecord {
   readonly jobs: Readonly<Partial<Record<JobKind, DraftJob>>>;
   readonly piece_bytes: number;
   readonly checklist: readonly ChecklistItem[];
-  /** `free`: nothing has to be done there. */
+  /** `free`: nothing is required in the step. */
   readonly steps: readonly { readonly name: StepName; readonly state: ItemState | "free" }[];
   readonly standing: string;
   readonly onward: boolean;
-  /** What the converted model takes and gives; null before. */
+  /** Inputs and outputs of the converted model; null before conversion. */
   readonly model: Converted | null;
   readonly devices: DraftTable | null;
 }
@@ -94,14 +94,16 @@ export function isTable(value: Value | undefined): value is DraftTable {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The table under these keys, or an empty one. */
+/** Returns the table under these keys, or an empty one. */
 export function tableAt(table: DraftTable, ...keys: readonly string[]): DraftTable {
   let value: Value | undefined = table;
   for (const key of keys) value = isTable(value) ? value[key] : undefined;
   return isTable(value) ? value : {};
 }
 
-/** `table` with `change` in it (RFC 7396): tables are merged, null takes a key out, all else takes its place. */
+/**
+ * Applies `change` to `table` (RFC 7396): tables are merged, null removes a key, other values replace earlier ones.
+ */
 export function merged(table: DraftTable, change: DraftTable): DraftTable {
   const result: Record<string, Value> = { ...table };
   for (const [key, value] of Object.entries(change)) {
@@ -112,7 +114,7 @@ export function merged(table: DraftTable, change: DraftTable): DraftTable {
   return result;
 }
 
-/** The change that has `after` stand where `before` does, and nothing else. */
+/** Returns the smallest change that turns `before` into `after`. */
 export function replacing(before: DraftTable, after: DraftTable): DraftTable {
   const gone = Object.keys(before).filter((key) => !(key in after));
   const parts = Object.entries(after).map(([key, value]): [string, Value] => {
@@ -122,7 +124,7 @@ export function replacing(before: DraftTable, after: DraftTable): DraftTable {
   return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(parts) };
 }
 
-/** `first` with `second` after it, as one change; what is taken out stays so. */
+/** Combines `first` and then `second` to one change; removed keys stay removed. */
 export function joined(first: DraftTable, second: DraftTable): DraftTable {
   const result: Record<string, Value> = { ...first };
   for (const [key, value] of Object.entries(second)) {

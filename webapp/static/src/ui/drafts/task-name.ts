@@ -1,8 +1,11 @@
-/** A task's name, as it stands in addresses, made of its title. */
+/** Derives a task's name, which addresses contain, from its title. */
 
 const MOST = 64;
 
-/** At most 64 of a to z, 0 to 9 and -, with no - first: accents are left out, all else parts words. */
+/**
+ * Returns at most 64 characters of a to z, 0 to 9 and -, not starting with -: accents are removed, other characters
+ * separate words.
+ */
 export function nameOf(title: string): string {
   return title
     .normalize("NFKD")

@@ -1,4 +1,4 @@
-/** The columns of a table: what each is for can be changed, and the declaration follows. */
+/** The columns of a table: their roles can be changed, and the declaration changes with them. */
 
 import { say } from "../../../i18n/owners/preprocess";
 import { node } from "../nodes";
@@ -8,7 +8,7 @@ import type { FoundColumn } from "./findings";
 export type Role = keyof typeof say.column;
 type Empty = keyof typeof say.when;
 
-/** What a column is for now. */
+/** Returns the current role of a column. */
 export function roleOf(preprocess: DraftTable, name: string): Role {
   const input = declared(preprocess.columns).find((one) => one.name === name);
   if (input) return input.kind === "category" ? "category" : "number";
@@ -16,7 +16,7 @@ export function roleOf(preprocess: DraftTable, name: string): Role {
   return label === undefined ? "ignore" : label.kind === "number" ? "target" : "class";
 }
 
-/** The change of [data.preprocess] that makes `column` be for `role`; there is one label. */
+/** Returns the change of [data.preprocess] that gives `column` the role `role`; there is only one label. */
 export function withRole(preprocess: DraftTable, column: FoundColumn, role: Role): DraftTable {
   const { name } = column;
   const columns = declared(preprocess.columns).filter((one) => one.name !== name);
@@ -36,7 +36,7 @@ export function withRole(preprocess: DraftTable, column: FoundColumn, role: Role
   return { columns, labels: [{ name, kind: "class", ...(classes.length > 1 ? { classes } : {}), encoding }] };
 }
 
-/** As the label before was written; else a chance where there are two classes. */
+/** Encodes the label like the earlier one; otherwise as a probability if there are two classes. */
 function labelEncoding(preprocess: DraftTable, classes: number): Value {
   const before = declared(preprocess.labels)[0]?.encoding;
   return before ?? (classes === 2 ? "number" : "index");
@@ -47,7 +47,7 @@ function withEmpty(preprocess: DraftTable, name: string, missing: string): Draft
   return { columns };
 }
 
-/** A row for each column. */
+/** Returns a row for each column. */
 export function columnRows(
   preprocess: DraftTable,
   columns: readonly FoundColumn[],

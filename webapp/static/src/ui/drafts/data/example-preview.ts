@@ -1,11 +1,13 @@
-/** Some examples before and after their preprocessing. */
+/** Shows some examples before and after their preprocessing. */
 
 import { say } from "../../../i18n/owners/preprocess";
 import { previewNodes } from "../../train/local-data/preview";
 import { node } from "../nodes";
 import type { ShownFindings } from "./findings";
 
-/** The nodes that show it; pictures come from the draft's `address`, `of` tells those of one run from another's. */
+/**
+ * Returns the preview's nodes; pictures come from the draft's `address`, and `of` identifies the run that made them.
+ */
 export function exampleNodes(shown: ShownFindings, address: string, of: string): readonly Node[] {
   if (shown.pictures.length > 0) {
     const all = shown.pictures.map((one, index) => {

@@ -1,4 +1,7 @@
-/** What `look` found in the data, and what `show` made of some examples (docs/reference/drafts.md#work). */
+/**
+ * The results of the jobs `look`, which inspects the data, and `show`, which prepares some examples
+ * (docs/reference/drafts.md#work).
+ */
 
 import type { DraftRecord, JobKind } from "../record";
 
@@ -45,7 +48,7 @@ export interface ShownFindings {
   readonly broken: readonly string[];
 }
 
-/** The result of a job that is done; null where there is none. */
+/** Returns the result of a finished job; null if there is none. */
 export function resultOf<T>(draft: DraftRecord, kind: JobKind): T | null {
   const job = draft.jobs[kind];
   return job?.state === "done" && job.result !== null ? (job.result as unknown as T) : null;

@@ -1,4 +1,7 @@
-/** What volunteers' own data must be like: their kind, the classes of pictures, how many of one person. */
+/**
+ * The requirements for volunteers' own data: their kind, the classes of pictures, the number of examples of one
+ * person.
+ */
 
 import { say } from "../../../i18n/owners/data";
 import { requireElement, setText } from "../../lib/dom";
@@ -16,7 +19,7 @@ export function bindOwnData(frame: DraftFrame): void {
 
   function show(draft: DraftRecord): void {
     const preprocess = tableAt(draft.task, "data", "preprocess");
-    // A field that somebody is in is theirs.
+    // A field with the focus is being edited, and is not overwritten.
     const idle = (field: Element) => document.activeElement !== field;
     if (idle(kind) && typeof preprocess.kind === "string") kind.value = preprocess.kind;
     if (idle(classes)) classes.value = namesIn(preprocess.classes).join("\n");
@@ -30,7 +33,7 @@ export function bindOwnData(frame: DraftFrame): void {
     showKind(kind.value);
     const before = tableAt(frame.draft().task, "data", "preprocess");
     const preprocess = declared(kind.value, frame.draft(), []);
-    // Of tables and texts a sample says the rest.
+    // For tables and texts a sample determines the rest.
     const change = preprocess === null ? null : replacing(before, preprocess);
     void frame.save({ task: { data: { preprocess: change } } });
   });
@@ -58,7 +61,7 @@ function showKind(kind: string): void {
   requireElement(document, "own-classes-field").hidden = kind !== "image";
 }
 
-/** [data.preprocess] to begin with; null where only a sample can say it. */
+/** Returns the initial [data.preprocess]; null if it can only be derived from a sample. */
 function declared(kind: string, draft: DraftRecord, classes: readonly string[]): DraftTable | null {
   if (kind === "array") return { kind };
   if (kind !== "image") return null;
@@ -68,7 +71,9 @@ function declared(kind: string, draft: DraftRecord, classes: readonly string[]):
   return { kind, size: [height, width], channels: channels === 1 ? 1 : 3, classes, encoding, scale: 1 / 255 };
 }
 
-/** Height, width and channels that the model takes; empty where it takes no pictures, or there is none yet. */
+/**
+ * Returns height, width and channels of the model's input; empty if it takes no pictures, or there is no model yet.
+ */
 function pictureShape(shape: readonly number[] | undefined): readonly number[] {
   return shape?.length === 3 ? shape : [];
 }

@@ -1,4 +1,4 @@
-/** Every choice of [data.preprocess] for a kind of data, each with its effect. */
+/** All options of [data.preprocess] for a kind of data, each with its effect. */
 
 import { say } from "../../../i18n/owners/preprocess";
 import { node } from "../nodes";
@@ -9,7 +9,7 @@ type ChoiceEffect = keyof typeof say.effects;
 /** Saves a change of [data.preprocess]. */
 export type SaveChoices = (change: DraftTable) => void;
 
-/** Fields for a kind of data, as it is prepared now. `arrays` are those of the file. */
+/** Returns fields for a kind of data, with their current values. `arrays` are those of the file. */
 export function choicesOf(
   preprocess: DraftTable,
   arrays: readonly string[],
@@ -62,7 +62,7 @@ function textual(
     ["characters", "bytes", "words", "pairs"],
     preprocess.tokenizer,
     (value) =>
-      // What was said of the vocabulary was of the other tokens.
+      // The earlier vocabulary belonged to the other tokens.
       save({ tokenizer: value, tokens: null, vocabulary: value === "pairs" ? 512 : null }),
   );
   const fixed = preprocess.tokenizer === "bytes" || preprocess.tokens !== undefined;
@@ -78,7 +78,7 @@ function textual(
   ];
 }
 
-/** Height and width, which are one key. */
+/** Returns fields for height and width, which share one key. */
 function sides(preprocess: DraftTable, save: SaveChoices): readonly HTMLElement[] {
   const size = Array.isArray(preprocess.size) ? [...preprocess.size] : [];
   const side = (index: number) => (value: number | null) => {
@@ -116,7 +116,7 @@ function field(
   made.type = "number";
   made.step = "any";
   made.placeholder = usual;
-  // Lists of a number for each channel are for the task file.
+  // Lists with a number for each channel can only be edited in the task file.
   made.disabled = Array.isArray(now);
   made.value = typeof now === "number" ? String(Number(now.toPrecision(6))) : "";
   made.addEventListener("input", () => {

@@ -1,4 +1,4 @@
-/** The cut of a draft's data: begun by itself the first time, and by hand after a change. */
+/** Shards a draft's data: automatically the first time, and on request after a change. */
 
 import { say } from "../../../i18n/owners/preprocess";
 import { requireElement, setText } from "../../lib/dom";

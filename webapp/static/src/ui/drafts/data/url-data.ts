@@ -1,4 +1,4 @@
-/** Data that volunteers' devices fetch: from where, and whether a browser can have them from there. */
+/** Data that volunteers' devices download: their address, and whether a browser can download from there. */
 
 import { fetchFiles } from "../../../client/session/url-data";
 import { megabytes } from "../../../i18n/formatting";
@@ -7,7 +7,7 @@ import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";
 import { type DraftRecord, type DraftTable, isTable, type StoredFile, tableAt } from "../record";
 
-/** Behind the # of the address after a reload that lets this page reach the host. */
+/** Behind the # of the address after a reload that allows this page to reach the host. */
 const TRY = "#try";
 
 export function bindAddress(frame: DraftFrame): void {
@@ -15,7 +15,7 @@ export function bindAddress(frame: DraftFrame): void {
   const field = requireElement<HTMLInputElement>(section, "address");
   const button = requireElement<HTMLButtonElement>(section, "address-try");
   const line = requireElement(section, "address-line");
-  // What was last written into the field from the draft; anything else in it was typed and is not saved.
+  // The last value from the draft; any other value in the field was typed and is not saved.
   let written = field.value;
 
   function show(draft: DraftRecord): void {
@@ -37,7 +37,7 @@ export function bindAddress(frame: DraftFrame): void {
     const address = addressOf(frame.draft());
     const { host, origin } = new URL(address);
     if (section.dataset.may !== origin) {
-      // A page reaches only what its policy names, and that is sent with the page.
+      // A page reaches only hosts that its content security policy names, and the policy is sent with the page.
       await frame.flush();
       location.hash = TRY;
       location.reload();

@@ -1,12 +1,12 @@
-/** What an owner should know of the data before anything is made of them. */
+/** Warnings about the data for their owner, before they are used. */
 
 import { say } from "../../../i18n/owners/preprocess";
 import type { DataFindings } from "./findings";
 
-/** From this many times on, a class is far more frequent than another. */
+/** The ratio from which on a class is far more frequent than another. */
 const STRONG = 3;
 
-/** Sentences: unlike classes, unlike sizes, empty cells. */
+/** Returns sentences: unbalanced classes, different sizes, empty cells. */
 export function warnings(findings: DataFindings): readonly string[] {
   return [...imbalance(findings), ...sizes(findings), ...gaps(findings)];
 }
@@ -14,7 +14,7 @@ export function warnings(findings: DataFindings): readonly string[] {
 function imbalance({ classes, notes }: DataFindings): readonly string[] {
   const counts = Object.entries(classes).sort(([, a], [, b]) => b - a);
   const [most, least] = [counts[0], counts.at(-1)];
-  // Of pictures the look has said so.
+  // For pictures, the job `look` has already reported it.
   if (!most || !least || most[1] <= STRONG * least[1] || notes.some((one) => one.includes("class_weight")))
     return [];
   return [say.imbalance(most[0], least[0], Math.round(most[1] / Math.max(1, least[1])))];

@@ -1,4 +1,4 @@
-/** Who will be able to take part, and what other browsers found. */
+/** Shows which devices will be able to take part, and the results of other browsers. */
 
 import { say } from "../../../i18n/owners/dry-run";
 import { requireElement, setText } from "../../lib/dom";
@@ -20,7 +20,7 @@ export function showDeviceSupport({ takers, browsers, payload }: DryRunReport): 
   setText(requireElement(document, "payload"), payload ?? "");
 }
 
-/** What this browser did not find out itself of what holds now. */
+/** Shows results of the current dry run that this browser did not produce. */
 export function showOtherBrowsers(report: DryRunReport): void {
   const own = new Set(ownResults(report).values());
   const others = report.tried.filter((one) => one.what !== "none" && !own.has(one));

@@ -1,11 +1,11 @@
-/** What `/api/drafts/{id}/trial` answers, and what is told of a try (docs/reference/drafts.md). */
+/** The answer of `/api/drafts/{id}/trial`, and the report of a browser's dry run (docs/reference/drafts.md). */
 
 import type { DryRunEnd } from "../../../client/workers/dry-run-worker";
 import type { Backend } from "../../../core/backend";
 import type { DryRunStep, FromDryRunWorker } from "../../../core/messages/dry-run";
 import { say } from "../../../i18n/owners/dry-run";
 
-/** What a line of the checks is about. */
+/** The subject of a line of the checks. */
 export type DryRunnable = "data" | Backend;
 
 export interface ServerDryRun {
@@ -40,22 +40,22 @@ export interface DryRunReport {
   readonly payload: string | null;
 }
 
-/** The order of tries: WebAssembly is nearly everywhere and soon done, plain JavaScript is the last resort. */
+/** The order of the browser's runs: WebAssembly is widely supported and fast, plain JavaScript is the last resort. */
 export const TRYABLE: readonly DryRunnable[] = ["data", "wasm", "webgl", "webgpu", "cpu"];
-/** As many characters as the server takes. */
+/** The longest text that the server accepts. */
 const MOST = 400;
 
 export function stepOf(base: string, { bundle, weights, step, shard }: ServerDryRun): DryRunStep {
   return { base, bundle, weights, step, shard };
 }
 
-/** What this browser found out of what holds now, by what it tried. */
+/** Returns this browser's results of the current dry run, by subject. */
 export function ownResults({ tried, agent }: DryRunReport): ReadonlyMap<string, BrowserDryRun> {
   const own = tried.filter((one) => one.agent === agent && !one.outdated);
   return new Map(own.map((one) => [one.what, one]));
 }
 
-/** The body of `POST tried`; null where nothing is to be told: who left it knows. */
+/** Returns the body of `POST tried`; null if the person skipped it, so that there is nothing to report. */
 export function reportOf(what: DryRunnable, of: string, answer: FromDryRunWorker | DryRunEnd): object | null {
   if (answer === "left") return null;
   const failed = (sentence: string): object => {

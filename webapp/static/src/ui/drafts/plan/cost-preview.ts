@@ -1,4 +1,4 @@
-/** What `POST /api/drafts/{id}/estimate` answers, and how it reads (docs/reference/drafts.md#costs). */
+/** The answer of `POST /api/drafts/{id}/estimate`, and its texts (docs/reference/drafts.md#costs). */
 
 import { say } from "../../../i18n/owners/plan";
 
@@ -36,14 +36,14 @@ export interface Costs {
     readonly in_time: "all" | "some" | "none";
   }[];
   readonly notes: readonly string[];
-  /** Of a plan of work units: what is said of a round is said of a unit, of the server of an epoch. */
+  /** For a plan of work units: the figures of a round are those of a unit, the server's those of an epoch. */
   readonly units: { readonly an_epoch: number; readonly leases: number; readonly seconds: number } | null;
 }
 
 export interface CostPreview {
   readonly problem: string | null;
   readonly waits: string | null;
-  /** Whether nobody chose a plan yet. */
+  /** Whether no plan was chosen yet. */
   readonly fresh: boolean;
   readonly estimate: Costs | null;
   readonly supply?: { readonly examples: number; readonly counted: boolean };
@@ -52,7 +52,7 @@ export interface CostPreview {
   readonly proposals: readonly Proposal[];
 }
 
-/** Figures with their names, in the order in which they are read. */
+/** Returns figures with their names, in the order of display. */
 export function costRows(costs: Costs): readonly (readonly [string, string])[] {
   const names = costs.units === null ? say.costs : say.unitCosts;
   const units: readonly (readonly [string, string])[] = costs.units
@@ -73,7 +73,7 @@ export function costRows(costs: Costs): readonly (readonly [string, string])[] {
   ];
 }
 
-/** A row for each class of devices. */
+/** Returns a row for each class of devices. */
 export function deviceRows(costs: Costs): readonly (readonly string[])[] {
   const words = costs.units === null ? say.inTime : say.getsUnits;
   return costs.devices.map(({ device, backend, training, transfer, in_time }) => [

@@ -1,4 +1,4 @@
-/** What is part of the converted model: batch, optimizer and loss; a change has it converted once more. */
+/** The training settings in the converted model: batch, optimizer and loss; after a change it is converted again. */
 
 import { say } from "../../../i18n/owners/plan";
 import { requireElement, setText } from "../../lib/dom";

@@ -1,9 +1,9 @@
-/** What `POST /api/drafts/{id}/privacy` answers (docs/reference/drafts.md#protection). */
+/** The answer of `POST /api/drafts/{id}/privacy` (docs/reference/drafts.md#protection). */
 
 import type { ChangedEstimates } from "../../../i18n/owners/privacy";
 import type { DraftTable } from "../record";
 
-/** Who reads along. */
+/** The parties that could read an update or a model. */
 export const READERS = ["server", "participants", "readers"] as const;
 
 export interface PrivacyOption {

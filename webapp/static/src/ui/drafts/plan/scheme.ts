@@ -1,10 +1,10 @@
-/** How volunteers work together: what goes with a scheme is written, shown and taken out with it. */
+/** The training scheme: its settings are written, shown and removed with it. */
 
 import { type DraftTable, isTable, replacing, tableAt } from "../record";
 
-/** How results are blended where a plan does not say it. */
+/** The method of assimilating results if a plan names none. */
 export const USUAL_RECIPE = "vc-asgd";
-// What a plan begins with; what fits model and data takes its place.
+// The initial values of a plan; those proposed for model and data replace them.
 const ROUNDS = { rounds: 20, min_available_clients: 2, deadline: 120 };
 const UNITS = { epochs: 20, assimilation: { name: USUAL_RECIPE }, trust: { replicas: 2 } };
 
@@ -12,7 +12,7 @@ export function isUnitsScheme(task: DraftTable): boolean {
   return tableAt(task, "coordination").scheme === "volunteer";
 }
 
-/** The change (RFC 7396) that has `task` say nothing that does not go with `scheme`, and all that it needs. */
+/** Returns the change (RFC 7396) that removes from `task` all that does not fit `scheme`, and adds what it needs. */
 export function schemeChange(task: DraftTable, scheme: string): DraftTable {
   const before = tableAt(task, "coordination");
   const stop: DraftTable = isTable(before.stop) ? { stop: before.stop } : {};
@@ -33,7 +33,7 @@ function withoutScheme(task: DraftTable, table: string, key: string): DraftTable
   return key in tableAt(task, table) ? { [table]: { [key]: null } } : {};
 }
 
-/** What belongs to some schemes (`data-scheme`), or ways to blend results (`data-recipe`), is shown with them alone. */
+/** Shows the parts of some schemes (`data-scheme`), or of ways to blend results (`data-recipe`), only with these. */
 export function showScheme(root: HTMLElement, task: DraftTable): void {
   const { scheme, units } = tableAt(task, "coordination");
   const recipe = isTable(units) ? (tableAt(units, "assimilation").name ?? USUAL_RECIPE) : "";

@@ -1,9 +1,9 @@
-/** Lines of a draft's checklist, as marks and sentences. */
+/** Shows lines of a draft's checklist as marks and sentences. */
 
 import { say } from "../../../i18n/owners/checks";
 import type { ChecklistItem, DraftRecord } from "../record";
 
-/** Shows those items of the checklist that are `wanted`; with `links`, each leads to its step. */
+/** Shows the items of the checklist that pass `filter`; with `links`, each links to its step. */
 export function showChecks(
   list: HTMLElement,
   draft: DraftRecord,

@@ -1,4 +1,4 @@
-/** What differs between a draft and another draft or task, key by key. */
+/** Compares a draft with another draft or task, key by key. */
 
 import { say } from "../../../i18n/owners/review";
 import { requestJson, showRefusal } from "../../lib/api";
@@ -33,7 +33,7 @@ export function bindComparison(frame: DraftFrame): void {
   });
 }
 
-/** Drafts and tasks of whoever is signed in. */
+/** Returns the drafts and tasks of the signed-in person. */
 async function choices(id: string): Promise<HTMLOptionElement[]> {
   const [{ drafts }, { account }] = (await Promise.all([
     requestJson("GET", "/api/drafts"),

@@ -1,4 +1,4 @@
-/** A draft goes to others: as a private test with an invitation, or to everybody at once. */
+/** Launches a draft: as a private test with an invitation, or publicly. */
 
 import { say } from "../../../i18n/owners/review";
 import { requestJson, showRefusal } from "../../lib/api";
@@ -26,7 +26,7 @@ async function launch(frame: DraftFrame, test: boolean, buttons: Iterable<HTMLBu
     const invited = tableAt(frame.draft().task, "access").visibility === "invited";
     const task = await launched(frame, test);
     const dashboard = `/tasks/${task}/manage`;
-    // The draft is gone; who reloads comes to its dashboard.
+    // The draft no longer exists; a reload opens the dashboard.
     history.replaceState(null, "", dashboard);
     if (test || invited) await invite(task, dashboard, test);
     else location.assign(dashboard);
@@ -34,7 +34,7 @@ async function launch(frame: DraftFrame, test: boolean, buttons: Iterable<HTMLBu
   enable(true);
 }
 
-/** The name of the task. */
+/** Launches, and returns the name of the task. */
 async function launched(frame: DraftFrame, test: boolean): Promise<string> {
   frame.leave(true);
   try {
@@ -76,7 +76,7 @@ async function invite(task: string, dashboard: string, test: boolean): Promise<v
   });
 }
 
-/** What belongs to a draft leads nowhere once there is none. */
+/** Removes the links to the draft, which no longer exists. */
 function closeDraft(standing: string): void {
   setText(requireElement(document, "draft-standing"), standing);
   for (const part of document.querySelectorAll<HTMLElement>(".wizard-steps, .onward, .wizard-body .lead"))

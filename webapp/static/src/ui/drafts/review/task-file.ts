@@ -1,4 +1,4 @@
-/** The task file as text: checked while one types, told by line what is wrong, and saved as a whole. */
+/** The task file as text: checked while it is typed, with errors by line, and saved as a whole. */
 
 import { say } from "../../../i18n/owners/review";
 import { Refusal, showRefusal } from "../../lib/api";
@@ -56,7 +56,7 @@ export function bindTaskFile(frame: DraftFrame): void {
   });
 }
 
-/** Where a line is known, pressing its number puts the caret there. */
+/** Shows an error; pressing its line number, if known, moves the caret there. */
 function shown({ line, text }: TaskFileFault, area: HTMLTextAreaElement): HTMLLIElement {
   const result = document.createElement("li");
   if (line !== null) {

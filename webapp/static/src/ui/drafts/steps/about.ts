@@ -1,4 +1,4 @@
-/** The wizard's step `about`: what volunteers read, and what they are told of the data and the people in them. */
+/** The wizard's step `about`: the texts for volunteers, and those on the data and the people in them. */
 
 import { say } from "../../../i18n/owners/about";
 import { requestJson, showRefusal } from "../../lib/api";
@@ -27,7 +27,7 @@ export function mount(frame: DraftFrame): void {
 
 type AboutField = HTMLInputElement | HTMLTextAreaElement;
 
-/** What a field says, as a change of the task file: its key is a path, and what is empty is taken out. */
+/** Returns the value of a field as a change of the task file: its key is a path, and an empty value removes it. */
 function changeOf(field: AboutField): DraftTable {
   const keys = (field.dataset.key ?? "").split(".");
   return keys.reduceRight<Value>((inner, key) => ({ [key]: inner }), textOf(field)) as DraftTable;
@@ -66,7 +66,7 @@ function bindLicence(root: HTMLElement, frame: DraftFrame): void {
   show();
 }
 
-/** Questions about people are asked where there are some. */
+/** Shows the questions about people only if the data are about people. */
 function bindPeople(form: HTMLFormElement): void {
   const further = requireElement(form, "with-people");
   form.addEventListener("input", () => {
@@ -75,7 +75,7 @@ function bindPeople(form: HTMLFormElement): void {
   });
 }
 
-/** Where volunteers bring data of their own, there is one answer: it is given, and can be changed. */
+/** If volunteers bring data of their own, there is one sensible answer: it is filled in, and can be changed. */
 function suggestBasis(form: HTMLFormElement, frame: DraftFrame): void {
   const { data, consent } = frame.draft().task;
   const own = isTable(data) && data.source === "volunteer";
@@ -107,7 +107,7 @@ function bindText(form: HTMLFormElement, frame: DraftFrame): void {
   void draw();
 }
 
-/** The server's renderer leaves nothing in a text that could run; here it is only put in its place. */
+/** Shows sanitised HTML: the server's renderer removes everything that could run. */
 function show(place: HTMLElement, html: string): void {
   const { body } = new DOMParser().parseFromString(html, "text/html");
   place.replaceChildren(...body.childNodes);

@@ -1,4 +1,4 @@
-/** The step that brings the data: whose they are, the file, and what was found in it. */
+/** The wizard's step `data`: the source of the data, the file, and the findings in it. */
 
 import { say } from "../../../i18n/owners/data";
 import { requireElement, setText } from "../../lib/dom";
@@ -30,7 +30,7 @@ function bindSource(frame: DraftFrame): void {
     choice.disabled = false;
     choice.addEventListener("change", () => {
       showSource(choice.value);
-      // What belongs to another source would not go with this one.
+      // Settings of another source would not fit this one.
       const others = Object.fromEntries(
         ["volunteer", "url"].filter((one) => one !== choice.value).map((one) => [one, null]),
       );
@@ -45,18 +45,18 @@ function showSource(source: string): void {
   for (const place of document.querySelectorAll<HTMLElement>("[data-source-of]")) {
     place.hidden = place.dataset.sourceOf !== source;
   }
-  // Of volunteers' data a sample says how they are read.
+  // For volunteers' data a sample determines how they are read.
   setText(requireElement(document, "bring-title"), source === "volunteer" ? say.sample : say.bring);
 }
 
-/** What was found, in a sentence. */
+/** Returns the findings in a sentence. */
 function foundWords({ result }: DraftJob): string {
   const { kind, examples, classes, columns } = result ?? {};
   const names = isTable(classes) ? Object.keys(classes) : [];
   return say.found(String(kind), Number(examples), names, Array.isArray(columns) ? columns.length : 0);
 }
 
-/** What else is to be known of them. */
+/** Shows further findings. */
 function showFound({ jobs, task }: DraftRecord): void {
   const result = jobs.look?.state === "done" ? jobs.look.result : null;
   requireElement(document, "found").hidden = result === null;

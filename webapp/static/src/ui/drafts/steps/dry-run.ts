@@ -1,4 +1,4 @@
-/** The wizard's step `trial`: the server's step first, then the same one with every backend of this browser. */
+/** The wizard's step `trial`: the server's step first, then the same step with every backend of this browser. */
 
 import { runDryRun } from "../../../client/workers/dry-run-worker";
 import { say } from "../../../i18n/owners/dry-run";
@@ -19,7 +19,7 @@ import { type DraftJob, type DraftTable, isLive, type JobKind } from "../record"
 
 const PATIENCE_MS = 180_000;
 const LOOK_MS = 3000;
-/** In the order in which they need each other. */
+/** The jobs before it, in the order of their dependencies. */
 const BEFORE: readonly JobKind[] = ["convert", "look", "cut", "rehearse"];
 
 type DryRunState = "done" | "todo" | "running" | "failed" | "free";
@@ -31,8 +31,8 @@ function check(name: string, state: DryRunState, text: string): void {
 }
 
 export function mount(frame: DraftFrame): void {
-  const again = requireElement<HTMLButtonElement>(document, "again");
-  const againHere = requireElement<HTMLButtonElement>(document, "again-here");
+  const repeatButton = requireElement<HTMLButtonElement>(document, "again");
+  const repeatServerButton = requireElement<HTMLButtonElement>(document, "again-here");
   const skip = requireElement<HTMLButtonElement>(document, "skip");
   const problem = requireElement(document, "trial-problem");
   let leave = new AbortController();
@@ -46,11 +46,11 @@ export function mount(frame: DraftFrame): void {
     return answer;
   };
 
-  /** Takes the step with what was not tried yet; with everything where `anew`. */
-  async function tryAll(trial: ServerDryRun, anew: boolean): Promise<void> {
+  /** Runs the step with what was not tried yet; with everything if `isRepeat`. */
+  async function tryAll(trial: ServerDryRun, isRepeat: boolean): Promise<void> {
     setText(requireElement(document, "trial-now"), say.begins);
     const earlier = ownResults(shown(await fetchReport()));
-    const due = TRYABLE.filter((what) => anew || !earlier.has(what));
+    const due = TRYABLE.filter((what) => isRepeat || !earlier.has(what));
     for (const [number, what] of due.entries()) {
       setText(requireElement(document, "trial-now"), say.now(say.what(what), due.length - number - 1));
       await tryOne(trial, what);
@@ -76,33 +76,33 @@ export function mount(frame: DraftFrame): void {
     await frame.refresh();
   }
 
-  /** One try at a time: nothing can be asked for again before it is over. */
-  async function inBrowser(trial: ServerDryRun, anew: boolean): Promise<void> {
-    again.onclick = () => void inBrowser(trial, true);
-    again.hidden = againHere.hidden = true;
-    await showRefusal(problem, () => tryAll(trial, anew)).finally(() => {
-      again.hidden = againHere.hidden = false;
+  /** Runs in the browser. The buttons are hidden, so that only one run is in progress. */
+  async function inBrowser(trial: ServerDryRun, isRepeat: boolean): Promise<void> {
+    repeatButton.onclick = () => void inBrowser(trial, true);
+    repeatButton.hidden = repeatServerButton.hidden = true;
+    await showRefusal(problem, () => tryAll(trial, isRepeat)).finally(() => {
+      repeatButton.hidden = repeatServerButton.hidden = false;
     });
   }
 
-  /** Follows what is under way, has the step taken where it was not, then goes on in the browser. */
-  async function onServer(anew: boolean): Promise<void> {
-    againHere.hidden = true;
+  /** Follows a running job, requests the step if needed, then continues in the browser. */
+  async function onServer(isRepeat: boolean): Promise<void> {
+    repeatServerButton.hidden = true;
     const { jobs } = frame.draft();
     const live = BEFORE.find((kind) => isLive(jobs[kind]));
     const { trial } = shown(await fetchReport());
-    if (trial !== null && !anew && live === undefined) {
+    if (trial !== null && !isRepeat && live === undefined) {
       showServer(frame.draft().jobs.rehearse?.result ?? {});
       return inBrowser(trial, false);
     }
     const failed = frame.draft().checklist.find(({ key, state }) => key === "rehearse" && state === "failed");
-    if (failed && !anew && live === undefined) return refused(failed.text, "failed");
+    if (failed && !isRepeat && live === undefined) return refused(failed.text, "failed");
     const { state, log } = await follow(live);
     if (state === "done") return onServer(false);
     refused(log.at(-1)?.text ?? "", state === "failed" ? "failed" : "todo");
   }
 
-  /** Ends with the job; `kind` is one that is under way, else the step is asked for. */
+  /** Resolves with the finished job; `kind` is a running one, else the step is requested. */
   function follow(kind: JobKind | undefined): Promise<DraftJob> {
     return new Promise((resolve, reject) => {
       const listener = {
@@ -117,17 +117,17 @@ export function mount(frame: DraftFrame): void {
 
   function refused(why: string, state: DryRunState): void {
     check("native", state, why);
-    againHere.hidden = false;
+    repeatServerButton.hidden = false;
   }
 
-  const begin = (anew: boolean): void => {
-    onServer(anew).catch((error: unknown) => {
+  const begin = (isRepeat: boolean): void => {
+    onServer(isRepeat).catch((error: unknown) => {
       if (!(error instanceof Refusal)) throw error;
       refused(error.message, "todo");
       if (frame.draft().onward) watch();
     });
   };
-  /** The server goes on by itself as soon as what it needs is there. */
+  /** Waits until the server starts the job, which it does once the requirements are met. */
   function watch(): void {
     setTimeout(async () => {
       await frame.refresh().catch(() => undefined);
@@ -138,7 +138,7 @@ export function mount(frame: DraftFrame): void {
     }, LOOK_MS);
   }
   skip.addEventListener("click", () => leave.abort());
-  againHere.addEventListener("click", () => begin(true));
+  repeatServerButton.addEventListener("click", () => begin(true));
   begin(false);
 }
 

@@ -1,4 +1,4 @@
-/** The step that brings the model: from a file or a task that is here, its conversion, and what came out. */
+/** The wizard's step `model`: chooses a file or an existing task, converts it, and shows the result. */
 
 import { say } from "../../../i18n/owners/model";
 import { requestJson, showRefusal } from "../../lib/api";
@@ -51,7 +51,7 @@ function showFacts({ model, devices }: DraftRecord): void {
   requireElement(document, "model-devices").replaceChildren(...deviceWords(devices).map(item));
 }
 
-/** A sentence for all backends of which the same holds, then for each kind of device the fastest of its backends. */
+/** Returns a sentence for backends with the same result, then for each kind of device its fastest backend. */
 function deviceWords(devices: DraftTable): string[] {
   const alike = new Map<string, { names: string[]; eligible: string; reason: string }>();
   for (const { backend, eligible, reasons } of rows(devices.backends)) {

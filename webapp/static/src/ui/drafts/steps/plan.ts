@@ -1,4 +1,4 @@
-/** The wizard's step `plan`: values, the reason for each, and what they cost as one types. */
+/** The wizard's step `plan`: values, the reason for each, and their costs while they are typed. */
 
 import { say } from "../../../i18n/owners/plan";
 import { requireElement, setChildren, setText } from "../../lib/dom";
@@ -11,7 +11,7 @@ import { mountModelTraining } from "../plan/model-training";
 import { isUnitsScheme, schemeChange, showScheme, USUAL_RECIPE } from "../plan/scheme";
 import { type DraftTable, joined, tableAt } from "../record";
 
-// Settings of a recipe stand beside its name, and not without it.
+// The settings of a recipe are stored beside its name, and only with it.
 const RECIPE = "coordination.units.assimilation";
 
 export function mount(frame: DraftFrame): void {
@@ -20,9 +20,9 @@ export function mount(frame: DraftFrame): void {
   const brought = root.querySelector<HTMLInputElement>("[data-examples]");
   let proposals: readonly Proposal[] = [];
   let took = false;
-  // Another scheme was chosen, and the values that fit it are not known yet.
+  // Another scheme was chosen, and its proposed values have not arrived yet.
   let switched = false;
-  // What the owner wrote while the proposals were being made stays.
+  // Values that the owner typed while the proposals were computed are kept.
   const written = new Set<string>();
 
   const question = latestRequest<CostPreview>(
@@ -37,7 +37,7 @@ export function mount(frame: DraftFrame): void {
     question();
   });
   for (const field of [volunteers, brought]) field?.addEventListener("input", question);
-  // Visits and steps are two ways to say one thing.
+  // Epochs and steps are alternatives.
   root.addEventListener("input", (event) => {
     const key = event.target instanceof HTMLInputElement ? event.target.dataset.key : undefined;
     if (key !== undefined) written.add(key);
@@ -137,7 +137,7 @@ function showProposal(
   const button = root.querySelector<HTMLElement>(`[data-take="${key}"]`);
   if (!why || !button) return;
   const other = differ.some((one) => one.key === key);
-  // Of visits and steps only the one that counts needs a reason.
+  // Only the one of epochs and steps that is set needs a reason.
   const needless = value === null && !other && (key === "training.epochs" || key === "training.steps");
   setText(why, needless ? "" : reason);
   button.hidden = !other;
@@ -146,7 +146,7 @@ function showProposal(
   button.setAttribute("aria-label", say.takeFor(value, label));
 }
 
-/** What was proposed for another plan is said no longer. */
+/** Removes the reasons that were proposed for another plan. */
 function forget(root: HTMLElement, proposals: readonly Proposal[]): void {
   for (const button of root.querySelectorAll<HTMLElement>("[data-take]")) {
     const key = button.dataset.take;

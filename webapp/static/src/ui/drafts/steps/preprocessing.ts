@@ -1,4 +1,4 @@
-/** The wizard's step `preprocess`: what was found, how it is prepared, what the model gets, and the cut. */
+/** The wizard's step `preprocess`: the findings, the preprocessing, the model's input, and sharding. */
 
 import { say } from "../../../i18n/owners/preprocess";
 import { requireElement, setText } from "../../lib/dom";
@@ -23,7 +23,7 @@ export function mount(frame: DraftFrame): void {
   });
   const places = root.querySelector("[data-preview]") !== null;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  /** What is being shown, or was shown last. */
+  /** The settings of the preview that is requested or shown. */
   let shownOf = "";
   let busy = false;
 
@@ -31,7 +31,7 @@ export function mount(frame: DraftFrame): void {
   follow();
   show();
 
-  /** The look may still be under way when this step is opened. */
+  /** Follows the inspection, which may still run when this step is opened. */
   function follow(): void {
     if (!isLive(frame.draft().jobs.look)) return;
     frame.follow("look", { line: (text) => setText(requireElement(root, "waits"), text), done: show });
@@ -60,7 +60,7 @@ export function mount(frame: DraftFrame): void {
     setText(requireElement(root, "takes"), takes ? say.takes(takes) : "");
     const save = (change: DraftTable) => void fields.change({ data: { preprocess: change } });
     const host = requireElement(root, "choices");
-    // What is being written in is not replaced under the hand.
+    // Fields with the focus are being edited, and are not replaced.
     if (!host.contains(document.activeElement)) {
       host.replaceChildren(...choicesOf(preprocess, findings?.arrays.map(({ name }) => name) ?? [], save));
     }
@@ -79,7 +79,7 @@ export function mount(frame: DraftFrame): void {
     timer = setTimeout(showNow, PAUSE_MS);
   }
 
-  /** Has some examples prepared anew where they would be others than those that are shown. */
+  /** Requests a new preview of examples if the settings differ from those shown. */
   function showNow(): void {
     const draft = frame.draft();
     const { preprocess, holdout = null } = tableAt(fields.task, "data");
@@ -94,7 +94,7 @@ export function mount(frame: DraftFrame): void {
     const over = (text: string) => {
       busy = false;
       setText(requireElement(root, "seen-state"), text);
-      // Changed meanwhile: once more.
+      // The settings changed meanwhile: a new preview is requested.
       showSoon();
     };
     const listener = {
@@ -107,7 +107,7 @@ export function mount(frame: DraftFrame): void {
       refused: over,
     };
     if (isLive(draft.jobs.show)) {
-      // Of a page that was left: what it makes may be of other choices.
+      // The job was started by a page that was left, perhaps with other settings.
       shownOf = "";
       frame.follow("show", listener);
     } else frame.work("show", listener);

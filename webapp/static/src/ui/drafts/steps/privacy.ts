@@ -1,4 +1,4 @@
-/** The wizard's step `privacy`: choices, the rules against some of them, and what others could learn, as it is now. */
+/** The wizard's step `privacy`: options, the rules against some of them, and what others could currently learn. */
 
 import { say } from "../../../i18n/owners/privacy";
 import { requireElement, setText } from "../../lib/dom";
@@ -52,7 +52,7 @@ export function mount(frame: DraftFrame): void {
     setText(requireElement(root, "unsound"), preview.problem ?? "");
     if (showNoise(root, preview, epsilon) && preview.needed !== null) {
       epsilon = null;
-      // Upwards: a little less noise would be too little.
+      // Rounded up, because slightly less noise would be too little.
       void fields.change({ privacy: { noise_multiplier: upwards(preview.needed) } });
     }
     root.classList.toggle("refused-now", preview.disclosure === null);
@@ -80,7 +80,7 @@ function showOptions(root: HTMLElement, { options }: PrivacyPreview): void {
   }
 }
 
-/** Whether the noise that was asked for was found. */
+/** Shows the result of the search for noise; returns whether it was found. */
 function showNoise(root: HTMLElement, preview: PrivacyPreview, epsilon: number | null): boolean {
   const line = requireElement(root, "worth");
   const isNeeded = epsilon !== null && preview.needed !== null;
@@ -107,7 +107,7 @@ function showReader(
   );
 }
 
-/** What belongs to a choice is shown with it alone. */
+/** Shows the parts of an option only with it. */
 function showWhen(root: HTMLElement, task: DraftTable): void {
   const ways = tableAt(task, "security").aggregation;
   const scheme = tableAt(task, "coordination").scheme;
@@ -122,7 +122,7 @@ function showWhen(root: HTMLElement, task: DraftTable): void {
   }
 }
 
-/** Rules speak of files; here there is only the one. */
+/** Removes the rule's references to files, as there is only one. */
 function plain(sentence: string): string {
   return sentence.replace(/^task\.toml: /, "").replace(/ See docs\/reference\/task-file\.md\.$/, "");
 }

@@ -1,4 +1,4 @@
-/** The wizard's step `review`: everything in words, the checklist, and the launch. */
+/** The wizard's step `review`: all settings in words, the checklist, and the launch. */
 
 import { say } from "../../../i18n/owners/review";
 import { requestJson, showRefusal } from "../../lib/api";
@@ -21,7 +21,7 @@ export function mount(frame: DraftFrame): void {
   const sections = requireElement(document, "sections");
   let drawn = "";
   const show = () => {
-    // The draft comes anew every few seconds while work goes on; who reads a line keeps it.
+    // The draft is refreshed every few seconds while jobs run; an open line stays open.
     const { task, jobs, checklist } = frame.draft();
     const now = JSON.stringify([task, jobs, checklist]);
     if (now === drawn) return;

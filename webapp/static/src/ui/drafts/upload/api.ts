@@ -1,20 +1,20 @@
-/** The server's side of an upload (docs/reference/drafts.md, Files in pieces). */
+/** The server's API for uploads (docs/reference/drafts.md, Files in pieces). */
 
 import { say } from "../../../i18n";
 import { NoAnswer, Refusal, requestJson } from "../../lib/api";
 import type { FileKind } from "../record";
 
 export interface UploadPort {
-  /** Announces a file; without its hash where only a refusal is asked for. */
+  /** Announces a file; without its hash only to check whether the server would refuse it. */
   begin(name: string, bytes: number, sha256?: string): Promise<void>;
-  /** How many bytes are there: all, where the file of that hash is there whole. */
+  /** Returns how many bytes have arrived: all, if a file with that hash is complete. */
   offset(sha256: string | null): Promise<number>;
-  /** Sends bytes that belong at `offset`; how many are there then. */
+  /** Sends bytes that belong at `offset`; returns how many have arrived then. */
   piece(offset: number, bytes: Blob, signal: AbortSignal): Promise<number>;
   forget(): Promise<void>;
 }
 
-/** The server is elsewhere in the file. */
+/** The server has another offset in the file. */
 export class UrlSource extends Refusal {}
 
 const OFFSET = "Upload-Offset";
@@ -35,7 +35,7 @@ export function portOf(draft: string, kind: FileKind): UploadPort {
       if (answer.ok) return Number(answer.headers.get(OFFSET));
       const body = (await answer.json().catch(() => null)) as { error?: { message?: string } } | null;
       const why = body?.error?.message ?? say.account.odd(answer.status);
-      // Proxies answer so for a server that is being started again.
+      // Proxies answer like this while the server restarts.
       if (answer.status >= 502 && answer.status <= 504) throw new NoAnswer(why);
       throw answer.status === 409 ? new UrlSource(why) : new Refusal(why);
     },

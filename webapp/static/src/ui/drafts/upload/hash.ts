@@ -1,10 +1,12 @@
-/** SHA-256 of a file of any size, a piece at a time: the browser's own wants all bytes in memory at once. */
+/**
+ * Computes the SHA-256 of a file of any size, piece by piece: the browser's own function needs all bytes in memory.
+ */
 
 import { sha256 } from "@noble/hashes/sha2.js";
 
 const PIECE = 4 << 20;
 
-/** In hexadecimal digits; `heard` is told how many bytes were read. Throws what `signal` was aborted with. */
+/** Returns hexadecimal digits; `hashed` gets the number of bytes read. Throws the reason of `signal`'s abort. */
 export async function hashOf(
   file: Blob,
   hashed: (bytes: number) => void,

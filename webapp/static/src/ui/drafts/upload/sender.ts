@@ -1,19 +1,19 @@
-/** A file on its way to the server: read for its hash, sent piece by piece, paused, and taken up again after cuts. */
+/** Uploads a file: reads it for its hash, sends it piece by piece, pauses, and resumes after interruptions. */
 
 import { NoAnswer, Refusal } from "../../lib/api";
 import { type UploadPort, UrlSource } from "./api";
 
-/** `lost`: the connection; it is tried again. `refused` says why, in a sentence. */
+/** `lost`: the connection is lost and retried. `refused` says why, in a sentence. */
 export type UploadState = "reading" | "sending" | "paused" | "lost" | "done" | "refused" | "cancelled";
 
 export interface UploadListener {
   readonly state: UploadState;
-  /** Bytes that were read, or that are at the server. */
+  /** Bytes that were read, or that have arrived at the server. */
   readonly bytes: number;
   readonly why: string;
 }
 
-/** What a file is, as far as sending needs it. */
+/** The properties of a file that an upload needs. */
 export interface UploadSource {
   readonly name: string;
   readonly size: number;
@@ -23,7 +23,7 @@ export interface UploadSource {
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Owns one file's way. `hash` reads it through, `tell` hears how it stands. */
+/** Uploads one file. `hash` reads all of it, `tell` gets each state. */
 export class FileUpload {
   #stop = new AbortController();
   #wake: () => void = () => undefined;
@@ -41,12 +41,12 @@ export class FileUpload {
     private readonly firstPause = FIRST_PAUSE_MS,
   ) {}
 
-  /** Whether bytes would have to be sent again if the page went away now. */
+  /** Whether leaving the page now would require sending bytes again. */
   get busy(): boolean {
     return ["reading", "sending", "lost", "paused"].includes(this.#state);
   }
 
-  /** Announces the file and sends all of it. What the server would refuse at once is told before it is read. */
+  /** Announces the file and sends all of it. The server can refuse it before it is read. */
   async begin(): Promise<void> {
     await this.#guarded(async () => {
       await this.port.begin(this.file.name, this.file.size);
@@ -57,8 +57,8 @@ export class FileUpload {
   }
 
   /**
-   * Goes on with a file of which the server has a part, if it is the same by its hash. Returns false where it is
-   * another one; nothing is sent then.
+   * Resumes a file of which the server has a part, if its hash is the same. Returns false for another file; nothing
+   * is sent then.
    */
   async goOn(sha256: string | null): Promise<boolean> {
     let same = true;
@@ -80,17 +80,17 @@ export class FileUpload {
     this.#wake();
   }
 
-  /** The network is there again: tries at once. */
+  /** Retries immediately, since the network is back. */
   hurry(): void {
     if (!this.#paused) this.#wake();
   }
 
-  /** Sends no more, and has the server forget what came. */
+  /** Stops sending, and lets the server delete what has arrived. */
   async cancel(): Promise<void> {
     this.#show("cancelled");
     this.#interrupt();
     this.#wake();
-    // Nothing to forget where the file was only read.
+    // The server has nothing to delete if the file was only read.
     await this.port.forget().catch(() => undefined);
   }
 
@@ -130,7 +130,7 @@ export class FileUpload {
     if (this.#state !== "cancelled") this.#show("done", this.file.size);
   }
 
-  /** Whether asking the server where it is and going on from there is enough. */
+  /** Whether asking the server for its offset and continuing there can repair the error. */
   #mends(error: unknown): boolean {
     return error instanceof NoAnswer || error instanceof UrlSource || isAbort(error);
   }
@@ -142,7 +142,7 @@ export class FileUpload {
       if (this.#state === "cancelled" || isAbort(error)) return;
       if (error instanceof Refusal) return this.#show("refused", this.#bytes, error.message);
       if (!(error instanceof DOMException)) throw error;
-      // The file was moved, changed or taken away while it was read.
+      // The file was moved, changed or deleted while it was read.
       this.#show("refused", this.#bytes, this.unreadable);
     }
   }

@@ -1,17 +1,17 @@
-/** How fast bytes go, over the last seconds: one slow or fast piece says little. Pure but for what it remembers. */
+/** The upload speed over the last seconds: single pieces vary too much. Pure, apart from its memory. */
 
 const WINDOW_SECONDS = 12;
 
 export class UploadSpeed {
   readonly #marks: { at: number; bytes: number }[] = [];
 
-  /** So many bytes in all had gone by `at` (seconds). */
+  /** Records that `bytes` bytes in all were sent by `at` (seconds). */
   mark(at: number, bytes: number): void {
     this.#marks.push({ at, bytes });
     while (this.#marks.length > 2 && at - (this.#marks[1]?.at ?? at) > WINDOW_SECONDS) this.#marks.shift();
   }
 
-  /** Bytes per second; null as long as it cannot be told. */
+  /** Bytes per second; null until it can be estimated. */
   get rate(): number | null {
     const [first] = this.#marks;
     const last = this.#marks.at(-1);
@@ -19,13 +19,13 @@ export class UploadSpeed {
     return (last.bytes - first.bytes) / (last.at - first.at);
   }
 
-  /** Seconds until so many more bytes have gone; null as long as it cannot be told. */
+  /** Returns the seconds for this number of further bytes; null until it can be estimated. */
   left(bytes: number): number | null {
     const { rate } = this;
     return rate === null || rate <= 0 ? null : bytes / rate;
   }
 
-  /** After a pause what was before says nothing. */
+  /** Forgets the speed from before a pause. */
   forget(): void {
     this.#marks.length = 0;
   }

@@ -1,4 +1,6 @@
-/** Brings a file: chosen or dropped, sent in pieces, paused, taken up again after a cut, a reload or another day. */
+/**
+ * Uploads a file that is chosen or dropped: in pieces, with pauses, resumed after an interruption, a reload or a day.
+ */
 
 import { say } from "../../../i18n/owners/upload";
 import { showRefusal } from "../../lib/api";
@@ -16,13 +18,13 @@ const RUNNING = ["reading", "sending", "lost"];
 export function bindUpload(frame: DraftFrame, kind: FileKind): void {
   const root = requireElement(document, `upload-${kind}`);
   const input = requireElement<HTMLInputElement>(root, "upload-file");
-  const anew = requireElement<HTMLButtonElement>(root, "upload-anew");
+  const restartButton = requireElement<HTMLButtonElement>(root, "upload-anew");
   const port = portOf(frame.address, kind);
   let sending: FileUpload | null = null;
   let state: UploadListener["state"] = "done";
   let waiting: File | null = null;
 
-  /** What is here, or partly here, while nothing is on its way from this page. */
+  /** Shows what is uploaded, completely or in part, while this page sends nothing. */
   function rest(): void {
     if (RUNNING.includes(state) || state === "paused") return;
     const { uploads, files } = frame.draft();
@@ -41,7 +43,7 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
   function refuse(why: string, file: File | null = null): void {
     setText(requireElement(root, "upload-problem"), why);
     waiting = file;
-    anew.hidden = file === null;
+    restartButton.hidden = file === null;
   }
 
   function choose(file: File): void {
@@ -51,7 +53,7 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
       void send(file, (one) => one.begin());
       return;
     }
-    // A name may have been changed; with a hash the content decides.
+    // The file may have been renamed; if the hash is known, the content decides.
     const same = file.size === partly.bytes && (partly.sha256 !== null || file.name === partly.name);
     if (same) void send(file, (one) => goOn(one, file, partly.sha256));
     else refuse(say.other(partly.name, partly.bytes), file);
@@ -78,7 +80,7 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
     );
     await how(sending);
     sending = null;
-    // Why it was refused is to be read until another is chosen.
+    // The reason of a refusal stays visible until another file is chosen.
     const why = requireElement(root, "upload-problem").textContent;
     await showRefusal(requireElement(root, "upload-problem"), () => frame.refresh());
     if (why !== "") setText(requireElement(root, "upload-problem"), why);
@@ -94,7 +96,7 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
   input.disabled = false;
   input.addEventListener("change", take);
   bindDrop(requireElement(root, "upload-drop"), choose, () => refuse(say.folder));
-  anew.addEventListener("click", () => {
+  restartButton.addEventListener("click", () => {
     const file = waiting;
     refuse("");
     if (file) void send(file, (one) => one.begin());
@@ -119,7 +121,7 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
   });
   frame.onChange(rest);
   rest();
-  // Chosen before this script was there, or kept by the browser over a reload.
+  // The file was chosen before this script ran, or kept by the browser over a reload.
   take();
 }
 
