@@ -7,7 +7,7 @@ function backendOf(word: string | null): Backend | null {
   return BACKENDS.find((backend) => backend === word) ?? null;
 }
 
-/** Takes over the choice in the address and returns a function that reads the present one; null means any. */
+/** Sets the choice from the address and returns a function that reads the current one; null means any. */
 export function backendChoice(root: HTMLElement): () => Backend | null {
   const radios = [...requireElement(root, "backends").querySelectorAll<HTMLInputElement>("input")];
   const preselected = backendOf(new URLSearchParams(location.search).get("backend"));

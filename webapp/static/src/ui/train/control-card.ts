@@ -1,4 +1,4 @@
-/** The card where volunteers start, stop and read what their device does; the same on every training page. */
+/** The control card: volunteers start and stop, and see what their device does; the same on every training page. */
 
 import type { LoadedWorker } from "../../client/workers/training-worker";
 import type { Backend } from "../../core/backend";
@@ -20,23 +20,25 @@ export interface CardState {
   /** Examples learned from so far. */
   readonly examples: number;
   readonly loaded: LoadedWorker | null;
-  /** Milliseconds for a step, once one was timed. */
+  /** Milliseconds per step, once one was timed. */
   readonly stepMs: number | undefined;
-  /** Why something else trains than at first, for people; empty where nothing does. */
+  /** Why the training uses another setup than at first, for people; empty if it does not. */
   readonly notice: string;
 }
 
-/** What the page does for its card. */
+/** The functions that the page provides for its card. */
 export interface CardPage {
-  /** What the card is to show; the page draws what else it has at the same time. */
+  /** Returns the card's data; the page draws its other parts at the same time. */
   readonly look: () => CardState;
   readonly start: (backend: Backend | null) => void;
   readonly stop: () => void;
 }
 
-/** Owns the card, the volunteer's own files, the invitation, the curve of the steps, the screen's lock and the title. */
+/**
+ * The card. Owns the volunteer's own files, the invitation, the curve of the steps, the screen's lock and the title.
+ */
 export class ControlCard {
-  /** The volunteer's own files, or those that come from elsewhere, where the task trains on such. */
+  /** The volunteer's own files, or downloaded ones, if the task trains on them. */
   readonly own: OwnExamples | null;
   readonly #root: HTMLElement;
   readonly #button: HTMLButtonElement;
@@ -62,32 +64,32 @@ export class ControlCard {
     bindInvite();
   }
 
-  /** Something that is shown has changed; it is drawn soon. */
+  /** Schedules a redraw, because data have changed. */
   readonly changed = (): void => {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    // A timer and not a frame: hidden pages draw no frames, but their title stays true.
+    // A timer and not an animation frame: hidden pages draw no frames, but their title must stay current.
     setTimeout(() => {
       this.#scheduled = false;
       this.#draw();
     }, 100);
   };
 
-  /** A step ended with this loss. */
+  /** Adds the loss of a finished step. */
   learned(loss: number): void {
     this.#learning.add(loss);
   }
 
-  /** From now on the card is drawn, and its button does something. */
+  /** Binds the button, and draws the card from now on. */
   bind(page: CardPage): void {
     this.#page = page;
     this.#button.addEventListener("click", () => {
       if (this.#running) page.stop();
       else void this.#start(page);
     });
-    // Who closes the page leaves at once, so that nobody waits for this device.
+    // Closing the page leaves the task immediately, so that no other client waits for this device.
     addEventListener("pagehide", page.stop);
-    // Countdowns go on between events.
+    // Countdowns change between events.
     setInterval(() => {
       if (this.#running) this.#draw();
     }, 1000);
@@ -134,7 +136,7 @@ export class ControlCard {
     setText(requireElement(this.#root, name), text);
   }
 
-  /** A line that is there only when it says something. */
+  /** Sets a line that is hidden when it is empty. */
   #note(name: string, text: string): void {
     requireElement(this.#root, name).hidden = text === "";
     this.#figure(name, text);

@@ -1,13 +1,13 @@
-/** The rounds that this device learned in: points of the curve of all, and a table. */
+/** The rounds in which this device learned: points of the curve, and a table. */
 
 import type { LocalMetrics } from "../../client/session/local-metrics";
 import { decimal, number, percent } from "../../i18n/formatting";
 import { requireElement } from "../lib/dom";
 
-/** As many of the latest rounds as are told. */
+/** The number of latest rounds that are shown. */
 const SHOWN = 200;
 
-/** Owns the table, and what stands in it. */
+/** Shows the rounds. Owns the table and its content. */
 export class LocalRounds {
   readonly #root: ParentNode;
   #rounds: readonly LocalMetrics[] = [];
@@ -16,12 +16,12 @@ export class LocalRounds {
     this.#root = root;
   }
 
-  /** The oldest first; one for each version that this device may have made a part of. */
+  /** The oldest round first; one for each version that this device may have contributed to. */
   get rounds(): readonly LocalMetrics[] {
     return this.#rounds;
   }
 
-  /** A round that is done again takes the place of the first try. */
+  /** Adds a round; a repeated one replaces the first attempt. */
   add(learned: LocalMetrics): void {
     const others = this.#rounds.filter(({ version }) => version !== learned.version);
     this.#rounds = [...others, learned].slice(-SHOWN);
@@ -44,7 +44,7 @@ function rowOf({ version, steps, examples, accuracy, loss }: LocalMetrics): HTML
   return row;
 }
 
-/** The values of both kinds at every version that either has, in order; null where one has none. */
+/** Joins the values of both kinds at every version that either has, in order; null for a missing one. */
 export function byVersion<A, B>(
   ours: ReadonlyMap<number, A>,
   mine: ReadonlyMap<number, B>,

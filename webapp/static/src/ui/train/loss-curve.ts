@@ -5,7 +5,7 @@ import { decimal } from "../../i18n/formatting";
 import { Curve } from "../lib/chart";
 import { requireElement } from "../lib/dom";
 
-/** As many of the latest steps as the curve shows. */
+/** The number of latest steps in the curve. */
 const STEPS_SHOWN = 600;
 
 export class LossCurve {
@@ -29,7 +29,7 @@ export class LossCurve {
     ]);
   }
 
-  /** A step ended with this loss. */
+  /** Adds the loss of a finished step. */
   add(loss: number): void {
     const before = this.#learned.at(-1) ?? { step: 0, trend: loss };
     this.#learned.push({ step: before.step + 1, trend: 0.8 * before.trend + 0.2 * loss, loss });

@@ -1,4 +1,4 @@
-/** What a masked round means for the volunteer, in words. Pure: everything shown is an argument. */
+/** Describes a masked round for the volunteer. Pure: everything shown is an argument. */
 
 import type { MaskedView } from "../../client/session/masking-host";
 import { say } from "../../i18n";
@@ -6,14 +6,14 @@ import type { Stage } from "../../protocol/secagg/member";
 
 const words = say.masked;
 
-/** What becomes of the update, and who says who the others are; null where there is nothing to say yet. */
+/** Who sees the update, and who vouches for the other clients; null before that is known. */
 export interface UpdateVisibility {
   readonly line: string;
   readonly roster: string | null;
 }
 
 const EXCHANGING: readonly Stage[] = ["keys", "roster", "checking", "sealing", "dealing", "opening"];
-/** The masks come off the sum. */
+/** The stages in which the masks are removed from the sum. */
 const ADDING: readonly Stage[] = ["weighing", "revealing", "revealed"];
 
 export function visibilityOf(masked: MaskedView): UpdateVisibility {
@@ -23,7 +23,7 @@ export function visibilityOf(masked: MaskedView): UpdateVisibility {
   return { line: lineOf(masked), roster: masked.members > 0 ? rosterOf(masked) : null };
 }
 
-/** Whether keys and shares are still on their way. */
+/** Whether keys and shares are being exchanged. */
 export function isExchangingKeys({ stage }: MaskedView): boolean {
   return EXCHANGING.includes(stage);
 }
@@ -42,20 +42,20 @@ function rosterOf({ members, active, met }: MaskedView): string {
   return met === others ? words.metAll : words.metSome(met, others);
 }
 
-/** What a task offers: whether it masks, and among how many at least. */
+/** A task's masking: whether it masks, and among at least how many clients. */
 export interface MaskingOffer {
   readonly masks: boolean;
   readonly least: number;
 }
 
-/** What it means to join only among so many. */
+/** The consequences of a volunteer's minimum. */
 export interface MinimumNote {
   readonly text: string;
-  /** Nobody can join on this condition. */
+  /** The minimum prevents joining. */
   readonly bars: boolean;
 }
 
-/** Of the condition `minimum` (0: none) where a task offers that. */
+/** Describes the volunteer's `minimum` (0: none) for a task with that masking. */
 export function minimumNote(minimum: number, { masks, least }: MaskingOffer): MinimumNote {
   if (!masks) return minimum > 0 ? { text: words.openBars, bars: true } : { text: words.open, bars: false };
   if (minimum > least) return { text: words.tooMany(least, minimum), bars: true };

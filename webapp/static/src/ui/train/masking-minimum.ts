@@ -1,4 +1,4 @@
-/** The volunteer's own condition: among how many an update must be masked. Remembered for all tasks of this site. */
+/** The volunteer's own minimum of clients among which an update is masked. Stored for all tasks of this site. */
 
 import { requireElement, setText } from "../lib/dom";
 import { type MaskingOffer, minimumNote } from "./masked-status";
@@ -6,7 +6,7 @@ import { type MaskingOffer, minimumNote } from "./masked-status";
 const KEY = "minga-min-masked";
 const MOST = 2048;
 
-/** Takes over what was remembered, and returns a function that reads the present condition; 0 is none. */
+/** Sets the stored minimum, and returns a function that reads the current one; 0 is none. */
 export function minimumChoice(root: HTMLElement): () => number {
   const input = requireElement<HTMLInputElement>(root, "minimum");
   const note = requireElement(root, "minimum-note");
@@ -27,7 +27,7 @@ export function minimumChoice(root: HTMLElement): () => number {
 
 function parse(text: string): number {
   const asked = Math.floor(Number(text));
-  // Fewer than three cannot be masked: the sum of two shows each to the other.
+  // Masking needs at least three clients: the sum of two reveals each one's update to the other.
   return asked >= 1 ? Math.min(Math.max(asked, 3), MOST) : 0;
 }
 
@@ -39,11 +39,11 @@ function remembered(): string {
   }
 }
 
-/** A browser that keeps nothing asks again next time. */
+/** Stores the minimum; a browser without storage asks again next time. */
 function remember(text: string): void {
   try {
     localStorage.setItem(KEY, text);
   } catch {
-    // The condition holds for this visit.
+    // Without storage the minimum is valid until the page closes.
   }
 }

@@ -1,4 +1,4 @@
-/** The list of those who take part now. */
+/** The list of current participants. */
 
 import { say } from "../../i18n";
 import { number } from "../../i18n/formatting";

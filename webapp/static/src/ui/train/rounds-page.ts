@@ -1,4 +1,4 @@
-/** The training page of a task with rounds: one button, what happens in words, who takes part, and the curves. */
+/** The training page of a task with rounds: the control card, the participants, and the curves. */
 
 import { type RoundsView, Session } from "../../client/session/session";
 import type { LoadedWorker } from "../../client/workers/training-worker";
@@ -54,7 +54,7 @@ function continuation({ backend, sliced }: LoadedWorker): string {
   return (sliced ? say.card.goesOnSliced : say.card.goesOnWith)(say.figures.backend(backend));
 }
 
-/** The line that says who sees an update; outside of masked rounds it says what the task does. */
+/** Returns a function that sets the line on who sees an update; outside of masked rounds it describes the task. */
 function visibilityLine(root: HTMLElement): (view: RoundsView) => void {
   const ofTask = requireElement(root, "seen-line").textContent;
   return ({ masked }) => {

@@ -1,4 +1,4 @@
-/** What the volunteer's own session does, in words. Pure: everything shown is an argument. */
+/** Describes in words what the volunteer's own session does. Pure: everything shown is an argument. */
 
 import type { RoundsView } from "../../client/session/session";
 import { say } from "../../i18n";
@@ -23,7 +23,7 @@ import {
 
 const { card, round } = say;
 
-/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
+/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them. */
 export function statusOf(view: RoundsView, now: number, own: number | null = null): Status {
   const { machine, progress } = view;
   const current = phase(machine);
@@ -94,7 +94,7 @@ function waiting({ task, taskAt, client, counted: mine, masked }: RoundsView, no
       return [card.trained, card.allDone];
     case "training": {
       const counts = me?.status === "reported" || mine === task.round;
-      // The list is a moment behind what the server told this participant alone.
+      // The server's list is updated later than its answer to this participant.
       const reported = counts ? Math.max(1, task.reported) : task.reported;
       const done = round.updatesIn(reported, task.cohort);
       if (!counts) return [card.nextRound, round.without(task.round, done, left)];

@@ -1,20 +1,20 @@
-/** What the pages of all tasks say of a device's part. Pure: everything shown is an argument. */
+/** The texts on a device's part that the pages of all tasks share. Pure: everything shown is an argument. */
 
 import type { TrainingProgress } from "../../client/workers/training-worker";
 import { say } from "../../i18n";
 
-/** What the control card shows; `phase` is the word that the stylesheet knows it by. */
+/** What the control card shows; `phase` is its name in the stylesheet. */
 export interface Status {
   readonly phase: string;
-  /** Changes only when something new happens; screen readers say it. */
+  /** Changes only with new events; screen readers read it. */
   readonly spoken: string;
   readonly line: string;
   readonly hint: string;
-  /** Steps done and due of the open round, or null. */
+  /** Steps done and planned in the open round, or null. */
   readonly steps: readonly [number, number] | null;
 }
 
-/** A line and a hint; what is spoken is the line where it does not change all the time. */
+/** A line and a hint; the spoken text is the line unless it changes all the time. */
 export type StatusWords = readonly [line: string, hint: string, spoken?: string];
 
 /** What sessions show of why they stopped. */
@@ -23,7 +23,7 @@ interface StoppedView {
   readonly problem: string | null;
 }
 
-/** The status of words; `progress` is that of the steps that are being made, if any are. */
+/** Returns the status with these words; `progress` is that of the current steps, if any. */
 export function statusIn(phase: string, words: StatusWords, progress: TrainingProgress | null): Status {
   const [line, hint, spoken = line] = words;
   return { phase, line, hint, spoken, steps: progress && [progress.step, progress.steps] };
@@ -40,8 +40,8 @@ export const PAUSED: StatusWords = [card.paused, card.pausedStay];
 export const TRAINED: StatusWords = [card.trained, card.allDoneThanks];
 
 /**
- * Null after the first start, unless examples are to be chosen anew; `own` counts the volunteer's own ones, null where the
- * task brings them.
+ * Returns the invitation; null after the first start, unless examples have to be chosen again. `own` counts the
+ * volunteer's own ones, null if the task provides them.
  */
 export function invitationWords(hasStarted: boolean, own: number | null): StatusWords | null {
   if (own === 0) return [card.chooseFirst, card.learnsFromYours];
@@ -49,7 +49,9 @@ export function invitationWords(hasStarted: boolean, own: number | null): Status
   return [card.ready, own === null ? card.press : card.pressWith(own)];
 }
 
-/** Not taking part; `invited` before the first start, `thanked` where something of this device counts. */
+/**
+ * Returns the words for a stopped session; `invited` before the first start, `thanked` if this device contributed.
+ */
 export function stoppedWords(
   { machine: { reason }, problem }: StoppedView,
   invited: StatusWords | null,
@@ -59,22 +61,22 @@ export function stoppedWords(
   return invited ?? thanked ?? (reason ? [card.stopped, reason] : STOPPED);
 }
 
-/** So many participants are missing. */
+/** Returns the words for this number of missing participants. */
 export function missingWords(count: number): StatusWords {
   return [card.needed(count), card.sendTheAddress];
 }
 
-/** While the model is fetched; `problem` is what went wrong, while it is tried again. */
+/** Returns the words while the model is fetched; `problem` is the last error, while it is retried. */
 export function loadingWords(problem: string | null): StatusWords {
   return [card.gettingReady, retryHint(problem) ?? card.fetchingModel];
 }
 
-/** What went wrong, while it is tried again. */
+/** Returns the hint on an error, while the work is retried. */
 export function retryHint(problem: string | null): string | null {
   return problem === null ? null : card.again(problem);
 }
 
-/** A step of `round` was made. */
+/** Returns the words for a finished step of `round`. */
 export function stepWords({ step, steps, loss }: TrainingProgress, round: string): StatusWords {
   return [card.step(step, steps), `${round}. ${card.loss(loss)}`, card.spokenStep(round)];
 }

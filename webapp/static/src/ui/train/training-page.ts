@@ -1,4 +1,4 @@
-/** What all training pages have: the card, the curves, and what every session is given. */
+/** The parts common to all training pages: the card, the curves, and the options of every session. */
 
 import type { SessionLoopOptions } from "../../client/session/session-loop";
 import { ownToken } from "../../client/session/token";
@@ -14,12 +14,12 @@ export interface TrainingPage {
   readonly root: HTMLElement;
   readonly task: string;
   readonly control: ControlCard;
-  /** Fetches the figures of the page now. */
+  /** Refreshes the figures of the page immediately. */
   readonly refresh: () => Promise<void>;
   readonly options: Omit<SessionLoopOptions<never>, "received">;
 }
 
-/** Binds them; `protocol` is what is spoken on the task's socket. */
+/** Binds them; `protocol` is the subprotocol of the task's socket. */
 export function bindTraining(protocol: string): TrainingPage {
   const root = requireElement(document, "train");
   const task = root.dataset.task ?? "";

@@ -1,4 +1,4 @@
-/** What pages of tasks with rounds do when their server tells of a version. */
+/** Handles new versions on the pages of tasks with rounds. */
 
 import type { MistakeFindings } from "../../core/data/mistakes";
 import type { ServerToPeer } from "../../protocol/wire/mesh";
@@ -6,7 +6,7 @@ import type { ServerFrame } from "../../protocol/wire/messages";
 import { bindMistakes } from "./mistakes/card";
 import type { TrainingPage } from "./training-page";
 
-/** Keeps the page's figures fresh, and shows where the newest version is wrong, by what `examine` finds. */
+/** Refreshes the page's figures, and shows the newest version's mistakes, as `examine` returns them. */
 export function versionListener(
   { root, refresh }: TrainingPage,
   examine: (weights: string) => Promise<MistakeFindings | null>,

@@ -1,14 +1,14 @@
-/** Keeps the screen on while training: a device that sleeps computes nothing. */
+/** Keeps the screen on during training: a sleeping device computes nothing. */
 
 import { say } from "../../i18n";
 
-/** Returns a function that says whether the lock is wanted; `tell` hears the sentence for people, or null. */
+/** Returns a function that says whether the lock is wanted; `tell` gets a sentence for people, or null. */
 export function wakeLock(tell: (sentence: string | null) => void): (active: boolean) => void {
   let active = false;
   let lock: WakeLockSentinel | null = null;
 
   async function settle(): Promise<void> {
-    // Browsers give locks to visible pages only, and take them back when the page is hidden.
+    // Browsers give locks only to visible pages, and release them when the page is hidden.
     if (active && lock === null && document.visibilityState === "visible" && "wakeLock" in navigator) {
       const given = await navigator.wakeLock.request("screen").catch(() => null);
       lock = given;

@@ -1,16 +1,18 @@
-/** What a volunteer chose, as paths and files: from a file input, or dropped onto the page. */
+/** The files that a volunteer chose, with their paths: from a file input, or dropped onto the page. */
 
 import type { OwnFile } from "../../../core/messages/data-reader";
 
-/** Files that systems leave in folders; nobody chose them. */
+/** Files that operating systems put into folders. */
 const SYSTEM = /(^|\/)(\.[^/]*|__MACOSX|Thumbs\.db|desktop\.ini)(\/|$)/i;
 
-/** The files of an input; those of a folder come with their path inside it. */
+/** Returns the files of an input; those of a folder have their path inside it. */
 export function fromInput(list: Iterable<File>): OwnFile[] {
   return visible([...list].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
 }
 
-/** The files of a drop, folders walked through. Call it within the drop's event, or the browser forgets them. */
+/**
+ * Returns the files of a drop, with those in folders. Call it within the drop's event, or the browser drops the data.
+ */
 export async function fromDrop({ items, files }: DataTransfer): Promise<OwnFile[]> {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => !!entry);
   if (entries.length === 0) return fromInput(files);
@@ -30,7 +32,7 @@ async function walk(entry: FileSystemEntry, folder: string): Promise<OwnFile[]> 
   return (await Promise.all(inside.map((one) => walk(one, `${path}/`)))).flat();
 }
 
-/** A reader gives a part of a folder at a time, and nothing at its end. */
+/** Reads all entries: a reader returns a part of a folder at a time, and none at its end. */
 async function children(reader: FileSystemDirectoryReader): Promise<FileSystemEntry[]> {
   const all: FileSystemEntry[] = [];
   for (;;) {
@@ -47,8 +49,8 @@ function visible(files: readonly OwnFile[]): OwnFile[] {
 }
 
 /**
- * `chosen` with `found` added. `folder`, where given, is the class of all of `found`: they count as lying in a folder
- * of that name. The same file twice is there once; another file of the same path gets a path of its own.
+ * Adds files to `chosen`. `folder`, if given, is the class of all added files, as if they were in a folder of that
+ * name. A file chosen twice is added once; another file with the same path gets a different path.
  */
 export function addFiles(
   chosen: readonly OwnFile[],
@@ -64,7 +66,7 @@ export function addFiles(
   return [...files].map(([path, file]) => ({ path, file }));
 }
 
-/** A path at which `file` can be added; null where it is there already. */
+/** Returns a path at which `file` can be added; null if it was added before. */
 function freePath(files: ReadonlyMap<string, File>, target: string, file: File): string | null {
   const dot = target.lastIndexOf(".");
   const [stem, end] =

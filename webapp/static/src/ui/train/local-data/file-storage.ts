@@ -1,6 +1,6 @@
 /**
- * Files that a volunteer wants to find again on the next visit, in this browser's own storage (IndexedDB). Nothing is
- * kept unless asked for, and what is kept is gone when asked for.
+ * Stores files that a volunteer wants to keep until the next session, in this browser's storage (IndexedDB). Files
+ * are stored and deleted only on request.
  */
 
 import type { OwnFile } from "../../../core/messages/data-reader";
@@ -8,7 +8,7 @@ import type { OwnFile } from "../../../core/messages/data-reader";
 const DATABASE = "minga-own-files";
 const STORE = "files";
 
-/** One kept file of a task. */
+/** One stored file of a task. */
 interface StoredFiles extends OwnFile {
   readonly task: string;
 }
@@ -28,7 +28,7 @@ async function open(): Promise<IDBDatabase> {
   return answer(request);
 }
 
-/** All keys of a task: arrays compare item by item, and an array comes after any text. */
+/** Returns all keys of a task: arrays compare item by item, and an array sorts after any text. */
 function allOf(task: string): IDBKeyRange {
   return IDBKeyRange.bound([task], [task, []]);
 }
@@ -48,7 +48,7 @@ async function change(work: (store: IDBObjectStore) => void): Promise<void> {
   }
 }
 
-/** Keeps these files for the task, in place of those kept before. */
+/** Stores these files for the task, in place of earlier ones. */
 export function storeFiles(task: string, files: readonly OwnFile[]): Promise<void> {
   return change((store) => {
     store.delete(allOf(task));
@@ -56,12 +56,12 @@ export function storeFiles(task: string, files: readonly OwnFile[]): Promise<voi
   });
 }
 
-/** Deletes what is kept for the task. */
+/** Deletes the stored files of the task. */
 export function deleteFiles(task: string): Promise<void> {
   return change((store) => store.delete(allOf(task)));
 }
 
-/** What is kept for the task; nothing where the browser keeps nothing. */
+/** Returns the stored files of the task; none if the browser has no storage. */
 export async function storedFiles(task: string): Promise<OwnFile[]> {
   const database = await open().catch(() => null);
   if (database === null) return [];

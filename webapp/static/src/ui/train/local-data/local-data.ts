@@ -14,21 +14,24 @@ import { accepted, folderClasses, problemTitle, requiredData, summary } from "./
 
 /** What the training page needs of examples that do not come from the server. */
 export interface OwnExamples {
-  /** The volunteer's own to train on; 0 while there are none that will do, null where the server deals them out. */
+  /** The number of own training examples; 0 while they cannot be used, null if the server assigns them. */
   readonly examples: number | null;
-  /** Whether they are here. */
+  /** Whether the examples are ready. */
   readonly ready: boolean;
-  /** Whether they are on their way. */
+  /** Whether they are being fetched. */
   readonly busy: boolean;
-  /** Has them come, and says whether they are here then. */
+  /** Fetches them; returns whether they are ready then. */
   prepare(): Promise<boolean>;
-  /** A training worker that can ask for them. */
+  /** Starts a training worker that can request them. */
   spawn(): Worker;
-  /** Other files cannot be chosen while these are trained on. */
+  /** Prevents other files from being chosen during training. */
   lock(training: boolean): void;
 }
 
-/** Owns the reader and the list of chosen files. `changed` is called whenever `examples` may have. */
+/**
+ * Reads own files. Owns the reader and the list of chosen files; calls `changed` whenever `examples` may have
+ * changed.
+ */
 class OwnFiles implements OwnExamples {
   readonly #reader = new DataReaderWorker();
   readonly #keeping: ReturnType<typeof bindStorageChoice>;
@@ -78,7 +81,7 @@ class OwnFiles implements OwnExamples {
     for (const control of controls) control.disabled = this.#training || this.#data === null;
   }
 
-  /** Fetches what the task needs, then takes up the files of an earlier visit. */
+  /** Fetches the task's requirements, then reads the files stored in an earlier session. */
   async #open(task: string): Promise<void> {
     try {
       const response = await fetch(`/api/tasks/${task}/data`);
@@ -203,7 +206,7 @@ function countItem({ name, count }: NonNullable<Report["classes"]>[number]): HTM
   return item;
 }
 
-/** Brings the section to life. */
+/** Binds the section. */
 export function bindLocalData(section: HTMLElement, changed: () => void): OwnExamples {
   return new OwnFiles(section, changed);
 }

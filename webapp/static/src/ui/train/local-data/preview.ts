@@ -1,4 +1,4 @@
-/** Shows what the model gets of the chosen files. */
+/** Shows the model's input for the chosen files. */
 
 import type { CellPreview, Preview, Thumbnail } from "../../../core/messages/data-reader";
 import { say } from "../../../i18n";
@@ -85,7 +85,7 @@ function tokens({ tokens, count, unknown }: PreviewKind<"text">): Node[] {
   return [note(line), element("ol", { className: "tokens" }, ...marks)];
 }
 
-/** White space as signs, so that it is seen. */
+/** Replaces white space by visible signs. */
 export function visible(text: string): string {
   return text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·") || "□";
 }
@@ -97,7 +97,7 @@ function arrays({ arrays }: PreviewKind<"array">): Node[] {
   return [element("ul", { className: "facts" }, ...items)];
 }
 
-/** The nodes that show a preview. */
+/** Returns the nodes that show a preview. */
 export function previewNodes(preview: Preview): Node[] {
   switch (preview.kind) {
     case "image":

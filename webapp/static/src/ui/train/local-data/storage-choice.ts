@@ -1,4 +1,7 @@
-/** The choice to find one's files again on the next visit: a tick, what is kept, and a button that deletes it. */
+/**
+ * The option to keep one's files until the next session: a checkbox, the stored files, and a button that deletes
+ * them.
+ */
 
 import type { OwnFile } from "../../../core/messages/data-reader";
 import { say } from "../../../i18n";
@@ -7,13 +10,13 @@ import { toast } from "../../lib/toast";
 import { deleteFiles, storedFiles, storeFiles } from "./file-storage";
 
 export interface StorageChoice {
-  /** What an earlier visit kept. */
+  /** Returns the files stored in an earlier session. */
   storedFiles(): Promise<OwnFile[]>;
-  /** Other files are chosen now. */
+  /** Stores the newly chosen files, if the option is set. */
   changed(): Promise<void>;
 }
 
-/** `files` are those chosen now. Nothing is kept before the box is ticked. */
+/** Binds the option; `files` returns the chosen files. Nothing is stored before the box is ticked. */
 export function bindStorageChoice(
   section: HTMLElement,
   task: string,

@@ -1,10 +1,10 @@
-/** What the part of the page for own files says. Pure. */
+/** The texts of the page's part for own files. Pure. */
 
 import type { Report } from "../../../core/messages/data-reader";
 import type { DataSpec, Preprocess } from "../../../core/preprocessing/declaration";
 import { say } from "../../../i18n";
 
-/** Classes that files have by their folders; none where their label is no class, or stands in the file. */
+/** Returns the classes that folders name; none if the label is no class, or is in the file. */
 export function folderClasses(preprocess: Preprocess): readonly string[] {
   if (preprocess.kind !== "image" && preprocess.kind !== "text") return [];
   if (preprocess.kind === "text" && preprocess.text_column !== null) return [];
@@ -12,7 +12,7 @@ export function folderClasses(preprocess: Preprocess): readonly string[] {
   return label?.kind === "class" ? label.classes : [];
 }
 
-/** What a file chooser offers. */
+/** Returns the file types that a file chooser offers. */
 export function accepted({ kind }: Preprocess): string {
   switch (kind) {
     case "image":
@@ -26,7 +26,7 @@ export function accepted({ kind }: Preprocess): string {
   }
 }
 
-/** What the task needs, in sentences. */
+/** Returns the task's requirements, in sentences. */
 export function requiredData({ preprocess, volunteer }: DataSpec): string {
   const { minimum, maximum } = volunteer;
   return `${say.own.wanted(minimum, preprocess.kind, maximum)} ${howToChoose(preprocess)}`;
@@ -49,7 +49,7 @@ function howToChoose(preprocess: Preprocess): string {
   }
 }
 
-/** One line on what became of the files. */
+/** Returns one line on the reader's report. */
 export function summary({ missing, examples, counts }: Report, kind: Preprocess["kind"]): string {
   if (missing !== null) return missing;
   const { train, holdout } = counts;
@@ -58,7 +58,7 @@ export function summary({ missing, examples, counts }: Report, kind: Preprocess[
     : say.own.ready(kind, examples, train);
 }
 
-/** Heading over what is wrong. */
+/** Returns the heading of the list of problems. */
 export function problemTitle({ problemCount, problems }: Report): string {
   return problemCount > problems.length
     ? say.own.problemsSuchAs(problemCount)

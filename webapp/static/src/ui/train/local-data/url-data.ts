@@ -1,4 +1,4 @@
-/** The part of the training page where the examples come from another place than the server: fetched on the start. */
+/** The part of the training page for examples that are downloaded from another server when training starts. */
 
 import { fetchFiles, type UrlFile } from "../../../client/session/url-data";
 import { DataReaderWorker } from "../../../client/workers/data-reader-worker";
@@ -13,22 +13,22 @@ import type { OwnExamples } from "./local-data";
 
 const { url: words } = say;
 
-/** What the server says of the task's data. */
+/** The server's description of the task's data. */
 interface UrlDataStatus {
   readonly preprocess: Preprocess;
   readonly url: {
     readonly files: readonly UrlFile[];
     readonly train: number;
     readonly held_out: number;
-    /** The share that makes them so. */
+    /** The share of held-out examples. */
     readonly holdout: number;
     readonly shard_examples: number;
   };
 }
 
-/** Owns the reader that has the examples. */
+/** Downloads the data. Owns the reader that has the examples. */
 class UrlDataCard implements OwnExamples {
-  /** The server deals them out. */
+  /** The server assigns them. */
   readonly examples = null;
   readonly #reader = new DataReaderWorker();
   #report: Report | null = null;
@@ -58,7 +58,7 @@ class UrlDataCard implements OwnExamples {
     return worker;
   };
 
-  /** Whether the examples are here now; why not is said in this part of the page. */
+  /** Returns whether the examples are ready; if not, this part of the page says why. */
   async prepare(): Promise<boolean> {
     if (this.#fetching !== null) return false;
     const fetching = new AbortController();
@@ -68,7 +68,7 @@ class UrlDataCard implements OwnExamples {
       await this.#fetch(fetching.signal);
     } catch (problem) {
       this.#say(fetching.signal.aborted ? words.cancelled : sentence(problem), !fetching.signal.aborted);
-      // The button is at the foot of small screens, far from here.
+      // On small screens the button is at the foot of the page, far from this part.
       this.section.scrollIntoView({ block: "nearest" });
     }
     this.#fetching = null;
@@ -122,7 +122,7 @@ class UrlDataCard implements OwnExamples {
   }
 }
 
-/** Throws an error for people where the examples are not those that the server deals out. */
+/** Throws an error for people if the examples are not those that the server assigns. */
 function check({ problems, problemCount, counts }: Report, { train, held_out }: UrlDataStatus["url"]): void {
   const [first] = problems;
   if (problemCount > 0 && first) throw new Error(words.broken(first.where, first.text));
@@ -135,7 +135,7 @@ function sentence(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem);
 }
 
-/** Brings the section to life. */
+/** Binds the section. */
 export function bindUrlData(section: HTMLElement, changed: () => void): OwnExamples {
   return new UrlDataCard(section, changed);
 }

@@ -7,10 +7,10 @@ import { draw } from "./picture";
 import { LinkSpeeds } from "./speeds";
 import { dotsOf, type LinkRow, linesOf, type ReportedLink, rowsOf, summaryOf } from "./view";
 
-/** The links of others are asked for this often, in milliseconds. */
+/** Milliseconds between requests for the links of others. */
 const REPORTED_EVERY = 5000;
 
-/** Owns the picture, the speeds of links, and what the others reported of theirs. */
+/** Draws the mesh. Owns the picture, the speeds of links, and the links that others reported. */
 export class MeshFigure {
   readonly #root: HTMLElement;
   readonly #task: string;
@@ -35,14 +35,14 @@ export class MeshFigure {
     requireElement(this.#root, "links").replaceChildren(...rowsOf(view, speed).map(itemOf));
   }
 
-  /** Asks the server for the links of others from time to time, while `isOpen` and the page is visible. */
+  /** Fetches the links of others from the server periodically, while `isOpen` and the page is visible. */
   pollReports(isOpen: () => boolean, changed: () => void): void {
     setInterval(() => {
       if (isOpen() && document.visibilityState === "visible") void this.#fetchReports(changed);
     }, REPORTED_EVERY);
   }
 
-  /** What the server does not say is not drawn. */
+  /** Fetches reports; if that fails none are drawn. */
   async #fetchReports(changed: () => void): Promise<void> {
     const address = `/api/tasks/${this.#task}/mesh`;
     const answer = await fetchJson<{ readonly links: readonly ReportedLink[] }>(address);

@@ -1,4 +1,4 @@
-/** The training page of a decentralized task: one button, what happens in words, the mesh as a picture, and the curves. */
+/** The training page of a decentralized task: the control card, the mesh as a picture, and the curves. */
 
 import type { GroupOutcome } from "../../../client/mesh/exchange";
 import { MeshSession } from "../../../client/mesh/session";
@@ -31,11 +31,11 @@ export function bindMeshPage(): void {
       const { machine, progress, group } = view;
       const now = performance.now();
       setText(requireElement(root, "averaged"), number(machine.averaged));
-      // What the last average was stays to be read while the next one is made.
+      // The outcome of the last group stays visible while the next average is computed.
       last = group?.outcome ?? last;
       setText(requireElement(root, "share"), percent(last?.fraction ?? null));
       setText(requireElement(root, "took"), last ? milliseconds(1000 * last.seconds) : "–");
-      // Tests and the curious read from it what this device holds.
+      // Tests read from this attribute which weights the device holds.
       root.dataset.holds = machine.enter?.holds ?? "";
       root.dataset.round = String(machine.enter?.round ?? 0);
       figure.draw(view, now);

@@ -1,4 +1,4 @@
-/** Who is linked with whom, as a picture: peers on a circle, links between them, what flows now. Pure but for `draw`. */
+/** Draws a mesh: peers on a circle, the links between them, and the current traffic. Pure except for `draw`. */
 
 import type { Way } from "../../../protocol/wire/mesh";
 
@@ -8,18 +8,18 @@ export interface DrawnPeer {
   readonly kind: "browser" | "peer";
   readonly label: string;
   readonly mine: boolean;
-  /** Averages in the same group as this device. */
+  /** Whether it averages in the same group as this device. */
   readonly grouped: boolean;
-  /** What it does, as the server's list says: a colour of the stylesheet. */
+  /** Its activity in the server's list: a colour of the stylesheet. */
   readonly status: string;
 }
 
 export interface DrawnLink {
   readonly ends: readonly [string, string];
   readonly way: Way;
-  /** Bytes a second now; 0 where nothing is known to flow. */
+  /** Current bytes per second; 0 if unknown. */
   readonly speed: number;
-  /** What is said of it on pointing. */
+  /** The text shown on pointing at it. */
   readonly title: string;
 }
 
@@ -34,7 +34,7 @@ const MIDDLE: Place = { x: WIDTH / 2, y: HEIGHT / 2 - 2 };
 const REACH = { x: 130, y: 108 };
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Where each peer stands: this device at the bottom, the others around in the order of their ids. */
+/** Returns the place of each peer: this device at the bottom, the others around in the order of their ids. */
 export function placesOf(dots: readonly DrawnPeer[]): ReadonlyMap<string, Place> {
   const others = dots.filter(({ mine }) => !mine).sort((a, b) => (a.client < b.client ? -1 : 1));
   const round = [...dots.filter(({ mine }) => mine), ...others];
@@ -46,17 +46,17 @@ export function placesOf(dots: readonly DrawnPeer[]): ReadonlyMap<string, Place>
   );
 }
 
-/** Radius of a dot where so many stand around. */
+/** Returns the radius of a dot among this number of peers. */
 export function radiusOf(count: number): number {
   return Math.max(4, Math.min(16, 120 / Math.max(1, count)));
 }
 
-/** Width of a line through which so many bytes a second flow. */
+/** Returns the width of a line with this traffic, in bytes per second. */
 export function widthOf(speed: number): number {
   return 1.5 + Math.min(4.5, Math.log10(1 + speed / 10_000) * 1.8);
 }
 
-/** The part of the plane, as an SVG's viewBox, that holds the dots with their labels and no empty space above. */
+/** Returns the SVG's viewBox that holds the dots with their labels, without empty space above. */
 export function frameOf(places: Iterable<Place>, radius: number): string {
   const heights = [...places].map(({ y }) => y);
   const [top, bottom] = [Math.min(MIDDLE.y, ...heights), Math.max(MIDDLE.y, ...heights)];
@@ -64,7 +64,7 @@ export function frameOf(places: Iterable<Place>, radius: number): string {
   return [0, top - beside, WIDTH, bottom - top + 2 * beside].map((side) => Math.round(side)).join(" ");
 }
 
-/** Draws anew into `svg`. */
+/** Replaces the content of `svg`. */
 export function draw(svg: SVGSVGElement, dots: readonly DrawnPeer[], lines: readonly DrawnLink[]): void {
   const places = placesOf(dots);
   const radius = radiusOf(dots.length);
@@ -96,7 +96,7 @@ function markOf(dot: DrawnPeer, { x, y }: Place, radius: number, count: number):
   const body = dot.kind === "peer" ? make("rect", square) : make("circle", { cx: x, cy: y, r: radius });
   group.append(titled(dot.label), halo, body);
   if (count <= 12) {
-    // On the outer side, where no links are.
+    // Labels are on the outer side, where there are no links.
     const beside = y < MIDDLE.y - 1 ? y - radius - 8 : y + radius + 16;
     const label = make("text", { x, y: beside, "text-anchor": "middle" });
     label.textContent = dot.label;

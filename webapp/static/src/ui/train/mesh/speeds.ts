@@ -1,4 +1,4 @@
-/** How fast bytes flow over each link now, from how many went at all. */
+/** Measures the current speed of each link from its total byte counts. */
 
 interface SpeedSample {
   readonly bytes: number;
@@ -12,13 +12,13 @@ export interface ByteCount {
   readonly heardBytes: number;
 }
 
-/** Slower than this is only signs of life. */
+/** Slower traffic consists only of heartbeats. */
 const LEAST = 500;
 
 export class LinkSpeeds {
   readonly #samples = new Map<string, SpeedSample>();
 
-  /** Looks at the counts of all links; `now` in milliseconds. */
+  /** Takes the counts of all links; `now` in milliseconds. */
   look(links: readonly ByteCount[], now: number): void {
     for (const { client, sentBytes, heardBytes } of links) {
       const bytes = sentBytes + heardBytes;
@@ -31,7 +31,7 @@ export class LinkSpeeds {
     }
   }
 
-  /** Bytes a second to and from this peer. */
+  /** Returns bytes per second to and from this peer. */
   of(client: string): number {
     return this.#samples.get(client)?.speed ?? 0;
   }

@@ -1,4 +1,4 @@
-/** What this device does in a mesh, in words. Pure: everything shown is an argument. */
+/** Describes in words what this device does in a mesh. Pure: everything shown is an argument. */
 
 import type { MeshView } from "../../../client/mesh/view";
 import { say } from "../../../i18n";
@@ -22,7 +22,7 @@ import {
 
 const { card, mesh } = say;
 
-/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null where the task brings them. */
+/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them. */
 export function meshStatus(view: MeshView, now: number, own: number | null = null): Status {
   const { machine, progress } = view;
   const current = phase(machine);
@@ -75,14 +75,17 @@ function offline(view: MeshView, now: number): StatusWords {
   return [line, hint, mesh.away];
 }
 
-/** Others with whom this device goes on without the server; 0 where nobody can lead: browsers do not. */
+/**
+ * Returns the number of peers with which this device continues without the server; 0 if none can lead, which browsers
+ * cannot.
+ */
 function waitingForPeers({ serverless, members }: MeshView): number {
   const others = serverless?.peers ?? [];
   const leaders = members.filter(({ client, kind }) => kind === "peer" && others.includes(client));
   return leaders.length > 0 ? others.length : 0;
 }
 
-/** What a peer says that it measured while the server is away; empty where none did. */
+/** Returns the sentence on a peer's evaluation while the server is away; empty without one. */
 function measured({ machine, serverless }: MeshView): string {
   const finding = serverless?.finding ?? null;
   if (finding === null || machine.contact.link === "open" || machine.contact.link === "closed") return "";
@@ -102,7 +105,7 @@ function waiting(view: MeshView): StatusWords {
   return [card.nextRound, last ?? card.opensSoon];
 }
 
-/** What came of the last group. */
+/** Returns the sentence on the outcome of the last group. */
 function outcome({ group }: MeshView): string | null {
   if (group === null) return null;
   const { order, outcome: made, reason } = group;

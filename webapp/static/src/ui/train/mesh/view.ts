@@ -1,4 +1,4 @@
-/** What the picture and the list of links show of a mesh. Pure: everything shown is an argument. */
+/** Computes the picture and the list of links of a mesh. Pure: everything shown is an argument. */
 
 import type { MeshView } from "../../../client/mesh/view";
 import { say } from "../../../i18n";
@@ -6,7 +6,7 @@ import { milliseconds, tenths } from "../../../i18n/formatting";
 import type { Way } from "../../../protocol/wire/mesh";
 import type { DrawnLink, DrawnPeer } from "./picture";
 
-/** A link between two peers as the server knows it from what they reported. */
+/** A link between two peers as they reported it to the server. */
 export interface ReportedLink {
   readonly ends: readonly [string, string];
   readonly way: Way;
@@ -31,7 +31,7 @@ export function speedOf(bytesPerSecond: number): string {
   return `${Math.round(bytesPerSecond / 1000)} kB/s`;
 }
 
-/** Peers of the mesh; none before the server named them. */
+/** Returns the peers of the mesh; none before the server sent them. */
 export function dotsOf(view: MeshView): readonly DrawnPeer[] {
   const me = view.machine.entered?.client ?? null;
   const grouped = new Set(view.machine.inHand.group?.members ?? []);
@@ -46,7 +46,7 @@ export function dotsOf(view: MeshView): readonly DrawnPeer[] {
   }));
 }
 
-/** This device's links with what flows, then those of the others as they reported them. */
+/** Returns this device's links with their traffic, then those that the others reported. */
 export function linesOf(
   view: MeshView,
   reported: readonly ReportedLink[],
@@ -69,7 +69,7 @@ function titleOf(how: string, speed: number): string {
   return speed > 0 ? `${how}, ${speedOf(speed)}` : how;
 }
 
-/** This device's links, the best known first. */
+/** Returns this device's links, the best known first. */
 export function rowsOf(view: MeshView, speed: (client: string) => number): readonly LinkRow[] {
   const kinds = new Map(view.members.map((one) => [one.client, one]));
   return view.links
@@ -94,7 +94,7 @@ function kindOf({ kind, backend }: MeshView["members"][number]): string {
   return `${kind === "peer" ? people.peer : people.browser} · ${say.figures.backend(backend)}`;
 }
 
-/** One sentence on all links, for those who do not see the picture. */
+/** Returns one sentence on all links, for those who do not see the picture. */
 export function summaryOf(view: MeshView): string {
   const standing = view.links.filter(({ way }) => way !== null);
   // A link may outlive its peer's connection to the server.

@@ -1,4 +1,6 @@
-/** The card that shows where the newest version is wrong: asked for at each version, but seldom enough to leave training its time. */
+/**
+ * The card of the newest version's mistakes: updated for each version, but rarely enough to leave training its time.
+ */
 
 import type { MistakeFindings } from "../../../core/data/mistakes";
 import type { DataSpec } from "../../../core/preprocessing/declaration";
@@ -17,12 +19,12 @@ export interface MistakesVersion {
   readonly weights: string;
 }
 
-/** So many mistakes are listed where they are no pictures. */
+/** The number of mistakes that are listed if they are no pictures. */
 const LINES = 5;
 
 type ExamineVersion = (weights: string) => Promise<MistakeFindings | null>;
 
-/** Owns the card. */
+/** The card. */
 class Mistakes {
   readonly #pace = new RateLimit();
   #next: MistakesVersion | null = null;
@@ -34,7 +36,7 @@ class Mistakes {
     private readonly ask: ExamineVersion,
   ) {}
 
-  /** There is a new version; of several only the newest is asked about. */
+  /** Takes a new version; of several only the newest is evaluated. */
   readonly made = (version: MistakesVersion): void => {
     this.#next = version;
     this.#timer ??= setTimeout(() => void this.#look(), this.#pace.wait(performance.now()));
@@ -63,7 +65,7 @@ class Mistakes {
       mistake,
       shown: sample(mistake, findings.shapes),
     }));
-    // Rows and texts take a line each.
+    // Rows and texts take a whole line each.
     const fit = samples.filter(({ shown }, place) => place < LINES || shown.kind === "picture");
     const items = fit.map(({ mistake, shown }) => mistakeItem(mistake, shown, name));
     setText(requireElement(card, "mistakes-line"), summaryOf(findings, version));
@@ -79,7 +81,7 @@ class Mistakes {
   }
 }
 
-/** How the task's data are read; null where it does not say, or cannot be asked. */
+/** Returns the preprocessing of the task's data; null if there is none or it cannot be fetched. */
 async function preprocessOf(task: string): Promise<DataSpec["preprocess"] | null> {
   const answer = await fetchJson<{ readonly preprocess: DataSpec["preprocess"] | null }>(
     `/api/tasks/${task}/data`,
@@ -87,7 +89,7 @@ async function preprocessOf(task: string): Promise<DataSpec["preprocess"] | null
   return answer?.preprocess ?? null;
 }
 
-/** Brings the card to life; the function returned is to be told of each new version. */
+/** Binds the card; returns a function that takes each new version. */
 export function bindMistakes(root: ParentNode, ask: ExamineVersion): (version: MistakesVersion) => void {
   return new Mistakes(requireElement(root, "mistakes"), ask).made;
 }

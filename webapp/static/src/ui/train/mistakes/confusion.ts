@@ -1,20 +1,23 @@
-/** How often each class is taken for each: as a matrix, or where there are many classes the most frequent mix-ups. Pure. */
+/**
+ * Counts how often each class is predicted for each: as a matrix, or for many classes the most frequent confusions.
+ * Pure.
+ */
 
 import type { MistakeFindings } from "../../../core/data/mistakes";
 
-/** More classes than that make a matrix that nobody reads. */
+/** The most classes for which the matrix is shown. */
 export const MATRIX_CLASSES = 12;
 
 type CountedMistake = Pick<MistakeFindings, "classes" | "confusion">;
 
 export interface ConfusionCell {
   readonly count: number;
-  /** Of all answers to examples of this class. */
+  /** The share of all answers to examples of this class. */
   readonly share: number;
   readonly right: boolean;
 }
 
-/** A row for each class that examples have, a cell for each that the model can answer. */
+/** Returns a row for each class of the examples, with a cell for each class that the model can predict. */
 export function matrixOf({ classes, confusion }: CountedMistake): ConfusionCell[][] {
   const numbers = Array.from({ length: classes }, (_, number) => number);
   return numbers.map((truth) => {
@@ -30,7 +33,7 @@ export interface Confusion {
   readonly count: number;
 }
 
-/** The most frequent wrong answers first, at most `most` of them. */
+/** Returns the most frequent wrong answers first, at most `most` of them. */
 export function confusionsOf({ classes, confusion }: CountedMistake, most: number): Confusion[] {
   return [...confusion]
     .map(([key, count]) => ({ truth: Math.floor(key / classes), guess: key % classes, count }))

@@ -1,4 +1,4 @@
-/** What the card on a model's mistakes is made of. */
+/** The elements of the card of mistakes. */
 
 import type { Mistake, MistakeFindings } from "../../../core/data/mistakes";
 import { say } from "../../../i18n";
@@ -7,10 +7,10 @@ import { visible } from "../local-data/preview";
 import { confusionsOf, MATRIX_CLASSES, matrixOf } from "./confusion";
 import type { Sample } from "./samples";
 
-/** Mix-ups that are listed where a matrix would be too large. */
+/** The confusions that are listed if a matrix would be too large. */
 const MIX_UPS = 8;
 
-/** Names up to so many letters fit above a column. */
+/** The longest names that fit above a column. */
 const SHORT = 4;
 
 type ClassLabels = (number: number) => string;
@@ -32,12 +32,12 @@ function headOf(scope: "row" | "col", text: string): HTMLElement {
   return head;
 }
 
-/** The rows of the table: a matrix, or the most frequent mix-ups of many classes. */
+/** Returns the rows of the table: a matrix, or the most frequent confusions of many classes. */
 export function tableRows(findings: MistakeFindings, name: ClassLabels): Node[] {
   if (findings.classes > MATRIX_CLASSES) return confusionRows(findings, name);
   const names = Array.from({ length: findings.classes }, (_, i) => name(i));
   const head = element("tr", "", element("td"), ...names.map((one) => headOf("col", one)));
-  // Long names stand upright, so that the columns stay narrow.
+  // Long names are vertical, so that the columns stay narrow.
   head.className = names.some(({ length }) => length > SHORT) ? "upright" : "";
   const body = matrixOf(findings).map((cells, truth) => {
     const drawn = cells.map(({ count, share, right }, guess) => {
@@ -70,7 +70,7 @@ function confusionRows(findings: MistakeFindings, name: ClassLabels): Node[] {
   return [element("thead", "", head), element("tbody", "", ...body)];
 }
 
-/** An example that the model got wrong, and what it said. */
+/** Returns a misclassified example with the model's answer. */
 export function mistakeItem(
   { truth, guess, chance }: Mistake,
   sample: Sample,

@@ -1,18 +1,18 @@
-/** How often something may be done that takes time from training. Pure: times are arguments, in milliseconds. */
+/** Limits the rate of work that takes time from training. Pure: times are arguments, in milliseconds. */
 
-/** Of all time, at most this share. */
+/** The largest share of all time. */
 const SHARE = 0.05;
 const LEAST = 2000;
 
 export class RateLimit {
   #free = Number.NEGATIVE_INFINITY;
 
-  /** It was done from `begin` to `end`. */
+  /** Records work from `begin` to `end`. */
   took(begin: number, end: number): void {
     this.#free = end + Math.max(LEAST, (end - begin) / SHARE);
   }
 
-  /** How long it has to wait yet. */
+  /** Returns how long the work has to wait. */
   wait(now: number): number {
     return Math.max(0, this.#free - now);
   }

@@ -1,4 +1,4 @@
-/** What is shown of an example: a picture, the cells of a row, or a text. Pure. */
+/** Converts an example for display: a picture, the cells of a row, or a text. Pure. */
 
 import type { Mistake, MistakeFindings } from "../../../core/data/mistakes";
 import type { Values } from "../../../core/data/shard";
@@ -15,21 +15,21 @@ export type Sample =
       readonly pixels: Uint8ClampedArray<ArrayBuffer>;
     }
   | { readonly kind: "row"; readonly cells: readonly ShownCell[] }
-  /** `open`: the answer is what follows the text. */
+  /** `open`: the answer continues the text. */
   | { readonly kind: "text"; readonly text: string; readonly open: boolean }
   | { readonly kind: "nothing" };
 
-/** Of a text, so many tokens before what the model said. */
+/** The number of tokens of a text that are shown before the model's answer. */
 const TOKENS = 48;
 
-/** How examples of a task are shown; `preprocess` is null where the task says nothing of its data. */
+/** Returns how examples of a task are displayed; `preprocess` is null if the task does not describe its data. */
 export function sampler(
   preprocess: Preprocess | null,
 ): (mistake: Mistake, shapes: MistakeFindings["shapes"]) => Sample {
   if (preprocess?.kind === "table") return ({ x }) => ({ kind: "row", cells: shownRow(preprocess, x) });
   if (preprocess?.kind === "text") {
     const tokenizer = new Tokenizer(preprocess);
-    // Windows are told up to the token whose follower was asked for, whole texts from their beginning.
+    // Windows are shown up to the token before the answer, whole texts from their beginning.
     const textSample = ({ x: [ids], position }: Mistake) =>
       preprocess.label === null
         ? ids?.slice(Math.max(0, position + 1 - TOKENS), position + 1)
@@ -75,7 +75,7 @@ function pixelsOf(
   return pixels;
 }
 
-/** What the classes are called. `labels` are the task's own words for them, perhaps none. */
+/** Returns the names of the classes. `labels` are the task's own names, if any. */
 export function namesOf(
   preprocess: Preprocess | null,
   labels: readonly string[],

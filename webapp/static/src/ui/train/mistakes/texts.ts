@@ -1,9 +1,9 @@
-/** What the page says of a version's answers. Pure. */
+/** The texts on a version's answers. Pure. */
 
 import type { MistakeFindings } from "../../../core/data/mistakes";
 import { say } from "../../../i18n";
 
-/** What version `version` answers, and to which examples. */
+/** Returns the sentence on the answers of version `version`, and the examples used. */
 export function summaryOf(
   { about, examples, answers, right }: Pick<MistakeFindings, "about" | "examples" | "answers" | "right">,
   version: number,

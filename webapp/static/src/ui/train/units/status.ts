@@ -1,4 +1,4 @@
-/** What this device does in a task of work units, in words. Pure: everything shown is an argument. */
+/** Describes in words what this device does in a task with work units. Pure: everything shown is an argument. */
 
 import type { UnitsView } from "../../../client/units/view";
 import { say } from "../../../i18n";
@@ -26,7 +26,7 @@ export function unitsStatus(view: UnitsView, now: number): Status {
   const [line, hint, spoken = line] = words(current, view, now);
   const { finishing, machine, progress } = view;
   const hints = finishing ? `${hint} ${units.finishing(machine.units.length)}` : hint;
-  // The stylesheet knows `training` for everything that is done to train.
+  // The stylesheet names all work for training `training`.
   const word = current === "fetching" ? "training" : current;
   return statusIn(word, [line, hints, spoken], current === "training" ? progress : null);
 }
@@ -87,7 +87,7 @@ function training(view: UnitsView): StatusWords {
   return stepWords(view.progress, name);
 }
 
-/** The first unit in hand that is so far. */
+/** Returns the first unit in hand at this stage. */
 function at({ machine }: UnitsView, stage: UnitStage): Unit | undefined {
   return machine.units.find((one) => one.stage === stage)?.unit;
 }

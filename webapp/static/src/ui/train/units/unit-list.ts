@@ -1,4 +1,4 @@
-/** The list of units on the training page, the line about trust, and the bar of the epoch. */
+/** The list of units on the training page, the line on trust, and the bar of the epoch. */
 
 import type { UnitsView } from "../../../client/units/view";
 import type { Board, Standing } from "../../../protocol/units/unit-client-events";
@@ -33,7 +33,7 @@ function itemOf({ lease, doing, name, text, reason }: UnitRow): HTMLLIElement {
   return item;
 }
 
-/** Shows how far the server trusts this device. */
+/** Shows the server's trust in this device. */
 export function showTrust(root: HTMLElement, standing: Standing): void {
   const line = requireElement(root, "trust");
   const [trust, quota] = trustOf(standing, line.dataset.comparison as TrustComparison);
@@ -41,7 +41,7 @@ export function showTrust(root: HTMLElement, standing: Standing): void {
   showNote(root, "quota", quota);
 }
 
-/** Shows how far the epoch is. */
+/** Shows the progress of the epoch. */
 export function showEpoch(root: HTMLElement, board: Board): void {
   const epoch = epochOf(board);
   const bar = requireElement<HTMLProgressElement>(root, "epoch-progress");
@@ -51,7 +51,7 @@ export function showEpoch(root: HTMLElement, board: Board): void {
   showNote(root, "epoch-measured", epoch.measured);
 }
 
-/** A line that is there only when it says something. */
+/** Sets a line that is hidden when it is empty. */
 function showNote(root: HTMLElement, name: string, text: string): void {
   const line = requireElement(root, name);
   line.hidden = text === "";

@@ -1,4 +1,4 @@
-/** The training page of a task of work units: one button, what happens in words, units, trust, and the curves. */
+/** The training page of a task with work units: the control card, units, trust, and the curves. */
 
 import { UnitsSession } from "../../../client/units/session";
 import { number } from "../../../i18n/formatting";
@@ -20,7 +20,7 @@ export function bindUnitsPage(): void {
     ...options,
     received: (frame) => {
       if (frame.type !== "board") return;
-      // An epoch that is over has made a version.
+      // The end of an epoch makes a version.
       if (frame.epoch !== epoch || frame.phase === "finished") void refresh();
       epoch = frame.epoch;
     },

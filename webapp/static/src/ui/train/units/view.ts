@@ -1,4 +1,4 @@
-/** What the page says of units, trust and the epoch. Pure: figures in, sentences out. */
+/** The texts on units, trust and the epoch. Pure: figures in, sentences out. */
 
 import { activityOf, type ShownUnit, type UnitActivity } from "../../../client/units/unit-history";
 import type { UnitsView } from "../../../client/units/view";
@@ -13,11 +13,11 @@ export interface UnitRow {
   readonly doing: UnitActivity;
   readonly name: string;
   readonly text: string;
-  /** Why, in the server's words, which are English; empty where there is nothing to say. */
+  /** The reason in the server's words, which are English; empty if there is none. */
   readonly reason: string;
 }
 
-/** The newest first. */
+/** Returns rows of units, the newest first. */
 export function rowsOf(view: UnitsView): readonly UnitRow[] {
   return view.pieces.map((piece) => rowOf(piece, view)).reverse();
 }
@@ -34,10 +34,10 @@ function rowOf(piece: ShownUnit, { machine, progress }: UnitsView): UnitRow {
   };
 }
 
-/** Whose results are compared with others' before they count, as the task has it. */
+/** The clients whose results are compared before they count, by the task's settings. */
 export type TrustComparison = "newcomers" | "samples" | "none";
 
-/** What the server thinks of this device, and what it may do today; empty before it said so. */
+/** Returns the texts on the server's trust in this device, and its quota for today; empty before they are known. */
 export function trustOf(
   standing: Standing | null,
   comparison: TrustComparison,
@@ -61,17 +61,17 @@ export interface EpochWords {
   readonly units: number;
 }
 
-/** How far all are. */
+/** Returns the progress of all clients. */
 export function epochOf(board: Board): EpochWords {
   const { epoch, epochs, tally, browsers, peers } = board;
-  const here = tally.leased + tally.compared > 0;
+  const isActive = tally.leased + tally.compared > 0;
   const parts = [
     ...(tally.leased > 0 ? [units.atWork(tally.leased)] : []),
     ...(tally.compared > 0 ? [units.compared(tally.compared)] : []),
   ];
   return {
     line: `${units.epoch(epoch, epochs)}: ${units.done(tally.done, tally.units)}.`,
-    more: [here ? `${sentence(parts.join(", "))}.` : "", units.people(browsers, peers)]
+    more: [isActive ? `${sentence(parts.join(", "))}.` : "", units.people(browsers, peers)]
       .filter(Boolean)
       .join(" "),
     measured: board.loss === null ? "" : units.measured(board.measured, accuracyOf(board), board.loss),
