@@ -1,4 +1,4 @@
-/** Who may see a task: makes invitations, shown once as an address and a QR code, and gives roles. */
+/** Entry of the access page: creates invitations, shown once as an address and a QR code, and assigns roles. */
 
 import "../ui/styles/minga.css";
 import { bindAccess } from "../ui/manage/access";

@@ -1,4 +1,4 @@
-/** A step of the wizard: the frame around it, and the step's own controller. */
+/** Entry of a wizard step: the frame around it, and the step's own controller. */
 
 import "../ui/styles/minga.css";
 import "../ui/styles/drafts.css";
@@ -7,7 +7,7 @@ import type { StepName } from "../ui/drafts/record";
 import { showRefusal } from "../ui/lib/api";
 import { requireElement } from "../ui/lib/dom";
 
-/** Each is fetched for its own page alone. */
+/** Each controller is fetched only on its own page. */
 const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: DraftFrame): void }>>> = {
   model: () => import("../ui/drafts/steps/model"),
   data: () => import("../ui/drafts/steps/data"),
@@ -20,7 +20,7 @@ const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: DraftFrame):
 };
 
 const root = requireElement(document, "draft");
-// On phones the steps are a line that scrolls sideways.
+// On phones the list of steps scrolls sideways.
 root.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 await showRefusal(requireElement(root, "problem"), async () => {
   const [frame, { mount }] = await Promise.all([frameOf(root), STEPS[root.dataset.draftStep as StepName]()]);

@@ -1,4 +1,4 @@
-/** The list of one's drafts: begins one, and deletes one after a question. */
+/** Entry of the list of drafts: creates a draft, and deletes one after confirmation. */
 
 import "../ui/styles/minga.css";
 import "../ui/styles/drafts.css";

@@ -1,4 +1,6 @@
-/** The gallery, and pages without a script of their own: keeps what the cards say fresh, and finds tasks. */
+/**
+ * Entry of the gallery, and of pages without a script of their own: refreshes the cards' figures, and searches tasks.
+ */
 
 import "../ui/styles/minga.css";
 import { startRefreshing } from "../ui/lib/refresh";

@@ -1,4 +1,4 @@
-/** Where an invitation leads: its code, behind the # of the address, is exchanged for a cookie. */
+/** Entry of the invitation page: exchanges the code behind the # of the address for a cookie. */
 
 import "../ui/styles/minga.css";
 import { joinByInvitation } from "../ui/account/join";

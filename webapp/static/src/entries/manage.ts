@@ -1,4 +1,4 @@
-/** The page on which owners watch a task, lead it, and send participants away. */
+/** Entry of the dashboard, on which owners monitor and control a task, and remove participants. */
 
 import "../ui/styles/minga.css";
 import { bindDashboard } from "../ui/manage/dashboard";

@@ -1,4 +1,4 @@
-/** The training page of a decentralized task. */
+/** Entry of the training page of a decentralized task. */
 
 import "../ui/styles/minga.css";
 import { bindMeshPage } from "../ui/train/mesh/mesh-page";

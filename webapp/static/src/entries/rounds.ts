@@ -1,4 +1,4 @@
-/** The page of all rounds: those that end appear at its head. */
+/** Entry of the page of all rounds: new ones appear at the top. */
 
 import "../ui/styles/minga.css";
 import { startRefreshing } from "../ui/lib/refresh";

@@ -1,4 +1,4 @@
-/** The sign-in page: by a passkey, a password, or a link, whose code stands behind the # of the address. */
+/** Entry of the sign-in page: by a passkey, a password, or a link, whose code is behind the # of the address. */
 
 import "../ui/styles/minga.css";
 import { bindSignIn } from "../ui/account/sign-in";

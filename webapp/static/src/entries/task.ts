@@ -1,4 +1,4 @@
-/** The task page: fresh figures, the curve of versions, and the model to try. */
+/** Entry of the task page: current figures, the curve of versions, and the playground. */
 
 import { bindInvite } from "../ui/task/invite";
 import "../ui/styles/minga.css";

@@ -1,4 +1,4 @@
-/** The page of a version: whoever leads the task may go back to it. */
+/** Entry of a version's page: owners can roll the task back to it. */
 
 import "../ui/styles/minga.css";
 import { bindRollback } from "../ui/task/rollback";

@@ -6,7 +6,7 @@ import { bindDeletes, onSubmit, showOnce } from "../lib/forms";
 import { bindAccountDeletion } from "./deletion";
 import { makePasskey, passkeysWork } from "./passkeys";
 
-/** Binds the page. What is made or ended shows after a reload. */
+/** Binds the page. Changes show after a reload. */
 export function bindAccountPage(): void {
   const problem = requireElement(document, "problem");
   bindDeletes(problem);

@@ -1,4 +1,4 @@
-/** Accounts that go: one's own, once its name was typed, and for operators those of others. */
+/** Deletes accounts: one's own, after its name was typed, and for operators those of others. */
 
 import { say } from "../../i18n";
 import { requestJson, showRefusal } from "../lib/api";

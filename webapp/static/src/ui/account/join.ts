@@ -1,11 +1,11 @@
-/** Where an invitation leads: its code, behind the # of the address, is exchanged for a cookie. */
+/** Joins by an invitation: exchanges the code behind the # of the address for a cookie. */
 
 import { say } from "../../i18n";
 import { requestJson, showRefusal } from "../lib/api";
 import { requireElement } from "../lib/dom";
 import { codeOfAddress } from "./link-code";
 
-/** Exchanges the code, and goes where it leads. */
+/** Exchanges the code, and opens the page that it is for. */
 export function joinByInvitation(): void {
   const problem = requireElement(document, "problem");
   const code = codeOfAddress();
@@ -13,7 +13,7 @@ export function joinByInvitation(): void {
   if (code) {
     void showRefusal(problem, async () => {
       const { path } = (await requestJson("POST", "/api/join", { code })) as { path: string };
-      // Not kept in the history: whoever borrows the device has no invitation by that.
+      // Removes the code from the history, so that another user of the device cannot use the invitation.
       location.replace(path);
     });
   } else {

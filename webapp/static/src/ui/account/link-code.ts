@@ -1,6 +1,6 @@
-/** Codes of links: they stand behind the # of an address, which browsers send to nobody. */
+/** Codes of links: they are behind the # of an address, which browsers send to no server. */
 
-/** The code in this page's address, "" where there is none. With another one put there, the page begins anew. */
+/** Returns the code in this page's address, "" if there is none. When the code changes, the page reloads. */
 export function codeOfAddress(): string {
   addEventListener("hashchange", () => {
     if (location.hash.length > 1) location.reload();

@@ -1,16 +1,16 @@
-/** Passkeys (WebAuthn): made and used by the browser, checked by the server. */
+/** Passkeys (WebAuthn): created and used by the browser, verified by the server. */
 
 import { say } from "../../i18n";
 import { Refusal, requestJson } from "../lib/api";
 
-/** Whether this browser can, at this address: passkeys belong to a name, not to a number. */
+/** Whether this browser supports passkeys at this address: they need a host name, not an IP address. */
 export function passkeysWork(): boolean {
   const named = !/^[\d.]+$|^\[/.test(location.hostname);
   const supported = "PublicKeyCredential" in window && "parseCreationOptionsFromJSON" in PublicKeyCredential;
   return named && supported && window.isSecureContext;
 }
 
-/** Makes a passkey for who is signed in. Throws a Refusal. */
+/** Creates a passkey for the signed-in person. Throws a Refusal. */
 export async function makePasskey(name: string): Promise<void> {
   const options = (await requestJson(
     "POST",
@@ -21,7 +21,7 @@ export async function makePasskey(name: string): Promise<void> {
   await requestJson("POST", "/api/account/passkeys", { name, credential });
 }
 
-/** Signs in by whichever passkey somebody chooses. Throws a Refusal. */
+/** Signs in by the passkey that the person chooses. Throws a Refusal. */
 export async function usePasskey(): Promise<void> {
   const options = (await requestJson(
     "POST",
@@ -32,7 +32,7 @@ export async function usePasskey(): Promise<void> {
   await requestJson("POST", "/api/sign-in/passkey", { credential });
 }
 
-/** The device's answer; people say no, and devices have none. */
+/** Returns the device's answer; throws if the person declines, or the device has no passkey. */
 async function requireCredential(asked: Promise<Credential | null>): Promise<unknown> {
   const credential = await asked.catch(() => null);
   if (!(credential instanceof PublicKeyCredential)) throw new Refusal(say.account.noPasskey);

@@ -1,4 +1,4 @@
-/** Signing in: by a passkey, a password, or a link, whose code stands behind the # of the address. */
+/** Signs in by a passkey, a password, or a link, whose code is behind the # of the address. */
 
 import { say } from "../../i18n";
 import { requestJson, showRefusal } from "../lib/api";
@@ -13,7 +13,7 @@ export function bindSignIn(): void {
   const code = codeOfAddress();
 
   if (code) {
-    // It is good for once: it has no place in the history or on a screenshot.
+    // The code is removed from the history and from screenshots: it is valid once.
     history.replaceState(null, "", location.pathname);
     void showRefusal(problem, () => offer(code, problem));
   }
@@ -36,7 +36,7 @@ export function bindSignIn(): void {
   enableButtons();
 }
 
-/** Shows what the link is for, and signs in on the button. */
+/** Shows the purpose of the link, and signs in when the button is pressed. */
 async function offer(code: string, problem: HTMLElement): Promise<void> {
   const { account } = (await requestJson("POST", "/api/sign-in/link/look", { code })) as {
     account: string | null;

@@ -1,14 +1,14 @@
-/** What pages ask of the server's JSON interface. */
+/** Requests to the server's JSON API. */
 
 import { say } from "../../i18n";
 
-/** An answer that is no success, with the server's sentence. */
+/** An answer other than success, with the server's sentence. */
 export class Refusal extends Error {}
 
-/** No answer at all: the network, or the server, is away. */
+/** There is no answer: the network or the server is down. */
 export class NoAnswer extends Refusal {}
 
-/** Sends `body` as JSON; the answer's JSON, null without one. Throws a Refusal with a sentence for people. */
+/** Sends `body` as JSON; returns the answer's JSON, null without one. Throws a Refusal with a sentence for people. */
 export async function requestJson(
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
   address: string,
@@ -24,7 +24,7 @@ export async function requestJson(
   throw new Refusal(sentence(answer) ?? say.account.odd(response.status));
 }
 
-/** Does `work`, and has `told` say what went wrong: "" while nothing did. Errors of ours go on. */
+/** Does `work`, and shows a refusal in `problem`, which is empty otherwise. Other errors are thrown. */
 export async function showRefusal(problem: HTMLElement, work: () => Promise<void>): Promise<void> {
   problem.textContent = "";
   try {

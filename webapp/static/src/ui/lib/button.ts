@@ -1,4 +1,4 @@
-/** A small button that does one thing; `label` says to whom, where the text alone does not. */
+/** Creates a small button; `label` describes it to screen readers if its text alone does not. */
 
 export function makeButton(text: string, press: () => void, label = text): HTMLButtonElement {
   const made = document.createElement("button");

@@ -1,4 +1,4 @@
-/** Curves drawn with uPlot, which is fetched for the first of them, in the colours of the stylesheet. */
+/** Curves drawn with uPlot, which is fetched on first use, in the colours of the stylesheet. */
 
 import type uPlot from "uplot";
 
@@ -17,7 +17,7 @@ export interface CurveLine {
   readonly scale?: string;
   readonly faint?: boolean;
   readonly dashed?: boolean;
-  /** Left out, of the legend too, while it has no point; it shares the scale of another line. */
+  /** Hidden, also in the legend, while it has no point; it shares the scale of another line. */
   readonly rare?: boolean;
 }
 
@@ -44,7 +44,7 @@ export class Curve {
   /** Shows these points: the horizontal values first, then one list a line. Fewer than two points are not shown. */
   show(points: Points): void {
     this.#points = points;
-    // One point is no curve yet.
+    // One point is no curve.
     this.#host.hidden = (points[0]?.length ?? 0) < 2;
     // Drawing takes time from training: twice a second is enough.
     this.#timer ??= setTimeout(() => {
@@ -53,7 +53,7 @@ export class Curve {
     }, DRAW_EVERY);
   }
 
-  async #draw(anew: boolean): Promise<void> {
+  async #draw(redraw: boolean): Promise<void> {
     const { default: Plot } = await import("uplot");
     if (this.#host.hidden) return;
     const isDrawn = (line: CurveLine, index: number) =>
@@ -65,7 +65,7 @@ export class Curve {
     }) as uPlot.AlignedData;
     const same = drawn.length === this.#drawn.length;
     this.#drawn = drawn;
-    if (this.#plot && same && !anew) {
+    if (this.#plot && same && !redraw) {
       this.#plot.setData(data);
       return;
     }
@@ -133,5 +133,5 @@ export class Curve {
   }
 }
 
-/** Versions and steps are whole: no ticks between them. */
+/** Versions and steps are whole numbers: there are no ticks between them. */
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];

@@ -1,11 +1,11 @@
-/** What the forms of owners' pages have in common. */
+/** Helpers for the forms of owners' pages. */
 
 import { say } from "../../i18n";
 import { requestJson, showRefusal } from "./api";
 import { requireElement } from "./dom";
 import { toast } from "./toast";
 
-/** Has `work` done with what was filled in, and says under `told` what went wrong. */
+/** Calls `work` with the form's data, and shows a refusal in `problem`. */
 export function onSubmit(
   form: HTMLFormElement,
   problem: HTMLElement,
@@ -17,7 +17,7 @@ export function onSubmit(
   });
 }
 
-/** Buttons that end something: its address stands in `data-delete`. What is left shows after a reload. */
+/** Binds the buttons that delete something: its address is in `data-delete`. The page reloads afterwards. */
 export function bindDeletes(problem: HTMLElement): void {
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-delete]")) {
     button.addEventListener("click", () => {
@@ -29,7 +29,7 @@ export function bindDeletes(problem: HTMLElement): void {
   }
 }
 
-/** Shows a secret once, selected, to be copied from there. */
+/** Shows a secret once, selected for copying. */
 export function showOnce(place: string, field: string, secret: string): void {
   const input = requireElement<HTMLInputElement>(document, field);
   input.value = secret;
@@ -37,7 +37,7 @@ export function showOnce(place: string, field: string, secret: string): void {
   input.select();
 }
 
-/** Copies what stands in `field`; says so, or what to do where the browser does not let the page copy. */
+/** Copies the field's text; shows a confirmation, or what to do if the browser does not allow it. */
 export async function copy(field: HTMLInputElement): Promise<void> {
   field.select();
   try {
@@ -48,7 +48,7 @@ export async function copy(field: HTMLInputElement): Promise<void> {
   }
 }
 
-/** A number that was filled in; null where nothing was. */
+/** Returns a number that was filled in; null if the field is empty. */
 export function numberOf(data: FormData, name: string): number | null {
   const text = data.get(name);
   return typeof text === "string" && text !== "" ? Number(text) : null;

@@ -1,24 +1,24 @@
-/** Keeps the figures of a server-rendered page fresh: the page is fetched again and its `data-live` parts replaced. */
+/** Refreshes the figures of a server-rendered page: fetches it again and replaces its `data-live` parts. */
 
 import { fetchAnswer } from "./responses";
 
 type RefreshListener = (names: readonly string[]) => void;
 
-/** Refreshes every `seconds` while the page is visible. Returns a function that refreshes at once. */
+/** Refreshes every `seconds` while the page is visible. Returns a function that refreshes immediately. */
 export function startRefreshing(
   seconds: number,
   changed: RefreshListener = () => undefined,
 ): () => Promise<void> {
-  // Compared with what the server sent last, because scripts may change the parts since.
+  // Parts are compared with the server's last page, because scripts may have changed them since.
   const latest = new Map(liveParts(document).map((part) => [liveName(part), part.outerHTML]));
 
   async function refresh(): Promise<void> {
-    // A server that is away, or goes while it answers, leaves the figures as they were; the next refresh tries again.
+    // If the server is away or the answer breaks off, the figures stay; the next refresh tries again.
     const page = await fetchAnswer(location.href, "text/html", (response) => response.text());
     if (page === null) return;
     const fresh = new DOMParser().parseFromString(page, "text/html");
     const olds = new Map(liveParts(document).map((part) => [liveName(part), part]));
-    // What somebody is in with the keyboard stays until they leave: replacing it would throw them out.
+    // A part with the keyboard's focus is not replaced, because that would lose the focus.
     const busy = (part: HTMLElement) => olds.get(liveName(part))?.contains(document.activeElement) ?? false;
     const news = liveParts(fresh).filter(
       (part) => latest.get(liveName(part)) !== part.outerHTML && !busy(part),

@@ -1,6 +1,6 @@
-/** What a server answers, read to its end: a connection may break after the answer has begun. */
+/** Reads the server's answers to their end: a connection may break after the answer has begun. */
 
-/** The answer as `read` understands it; null where the server refuses or is away, or the connection breaks. */
+/** Returns the answer as `read` decodes it; null if the server refuses or is away, or the connection breaks. */
 export async function fetchAnswer<A>(
   address: string,
   accept: string,
@@ -14,7 +14,7 @@ export async function fetchAnswer<A>(
   }
 }
 
-/** As `answered`, of JSON. */
+/** Does what `fetchAnswer` does, for JSON. */
 export function fetchJson<A>(address: string): Promise<A | null> {
   return fetchAnswer(address, "application/json", (response) => response.json() as Promise<A>);
 }

@@ -1,4 +1,4 @@
-/** A word in passing: at the foot of the page for some seconds, and said by screen readers. */
+/** A short notice: at the foot of the page for some seconds, and read by screen readers. */
 
 import { requireElement, setText } from "./dom";
 
@@ -7,7 +7,7 @@ const SHOWN = 6000;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows `text`; the next toast takes its place. */
+/** Shows `text`; the next toast replaces it. */
 export function toast(text: string): void {
   const place = requireElement(document, "toast");
   setText(place, text);

@@ -1,4 +1,4 @@
-/** Who may see a task: makes invitations, shown once as an address and a QR code, and gives roles. */
+/** Access to a task: creates invitations, shown once as an address and a QR code, and assigns roles. */
 
 import { requestJson, showRefusal } from "../lib/api";
 import { enableButtons, requireElement } from "../lib/dom";

@@ -1,4 +1,4 @@
-/** Alerts as a list: what is wrong, since when or from when to when, and a button for whoever has seen it. */
+/** Lists alerts: the problem, its time or period, and a button to acknowledge it. */
 
 import { say } from "../../i18n";
 import { makeButton } from "../lib/button";
@@ -6,7 +6,7 @@ import { setChildren } from "../lib/dom";
 import type { Alert } from "./frames";
 import { alertWords } from "./tables";
 
-/** Shows `texts`, then `alerts`; items that stay keep their place and focus. `acknowledge`: null for none. */
+/** Shows `texts`, then `alerts`; items that stay keep their place and focus. `acknowledge`: null for no button. */
 export function fillAlerts(
   list: HTMLElement,
   texts: readonly string[],

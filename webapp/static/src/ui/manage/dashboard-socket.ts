@@ -1,4 +1,4 @@
-/** The dashboard's socket: frames as they come, and another connection when one ends. */
+/** The dashboard's socket: receives frames, and reconnects when the connection ends. */
 
 import type { DashboardEnded, DashboardFrame } from "./frames";
 
@@ -6,8 +6,8 @@ const FIRST_PAUSE = 1000;
 const LONGEST_PAUSE = 30_000;
 
 /**
- * Calls `heard` with each frame, `away` when the connection was lost (true) or stands again (false), and `ended` with a
- * sentence when whoever looks may not any more: then it connects no more.
+ * Calls `received` with each frame, and `away` when the connection was lost (true) or is back (false). When the
+ * person may no longer watch, it calls `ended` with a sentence and does not reconnect.
  */
 export function watch(
   task: string,

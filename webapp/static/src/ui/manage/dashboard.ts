@@ -1,4 +1,4 @@
-/** The page on which owners watch a task, lead it, and send participants away. */
+/** The dashboard, on which owners monitor and control a task, and remove participants. */
 
 import { say } from "../../i18n";
 import { requestJson, showRefusal } from "../lib/api";
@@ -36,7 +36,7 @@ export function bindDashboard(): void {
   enableButtons();
 }
 
-/** Owns what the page shows of its task. */
+/** Updates the dashboard. Owns what it shows of its task. */
 class Dashboard {
   readonly #page: HTMLElement;
   readonly #task: string;
@@ -103,7 +103,7 @@ class Dashboard {
     });
   }
 
-  /** What lasts, and what its owner has not seen yet, stands open; the rest is folded away. */
+  /** Shows alerts: active and unacknowledged ones are visible, the others are folded away. */
   #showAlerts(now: DashboardNow): void {
     const page = this.#page;
     const open = now.alerts.filter((one) => one.cleared === null || one.acknowledged === null);
@@ -119,7 +119,7 @@ class Dashboard {
     requireElement(page, "no-alerts").hidden = open.length + undelivered.length > 0;
   }
 
-  /** Buttons stay as they are while nothing changes: somebody may be about to press one. */
+  /** Shows the commands. Buttons are kept while nothing changes, because a person may be about to press one. */
   #showOrders(orders: readonly string[]): void {
     const host = requireElement(this.#page, "orders");
     if (!this.#mayLead || host.dataset.shown === orders.join(" ")) return;

@@ -1,4 +1,4 @@
-/** Taking everything of a task away, and deleting it once its name was typed. */
+/** Exports all data of a task, and deletes it after its name was typed. */
 
 import { say } from "../../i18n";
 import { requestJson } from "../lib/api";
@@ -6,7 +6,7 @@ import { requireElement } from "../lib/dom";
 import { onSubmit } from "../lib/forms";
 import { saveWhenReady } from "../task/version-files";
 
-/** Binds the part of the page that only those have who may delete the task. */
+/** Binds the part of the page for those who may delete the task. */
 export function bindTaskDeletion(page: HTMLElement, task: string): void {
   const form = page.querySelector<HTMLFormElement>("[data-delete-form]");
   if (!form) return;

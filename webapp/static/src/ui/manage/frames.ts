@@ -1,4 +1,4 @@
-/** What a dashboard is told (docs/reference/http.md, A dashboard). */
+/** The frames of a dashboard's socket (docs/reference/http.md, A dashboard). */
 
 export interface DashboardParticipant {
   readonly client: string;
@@ -68,11 +68,11 @@ export interface VersionPoint {
   readonly version: number;
   readonly round: number;
   readonly created: number;
-  /** Whether its weights are. */
+  /** Whether the version's weights are stored. */
   readonly kept: boolean;
-  /** The earlier version that it is again; null for one that was trained. */
+  /** The earlier version that it restores; null for one that was trained. */
   readonly restores: number | null;
-  /** Whether a roll-back left it behind. */
+  /** Whether a roll-back abandoned it. */
   readonly left: boolean;
   readonly training_loss: number | null;
   readonly loss: number | null;
@@ -85,7 +85,7 @@ export interface DashboardHistory {
   readonly curve: readonly VersionPoint[];
 }
 
-/** Who looks may not any more. */
+/** The person may no longer watch. */
 export interface DashboardEnded {
   readonly type: "ended";
   readonly reason: string;

@@ -1,4 +1,4 @@
-/** The curve of losses on the dashboard: of the versions, and spread over those who trained them. */
+/** The curve of losses on the dashboard: of the versions, and their spread over the clients that trained them. */
 
 import { say } from "../../i18n";
 import { decimal } from "../../i18n/formatting";
@@ -18,7 +18,7 @@ const LINES: readonly CurveLine[] = [
   { label: curves.leftBehind, colour: "--cochineal", ...SHARED, dashed: true, rare: true },
 ];
 
-/** A function that shows the losses of a history in `host`. */
+/** Returns a function that shows the losses of a history in `host`. */
 export function lossCurve(host: HTMLElement): (history: DashboardHistory) => void {
   const curve = new Curve(host, curves.version, LINES);
   return ({ rounds, curve: points }) => {
@@ -29,7 +29,7 @@ export function lossCurve(host: HTMLElement): (history: DashboardHistory) => voi
       points.map(({ training_loss }) => training_loss),
       points.map(({ round }) => losses.get(round)?.p10 ?? null),
       points.map(({ round }) => losses.get(round)?.p90 ?? null),
-      // From the version on that was gone back to, so that it is seen where the ways part.
+      // It begins at the version of the roll-back, so that the fork is visible.
       points.map(({ loss, left }, index) => (left || points[index + 1]?.left ? loss : null)),
     ]);
   };

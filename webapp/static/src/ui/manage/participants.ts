@@ -1,4 +1,4 @@
-/** The table of participants on the dashboard, with buttons that send them away. */
+/** The table of participants on the dashboard, with buttons that remove them. */
 
 import { say } from "../../i18n";
 import { requestJson, showRefusal } from "../lib/api";
@@ -8,13 +8,13 @@ import type { DashboardParticipant } from "./frames";
 import { fillRow } from "./rows";
 import { participantRow } from "./tables";
 
-/** What the table needs of its page. */
+/** What the table needs from its page. */
 export interface ParticipantTable {
   readonly body: HTMLElement;
   readonly task: string;
-  /** Whether this account may send participants away. */
+  /** Whether this account may remove participants. */
   readonly mayLead: boolean;
-  /** Where the page says what went wrong. */
+  /** The element for refusals. */
   readonly problem: HTMLElement;
 }
 

@@ -1,9 +1,9 @@
-/** When a page looks at what the server makes anew only now and then. */
+/** Polls results that the server computes only now and then. */
 
 /**
- * Returns a function to call with each change: it looks soon, and once more, but at most once in `every` milliseconds.
- * `look` gives the milliseconds until the server has a newer answer. The first answer may be older than the change, so the
- * second look waits for a newer one.
+ * Returns a function to call with each change: it looks soon, and once more, but at most once in `every`
+ * milliseconds. `look` resolves to the milliseconds until the server has a newer answer. The first answer may be
+ * older than the change, so the second look waits for a newer one.
  */
 export function pollAfterChange(look: () => Promise<number>, every: number): () => void {
   let looking = false;

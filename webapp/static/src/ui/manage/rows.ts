@@ -1,9 +1,9 @@
-/** Rows of text into the tables of the dashboard. */
+/** Writes rows of text into the tables of the dashboard. */
 
 import { setText } from "../lib/dom";
 import type { TextRow } from "./tables";
 
-/** Writes `texts` into the cells of `row`, which is headed by the first of them. */
+/** Writes `texts` into the cells of `row`, of which the first is the header. */
 export function fillRow(row: HTMLTableRowElement, texts: TextRow): void {
   texts.forEach((text, index) => {
     let cell = row.cells[index];
@@ -16,7 +16,7 @@ export function fillRow(row: HTMLTableRowElement, texts: TextRow): void {
   });
 }
 
-/** Has exactly `rows`, in their order. */
+/** Sets exactly `rows`, in their order. */
 export function fillRows(body: HTMLTableSectionElement, rows: readonly TextRow[]): void {
   while (body.rows.length > rows.length) body.deleteRow(-1);
   rows.forEach((texts, index) => {

@@ -1,4 +1,4 @@
-/** Tables and lists of the dashboard, as rows of text: what stands where. Pure. */
+/** Converts the dashboard's data to rows of text for its tables and lists. Pure. */
 
 import { say } from "../../i18n";
 import type { PassWords } from "../../i18n/en/manage";
@@ -7,7 +7,7 @@ import type { Alert, Counts, DashboardNow, DashboardParticipant, DashboardRound 
 
 export type TextRow = readonly string[];
 
-/** Counts, the largest first, as the server sends them. */
+/** Returns rows of counts, in the server's order, the largest first. */
 export function countRows(counts: Counts, name: (word: string) => string): TextRow[] {
   return Object.entries(counts).map(([word, count]) => [name(word), number(count)]);
 }
@@ -25,7 +25,7 @@ export function participantRow(one: DashboardParticipant): TextRow {
   ];
 }
 
-/** The newest first. */
+/** Returns rows of rounds, the newest first. */
 export function roundRows(rounds: readonly DashboardRound[], words: PassWords): TextRow[] {
   return [...rounds]
     .reverse()
@@ -44,7 +44,7 @@ function spread({ p10, p50, p90 }: Counts): string {
   return say.manage.spread(p10, p50, p90);
 }
 
-/** The figures at the head, in their order. */
+/** Returns the figures at the top, in their order. */
 export function figures(now: DashboardNow): TextRow {
   const { manage } = say;
   const { totals } = now;

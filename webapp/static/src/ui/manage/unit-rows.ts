@@ -1,10 +1,10 @@
-/** The board of work units as rows of text and cells of a map: what stands where. Pure. */
+/** Converts the board of work units to rows of text and cells of a map. Pure. */
 
 import { decimal, number, percent } from "../../i18n/formatting";
 import { say } from "../../i18n/owners/units";
 import type { TextRow } from "./tables";
 
-/** What the server tells of a task's work units (docs/reference/http.md, Work units). */
+/** The server's data on a task's work units (docs/reference/http.md, Work units). */
 export interface UnitsBoard {
   readonly epoch: number;
   readonly epochs: number;
@@ -15,7 +15,7 @@ export interface UnitsBoard {
   readonly shards: {
     readonly count: number;
     readonly each: number;
-    /** Units that are open, at work, compared, done and otherwise over, and the leases that they took. */
+    /** Units that are open, leased, compared, done and otherwise ended, and the leases that they took. */
     readonly cells: readonly (readonly [number, number, number, number, number, number])[];
   };
   readonly servers: { readonly count: number; readonly backlog: number; readonly lost: number };
@@ -57,12 +57,12 @@ export interface Score {
   readonly metrics: Readonly<Record<string, Spread | null>>;
 }
 
-/** A square of the map: its phase is that of the unit that is furthest from done. */
+/** A cell of the map: its phase is that of the least finished unit. */
 export interface ShardCell {
   readonly phase: string;
-  /** How often its units had to be given out beyond once each, at most 3. */
+  /** How often its units were leased beyond once each, at most 3. */
   readonly heat: number;
-  /** Part of its units that are done. */
+  /** The share of its units that are done. */
   readonly done: number;
   readonly title: string;
 }
@@ -70,7 +70,7 @@ export interface ShardCell {
 const PHASES = ["open", "leased", "compared", "done", "over"] as const;
 const HOTTEST = 3;
 
-/** The figures at the head, in their order. */
+/** Returns the figures at the top, in their order. */
 export function unitFigures(units: UnitsBoard): TextRow {
   const { tally, clients, servers } = units;
   return [
@@ -126,7 +126,7 @@ export function trustRow(one: KnownClients): TextRow {
   ];
 }
 
-/** The newest first. */
+/** Returns rows of scores, the newest first. */
 export function scoreRows(scores: readonly Score[]): TextRow[] {
   return [...scores].reverse().map((one) => {
     const accuracy = one.metrics.accuracy ?? null;

@@ -1,4 +1,4 @@
-/** The board of work units on the dashboard of a volunteer task: asked for when something changed. */
+/** The board of work units on the dashboard: fetched when something has changed. */
 
 import { axisPercent } from "../../i18n/formatting";
 import { say } from "../../i18n/owners/units";
@@ -9,10 +9,10 @@ import { pollAfterChange } from "./polling";
 import { fillRows } from "./rows";
 import { cellsOf, scoreRows, tallyOf, trustRow, type UnitsBoard, unitFigures } from "./unit-rows";
 
-/** So often at most, in milliseconds. */
+/** The shortest interval, in milliseconds. */
 const EVERY = 2000;
 
-/** Shows the board, if the page has one; what it returns is called whenever something changed. */
+/** Shows the board, if the page has one; returns a function to call whenever something has changed. */
 export function bindUnits(page: HTMLElement, task: string): () => void {
   const board = page.querySelector<HTMLElement>("[data-units]");
   if (!board) return () => undefined;
@@ -24,7 +24,7 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
   ]);
 
   async function look(): Promise<number> {
-    // What fails now is asked for again with the next change.
+    // If it fails now, the next change fetches it again.
     const units = (await requestJson("GET", `/api/tasks/${task}/units`).catch(
       () => null,
     )) as UnitsBoard | null;

@@ -1,4 +1,4 @@
-/** The table of versions: what each is worth, its files, and a button to go back to it. */
+/** The table of versions: the metrics of each, its files, and a button to roll back to it. */
 
 import { say } from "../../i18n";
 import { decimal, number, percent } from "../../i18n/formatting";
@@ -9,7 +9,7 @@ import type { VersionPoint } from "./frames";
 
 const SHOWN = 50;
 
-/** Shows the newest of `points`, the newest first. `back`: goes back to a version; null where nobody may. */
+/** Shows the newest of `points`, the newest first. `back` rolls back to a version; null if that is not allowed. */
 export function fillVersions(
   body: HTMLElement,
   task: string,

@@ -1,4 +1,4 @@
-/** Shows what versions answer, beside each other. */
+/** Shows the answers of versions side by side. */
 
 import type { AnswerRow } from "./texts";
 
@@ -13,13 +13,13 @@ function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** What one version answers, under its title where there are several. */
+/** The answer of one version, under its title if there are several. */
 export interface ProbabilityBar {
   readonly title: string | null;
   readonly body: HTMLElement;
 }
 
-/** A bar for each answer, with its figure. */
+/** Returns a bar for each answer, with its figure. */
 export function bars(rows: readonly AnswerRow[]): HTMLElement {
   const items = rows.map(({ label, share, figure, best }) => {
     const value = element("span", "bars-value", figure);
@@ -33,7 +33,7 @@ export function bars(rows: readonly AnswerRow[]): HTMLElement {
   return element("ul", "bars", ...items);
 }
 
-/** A text, and what a version wrote after it. */
+/** Returns a text, and its continuation by a version. */
 export function written(prompt: string, text: string): HTMLElement {
   return element("p", "written", element("span", "prompt", prompt), text);
 }

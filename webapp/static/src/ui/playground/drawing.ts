@@ -15,7 +15,7 @@ export function bindDrawing(widget: HTMLElement, { ask, forget }: QuestionForm):
   let corner = { left: 0, top: 0 };
 
   const paint = () => drawStrokes(canvas, strokes);
-  /** From where the canvas was when the stroke began: a page that grows above it meanwhile bends no line. */
+  /** Positions are relative to the canvas at the stroke's begin: a page that grows above it does not bend lines. */
   const at = ({ clientX, clientY }: PointerEvent): StrokePoint => {
     const scale = canvas.width / canvas.clientWidth;
     return { x: (clientX - corner.left) * scale, y: (clientY - corner.top) * scale };

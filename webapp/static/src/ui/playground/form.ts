@@ -7,7 +7,7 @@ import { numbersIn } from "./texts";
 
 export type FormKind = "row" | "text" | "numbers";
 
-/** Asks when the form is sent. */
+/** Asks when the form is submitted. */
 export function bindForm(widget: HTMLElement, kind: FormKind, { ask, complain }: QuestionForm): void {
   requireElement<HTMLFormElement>(widget, "board").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -1,8 +1,8 @@
-/** Work of which only the newest result matters, and that can be wanted faster than it is done. */
+/** Runs work of which only the newest result matters, and that may be requested faster than it is done. */
 
 /**
- * The function returned says that `work` is wanted. One is done at a time; however often it is wanted meanwhile, it is
- * done once more, so nothing waits in line. Its promise resolves when nothing is wanted any more; `work` must not reject.
+ * Returns a function that requests `work`. One run is in progress at a time; all requests meanwhile cause one more
+ * run, so that no queue forms. Its promise resolves when no request is left; `work` must not reject.
  */
 export function latestOnly(work: () => Promise<void>): () => Promise<void> {
   let pending = false;

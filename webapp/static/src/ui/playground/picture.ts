@@ -1,4 +1,4 @@
-/** A picture chosen or dropped, as a question. */
+/** A chosen or dropped picture, as a question. */
 
 import type { Thumbnail } from "../../core/messages/data-reader";
 import { requireElement } from "../lib/dom";
@@ -7,7 +7,7 @@ import type { QuestionForm } from "./question";
 /** Longest side of the preview, in pixels. */
 const PREVIEW = 224;
 
-/** Asks as soon as there is a picture. Returns a function that shows what the model got. */
+/** Asks as soon as there is a picture. Returns a function that shows the model's input. */
 export function bindPicture(widget: HTMLElement, { ask }: QuestionForm): (picture: Thumbnail | null) => void {
   const input = requireElement<HTMLInputElement>(widget, "picture");
   const area = requireElement(widget, "drop");
@@ -44,7 +44,7 @@ export function bindPicture(widget: HTMLElement, { ask }: QuestionForm): (pictur
   };
 }
 
-/** Whether it is a picture that this browser can show; the worker says what is wrong with others. */
+/** Draws the picture; returns whether this browser can decode it. For others the worker reports the problem. */
 async function drawWhole(canvas: HTMLCanvasElement, file: Blob): Promise<boolean> {
   const bitmap = await createImageBitmap(file).catch(() => null);
   if (bitmap === null) return false;

@@ -1,4 +1,4 @@
-/** "Try the model": people show it an example, and it says what it makes of it. */
+/** The playground ("Try the model"): a person enters an example, and the model's answer is shown. */
 
 import type { QuestionAnswer, Written } from "../../client/workers/playground-worker";
 import type { Made } from "../../client/workers/training-worker";
@@ -15,18 +15,18 @@ import { type ClassNames, compared, guessed, leftOut, rowsOf } from "./texts";
 import { type NamedVersion, versionsOf } from "./versions";
 import { type PlaygroundResult, showingProblems } from "./worker";
 
-/** Owns the section: its worker, the question that was asked last, and what this device made. */
+/** The playground's section. Owns its worker, the last question, and this device's last update. */
 class Playground {
   readonly #openWorker: () => Promise<PlaygroundResult>;
   readonly #first: string;
   #showPicture: ReturnType<typeof bindPicture> = () => undefined;
   #question: PlaygroundQuestion | null = null;
   #made: Made | null = null;
-  /** Counts questions: an answer to an earlier one is not shown. */
+  /** The number of questions: the answer to an earlier one is not shown. */
   #asked = 0;
   /**
-   * Asks the question in hand: when there is another, and when this device learned. One that trains faster than it
-   * answers shows what it last heard, and does not fall ever farther behind.
+   * Answers the current question: when it is new, and when this device has learned. If training is faster than
+   * answering, only the newest update is shown, so that no queue forms.
    */
   readonly #answer = latestOnly(() => this.#answerOnce());
 
@@ -38,7 +38,7 @@ class Playground {
     requireElement(section, "board").hidden = false;
   }
 
-  /** This device trained: from now on the version before and the one after answer. */
+  /** Takes this device's update: from now on the version before it and the one after it answer. */
   readonly made = (made: Made): void => {
     this.#made = made;
     void this.#answer();
@@ -149,7 +149,7 @@ function sentence(problem: unknown): string {
   return problem instanceof Error ? problem.message : String(problem);
 }
 
-/** Brings the section of a page to life; the function returned is told what this device trained. Null without one. */
+/** Binds the section of a page; returns a function that takes what this device trained, or null without a section. */
 export function bindPlayground(): ((made: Made) => void) | null {
   const section = document.querySelector<HTMLElement>("[data-trial]");
   return section && new Playground(section).made;

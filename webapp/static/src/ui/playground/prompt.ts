@@ -1,15 +1,15 @@
-/** A text that the model goes on with. */
+/** A text for the model to continue. */
 
 import type { Prompt } from "../../core/messages/playground";
 import { requireElement } from "../lib/dom";
 
 export interface PromptWriter {
-  /** Resolves when all is written, or it was stopped. */
+  /** Resolves when the text is complete or was stopped. */
   readonly write: (prompt: Prompt) => Promise<void>;
   readonly stop: () => void;
 }
 
-/** Writes when the form is sent, until the button is pressed. */
+/** Writes when the form is submitted, until the button is pressed. */
 export function bindPrompt(widget: HTMLElement, { write, stop }: PromptWriter): void {
   const [go, halt] = [
     requireElement<HTMLButtonElement>(widget, "go"),
@@ -18,7 +18,7 @@ export function bindPrompt(widget: HTMLElement, { write, stop }: PromptWriter): 
   const input = (name: string) => requireElement<HTMLInputElement>(widget, name).valueAsNumber;
   requireElement<HTMLFormElement>(widget, "board").addEventListener("submit", async (event) => {
     event.preventDefault();
-    // The button that was pressed keeps the keyboard's place, so it is not hidden.
+    // The pressed button has the keyboard's focus, so it is not hidden.
     go.disabled = true;
     halt.hidden = false;
     await write({

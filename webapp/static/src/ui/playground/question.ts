@@ -1,12 +1,12 @@
-/** What each way of asking has in common. */
+/** The callbacks that all forms of questions share. */
 
 import type { PlaygroundQuestion } from "../../core/messages/playground";
 
 export interface QuestionForm {
-  /** Has the model answer. */
+  /** Asks the model. */
   readonly ask: (question: PlaygroundQuestion) => void;
-  /** The question is taken back. */
+  /** Withdraws the question. */
   readonly forget: () => void;
-  /** Why there is no question, for people. */
+  /** Shows why there is no question, for people. */
   readonly complain: (problem: string) => void;
 }

@@ -1,8 +1,8 @@
 /**
- * A drawn digit as the 8x8 grid that the model knows.
+ * Converts a drawn digit to the model's 8x8 grid.
  *
- * The digits data set (Alpaydin and Kaynak 1998) holds bitmaps of 32x32 pixels, each digit scaled to the full height and
- * centred, then cut into blocks of 4x4 whose set pixels are counted: 64 values from 0 to 16.
+ * The digits data set (Alpaydin and Kaynak 1998) holds bitmaps of 32x32 pixels, each digit scaled to the full height
+ * and centred, then cut into blocks of 4x4 whose set pixels are counted: 64 values from 0 to 16.
  */
 
 export interface StrokePoint {
@@ -14,12 +14,12 @@ export type Stroke = readonly StrokePoint[];
 const SIDE = 32;
 const BLOCK = 4;
 const GRID = SIDE / BLOCK;
-/** Half the width of a line in pixels of the bitmap; gives about as much ink as the data set has. */
+/** Half the width of a line in pixels of the bitmap; the amount of ink is about that of the data set. */
 const RADIUS = 2.1;
-/** A digit may be this wide before its width, not its height, decides the scale. */
+/** The width from which a digit's width, not its height, decides the scale. */
 const WIDEST = 26;
 
-/** 64 values from 0 to 16, row by row; all zeros for no strokes. */
+/** Returns 64 values from 0 to 16, row by row; all zeros for no strokes. */
 export function gridOf(strokes: readonly Stroke[]): Float32Array<ArrayBuffer> {
   const fitted = toBitmap(strokes);
   const grid = new Float32Array(GRID * GRID);
@@ -41,7 +41,7 @@ function toBitmap(strokes: readonly Stroke[]): readonly Stroke[] {
   const [left, right] = [Math.min(...points.map(({ x }) => x)), Math.max(...points.map(({ x }) => x))];
   const [top, bottom] = [Math.min(...points.map(({ y }) => y)), Math.max(...points.map(({ y }) => y))];
   const room = SIDE - 2 * RADIUS;
-  // A lone dot has no size: it stays a dot.
+  // A single dot has no size: it stays a dot.
   const scale = Math.min(room / (bottom - top || 1), (WIDEST - 2 * RADIUS) / (right - left || 1));
   return strokes.map((stroke) =>
     stroke.map(({ x, y }) => ({
@@ -55,7 +55,7 @@ function touches(stroke: Stroke, pixel: StrokePoint): boolean {
   return stroke.some((end, index) => distance(stroke[index - 1] ?? end, end, pixel) <= RADIUS);
 }
 
-/** From a pixel to the nearest point of the line from `start` to `end`. */
+/** Returns the distance of a pixel from the line from `start` to `end`. */
 function distance(start: StrokePoint, end: StrokePoint, pixel: StrokePoint): number {
   const [dx, dy] = [end.x - start.x, end.y - start.y];
   const length = dx * dx + dy * dy;

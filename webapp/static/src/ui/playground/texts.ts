@@ -1,18 +1,18 @@
-/** What "Try the model" says. Pure. */
+/** The texts of the playground. Pure. */
 
 import { chancesOf } from "../../core/numerics/probabilities";
 import { say } from "../../i18n";
 import { decimal, percent } from "../../i18n/formatting";
 
-/** How a task names its model's answers, as `/api/tasks/<name>/data` tells it. */
+/** The names of a model's answers, as `/api/tasks/<name>/data` gives them. */
 export interface ClassNames {
   readonly labels: readonly string[];
-  /** Whether the output says how likely each label is; else it is numbers. */
+  /** Whether the outputs are probabilities of the labels; otherwise they are numbers. */
   readonly chances: boolean;
   readonly logits: boolean;
 }
 
-/** One answer: its name, its share of 1 where it is a chance, and its figure in words. */
+/** One answer: its name, its probability, if it has one, and its figure as text. */
 export interface AnswerRow {
   readonly label: string;
   readonly share: number | null;
@@ -20,11 +20,11 @@ export interface AnswerRow {
   readonly best: boolean;
 }
 
-/** Answers beyond these nobody reads; the likeliest are shown then. */
+/** The most answers that are shown: the likeliest. */
 const MOST_ROWS = 12;
 const LIKELIEST = 10;
 
-/** The rows that show an output. */
+/** Returns the rows for an output. */
 export function rowsOf(output: ArrayLike<number>, { labels, chances, logits }: ClassNames): AnswerRow[] {
   const name = (i: number) => labels[i] ?? String(i);
   if (!chances) {
@@ -47,13 +47,13 @@ export function rowsOf(output: ArrayLike<number>, { labels, chances, logits }: C
   return rows.sort((a, b) => b.share - a.share).slice(0, LIKELIEST);
 }
 
-/** One sentence on what a version says. */
+/** Returns one sentence on a version's answer. */
 export function guessed(rows: readonly AnswerRow[]): string {
   const best = rows.find((row) => row.best);
   return best ? say.trial.sure(best.label, best.figure) : say.trial.numbers(figures(rows));
 }
 
-/** One sentence on what the version before an update says, and the one after it. */
+/** Returns one sentence on the answers of the version before an update and of the one after it. */
 export function compared(before: readonly AnswerRow[], after: readonly AnswerRow[]): string {
   const [was, is] = [before, after].map((rows) => rows.find((row) => row.best));
   if (was && is) return say.trial.sures(was.label, was.figure, is.label, is.figure);
@@ -64,12 +64,12 @@ function figures(rows: readonly AnswerRow[]): string {
   return rows.map(({ label, figure }) => `${label}: ${figure}`).join(", ");
 }
 
-/** What was left out of a text; empty where nothing was. */
+/** Returns the sentence on the parts of a text that were left out; empty if there are none. */
 export function leftOut(lacking: readonly string[]): string {
   return lacking.length === 0 ? "" : say.trial.leftOut(lacking.slice(0, MOST_ROWS).join(" "));
 }
 
-/** The numbers that a text lists, parted by spaces, commas, semicolons or lines. Throws an Error for people. */
+/** Returns the numbers in a text, separated by spaces, commas, semicolons or lines. Throws an Error for people. */
 export function numbersIn(text: string): number[] {
   const words = text.split(/[\s,;]+/).filter((word) => word !== "");
   const wrong = words.find((word) => !Number.isFinite(Number(word)));

@@ -1,16 +1,16 @@
-/** Which versions of the model answer: the newest, or the one before and the one after the volunteer's update. */
+/** Selects the versions of the model that answer: the newest, or those before and after the volunteer's update. */
 
 import type { Made } from "../../client/workers/training-worker";
 import type { PlaygroundVersion } from "../../core/messages/playground";
 import { say } from "../../i18n";
 import { requireElement, setText } from "../lib/dom";
 
-/** A version and what it is called beside another; alone it needs no name. */
+/** A version and its name beside another; a single one needs no name. */
 export interface NamedVersion extends PlaygroundVersion {
   readonly title: string | null;
 }
 
-/** Those that answer now. */
+/** Returns the versions that answer now. */
 export function versionsOf(widget: HTMLElement, made: Made | null): readonly NamedVersion[] {
   if (made === null) {
     const { value } = requireElement<HTMLDataElement>(widget, "weights");

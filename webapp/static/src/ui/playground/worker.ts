@@ -1,11 +1,11 @@
-/** The worker in which people try the model of a task; started at the first question. */
+/** Starts the playground's worker for a task, at the first question. */
 
 import { PlaygroundWorker } from "../../client/workers/playground-worker";
 import type { Preprocess } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
 import type { ClassNames } from "./texts";
 
-/** What `/api/tasks/<name>/data` says that this page needs. */
+/** The part of `/api/tasks/<name>/data` that this page needs. */
 interface PlaygroundStatus {
   readonly preprocess: Preprocess | null;
   readonly trial: ClassNames;
@@ -16,7 +16,7 @@ export interface PlaygroundResult {
   readonly naming: ClassNames;
 }
 
-/** Fetches how the task reads examples, and starts the worker, once; what failed is tried again. */
+/** Fetches the task's preprocessing, and starts the worker, once; a failure is retried at the next question. */
 export function showingProblems(task: string, bundle: string): () => Promise<PlaygroundResult> {
   let started: Promise<PlaygroundResult> | null = null;
   const start = async (): Promise<PlaygroundResult> => {

@@ -1,33 +1,33 @@
-/** The gallery's search: cards that do not fit are hidden while somebody types. Without scripts the server hides them. */
+/** The gallery's search: hides other cards during typing. Without scripts the server hides them. */
 
 import { say } from "../../i18n";
 import { requireElement, setText } from "../lib/dom";
 
-/** What somebody looks for; empty ones ask for nothing. */
+/** The words and the topic of a search; empty ones match everything. */
 export interface Search {
   readonly words: string;
   readonly topic: string;
 }
 
-/** What a card is found by: its words in lower case, and its topics. */
+/** The searchable content of a card: its words in lower case, and its topics. */
 export interface Findable {
   readonly words: string;
   readonly topics: readonly string[];
 }
 
-/** Whether all words and the topic are found, as `Search.finds` of backend/server/tasks/gallery.py says. */
+/** Whether all words and the topic match, as in `Search.finds` of backend/server/tasks/gallery.py. */
 export function matches({ words, topic }: Search, card: Findable): boolean {
   const each = words.toLowerCase().split(/\s+/);
   return each.every((word) => card.words.includes(word)) && (topic === "" || card.topics.includes(topic));
 }
 
-/** The address of the gallery as it shows what is found. */
+/** Returns the address of the gallery with this search. */
 export function addressOf({ words, topic }: Search): string {
   const asked = Object.entries({ q: words.trim(), topic }).filter(([, text]) => text !== "");
   return asked.length > 0 ? `/?${new URLSearchParams(asked)}` : "/";
 }
 
-/** Takes over the form; its buttons are topics. */
+/** Binds the form; its buttons are topics. */
 export function bindSearch(form: HTMLFormElement): void {
   const field = requireElement<HTMLInputElement>(form, "find-words");
   const buttons = [...form.querySelectorAll<HTMLButtonElement>("button[aria-pressed]")];

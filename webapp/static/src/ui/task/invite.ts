@@ -1,4 +1,4 @@
-/** "Invite others": the task's address to copy or to send, in a dialog. */
+/** "Invite others": a dialog with the task's address, to copy or to share. */
 
 import { say } from "../../i18n";
 import { requireElement } from "../lib/dom";
@@ -16,18 +16,18 @@ export function bindInvite(): void {
 
   field.value = address;
   requireElement(dialog, "invite-alone").hidden = !ALONE.includes(location.hostname);
-  // Phones hand the address to any of their apps; where that is missing, copying does it.
+  // Phones share the address with any app; without that, copying is enough.
   send.hidden = !("share" in navigator);
   open.hidden = false;
 
   open.addEventListener("click", () => dialog.showModal());
-  // A click beside the dialog lands on the dialog itself, one inside on what stands there.
+  // A click beside the dialog has the dialog itself as target, a click inside one of its elements.
   dialog.addEventListener("click", ({ target }) => {
     if (target === dialog) dialog.close();
   });
   requireElement(dialog, "invite-copy").addEventListener("click", () => void copy(field));
   send.addEventListener("click", () => {
-    // Who changes their mind has not failed.
+    // Cancelling is no failure.
     navigator.share({ title: document.title, url: address }).catch(() => undefined);
   });
 }
@@ -38,7 +38,7 @@ async function copy(field: HTMLInputElement): Promise<void> {
     await navigator.clipboard.writeText(field.value);
     toast(say.invite.copied);
   } catch {
-    // Browsers lend the clipboard to pages that come encrypted, and ask some people first.
+    // Browsers allow the clipboard only to pages over https, and sometimes ask for permission.
     toast(say.invite.copyYourself);
   }
 }

@@ -1,10 +1,10 @@
-/** The button on the page of a version with which its owner goes back to it. */
+/** The button on the page of a version by which its owner rolls the task back to it. */
 
 import { say } from "../../i18n";
 import { requestJson, showRefusal } from "../lib/api";
 import { enableButtons, requireElement } from "../lib/dom";
 
-/** Binds the button, where the page has it. */
+/** Binds the button, if the page has it. */
 export function bindRollback(): void {
   const back = document.querySelector<HTMLButtonElement>("[data-restore]");
   back?.addEventListener("click", () => {

@@ -1,10 +1,10 @@
-/** The timeline of rounds: times as the reader's clock has them, and a word for screen readers when a round ends. */
+/** The timeline of rounds: shows local times, and tells screen readers when a round ends. */
 
 import { requireElement, setText } from "../lib/dom";
 
 const FORMAT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
-/** Shows the timeline as it is now; the function returned does so again after it changed. */
+/** Shows the timeline; returns a function that updates it after a change. */
 export function showTimeline(): () => void {
   let latest = newest();
   localize();
@@ -18,7 +18,7 @@ export function showTimeline(): () => void {
   };
 }
 
-/** The list is replaced as a whole when it changes, so its first entry is always the one that is shown. */
+/** Returns the first entry, which is the visible one: the list is replaced as a whole. */
 function newest(): HTMLElement | null {
   return document.querySelector<HTMLElement>("[data-round]");
 }

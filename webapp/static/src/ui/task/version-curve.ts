@@ -1,4 +1,4 @@
-/** The curve of all versions, drawn from the table beside it, and on training pages of this device's own rounds. */
+/** The curve of all versions, drawn from the table beside it, and on training pages with this device's own rounds. */
 
 import type { LocalMetrics } from "../../client/session/local-metrics";
 import { say } from "../../i18n";
@@ -35,8 +35,8 @@ const MINE: readonly CurveLine[] = [
 ];
 
 /**
- * Draws the curve in `[data-curve]`; the function returned draws it again after the table, or `mine`, changed. Pages on
- * which nobody trains have no `mine`.
+ * Draws the curve in `[data-curve]`; returns a function that draws it again after the table, or `mine`, changed.
+ * Pages without training have no `mine`.
  */
 export function showVersions(mine?: () => readonly LocalMetrics[]): () => void {
   const lines = [ACCURACY, LOSS, LEFT, ...(mine ? MINE : [])];
@@ -50,7 +50,7 @@ export function showVersions(mine?: () => readonly LocalMetrics[]): () => void {
       column(([version]) => version),
       column(([, ours]) => (ours?.left ? null : valueIn(ours, "accuracy"))),
       column(([, ours]) => (ours?.left ? null : valueIn(ours, "loss"))),
-      // From the version on that was gone back to, so that it is seen where the ways part.
+      // It begins at the version of the roll-back, so that the fork is visible.
       rows.map(([, ours], index) =>
         ours?.left || rows[index + 1]?.[1]?.left ? valueIn(ours, "loss") : null,
       ),
@@ -63,7 +63,7 @@ export function showVersions(mine?: () => readonly LocalMetrics[]): () => void {
   return draw;
 }
 
-/** The rows of the table by their version. */
+/** Returns the rows of the table by their version. */
 function inTable(): Map<number, DOMStringMap> {
   const rows = [...document.querySelectorAll<HTMLElement>("tr[data-version]")];
   return new Map(rows.map(({ dataset }) => [Number(dataset.version), dataset]));

@@ -1,4 +1,4 @@
-/** Menus of a version's files: the list is fetched when one is opened, and a file is made when it is wanted. */
+/** Menus of a version's files: the list is fetched when a menu is opened, and a file is made on request. */
 
 import { say } from "../../i18n";
 import { fetchJson } from "../lib/responses";
@@ -12,9 +12,9 @@ interface VersionFile {
 
 const AGAIN_MS = 2000;
 
-/** `<details data-files="3" data-task="digits">` in `root`, now or later, become menus. */
+/** Turns `<details data-files="3" data-task="digits">` in `root`, also later ones, into menus. */
 export function bindFiles(root: HTMLElement): void {
-  // `toggle` does not bubble.
+  // `toggle` does not bubble, so it is captured.
   root.addEventListener(
     "toggle",
     ({ target }) => {
@@ -25,7 +25,7 @@ export function bindFiles(root: HTMLElement): void {
   );
 }
 
-/** A menu that is filled when it is opened. */
+/** Creates a menu that is filled when it is opened. */
 export function filesMenu(task: string, version: number): HTMLDetailsElement {
   const menu = document.createElement("details");
   const summary = document.createElement("summary");
@@ -88,12 +88,12 @@ async function take(menu: HTMLDetailsElement, address: string, state: HTMLElemen
   if (await saveWhenReady(address, state)) await fill(menu);
 }
 
-/** Asks for the file at `address` until it is made, then has the browser save it; whether it could be had. */
+/** Polls the file at `address` until it is made, then lets the browser save it; returns whether that succeeded. */
 export async function saveWhenReady(address: string, state: HTMLElement): Promise<boolean> {
   const began = performance.now();
   for (;;) {
     state.textContent = say.files.making((performance.now() - began) / 1000);
-    // One byte tells whether it is there; the rest is the browser's to save.
+    // One byte shows that the file is ready; the browser downloads the rest.
     const response = await fetch(address, {
       headers: { range: "bytes=0-0", accept: "application/json" },
     }).catch(() => null);
@@ -105,7 +105,7 @@ export async function saveWhenReady(address: string, state: HTMLElement): Promis
       state.textContent = (await reason(response)) ?? say.files.away;
       return false;
     }
-    // What is streamed has no ranges: the browser asks for it anew.
+    // A streamed answer has no ranges: the browser requests it again.
     await response.body?.cancel();
     save(address);
     state.textContent = "";
@@ -113,7 +113,7 @@ export async function saveWhenReady(address: string, state: HTMLElement): Promis
   }
 }
 
-/** A download, and no navigation: a page on which somebody trains would ask whether they want to leave. */
+/** Starts a download instead of a navigation, for which a training page would ask for confirmation. */
 function save(address: string): void {
   const link = document.createElement("a");
   link.href = address;
