@@ -42,7 +42,7 @@ function circle(nodes: ReadonlyMap<string, Node>): string[] {
 }
 
 /** Throws an Error with the reason if a bundle must not contain the graph `topology`. */
-export function vet(topology: object, constants: ReadonlySet<string>): void {
+export function validateGraph(topology: object, constants: ReadonlySet<string>): void {
   const { node = [], library } = topology as Topology;
   const nodes = new Map(node.map((one) => [one.name, one]));
   const refuse = (reason: string): never => {

@@ -9,7 +9,7 @@ import { CORRECTION_INPUTS } from "./fusion/gradient-correction";
 import { type GraphTopology, shortConstants } from "./fusion/nodes";
 import { scalarize } from "./fusion/scalars";
 import { hasShaders, install } from "./gpu/elementwise";
-import { vet } from "./graph-validation";
+import { validateGraph } from "./graph-validation";
 
 export interface GraphFiles {
   readonly topology: GraphTopology;
@@ -49,7 +49,7 @@ export class Graph {
   /** Throws an Error with the reason if a bundle must not contain the graph. */
   static async load(signature: Signature, files: GraphFiles): Promise<Graph> {
     const { weightSpecs, weights } = files;
-    vet(files.topology, new Set(weightSpecs.map(({ name }) => name)));
+    validateGraph(files.topology, new Set(weightSpecs.map(({ name }) => name)));
     const { topology, dispose } = optimize(signature, files);
     const model = await loadGraphModel({
       load: async () => ({ modelTopology: topology, weightSpecs, weightData: weights }),

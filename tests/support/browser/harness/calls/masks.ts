@@ -3,7 +3,7 @@
 import { concat, fields, fromHex, sha256 } from "../../../../../webapp/static/src/core/crypto/bytes";
 import * as context from "../../../../../webapp/static/src/core/crypto/context";
 import { ownKey, pairKey, sealingKey } from "../../../../../webapp/static/src/core/crypto/derive";
-import { keyPair, sign, usable, verify } from "../../../../../webapp/static/src/core/crypto/keys";
+import { isUsableKey, keyPair, sign, verify } from "../../../../../webapp/static/src/core/crypto/keys";
 import { addMasks, type Mask } from "../../../../../webapp/static/src/core/crypto/keystream";
 import { masksOf } from "../../../../../webapp/static/src/core/crypto/masking";
 import { seal, unseal } from "../../../../../webapp/static/src/core/crypto/sealing";
@@ -147,9 +147,9 @@ async function compareKeys(comparison: Comparison, golden: Golden): Promise<void
     for (const bad of golden.bad_keys)
       comparison.equal(`agreement with ${bad}`, await pair.agree(fromHex(bad)), null);
   }
-  for (const bad of golden.bad_keys) comparison.equal(`use of ${bad}`, usable(fromHex(bad)), false);
+  for (const bad of golden.bad_keys) comparison.equal(`use of ${bad}`, isUsableKey(fromHex(bad)), false);
   for (const { public: own } of golden.agreements)
-    comparison.equal(`use of ${own}`, usable(fromHex(own)), true);
+    comparison.equal(`use of ${own}`, isUsableKey(fromHex(own)), true);
   for (const [n, one] of golden.signatures.entries()) {
     const statement = fromHex(one.statement);
     const found = await verify(fromHex(one.public), fromHex(one.signature), statement);

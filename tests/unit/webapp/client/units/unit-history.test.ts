@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   activityOf,
   historyAfter,
-  recent,
+  recentUnits,
   type ShownUnit,
 } from "../../../../../webapp/static/src/client/units/unit-history";
 import type { UnitClientEvent } from "../../../../../webapp/static/src/protocol/units/unit-client-events";
@@ -73,6 +73,6 @@ test("The list keeps those in hand, and the newest of the others", () => {
     return [unitOf(lease), { type: "taken", lease, waits: lease % 2 === 0 }];
   });
   const machine = ready(...inHand.map((lease) => given(unitOf(lease))));
-  const kept = recent(told(...frames), machine).map(({ lease }) => lease);
+  const kept = recentUnits(told(...frames), machine).map(({ lease }) => lease);
   expect(kept).toEqual([2, 4, 23, 24, 25, 26, 27, 28, 29, 30]);
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { randomnessBytes, split, valid } from "../../../../../webapp/static/src/core/crypto/shamir";
+import { isValidSecret, randomnessBytes, split } from "../../../../../webapp/static/src/core/crypto/shamir";
 import { bytes, number, PRIME, recover } from "./lagrange";
 
 /** The polynomial that `split` evaluates, by integers of any size. */
@@ -14,7 +14,7 @@ function value(secret: Uint8Array, randomness: Uint8Array, x: bigint): bigint {
 const secret = fc
   .uint8Array({ minLength: 32, maxLength: 32 })
   .map((drawn) => Uint8Array.from(drawn))
-  .filter(valid);
+  .filter(isValidSecret);
 
 describe("shares", () => {
   test("are the values of the polynomial, at the field's ends too", () => {
@@ -63,10 +63,10 @@ describe("shares", () => {
 });
 
 test("numbers from the prime on are no secrets", () => {
-  expect(valid(bytes(PRIME - 1n))).toBe(true);
-  expect(valid(bytes(PRIME))).toBe(false);
-  expect(valid(new Uint8Array(32).fill(0xff))).toBe(false);
-  expect(valid(new Uint8Array(31))).toBe(false);
+  expect(isValidSecret(bytes(PRIME - 1n))).toBe(true);
+  expect(isValidSecret(bytes(PRIME))).toBe(false);
+  expect(isValidSecret(new Uint8Array(32).fill(0xff))).toBe(false);
+  expect(isValidSecret(new Uint8Array(31))).toBe(false);
 });
 
 test("wrong secrets, holders, thresholds and lengths are refused", () => {

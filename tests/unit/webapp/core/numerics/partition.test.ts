@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import {
   dataKey,
-  dealingOrder,
   parsePart,
+  partitionOrder,
   partRows,
   sha256,
 } from "../../../../../webapp/static/src/core/numerics/partition";
@@ -24,7 +24,7 @@ describe("parts of data that every client has", () => {
   it.each(golden.parts)(
     "hold the examples that Python takes, $most of $examples",
     ({ examples, most, parts }) => {
-      const order = dealingOrder(examples);
+      const order = partitionOrder(examples);
       expect(parts.map((_, number) => [...partRows(order, most, number)])).toEqual(parts);
       expect(() => partRows(order, most, parts.length)).toThrow(/There is no part/);
     },
@@ -48,7 +48,7 @@ describe("a table that is fetched", () => {
         names.map(async (name) => {
           const { part, number } = parsePart(key, name);
           const half = understood.split[part];
-          const rows = partRows(dealingOrder(half.length), whole.most, number);
+          const rows = partRows(partitionOrder(half.length), whole.most, number);
           const { x } = await understood.take(rows.map((row) => half[row] as number));
           return [...(x[0]?.values ?? [])];
         }),

@@ -3,7 +3,7 @@
 import type { Examples } from "../../../../../webapp/static/src/core/data/examples";
 import type { DataSpec, Preprocess } from "../../../../../webapp/static/src/core/preprocessing/declaration";
 import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing/images/pixels";
-import { understand } from "../../../../../webapp/static/src/workers/data-reader/files";
+import { readFiles } from "../../../../../webapp/static/src/workers/data-reader/files";
 import {
   Problems,
   type ReadExamples,
@@ -28,7 +28,7 @@ export async function read(
     file: new File([content], path.split("/").pop() ?? path),
   }));
   const problems = new Problems();
-  const understood = await understand(spec, own, problems, () => undefined, decode);
+  const understood = await readFiles(spec, own, problems, () => undefined, decode);
   return { understood, report: reportOf(understood, problems, spec) };
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { changeOf, isWhole, valueAt } from "../../../../../webapp/static/src/ui/drafts/fields";
-import { merged } from "../../../../../webapp/static/src/ui/drafts/record";
+import { changeOf, changeWithout, valueAt } from "../../../../../webapp/static/src/ui/drafts/fields";
+import { mergeTables } from "../../../../../webapp/static/src/ui/drafts/record";
 
 const TASK = {
   name: "cats",
@@ -14,16 +14,16 @@ test("a key leads to its value, and a change of it to the same place", () => {
   expect(valueAt(TASK, "training.steps")).toBeUndefined();
   expect(valueAt(TASK, "nowhere.at.all")).toBeUndefined();
   for (const key of ["name", "training.epochs", "data.volunteer.minimum"]) {
-    expect(valueAt(merged(TASK, changeOf(key, 7)), key)).toBe(7);
-    expect(valueAt(merged(TASK, changeOf(key, null)), key)).toBeUndefined();
+    expect(valueAt(mergeTables(TASK, changeOf(key, 7)), key)).toBe(7);
+    expect(valueAt(mergeTables(TASK, changeOf(key, null)), key)).toBeUndefined();
   }
 });
 
 test("another name takes the place of a whole table, and no name takes it out", () => {
   const task = { coordination: { rounds: 3, server_optimizer: { name: "fedadam", beta_1: 0.8 } } };
   const key = "coordination.server_optimizer.name";
-  expect(merged(task, isWhole(task, key, "fedyogi"))).toEqual({
+  expect(mergeTables(task, changeWithout(task, key, "fedyogi"))).toEqual({
     coordination: { rounds: 3, server_optimizer: { name: "fedyogi" } },
   });
-  expect(merged(task, isWhole(task, key, null))).toEqual({ coordination: { rounds: 3 } });
+  expect(mergeTables(task, changeWithout(task, key, null))).toEqual({ coordination: { rounds: 3 } });
 });

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { joined, merged, tableAt } from "../../../../../webapp/static/src/ui/drafts/record";
+import { joinChanges, mergeTables, tableAt } from "../../../../../webapp/static/src/ui/drafts/record";
 import { nameOf } from "../../../../../webapp/static/src/ui/drafts/task-name";
 
 test("a change is merged into tables, null takes a key out, and lists are replaced", () => {
   const task = { title: "A", data: { source: "shards", size: [1, 2] }, training: { epochs: 1 } };
   const change = { data: { size: [8], holdout: 0.2 }, training: null, privacy: { clip: 1 } };
-  expect(merged(task, change)).toEqual({
+  expect(mergeTables(task, change)).toEqual({
     title: "A",
     data: { source: "shards", size: [8], holdout: 0.2 },
     privacy: { clip: 1 },
@@ -16,9 +16,11 @@ test("a change is merged into tables, null takes a key out, and lists are replac
 test("two changes are one, in which what was taken out stays so", () => {
   const first = { data: { size: null, holdout: 0.1 } };
   const second = { data: { holdout: 0.2 } };
-  expect(joined(first, second)).toEqual({ data: { size: null, holdout: 0.2 } });
+  expect(joinChanges(first, second)).toEqual({ data: { size: null, holdout: 0.2 } });
   const task = { data: { size: [1], source: "shards" } };
-  expect(merged(task, joined(first, second))).toEqual(merged(merged(task, first), second));
+  expect(mergeTables(task, joinChanges(first, second))).toEqual(
+    mergeTables(mergeTables(task, first), second),
+  );
 });
 
 test("tables are found by their keys, and are empty where there are none", () => {

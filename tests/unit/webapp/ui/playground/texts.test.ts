@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
   type ClassNames,
-  compared,
-  guessed,
-  leftOut,
+  comparisonSentence,
+  guessSentence,
+  leftOutSentence,
   numbersIn,
   rowsOf,
 } from "../../../../../webapp/static/src/ui/playground/texts";
@@ -17,15 +17,15 @@ test("the likeliest answer is said with its chance", () => {
     ["cat", 0.25, false],
     ["dog", 0.75, true],
   ]);
-  expect(guessed(rows)).toBe("It says dog: 75.0\u202f% sure.");
+  expect(guessSentence(rows)).toBe("It says dog: 75.0\u202f% sure.");
 });
 
 test("what was said before an update stands beside what is said with it", () => {
   const [before, after] = [rowsOf([0.75, 0.25], pets), rowsOf([0.25, 0.75], pets)];
-  expect(compared(before, after)).toBe(
+  expect(comparisonSentence(before, after)).toBe(
     "Before your update it said cat, 75.0\u202f% sure; with it, dog, 75.0\u202f% sure.",
   );
-  expect(compared(rowsOf([1.5], next), rowsOf([2], next))).toBe(
+  expect(comparisonSentence(rowsOf([1.5], next), rowsOf([2], next))).toBe(
     "Before your update it said the next value: 1.5; with it, the next value: 2.",
   );
 });
@@ -33,7 +33,7 @@ test("what was said before an update stands beside what is said with it", () => 
 test("numbers have no bar", () => {
   const rows = rowsOf([-3.14251], next);
   expect(rows).toEqual([{ label: "the next value", share: null, figure: "-3.143", best: false }]);
-  expect(guessed(rows)).toBe("It says the next value: -3.143.");
+  expect(guessSentence(rows)).toBe("It says the next value: -3.143.");
 });
 
 test("of many answers the likeliest are shown", () => {
@@ -48,6 +48,6 @@ test("numbers may be parted by whatever people part them with", () => {
 });
 
 test("what was left out is told, and nothing where nothing was", () => {
-  expect(leftOut([])).toBe("");
-  expect(leftOut(["é", "7"])).toContain("é 7");
+  expect(leftOutSentence([])).toBe("");
+  expect(leftOutSentence(["é", "7"])).toContain("é 7");
 });

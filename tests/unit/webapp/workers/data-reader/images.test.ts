@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DataProblem } from "../../../../../webapp/static/src/core/preprocessing/data-problem";
 import type { ImageSpec } from "../../../../../webapp/static/src/core/preprocessing/declaration";
 import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing/images/pixels";
-import { takeTurns } from "../../../../../webapp/static/src/workers/data-reader/images";
+import { interleaveLabels } from "../../../../../webapp/static/src/workers/data-reader/images";
 import { all, read } from "../../core/preprocessing/file-reading";
 import { zipped } from "../../core/preprocessing/zip-writer";
 
@@ -66,7 +66,7 @@ describe("pictures in folders", () => {
   });
 
   it("show some of each class first", () => {
-    expect(takeTurns(["a", "a", "a", "b", "c", "c"])).toEqual([0, 3, 4, 1, 5, 2]);
+    expect(interleaveLabels(["a", "a", "a", "b", "c", "c"])).toEqual([0, 3, 4, 1, 5, 2]);
   });
 
   it("are held out in part, the same ones at every visit", async () => {

@@ -9,7 +9,7 @@ import type {
   TableSpec,
   TextSpec,
 } from "../../../../../webapp/static/src/core/preprocessing/declaration";
-import { csvRows, trimmed } from "../../../../../webapp/static/src/core/preprocessing/files/csv";
+import { csvRows, trimCell } from "../../../../../webapp/static/src/core/preprocessing/files/csv";
 import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing/images/pixels";
 import { storedInputs } from "../../../../../webapp/static/src/workers/playground/input-values";
 import { type Golden, vectors } from "../../core/preprocessing/vectors";
@@ -45,7 +45,7 @@ describe("a row", () => {
     async (_, { fitted, csv, x = [] }) => {
       const [header = [], row = []] = csvRows(csv, fitted.delimiter);
       const cells = fitted.columns.map(({ column }) =>
-        trimmed(row[header.map(trimmed).indexOf(column)] ?? ""),
+        trimCell(row[header.map(trimCell).indexOf(column)] ?? ""),
       );
       const values = (await stored({ kind: "row", cells }, fitted)).x;
       expect(values.map((one) => [...Array.from(one)])).toEqual(x.map(firstOf));

@@ -56,9 +56,9 @@ export class Averager {
   readonly #early = new EarlyFrames();
   #attesting: CertificateCollector | null = null;
   /** The momentum of the outer step. */
-  #memory: Float32Array<ArrayBuffer> = new Float32Array();
+  #momentum: Float32Array<ArrayBuffer> = new Float32Array();
   #view: GroupView | null = null;
-  #calm: ReturnType<typeof setTimeout> | undefined;
+  #keepaliveTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: AveragerOptions) {
     this.#options = options;
@@ -73,7 +73,7 @@ export class Averager {
     const { task, own, links } = this.#options;
     const { bundle } = work;
     this.abort();
-    const { way, memory } = outerStep(work.outer, work.update, work.trainable, this.#past(work));
+    const { way, memory } = outerStep(work.outer, work.update, work.trainable, this.#previousMomentum(work));
     const vector = order.subject === "changes" ? way : sum(work.base, way);
     // Members of a serverless group cannot know each other's numbers of examples beforehand (0033).
     const weight = order.reducer === "mean" ? Math.min(work.examples, order.most_weight) : 1;
@@ -90,11 +90,12 @@ export class Averager {
       const current = this.#exchange?.exchange === exchange;
       if (current) await this.#averaged(order, work, outcome);
       // Only after success: a peer without a result keeps its earlier memory.
-      if (current) this.#memory = memory;
+      if (current) this.#momentum = memory;
     } catch (problem) {
       if (exchange === null || this.#exchange?.exchange === exchange) this.#failed(order, sentence(problem));
     } finally {
-      if (exchange === null || this.#exchange?.exchange === exchange) this.#calmDown(order.patience);
+      if (exchange === null || this.#exchange?.exchange === exchange)
+        this.#restoreKeepaliveLater(order.patience);
     }
   }
 
@@ -103,7 +104,7 @@ export class Averager {
     const before = this.#exchange;
     this.#exchange = null;
     before?.exchange.close();
-    clearTimeout(this.#calm);
+    clearTimeout(this.#keepaliveTimer);
     this.#options.links.patience(null);
   }
 
@@ -140,14 +141,14 @@ export class Averager {
   }
 
   /** Returns to the slower heartbeats after a while: other members may still be in the group. */
-  #calmDown(patience: number): void {
-    clearTimeout(this.#calm);
-    this.#calm = setTimeout(() => this.#options.links.patience(null), 2000 * patience);
+  #restoreKeepaliveLater(patience: number): void {
+    clearTimeout(this.#keepaliveTimer);
+    this.#keepaliveTimer = setTimeout(() => this.#options.links.patience(null), 2000 * patience);
   }
 
   /** Returns the momentum, or none if it belongs to another model. */
-  #past({ trainable }: TrainedWork): Float32Array {
-    return this.#memory.length === trainable ? this.#memory : new Float32Array();
+  #previousMomentum({ trainable }: TrainedWork): Float32Array {
+    return this.#momentum.length === trainable ? this.#momentum : new Float32Array();
   }
 
   #show(view: GroupView): void {

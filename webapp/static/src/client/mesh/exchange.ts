@@ -113,19 +113,19 @@ export class Exchange {
 
   /** Takes a link to this peer, or the end of its silence. */
   up(client: string): void {
-    this.#tell("linked", client);
+    this.#reportLink("linked", client);
   }
 
   down(client: string): void {
     this.#sender.drop(client);
     const place = this.#placeOf(client);
     if (place !== null) this.#receiver.drop(place);
-    this.#tell("lost", client);
+    this.#reportLink("lost", client);
   }
 
   /** Takes the silence of a peer for `patience` seconds. */
   silent(client: string): void {
-    this.#tell("silent", client);
+    this.#reportLink("silent", client);
   }
 
   /** Ends the exchange, with or without a result. */
@@ -143,7 +143,7 @@ export class Exchange {
     return place < 0 || place === this.#place ? null : place;
   }
 
-  #tell(type: "linked" | "lost" | "silent", client: string): void {
+  #reportLink(type: "linked" | "lost" | "silent", client: string): void {
     const place = this.#placeOf(client);
     if (place !== null) this.#happened({ type, place });
   }

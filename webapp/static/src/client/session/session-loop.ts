@@ -106,8 +106,8 @@ export class SessionLoop<
     this.trainer = new SessionTrainer({
       make: options.trainer,
       origin: options.origin,
-      recovered: (notice, loaded) => this.#tell({ notice, loaded }),
-      troubled: (problem) => this.#tell({ problem }),
+      recovered: (notice, loaded) => this.#showSession({ notice, loaded }),
+      troubled: (problem) => this.#showSession({ problem }),
       // While the server is away its files are unavailable, which is no fault of this device.
       away: () => !this.isOpen,
       gaveUp: (problem) => this.stop(problem),
@@ -152,7 +152,7 @@ export class SessionLoop<
   /** Stops by choice, or because of a problem that is shown to the volunteer. */
   stop(problem: string | null = null): void {
     this.dispatch({ type: "stop" });
-    this.#tell({ problem });
+    this.#showSession({ problem });
   }
 
   /** Connects immediately if an attempt is scheduled. */
@@ -160,7 +160,7 @@ export class SessionLoop<
     if (this.#shown.retryAt !== null) this.#connect();
   }
 
-  #tell(change: Partial<SessionView>): void {
+  #showSession(change: Partial<SessionView>): void {
     this.#shown = { ...this.#shown, ...change };
     this.#options.changed();
   }
@@ -176,7 +176,7 @@ export class SessionLoop<
   }
 
   #wait(seconds: number): void {
-    this.#tell({ retryAt: performance.now() + seconds * 1000 });
+    this.#showSession({ retryAt: performance.now() + seconds * 1000 });
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#connect(), seconds * 1000);
   }
@@ -184,7 +184,7 @@ export class SessionLoop<
   #connect(): void {
     clearTimeout(this.#timer);
     this.#parts.connecting?.();
-    this.#tell({ retryAt: null });
+    this.#showSession({ retryAt: null });
     this.#options.transport.open({
       opened: () => this.dispatch({ type: "connected" }),
       received: (frame) => this.#receive(frame),
@@ -207,7 +207,7 @@ export class SessionLoop<
     clearTimeout(this.#timer);
     this.#options.transport.close();
     this.trainer.end();
-    this.#tell({ progress: null, retryAt: null });
+    this.#showSession({ progress: null, retryAt: null });
   }
 }
 

@@ -28,23 +28,24 @@ export interface RosterComparison {
 }
 
 export class TrustStore {
-  readonly #own: IdentityStore<Identity>;
-  readonly #others: IdentityStore<Uint8Array>;
+  readonly #ownIdentities: IdentityStore<Identity>;
+  readonly #otherIdentities: IdentityStore<Uint8Array>;
   #identity: Identity | null = null;
   /** The identities met while this page is open. */
-  readonly #met = new Map<string, Uint8Array>();
+  readonly #metIdentities = new Map<string, Uint8Array>();
 
   constructor(
     own: IdentityStore<Identity> = new BrowserStore("minga-identity", "own"),
     others: IdentityStore<Uint8Array> = new BrowserStore("minga-met", "identities"),
   ) {
-    this.#own = own;
-    this.#others = others;
+    this.#ownIdentities = own;
+    this.#otherIdentities = others;
   }
 
   /** Returns the identity of this browser, and makes it on the first call. */
   async own(): Promise<Identity> {
-    this.#identity ??= (await this.#own.get("identity").catch(() => undefined)) ?? (await this.#make());
+    this.#identity ??=
+      (await this.#ownIdentities.get("identity").catch(() => undefined)) ?? (await this.#make());
     return this.#identity;
   }
 
@@ -63,17 +64,19 @@ export class TrustStore {
   async meet(members: readonly KnownClient[]): Promise<void> {
     for (const { client, identity } of members) {
       const copy: Bytes = new Uint8Array(identity);
-      this.#met.set(client, copy);
-      await this.#others.putFirst(client, copy).catch(() => copy);
+      this.#metIdentities.set(client, copy);
+      await this.#otherIdentities.putFirst(client, copy).catch(() => copy);
     }
   }
 
   async #make(): Promise<Identity> {
     const made = await makeIdentity((count) => crypto.getRandomValues(new Uint8Array(count)));
-    return this.#own.putFirst("identity", made).catch(() => made);
+    return this.#ownIdentities.putFirst("identity", made).catch(() => made);
   }
 
   async #identityOf(client: string): Promise<Uint8Array | undefined> {
-    return this.#met.get(client) ?? (await this.#others.get(client).catch(() => undefined));
+    return (
+      this.#metIdentities.get(client) ?? (await this.#otherIdentities.get(client).catch(() => undefined))
+    );
   }
 }

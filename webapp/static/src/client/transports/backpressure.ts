@@ -45,14 +45,14 @@ export class Backpressure {
       this.#waiting.set(client, waiting);
       this.notice(client, Math.max(...waiting.map(({ below }) => below)));
     }
-    if (this.#waiting.size > 0) this.#timer ??= setInterval(() => this.#look(), LOOK_MILLISECONDS);
+    if (this.#waiting.size > 0) this.#timer ??= setInterval(() => this.#poll(), LOOK_MILLISECONDS);
     else {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
   }
 
-  #look(): void {
+  #poll(): void {
     for (const client of [...this.#waiting.keys()]) this.tell(client);
   }
 }

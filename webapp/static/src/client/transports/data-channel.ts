@@ -12,7 +12,7 @@ export class DataChannelLink implements Channel {
   readonly #peer: RTCPeerConnection;
   readonly #control: RTCDataChannel;
   readonly #bulk: RTCDataChannel;
-  readonly #tell: (body: SignalBody) => void;
+  readonly #sendSignal: (body: SignalBody) => void;
   readonly #events: ChannelEvents;
   /** Candidates that arrived before the description that they belong to. */
   #early: (Candidate | null)[] = [];
@@ -25,7 +25,7 @@ export class DataChannelLink implements Channel {
     tell: (body: SignalBody) => void,
     events: ChannelEvents,
   ) {
-    this.#tell = tell;
+    this.#sendSignal = tell;
     this.#events = events;
     this.#peer = new RTCPeerConnection(configuration);
     this.#peer.onicecandidate = ({ candidate }) => this.#sendCandidate(candidate);
@@ -94,7 +94,7 @@ export class DataChannelLink implements Channel {
     const made = this.#peer.localDescription;
     if (made === null || this.#ended) return;
     if (made.type !== "offer" && made.type !== "answer") return;
-    this.#tell({ kind: "description", body: { type: made.type, sdp: made.sdp } });
+    this.#sendSignal({ kind: "description", body: { type: made.type, sdp: made.sdp } });
   }
 
   #sendCandidate(candidate: RTCIceCandidate | null): void {
@@ -106,7 +106,7 @@ export class DataChannelLink implements Channel {
       sdpMid: candidate.sdpMid,
       sdpMLineIndex: candidate.sdpMLineIndex,
     };
-    this.#tell({ kind: "candidate", body });
+    this.#sendSignal({ kind: "candidate", body });
   }
 
   async #candidate(candidate: Candidate | null): Promise<void> {

@@ -156,7 +156,7 @@ export class LinkAttempts {
   #make(way: BrowserWay, session: Uint8Array, mine: boolean): Channel {
     const { configuration, own, relay, relayBuffered } = this.#context;
     const { client } = this.#other;
-    const tell = (body: SignalBody) => this.#say(session, body);
+    const tell = (body: SignalBody) => this.#sendSignal(session, body);
     const events = this.#eventsOf(way, () => channel);
     const begunAt = this.#context.now();
     let channel: Channel;
@@ -254,7 +254,7 @@ export class LinkAttempts {
     attempt.channel.close();
     this.#ended.push(toHex(attempt.channel.session));
     if (this.#ended.length > MOST_ENDED) this.#ended.shift();
-    if (tell) this.#say(attempt.channel.session, { kind: "bye", body: null });
+    if (tell) this.#sendSignal(attempt.channel.session, { kind: "bye", body: null });
   }
 
   #putOff(way: BrowserWay): void {
@@ -262,7 +262,7 @@ export class LinkAttempts {
     this.#schedule.failed(way, standing, this.#context.now());
   }
 
-  #say(session: Uint8Array, body: SignalBody): void {
+  #sendSignal(session: Uint8Array, body: SignalBody): void {
     const { task, own, identity, carry } = this.#context;
     const { client } = this.#other;
     const signed = writeSignal(identity, { task, from: own, to: client }, { session, body });

@@ -75,7 +75,7 @@ export class LinkManager {
   #patience: number | null = null;
   /** The peers to which links are made; null: all. */
   #targets: ReadonlySet<string> | null = null;
-  #vetting: Promise<void> = Promise.resolve();
+  #identityChecks: Promise<void> = Promise.resolve();
   #tickAt = now();
   #closed = false;
 
@@ -109,7 +109,7 @@ export class LinkManager {
    * not list them.
    */
   members(members: readonly NeighbourInfo[]): void {
-    this.#vetting = this.#vetting.then(() => this.#vet(members));
+    this.#identityChecks = this.#identityChecks.then(() => this.#checkIdentities(members));
   }
 
   /** Sets the members to which links are made, and repaired. Links to others are kept. */
@@ -133,11 +133,11 @@ export class LinkManager {
   /** Takes a signal that the server, or a peer, carried from `client`. */
   signalled(client: string, data: Uint8Array): void {
     // The signal of a new peer may arrive before its identity is checked.
-    this.#vetting = this.#vetting.then(() => this.#neighbours.get(client)?.signalled(data));
+    this.#identityChecks = this.#identityChecks.then(() => this.#neighbours.get(client)?.signalled(data));
   }
 
   relayed(client: string, data: Uint8Array): void {
-    this.#vetting = this.#vetting.then(() => this.#neighbours.get(client)?.relayed(data));
+    this.#identityChecks = this.#identityChecks.then(() => this.#neighbours.get(client)?.relayed(data));
   }
 
   unreachable(client: string): void {
@@ -203,7 +203,7 @@ export class LinkManager {
     this.#neighbours.clear();
   }
 
-  async #vet(members: readonly NeighbourInfo[]): Promise<void> {
+  async #checkIdentities(members: readonly NeighbourInfo[]): Promise<void> {
     const { client: own, identities } = this.#options;
     const others = members.filter(({ client }) => client !== own);
     const { changed } = await identities.compare(others, own);
@@ -211,7 +211,7 @@ export class LinkManager {
     const trusted = others.filter((_, place) => !changed.includes(place));
     this.#strangers.clear();
     for (const place of changed) this.#strangers.add((others[place] as NeighbourInfo).client);
-    for (const member of trusted) this.#want(member);
+    for (const member of trusted) this.#addNeighbour(member);
     const memberIds = new Set(trusted.map(({ client }) => client));
     for (const [client, one] of this.#neighbours) {
       if (memberIds.has(client)) continue;
@@ -220,7 +220,7 @@ export class LinkManager {
     await identities.meet(trusted);
   }
 
-  #want({ client, identity, ways }: NeighbourInfo): void {
+  #addNeighbour({ client, identity, ways }: NeighbourInfo): void {
     const before = this.#neighbours.get(client);
     if (before) {
       before.nudge();

@@ -20,7 +20,7 @@ import { EpochMetrics } from "./epoch-metrics";
 import { Heartbeats } from "./heartbeats";
 import { LocalState } from "./local-state";
 import { unitPlan } from "./plan";
-import { historyAfter, recent } from "./unit-history";
+import { historyAfter, recentUnits } from "./unit-history";
 import { NOTHING, type ShownUnitsState, type UnitsView } from "./view";
 
 /** One unit is trained while the next one is fetched or the last one sent. */
@@ -168,7 +168,9 @@ export class UnitsSession {
     if (frame.type === "counted") this.#localState.counted(frame.lease);
     if (frame.type === "rejected") this.#localState.refused(frame.lease);
     this.#loop.dispatch({ type: "frame", frame });
-    this.#loop.show({ pieces: recent(historyAfter(this.#loop.shown.pieces, frame), this.#loop.machine) });
+    this.#loop.show({
+      pieces: recentUnits(historyAfter(this.#loop.shown.pieces, frame), this.#loop.machine),
+    });
     this.#options.received(frame);
   }
 

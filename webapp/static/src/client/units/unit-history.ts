@@ -72,7 +72,7 @@ export function activityOf({ lease, verdict }: ShownUnit, { units }: UnitClientS
 }
 
 /** Removes the oldest units that have left this device: hundreds may wait to be compared. */
-export function recent(pieces: readonly ShownUnit[], state: UnitClientState): readonly ShownUnit[] {
+export function recentUnits(pieces: readonly ShownUnit[], state: UnitClientState): readonly ShownUnit[] {
   const open = new Set<UnitActivity>(["waiting", "training", "sending"]);
   const finished = pieces.filter((one) => !open.has(activityOf(one, state)));
   const tooOld = new Set(finished.slice(0, Math.max(0, finished.length - SHOWN)));

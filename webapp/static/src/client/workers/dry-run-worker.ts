@@ -1,12 +1,12 @@
 /** Runs a dry run's step in a worker of its own, which ends with the answer or after a time limit. */
 
-import { type FromDryRunWorker, REHEARSING, type ToDryRunWorker } from "../../core/messages/dry-run";
+import { DRY_RUN_WORKER, type FromDryRunWorker, type ToDryRunWorker } from "../../core/messages/dry-run";
 import { say } from "../../i18n";
 
 function dryRunWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
     type: "module",
-    name: REHEARSING,
+    name: DRY_RUN_WORKER,
   });
 }
 

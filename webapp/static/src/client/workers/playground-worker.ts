@@ -2,12 +2,12 @@
 
 import {
   type FromPlaygroundWorker,
+  PLAYGROUND_WORKER,
   type PlaygroundQuestion,
   type PlaygroundSubject,
   type PlaygroundVersion,
   type Prompt,
   type ToPlaygroundWorker,
-  TRYING,
 } from "../../core/messages/playground";
 import { say } from "../../i18n";
 
@@ -23,7 +23,7 @@ interface PendingQuestion {
 function spawnPlaygroundWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
     type: "module",
-    name: TRYING,
+    name: PLAYGROUND_WORKER,
   });
 }
 

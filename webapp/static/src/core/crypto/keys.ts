@@ -26,7 +26,7 @@ const LOW_ORDER = [
 /**
  * Whether a key agreement with a public key can succeed: a comparison, where a trial costs a thousand times as much.
  */
-export function usable(publicKey: Uint8Array): boolean {
+export function isUsableKey(publicKey: Uint8Array): boolean {
   // The highest bit is ignored by X25519.
   const counting = publicKey.map((byte, i) => (i === 31 ? byte & 0x7f : byte));
   return counting.length === 32 && !LOW_ORDER.some((bad) => sameBytes(bad, counting));

@@ -16,7 +16,7 @@ const FOLD = 189;
 const MOST_HOLDERS = 1 << 14;
 
 /** Whether `secret` is 32 bytes that are, as a big-endian integer, below p. All but one in 2^248 are. */
-export function valid(secret: Uint8Array): boolean {
+export function isValidSecret(secret: Uint8Array): boolean {
   return secret.length === SECRET_BYTES && plusFold(limbsOf(secret))[1] === 0;
 }
 
@@ -40,7 +40,7 @@ export function split(
     throw new RangeError("Shares need as many different holders as the threshold.");
   if (holders.some((place) => !Number.isInteger(place) || place < 0 || place + 1 >= MOST_HOLDERS))
     throw new RangeError(`Holders are places from 0 to ${MOST_HOLDERS - 2}.`);
-  if (!valid(secret) || randomness.length !== randomnessBytes(threshold))
+  if (!isValidSecret(secret) || randomness.length !== randomnessBytes(threshold))
     throw new RangeError("A secret has 32 bytes, below the prime, and 32 random bytes a coefficient.");
   const coefficients = Array.from({ length: threshold - 1 }, (_, i) =>
     limbsOf(randomness.subarray(SECRET_BYTES * i, SECRET_BYTES * (i + 1))),

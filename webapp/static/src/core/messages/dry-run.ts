@@ -11,7 +11,7 @@ export interface DryRunStep {
 }
 
 /** The name of workers that take a dry run's step. */
-export const REHEARSING = "rehearsing";
+export const DRY_RUN_WORKER = "rehearsing";
 
 export type ToDryRunWorker =
   | { readonly type: "step"; readonly step: DryRunStep; readonly backend: Backend }

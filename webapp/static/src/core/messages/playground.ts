@@ -37,7 +37,7 @@ export interface Prompt {
 }
 
 /** The name of the playground's workers. */
-export const TRYING = "trying";
+export const PLAYGROUND_WORKER = "trying";
 
 export type ToPlaygroundWorker =
   /** Sent once, before everything else; not answered. */

@@ -49,6 +49,6 @@ export function partRows(order: Uint32Array, most: number, number: number): Uint
 /**
  * Returns the order in which parts are cut from `n` examples. It is random, because files are often sorted by class.
  */
-export function dealingOrder(n: number): Uint32Array {
+export function partitionOrder(n: number): Uint32Array {
   return permutation(0, 1, n);
 }

@@ -27,7 +27,7 @@ function column(spec: StoredSpec, parts: readonly ArrayLike<number>[]): ExampleC
   return empty;
 }
 
-/** Returns examples of weight 1 whose values are `columns`. */
+/** Returns examples of weight 1 with these columns of inputs and labels. */
 export function examplesOf(
   count: number,
   x: readonly ExampleColumn[],

@@ -14,7 +14,7 @@ export function labelSpec(rule: LabelRule): StoredSpec {
 /** Returns the position of the class called `name`. Throws DataProblem for an unknown name. */
 export function classPosition(classes: readonly string[], name: string): number {
   const position = classes.indexOf(name);
-  if (position < 0) throw new DataProblem(`'${name}' is none of the classes ${listed(classes)}`);
+  if (position < 0) throw new DataProblem(`'${name}' is none of the classes ${listNames(classes)}`);
   return position;
 }
 
@@ -27,7 +27,7 @@ export function encodeLabel(rule: LabelRule, text: string, decimal = "."): reado
 }
 
 /** Lists names as `cat, dog and bird`; of many, only the first ones. */
-export function listed(names: readonly string[]): string {
+export function listNames(names: readonly string[]): string {
   const shown = names.slice(0, 10);
   if (names.length > shown.length) return `${shown.join(", ")} and ${names.length - shown.length} more`;
   const last = shown.pop() ?? "";

@@ -2,8 +2,8 @@
 
 import { DataProblem } from "./data-problem";
 import type { CategoryColumn, ColumnRule, NumberColumn, TableRule } from "./declaration";
-import { checkWidth, csvRows, findColumns, trimmed } from "./files/csv";
-import { encodeLabel, listed } from "./labels";
+import { checkWidth, csvRows, findColumns, trimCell } from "./files/csv";
+import { encodeLabel, listNames } from "./labels";
 import { parseNumber } from "./numbers";
 
 /** A table with its columns located; cells are trimmed, and messages count rows from 1. */
@@ -28,8 +28,8 @@ export function openTable(text: string, rule: TableRule): TableReader {
   if (header === undefined) throw new DataProblem("The table is empty. Its first row must name the columns");
   const names = [...rule.columns.map(({ column }) => column), ...rule.label_columns];
   return {
-    header: header.map(trimmed),
-    rows: rows.map((row) => row.map(trimmed)),
+    header: header.map(trimCell),
+    rows: rows.map((row) => row.map(trimCell)),
     positions: findColumns(header, names),
   };
 }
@@ -50,7 +50,7 @@ function position(rule: CategoryColumn, cell: string, missing: boolean): number 
   if (what === "none") return null;
   if (what === "own") return categories.length + (!missing && rule.missing === "own" ? 1 : 0);
   if (missing) throw new DataProblem("it is empty, and this column must not be");
-  throw new DataProblem(`'${cell}' is none of ${listed(categories)}`);
+  throw new DataProblem(`'${cell}' is none of ${listNames(categories)}`);
 }
 
 /** Returns the number of values that a column's cell is stored as. */

@@ -73,7 +73,7 @@ export function deviceCode(program: Program, declare: "V" | "let"): DeviceCode {
   return { lines, result: name(program.result), uniforms };
 }
 
-/** Computes the values of `wanted`, from the scalars of this run; each operation is rounded to float32. */
+/** Computes the values that are `requested`, from the scalars of this run; each operation is rounded to float32. */
 export function hostValues(
   program: Program,
   scalars: readonly number[],

@@ -1,6 +1,7 @@
 /**
- * Kernels of the WASM backend, compiled with AssemblyScript to WebAssembly with SIMD. They work in TF.js' own memory
- * and have none of their own: addresses are arguments, scratch too. Each does a part [begin, end) of its work.
+ * Kernels of the WASM backend, compiled with AssemblyScript to WebAssembly with SIMD. They work in TF.js' memory and
+ * have none of their own: addresses, also of scratch memory, are arguments. Each call computes a part [begin, end) of
+ * the work.
  */
 
 export { convolve, filterGradient, fold } from "./convolution";

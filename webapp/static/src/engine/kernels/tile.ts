@@ -1,6 +1,6 @@
 /**
- * The innermost loop of every product here: a tile of sums that stays in registers while it grows. It is as large as
- * registers allow: six rows where a product is added in one instruction, four where the product needs a register too.
+ * The innermost loop of every product: a tile of sums that stays in registers while they accumulate. It is as large
+ * as registers allow: six rows if one instruction multiplies and adds, four if the product needs a register, too.
  * Addresses and steps count bytes, lengths and counts elements.
  */
 
@@ -12,7 +12,7 @@ export const PANEL_ROW: usize = 32;
 /** Scratch of a tile: 24 bytes say where its rows begin, then there is room for its sums. */
 export const SPARE: usize = 32 + 192;
 
-/** What a tile starts from: nothing, what the result already holds, or a panel's row of biases. */
+/** The initial value of a tile: zero, the current result, or a panel's row of biases. */
 export const FROM_ZERO: i32 = 0;
 export const FROM_RESULT: i32 = 1;
 export const FROM_BIAS: i32 = 2;
@@ -147,8 +147,8 @@ function grow(
 }
 
 /**
- * `grow` with `rows` known only here, and a result of any width up to 8. `spare` holds the addresses where rows of the
- * left operand begin.
+ * `grow` for a number of `rows` known only at run time, and a result of any width up to 8. `spare` holds the
+ * addresses where rows of the left operand begin.
  */
 export function tile(
   rows: i32,

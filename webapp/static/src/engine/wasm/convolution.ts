@@ -6,7 +6,7 @@
 
 import { BatchMatMul, Conv2D, type TensorInfo, Transpose } from "@tensorflow/tfjs-core";
 import { floats, inputOf, type KernelCall, runInner, viewAs, type WasmBackend } from "./heap";
-import { convolutionWindow, covered, type Window } from "./window";
+import { convolutionWindow, coveredRange, type Window } from "./window";
 
 /**
  * Unfolds x [N, H, W, C] to [N * outH * outW, h * w * C]: a row for each position of the output, with the pixels that
@@ -46,12 +46,12 @@ function fold(columns: Float32Array, dx: Float32Array, window: Window): void {
   for (let n = 0; n < batch; n++) {
     for (let fh = 0; fh < window.height; fh++) {
       const rowOffset = fh - window.top;
-      const [firstRow, endRow] = covered(outHeight, inHeight, strideHeight, rowOffset);
+      const [firstRow, endRow] = coveredRange(outHeight, inHeight, strideHeight, rowOffset);
       for (let row = firstRow; row < endRow; row++) {
         const line = (n * inHeight + row * strideHeight + rowOffset) * inWidth;
         for (let fw = 0; fw < window.width; fw++) {
           const columnOffset = fw - window.left;
-          const [first, end] = covered(outWidth, inWidth, strideWidth, columnOffset);
+          const [first, end] = coveredRange(outWidth, inWidth, strideWidth, columnOffset);
           for (let column = first; column < end; column++) {
             let target = (line + column * strideWidth + columnOffset) * channels;
             let source =

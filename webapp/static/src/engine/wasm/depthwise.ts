@@ -2,7 +2,7 @@
 
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { floats, inputOf, type KernelCall } from "./heap";
-import { convolutionWindow, covered, type Window } from "./window";
+import { convolutionWindow, coveredRange, type Window } from "./window";
 
 /** Visits each pair of a window's input pixel and output pixel for tap (fh, fw): offsets in pixels. */
 function forEachPair(
@@ -12,8 +12,8 @@ function forEachPair(
   visit: (input: number, out: number) => void,
 ): void {
   const [rowOffset, columnOffset] = [fh - window.top, fw - window.left];
-  const [firstRow, endRow] = covered(window.outHeight, window.inHeight, window.strideHeight, rowOffset);
-  const [first, end] = covered(window.outWidth, window.inWidth, window.strideWidth, columnOffset);
+  const [firstRow, endRow] = coveredRange(window.outHeight, window.inHeight, window.strideHeight, rowOffset);
+  const [first, end] = coveredRange(window.outWidth, window.inWidth, window.strideWidth, columnOffset);
   for (let n = 0; n < window.batch; n++) {
     for (let row = firstRow; row < endRow; row++) {
       const line = (n * window.inHeight + row * window.strideHeight + rowOffset) * window.inWidth;

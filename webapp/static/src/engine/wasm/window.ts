@@ -62,7 +62,7 @@ export function poolingWindow(input: readonly number[], attrs: Readonly<Record<s
 }
 
 /** Output positions [first, end) whose window, shifted by `offset`, falls inside the input. */
-export function covered(out: number, size: number, stride: number, offset: number): [number, number] {
+export function coveredRange(out: number, size: number, stride: number, offset: number): [number, number] {
   const first = Math.max(Math.ceil(-offset / stride), 0);
   const end = Math.min(Math.floor((size - 1 - offset) / stride) + 1, out);
   return [first, Math.max(end, first)];

@@ -1,4 +1,4 @@
-import { listed } from "../../core/preprocessing/labels";
+import { listNames } from "../../core/preprocessing/labels";
 import { counted, number, percent } from "../formatting";
 
 type LocalDataKind = "image" | "table" | "text" | "array";
@@ -18,12 +18,12 @@ export const own = {
   wanted: (minimum: number, kind: LocalDataKind, maximum: number) =>
     `This task needs ${number(minimum)} to ${things(kind, maximum)} from each device.`,
   byFolder: (names: readonly string[]) =>
-    `Put them into folders named ${listed(names)}, or choose a class below before you add files. You may add more, one after the other.`,
+    `Put them into folders named ${listNames(names)}, or choose a class below before you add files. You may add more, one after the other.`,
   table: (names: readonly string[]) =>
-    `Choose a CSV file whose first row names the columns; it needs ${listed(names)}.`,
+    `Choose a CSV file whose first row names the columns; it needs ${listNames(names)}.`,
   textTable: (text: string, label: string) => `Choose a CSV file with the columns ${text} and ${label}.`,
   texts: "Choose text files (UTF-8).",
-  arrays: (names: readonly string[]) => `Choose .npz files with the arrays ${listed(names)}.`,
+  arrays: (names: readonly string[]) => `Choose .npz files with the arrays ${listNames(names)}.`,
   ready: (kind: LocalDataKind, examples: number, train: number) =>
     `${things(kind, examples)} ready: ${number(train)} to learn from.`,
   readyHeld: (kind: LocalDataKind, examples: number, train: number, held: number) =>
@@ -43,7 +43,7 @@ export const own = {
   emptyCell: "empty",
   firstRows: "First rows",
   rowsBecome: "The first rows; below each cell, the numbers that the model gets:",
-  unused: (names: readonly string[]) => `Not used: ${listed(names)}.`,
+  unused: (names: readonly string[]) => `Not used: ${listNames(names)}.`,
   unknownToken: (id: number) => `${id}: not in the task's vocabulary`,
   tokens: (count: number) => `${number(count)} tokens. The first ones:`,
   tokensUnknown: (count: number, unknown: number) =>

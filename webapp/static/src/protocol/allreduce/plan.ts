@@ -5,7 +5,7 @@
  */
 
 import { sameBytes, toHex } from "../../core/crypto/bytes";
-import { usable } from "../../core/crypto/keys";
+import { isUsableKey } from "../../core/crypto/keys";
 import type { GroupOrder } from "../wire/mesh";
 import type { Fault, Places } from "./group-events";
 
@@ -129,7 +129,7 @@ export function beginError(
   if (commitments.length !== expected) {
     return `It committed itself to ${commitments.length} pieces instead of ${expected}.`;
   }
-  const fits = masked ? usable(key) : key.length === 0;
+  const fits = masked ? isUsableKey(key) : key.length === 0;
   return fits ? null : "Its key is not what this group needs.";
 }
 

@@ -1,4 +1,4 @@
-/** What the host of a mesh's member tells the machine, and what the machine asks of it. */
+/** Events that the host of a mesh's member reports to the machine, and effects that the machine asks for. */
 
 import type { ContactEffect, ContactEvent } from "../client/connection";
 import type { Evaluate, EvaluationEffect, VersionMeasured } from "../client/evaluation";
@@ -10,39 +10,42 @@ export type Enter = PeerFrameTo<"enter">;
 export type PlanTrained = PeerFrameTo<"trained">;
 export type GroupAveraged = PeerFrameTo<"averaged">;
 export type GroupFailed = PeerFrameTo<"failed">;
-/** What stands for what the server would have said. */
+/** A frame that the peers agreed on in place of the server's. */
 export type Agreement = Train | GroupOrder | Evaluate;
 export type Entered = Extract<ServerToPeer, { readonly type: "entered" }>;
 
-/** What the host tells the machine. */
+/** An event that the host reports to the machine. */
 export type MemberEvent =
-  /** Take part from now on; `enter` is sent on every connection, with what has become of its peer since. */
+  /** Take part from now on. `enter` is sent on every connection, with the peer's current state. */
   | { readonly type: "start"; readonly enter: Enter }
   | ContactEvent
-  /** The server said something. Introductions (members, signals, parcels) need not be reported. */
+  /** The server sent a frame. Frames for the links (members, signals, parcels) need not be reported. */
   | { readonly type: "frame"; readonly frame: ServerToPeer }
-  /** The peers agreed on it among themselves, as the server is away (protocol/mesh/serverless/rounds.ts). */
+  /** The peers agreed on this frame while the server is away (protocol/mesh/serverless/rounds.ts). */
   | { readonly type: "agreed"; readonly frame: Agreement }
   /** The bundle of the last `load` is ready. */
   | ({ readonly type: "loaded" } & Omit<Ready, "type">)
-  /** The plan of `round` is done, perhaps with fewer steps than planned; never without one, nor after `abort_training`. */
+  /**
+   * The plan of `round` is done, perhaps with fewer steps than planned, but never with none. Never reported after
+   * `abort_training`.
+   */
   | Omit<PlanTrained, "base">
   /** The group of the last `average` ended with `weights`, which this peer holds from now on. */
   | GroupAveraged
-  /** That group has no result for this peer. */
+  /** The group has no result for this peer. */
   | GroupFailed
   /** More than half of a group's survivors signed the weights that it ended with. */
   | { readonly type: "certified"; readonly certificate: Certificate }
   | VersionMeasured;
 
-/** What the machine asks of the host, in order. */
+/** An effect that the machine asks of the host. Effects are performed in order. */
 export type MemberEffect =
   | ContactEffect<PeerToServer>
   | RoundEffect
   | EvaluationEffect
-  /** Average what was trained last with the members of this group; then report `averaged` or `failed`. */
+  /** Average the last training's result with the members of this group; then report `averaged` or `failed`. */
   | { readonly type: "average"; readonly group: GroupOrder }
-  /** Leave the group in hand; the others go on without this peer. */
+  /** Leave the current group; the others continue without this peer. */
   | { readonly type: "abort_averaging" }
-  /** Bring the server these weights, if they are here. */
+  /** Send the server these weights, if this peer has them. */
   | { readonly type: "deposit"; readonly weights: string };

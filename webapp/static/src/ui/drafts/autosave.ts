@@ -1,7 +1,7 @@
 /** Saves a draft while it is filled in: changes are collected for a moment and sent together, in their order. */
 
 import { NoAnswer, Refusal } from "../lib/api";
-import { type DraftTable, joined } from "./record";
+import { type DraftTable, joinChanges } from "./record";
 
 export interface DraftChange {
   /** The changes of the task file: tables are merged into the earlier ones, null removes a key. */
@@ -86,7 +86,7 @@ export class Autosave {
 }
 
 function mergeChanges(first: DraftChange, second: DraftChange): DraftChange {
-  const task = first.task && second.task ? joined(first.task, second.task) : (second.task ?? first.task);
+  const task = first.task && second.task ? joinChanges(first.task, second.task) : (second.task ?? first.task);
   const readme = second.readme ?? first.readme;
   return { ...(task ? { task } : {}), ...(readme === undefined ? {} : { readme }) };
 }

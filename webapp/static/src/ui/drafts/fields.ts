@@ -1,7 +1,7 @@
 /** The fields of a step; each is bound to a key of the task file: `data-key="training.epochs"`. */
 
 import type { DraftFrame } from "./frame";
-import { type DraftTable, isTable, merged, tableAt, type Value } from "./record";
+import { type DraftTable, isTable, mergeTables, tableAt, type Value } from "./record";
 
 type FormField = HTMLInputElement | HTMLSelectElement;
 
@@ -34,7 +34,7 @@ export class FormFields {
 
   /** Changes the task file like a field; the fields are updated. */
   async change(change: DraftTable): Promise<void> {
-    this.#task = merged(this.#task, change);
+    this.#task = mergeTables(this.#task, change);
     this.#fill();
     this.changed();
     this.#waiting += 1;
@@ -51,7 +51,7 @@ export class FormFields {
     if (key === undefined || target.validity.badInput) return;
     const value = inputValue(target);
     void this.change(
-      target.dataset.whole === undefined ? changeOf(key, value) : isWhole(this.#task, key, value),
+      target.dataset.whole === undefined ? changeOf(key, value) : changeWithout(this.#task, key, value),
     );
   }
 
@@ -74,7 +74,7 @@ export function changeOf(key: string, value: Value): DraftTable {
 }
 
 /** Like `changeOf`, but removes the table's other keys: they do not fit this value, nor its absence. */
-export function isWhole(task: DraftTable, key: string, value: Value): DraftTable {
+export function changeWithout(task: DraftTable, key: string, value: Value): DraftTable {
   const names = key.split(".");
   const path = names.slice(0, -1);
   if (value === null) return changeOf(path.join("."), null);

@@ -5,7 +5,7 @@ import { Refusal, requestJson } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
 import { Autosave, type DraftChange, type SaveState } from "./autosave";
 import { begin, follow, type JobListener, type JobWork } from "./jobs";
-import { type DraftRecord, isLive, type JobKind, merged } from "./record";
+import { type DraftRecord, isLive, type JobKind, mergeTables } from "./record";
 
 const AGAIN_MS = 2500;
 const AFTERWARDS_MS = 15_000;
@@ -42,28 +42,28 @@ export async function frameOf(root: HTMLElement): Promise<DraftFrame> {
   // While the draft is edited in the wizard, the server starts the next jobs automatically.
   if (!draft.onward) draft = (await requestJson("PATCH", address, { onward: true })) as DraftRecord;
 
-  function came(news: DraftRecord): void {
+  function update(news: DraftRecord): void {
     if (JSON.stringify(news) === JSON.stringify(draft)) return;
     draft = news;
     showSteps(root, draft);
     for (const call of callers) call(draft);
   }
   async function refresh(): Promise<void> {
-    came((await requestJson("GET", address)) as DraftRecord);
+    update((await requestJson("GET", address)) as DraftRecord);
   }
   const saver = new Autosave(
     async ({ task, readme }) => {
       // Data inspection and other windows change the task file, too: the change is applied to the newest one.
       const newest = (await requestJson("GET", address)) as DraftRecord;
       const body = {
-        ...(task ? { task: merged(newest.task, task) } : {}),
+        ...(task ? { task: mergeTables(newest.task, task) } : {}),
         ...(readme === undefined ? {} : { readme }),
       };
-      came((await requestJson("PATCH", address, body)) as DraftRecord);
+      update((await requestJson("PATCH", address, body)) as DraftRecord);
     },
     (sign) => showSaveState(root, sign, () => draft),
   );
-  const over = (listener: JobListener): JobListener => ({
+  const refreshFirst = (listener: JobListener): JobListener => ({
     ...listener,
     done: async (job) => {
       await refresh();
@@ -91,8 +91,8 @@ export async function frameOf(root: HTMLElement): Promise<DraftFrame> {
       left = now;
     },
     onChange: (call) => void callers.push(call),
-    work: (kind, listener) => begin(address, kind, over(listener), () => saver.flush()),
-    follow: (kind, listener, after = 0) => follow(address, kind, over(listener), after),
+    work: (kind, listener) => begin(address, kind, refreshFirst(listener), () => saver.flush()),
+    follow: (kind, listener, after = 0) => follow(address, kind, refreshFirst(listener), after),
   };
 }
 

@@ -24,7 +24,7 @@ function bindRenewal(form: HTMLFormElement, problem: HTMLElement): void {
   const task = requireElement<HTMLSelectElement>(form, "renew-task");
   const name = requireElement<HTMLInputElement>(form, "renew-name");
   const propose = () => {
-    name.value = next(task.value);
+    name.value = nextName(task.value);
   };
   // A task's dashboard links to this page with the task's name.
   const asked = new URLSearchParams(location.search).get("renew");
@@ -38,7 +38,7 @@ function bindRenewal(form: HTMLFormElement, problem: HTMLElement): void {
 }
 
 /** Returns the next free name: `cats-2` after `cats`, `cats-3` after `cats-2`. */
-export function next(name: string): string {
+export function nextName(name: string): string {
   const [, stem = name, number = "1"] = /^(.*)-(\d{1,6})$/.exec(name) ?? [];
   return `${stem}-${Number(number) + 1}`;
 }

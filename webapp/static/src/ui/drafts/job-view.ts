@@ -8,7 +8,7 @@ import { type DraftJob, type DraftRecord, isLive, type JobKind } from "./record"
 
 /**
  * Binds `drafts/_job.html` for `kind`. It is shown once the job was requested, or if `ready` says that it could be;
- * `said` returns its result in a sentence, by default the last line of its log.
+ * `summary` returns its result in a sentence, by default the last line of its log.
  */
 export function bindJobView(
   frame: DraftFrame,

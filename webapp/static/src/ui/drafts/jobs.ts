@@ -26,7 +26,7 @@ export function begin(
   listener: JobListener,
   before: () => Promise<void>,
 ): JobWork {
-  void hearing(listener, async () => {
+  void reportRefusal(listener, async () => {
     await before();
     await requestJson("POST", `${draft}/jobs`, { kind });
     await listen(draft, kind, listener, 0);
@@ -36,12 +36,12 @@ export function begin(
 
 /** Follows a job that was started before, skipping the first `after` lines of its log. */
 export function follow(draft: string, kind: JobKind, listener: JobListener, after: number): JobWork {
-  void hearing(listener, () => listen(draft, kind, listener, after));
+  void reportRefusal(listener, () => listen(draft, kind, listener, after));
   return work(draft, kind, listener);
 }
 
 function work(draft: string, kind: JobKind, listener: JobListener): JobWork {
-  return { cancel: () => hearing(listener, () => requestJson("DELETE", `${draft}/jobs/${kind}`)) };
+  return { cancel: () => reportRefusal(listener, () => requestJson("DELETE", `${draft}/jobs/${kind}`)) };
 }
 
 async function listen(draft: string, kind: JobKind, listener: JobListener, after: number): Promise<void> {
@@ -73,7 +73,7 @@ async function askPatiently(address: string, listener: JobListener): Promise<Dra
   }
 }
 
-async function hearing(listener: JobListener, what: () => Promise<unknown>): Promise<void> {
+async function reportRefusal(listener: JobListener, what: () => Promise<unknown>): Promise<void> {
   try {
     await what();
   } catch (error) {

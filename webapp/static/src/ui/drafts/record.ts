@@ -104,32 +104,32 @@ export function tableAt(table: DraftTable, ...keys: readonly string[]): DraftTab
 /**
  * Applies `change` to `table` (RFC 7396): tables are merged, null removes a key, other values replace earlier ones.
  */
-export function merged(table: DraftTable, change: DraftTable): DraftTable {
+export function mergeTables(table: DraftTable, change: DraftTable): DraftTable {
   const result: Record<string, Value> = { ...table };
   for (const [key, value] of Object.entries(change)) {
     const before = result[key];
     if (value === null) delete result[key];
-    else result[key] = isTable(value) ? merged(isTable(before) ? before : {}, value) : value;
+    else result[key] = isTable(value) ? mergeTables(isTable(before) ? before : {}, value) : value;
   }
   return result;
 }
 
 /** Returns the smallest change that turns `before` into `after`. */
-export function replacing(before: DraftTable, after: DraftTable): DraftTable {
+export function changeBetween(before: DraftTable, after: DraftTable): DraftTable {
   const gone = Object.keys(before).filter((key) => !(key in after));
   const parts = Object.entries(after).map(([key, value]): [string, Value] => {
     const old = before[key];
-    return [key, isTable(value) && isTable(old) ? replacing(old, value) : value];
+    return [key, isTable(value) && isTable(old) ? changeBetween(old, value) : value];
   });
   return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(parts) };
 }
 
 /** Combines `first` and then `second` to one change; removed keys stay removed. */
-export function joined(first: DraftTable, second: DraftTable): DraftTable {
+export function joinChanges(first: DraftTable, second: DraftTable): DraftTable {
   const result: Record<string, Value> = { ...first };
   for (const [key, value] of Object.entries(second)) {
     const before = result[key];
-    result[key] = isTable(value) && isTable(before) ? joined(before, value) : value;
+    result[key] = isTable(value) && isTable(before) ? joinChanges(before, value) : value;
   }
   return result;
 }

@@ -34,7 +34,7 @@ export function bars(rows: readonly AnswerRow[]): HTMLElement {
 }
 
 /** Returns a text, and its continuation by a version. */
-export function written(prompt: string, text: string): HTMLElement {
+export function writtenText(prompt: string, text: string): HTMLElement {
   return element("p", "written", element("span", "prompt", prompt), text);
 }
 

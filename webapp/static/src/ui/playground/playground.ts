@@ -5,15 +5,15 @@ import type { Made } from "../../client/workers/training-worker";
 import type { PlaygroundQuestion, Prompt } from "../../core/messages/playground";
 import { say } from "../../i18n";
 import { requireElement, setText } from "../lib/dom";
-import { bars, showAnswers, written } from "./answers";
+import { bars, showAnswers, writtenText } from "./answers";
 import { bindDrawing } from "./drawing";
 import { bindForm, type FormKind } from "./form";
 import { latestOnly } from "./latest-job";
 import { bindPicture } from "./picture";
 import { bindPrompt } from "./prompt";
-import { type ClassNames, compared, guessed, leftOut, rowsOf } from "./texts";
+import { type ClassNames, comparisonSentence, guessSentence, leftOutSentence, rowsOf } from "./texts";
 import { type NamedVersion, versionsOf } from "./versions";
-import { type PlaygroundResult, showingProblems } from "./worker";
+import { type PlaygroundResult, playgroundOpener } from "./worker";
 
 /** The playground's section. Owns its worker, the last question, and this device's last update. */
 class Playground {
@@ -32,7 +32,7 @@ class Playground {
 
   constructor(private readonly section: HTMLElement) {
     const { task = "", bundle = "", trial = "" } = section.dataset;
-    this.#openWorker = showingProblems(task, bundle.split("/").pop() ?? "");
+    this.#openWorker = playgroundOpener(task, bundle.split("/").pop() ?? "");
     this.#first = requireElement(section, "guess").textContent ?? "";
     this.#bind(trial);
     requireElement(section, "board").hidden = false;
@@ -48,7 +48,7 @@ class Playground {
     const questions = {
       ask: (question: PlaygroundQuestion) => this.#ask(question),
       forget: () => this.#forget(),
-      complain: (problem: string) => this.#say(problem),
+      complain: (problem: string) => this.#showLine(problem),
     };
     if (kind === "draw") bindDrawing(this.section, questions);
     else if (kind === "picture") this.#showPicture = bindPicture(this.section, questions);
@@ -72,7 +72,7 @@ class Playground {
       const answer = await worker.ask(versions.map(withoutQuery), question);
       if (mine === this.#asked) this.#show(answer, versions, naming);
     } catch (problem) {
-      if (mine === this.#asked) this.#say(sentence(problem));
+      if (mine === this.#asked) this.#showLine(sentence(problem));
     }
   }
 
@@ -84,11 +84,11 @@ class Playground {
       const showProgress = (soFar: Written) => {
         if (mine === this.#asked) this.#showWritten(prompt, soFar, versions);
       };
-      this.#say(say.trial.writing);
+      this.#showLine(say.trial.writing);
       showProgress(await worker.write(versions.map(withoutQuery), prompt, showProgress));
-      this.#say(say.trial.written);
+      this.#showLine(say.trial.written);
     } catch (problem) {
-      this.#say(sentence(problem));
+      this.#showLine(sentence(problem));
     }
   }
 
@@ -98,7 +98,7 @@ class Playground {
 
   #begin(line: string): number {
     this.#asked += 1;
-    this.#say(line);
+    this.#showLine(line);
     return this.#asked;
   }
 
@@ -108,7 +108,7 @@ class Playground {
     showAnswers(requireElement(this.section, "answers"), []);
   }
 
-  #say(line: string): void {
+  #showLine(line: string): void {
     setText(requireElement(this.section, "guess"), line);
   }
 
@@ -122,7 +122,7 @@ class Playground {
       return { rows, title: versions[i]?.title ?? null, body: bars(rows) };
     });
     const [one, other] = columns;
-    if (one) this.#say(other ? compared(one.rows, other.rows) : guessed(one.rows));
+    if (one) this.#showLine(other ? comparisonSentence(one.rows, other.rows) : guessSentence(one.rows));
     this.#leave(lacking);
     this.#showPicture(picture);
     showAnswers(requireElement(this.section, "answers"), columns);
@@ -130,12 +130,15 @@ class Playground {
 
   #showWritten({ text }: Prompt, { texts, lacking }: Written, versions: readonly NamedVersion[]): void {
     this.#leave(lacking);
-    const columns = texts.map((own, i) => ({ title: versions[i]?.title ?? null, body: written(text, own) }));
+    const columns = texts.map((own, i) => ({
+      title: versions[i]?.title ?? null,
+      body: writtenText(text, own),
+    }));
     showAnswers(requireElement(this.section, "answers"), columns);
   }
 
   #leave(lacking: readonly string[]): void {
-    const line = leftOut(lacking);
+    const line = leftOutSentence(lacking);
     requireElement(this.section, "lacking").hidden = line === "";
     setText(requireElement(this.section, "lacking"), line);
   }

@@ -48,13 +48,13 @@ export function rowsOf(output: ArrayLike<number>, { labels, chances, logits }: C
 }
 
 /** Returns one sentence on a version's answer. */
-export function guessed(rows: readonly AnswerRow[]): string {
+export function guessSentence(rows: readonly AnswerRow[]): string {
   const best = rows.find((row) => row.best);
   return best ? say.trial.sure(best.label, best.figure) : say.trial.numbers(figures(rows));
 }
 
 /** Returns one sentence on the answers of the version before an update and of the one after it. */
-export function compared(before: readonly AnswerRow[], after: readonly AnswerRow[]): string {
+export function comparisonSentence(before: readonly AnswerRow[], after: readonly AnswerRow[]): string {
   const [was, is] = [before, after].map((rows) => rows.find((row) => row.best));
   if (was && is) return say.trial.sures(was.label, was.figure, is.label, is.figure);
   return say.trial.bothNumbers(figures(before), figures(after));
@@ -65,7 +65,7 @@ function figures(rows: readonly AnswerRow[]): string {
 }
 
 /** Returns the sentence on the parts of a text that were left out; empty if there are none. */
-export function leftOut(lacking: readonly string[]): string {
+export function leftOutSentence(lacking: readonly string[]): string {
   return lacking.length === 0 ? "" : say.trial.leftOut(lacking.slice(0, MOST_ROWS).join(" "));
 }
 

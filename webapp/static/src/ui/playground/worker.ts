@@ -17,7 +17,7 @@ export interface PlaygroundResult {
 }
 
 /** Fetches the task's preprocessing, and starts the worker, once; a failure is retried at the next question. */
-export function showingProblems(task: string, bundle: string): () => Promise<PlaygroundResult> {
+export function playgroundOpener(task: string, bundle: string): () => Promise<PlaygroundResult> {
   let started: Promise<PlaygroundResult> | null = null;
   const start = async (): Promise<PlaygroundResult> => {
     const response = await fetch(`/api/tasks/${task}/data`).catch(() => null);

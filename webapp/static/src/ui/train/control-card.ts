@@ -106,7 +106,7 @@ export class ControlCard {
     if (this.#page === null) return;
     const { status, running, examples, loaded, stepMs, notice } = this.#page.look();
     this.#running = running;
-    this.#tell(status);
+    this.#showStatus(status);
     const finished = status.phase === "finished";
     this.#button.dataset.action = running ? "stop" : "start";
     setText(this.#button, running ? say.card.stop : say.card.start);
@@ -122,7 +122,7 @@ export class ControlCard {
     document.title = running ? `${status.spoken} · Minga` : this.#title;
   }
 
-  #tell({ phase, line, hint, spoken, steps }: Status): void {
+  #showStatus({ phase, line, hint, spoken, steps }: Status): void {
     requireElement(this.#root, "status").dataset.phase = phase;
     this.#figure("status-line", line);
     this.#figure("status-hint", hint);

@@ -40,7 +40,7 @@ async function inside(zip: File, taken: RegExp): Promise<OwnFile[]> {
 }
 
 /** Reads the files in the order of their paths, which numbers the examples. */
-export async function understand(
+export async function readFiles(
   { preprocess, volunteer }: DataSpec,
   files: readonly OwnFile[],
   problems: Problems,

@@ -3,7 +3,7 @@
 import type { OwnFile } from "../../core/messages/data-reader";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { LabelRule } from "../../core/preprocessing/declaration";
-import { encodeLabel, listed } from "../../core/preprocessing/labels";
+import { encodeLabel, listNames } from "../../core/preprocessing/labels";
 import { counted } from "../../i18n/formatting";
 import type { Problems } from "./result";
 
@@ -53,7 +53,8 @@ function sentences(folder: string | null, count: number, rule: LabelRule): [wher
       "Not in a folder, so the class is not known: left out. Choose the class, then add them again.",
     ];
   }
-  const expected = rule.kind === "class" ? `the classes are ${listed(rule.classes)}` : "it must be a number";
+  const expected =
+    rule.kind === "class" ? `the classes are ${listNames(rule.classes)}` : "it must be a number";
   return [
     `${folder}/`,
     `No class is called '${folder}'; ${expected}. Left out: ${files}. Rename the folder, or choose the class and add them again.`,

@@ -87,7 +87,7 @@ export async function readImages(
 /** Returns some pictures of each label as the model sees them. */
 async function thumbnails(pictures: Pictures, { size, channels }: ImageSpec): Promise<Thumbnail[]> {
   const [height, width] = size;
-  const shown = takeTurns(pictures.files.map(({ label }) => label)).slice(0, THUMBNAILS);
+  const shown = interleaveLabels(pictures.files.map(({ label }) => label)).slice(0, THUMBNAILS);
   return Promise.all(
     shown.map(async (number) => {
       const { path, label } = pictures.files[number] as LabelledFile;
@@ -97,7 +97,7 @@ async function thumbnails(pictures: Pictures, { size, channels }: ImageSpec): Pr
 }
 
 /** Returns positions of `labels` in which the labels alternate. */
-export function takeTurns(labels: readonly string[]): number[] {
+export function interleaveLabels(labels: readonly string[]): number[] {
   const groups = new Map<string, number[]>();
   for (const [i, label] of labels.entries()) groups.set(label, [...(groups.get(label) ?? []), i]);
   const turns: number[] = [];

@@ -3,7 +3,7 @@
 import type { FromReader, OwnFile, ToReader } from "../../core/messages/data-reader";
 import type { TakeAnswer, TakeRequest } from "../../core/messages/local-data";
 import type { DataSpec } from "../../core/preprocessing/declaration";
-import { understand } from "./files";
+import { readFiles } from "./files";
 import { decodeImage } from "./images";
 import { Problems, type ReadExamples, type ReadResult, reportOf } from "./result";
 
@@ -29,7 +29,7 @@ async function read(id: number, data: DataSpec, files: readonly OwnFile[]): Prom
     say({ type: "reading", id, done, total });
   };
   const problems = new Problems();
-  const understood = await understand(data, files, problems, reading, decodeImage);
+  const understood = await readFiles(data, files, problems, reading, decodeImage);
   if (latest !== id) return;
   current = understood;
   say({ type: "report", id, report: reportOf(understood, problems, data) });

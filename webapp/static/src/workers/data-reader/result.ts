@@ -46,7 +46,7 @@ export interface ReadExamples {
 export type ReadResult = (done: number) => void;
 
 /** Returns why `count` examples are not enough or too many, and what to do; null if they can be used. */
-export function missing(count: number, { minimum, maximum }: DataSpec["volunteer"]): string | null {
+export function countProblem(count: number, { minimum, maximum }: DataSpec["volunteer"]): string | null {
   const each = "from each device";
   if (count < minimum) {
     const here = count === 0 ? "none is here yet" : count === 1 ? "this is 1" : `these are ${number(count)}`;
@@ -67,7 +67,7 @@ export function reportOf(understood: ReadExamples, problems: Problems, spec: Dat
     classes,
     problems: problems.first,
     problemCount: problems.count,
-    missing: missing(count, spec.volunteer),
+    missing: countProblem(count, spec.volunteer),
     preview,
   };
 }

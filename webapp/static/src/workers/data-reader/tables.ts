@@ -6,7 +6,7 @@ import { collect, type Example } from "../../core/preprocessing/columns";
 import type { ColumnRule, DataSpec, TableSpec } from "../../core/preprocessing/declaration";
 import { splitShuffled } from "../../core/preprocessing/example-order";
 import { decodeText } from "../../core/preprocessing/files/text-file";
-import { listed } from "../../core/preprocessing/labels";
+import { listNames } from "../../core/preprocessing/labels";
 import {
   encodeRow,
   inputValues,
@@ -90,7 +90,7 @@ function previewOf(
   read: readonly ReadRow[],
 ): Extract<Preview, { kind: "table" }> {
   const inputs = rule.columns.map(
-    (column): ColumnPreview => ({ name: column.column, became: inWords(column), role: "input" }),
+    (column): ColumnPreview => ({ name: column.column, became: describeConversion(column), role: "input" }),
   );
   const labels = rule.label_columns.map(
     (name): ColumnPreview => ({ name, became: "what the model learns to tell", role: "label" }),
@@ -106,10 +106,10 @@ function previewOf(
 }
 
 /** Describes the conversion of a column, for people. */
-export function inWords(column: ColumnRule): string {
+export function describeConversion(column: ColumnRule): string {
   if (column.kind === "category") {
     const { categories, encoding } = column;
-    const which = `one of ${categories.length}: ${listed(categories)}`;
+    const which = `one of ${categories.length}: ${listNames(categories)}`;
     return encoding === "index" ? `${which}, as its number` : which;
   }
   const scaled = column.subtract !== 0 || column.divide !== 1 ? "a number, scaled" : "a number";

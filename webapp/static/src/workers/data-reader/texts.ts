@@ -6,11 +6,11 @@ import { collect, type Example, emptyColumn, examplesOf } from "../../core/prepr
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { DataSpec, LabelRule, TextSpec } from "../../core/preprocessing/declaration";
 import { splitShuffled, splitWindows } from "../../core/preprocessing/example-order";
-import { checkWidth, csvRows, findColumns, trimmed } from "../../core/preprocessing/files/csv";
+import { checkWidth, csvRows, findColumns, trimCell } from "../../core/preprocessing/files/csv";
 import { decodeText } from "../../core/preprocessing/files/text-file";
 import { encodeLabel } from "../../core/preprocessing/labels";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
-import { padded, windowStarts } from "../../core/preprocessing/text/windows";
+import { padIds, windowStarts } from "../../core/preprocessing/text/windows";
 import { labelByFolder } from "./folders";
 import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
 
@@ -129,7 +129,7 @@ async function readLabelled(
   for await (const one of texts) {
     await problems.guard(one.where, "It is left out.", () => {
       const ids = tokenizer.encode(one.text);
-      examples.push({ x: [padded(ids, rule.length)], y: [encodeLabel(label, one.label)] });
+      examples.push({ x: [padIds(ids, rule.length)], y: [encodeLabel(label, one.label)] });
       classes.push(one.label);
       shown.add(ids);
     });
@@ -174,7 +174,7 @@ async function* fromTables(
       const result = await problems.guard(where, "The row is left out.", () => {
         checkWidth(row, table?.header ?? []);
         const [text = "", label = ""] = (table?.columns ?? []).map((column) => row[column] ?? "");
-        return { where, text, label: trimmed(label) };
+        return { where, text, label: trimCell(label) };
       });
       if (result !== null) yield result;
     }

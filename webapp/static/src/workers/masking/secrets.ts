@@ -14,11 +14,11 @@ import {
   survivorsStatement,
 } from "../../core/crypto/context";
 import { choiceKey, rotationKey, sealingKey } from "../../core/crypto/derive";
-import { type Identity, type KeyPair, keyPair, sign, usable, verify } from "../../core/crypto/keys";
+import { type Identity, isUsableKey, type KeyPair, keyPair, sign, verify } from "../../core/crypto/keys";
 import type { Mask } from "../../core/crypto/keystream";
 import { masksOf } from "../../core/crypto/masking";
 import { seal, unseal } from "../../core/crypto/sealing";
-import { randomnessBytes, SECRET_BYTES, split, valid } from "../../core/crypto/shamir";
+import { isValidSecret, randomnessBytes, SECRET_BYTES, split } from "../../core/crypto/shamir";
 import type { Keys, Member } from "../../core/messages/masking";
 
 type Places = readonly number[];
@@ -187,7 +187,7 @@ export class RoundSecrets {
   }
 
   async #isSound(member: Member, signatures: boolean): Promise<boolean> {
-    if (!usable(member.mask_key) || !usable(member.share_key)) return false;
+    if (!isUsableKey(member.mask_key) || !isUsableKey(member.share_key)) return false;
     return !signatures || verify(member.identity, member.signature, keysStatement(this.base, member));
   }
 
@@ -222,6 +222,6 @@ function memberAt(members: readonly Member[], place: number): Member {
 function randomSecret(random: Random): Bytes {
   for (;;) {
     const drawn = random(SECRET_BYTES);
-    if (valid(drawn)) return drawn;
+    if (isValidSecret(drawn)) return drawn;
   }
 }

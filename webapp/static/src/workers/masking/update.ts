@@ -51,7 +51,7 @@ export interface Trained {
   readonly alone: boolean;
 }
 
-/** Expands `masks` for a round among a `cohort`. */
+/** Expands `masks` for a round with this cohort. */
 export async function expand(
   { parameters, rows, masking }: MaskingTerms,
   { members, threshold, rotation, choice }: Cohort,

@@ -9,7 +9,7 @@ import type { ImageSpec, Preprocess, TableSpec, TextSpec } from "../../core/prep
 import { imageValues } from "../../core/preprocessing/images/image";
 import { encodeCells, inputValues } from "../../core/preprocessing/table";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
-import { padded } from "../../core/preprocessing/text/windows";
+import { padIds } from "../../core/preprocessing/text/windows";
 import { type Decode, rgba } from "../data-reader/images";
 
 export interface StoredInputs {
@@ -62,7 +62,7 @@ function row(cells: readonly string[], rule: TableSpec): number[][] {
 function text(given: string, rule: TextSpec): StoredInputs {
   const tokenizer = new Tokenizer(rule);
   return {
-    x: [padded(tokenizer.encode(given), rule.length)],
+    x: [padIds(tokenizer.encode(given), rule.length)],
     picture: null,
     lacking: tokenizer.lacking(given),
   };

@@ -5,7 +5,7 @@ import type { Prompt } from "../../core/messages/playground";
 import { draw } from "../../core/numerics/sampling";
 import type { TextSpec } from "../../core/preprocessing/declaration";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
-import { padded } from "../../core/preprocessing/text/windows";
+import { padIds } from "../../core/preprocessing/text/windows";
 
 export interface GenerationOptions {
   readonly rule: TextSpec;
@@ -24,7 +24,7 @@ export interface GenerationOptions {
 export async function write({ rule, prompt, models, random, wrote }: GenerationOptions): Promise<void> {
   const tokenizer = new Tokenizer(rule);
   const begun = tokenizer.encode(prompt.text);
-  padded(begun, rule.length);
+  padIds(begun, rule.length);
   const lacking = tokenizer.lacking(prompt.text);
   const written = models.map((): number[] => []);
   for (let count = 0; count < prompt.tokens; count++) {
@@ -32,7 +32,7 @@ export async function write({ rule, prompt, models, random, wrote }: GenerationO
     for (const [i, model] of models.entries()) {
       const own = written[i] as number[];
       const context = [...begun, ...own].slice(-rule.length);
-      const output = await model(padded(context, rule.length));
+      const output = await model(padIds(context, rule.length));
       const width = output.length / elements(rule.inputs[0]?.shape ?? []);
       const next = output.subarray((context.length - 1) * width, context.length * width);
       own.push(draw(next, { temperature: prompt.temperature, uniform, first: tokenizer.first }));

@@ -4,8 +4,8 @@ import type { Bundle } from "../../core/data/bundle";
 import { type Examples, joinShards } from "../../core/data/examples";
 import type { MistakeFindings } from "../../core/data/mistakes";
 import { decodeShard } from "../../core/data/shard";
-import { REHEARSING, type ToDryRunWorker } from "../../core/messages/dry-run";
-import { type ToPlaygroundWorker, TRYING } from "../../core/messages/playground";
+import { DRY_RUN_WORKER, type ToDryRunWorker } from "../../core/messages/dry-run";
+import { PLAYGROUND_WORKER, type ToPlaygroundWorker } from "../../core/messages/playground";
 import {
   type ControlVariates,
   clock,
@@ -242,8 +242,8 @@ function perform(
 
 registerOps();
 /** Playground and dry run use workers of the same program, so that TF.js is fetched once. */
-const playground = scope.name === TRYING ? import("../playground/message-handler") : null;
-const dryRun = scope.name === REHEARSING ? import("../dry-run/message-handler") : null;
+const playground = scope.name === PLAYGROUND_WORKER ? import("../playground/message-handler") : null;
+const dryRun = scope.name === DRY_RUN_WORKER ? import("../dry-run/message-handler") : null;
 scope.onmessage = ({ data }: MessageEvent<ToWorker | ToPlaygroundWorker | ToDryRunWorker>) => {
   // If the module cannot be fetched the worker fails, and the question is rejected.
   if (playground !== null)

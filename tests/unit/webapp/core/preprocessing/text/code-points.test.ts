@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lowered } from "../../../../../../webapp/static/src/core/preprocessing/text/code-points";
+import { lowerCase } from "../../../../../../webapp/static/src/core/preprocessing/text/code-points";
 import { vectors } from "../vectors";
 
 it("letters turn small just as in Python", () => {
@@ -7,8 +7,8 @@ it("letters turn small just as in Python", () => {
   const small = new Map(pairs);
   expect(small.size).toBeGreaterThan(500);
   for (let code = 0; code < 0x3000; code++) {
-    const letter = lowered(String.fromCodePoint(code));
+    const letter = lowerCase(String.fromCodePoint(code));
     expect([code, letter.codePointAt(0)]).toEqual([code, small.get(code) ?? code]);
   }
-  expect(lowered("\u{10400}")).toBe("\u{10400}");
+  expect(lowerCase("\u{10400}")).toBe("\u{10400}");
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { roleOf, withRole } from "../../../../../../webapp/static/src/ui/drafts/data/columns";
 import type { DataFindings, FoundColumn } from "../../../../../../webapp/static/src/ui/drafts/data/findings";
 import { warnings } from "../../../../../../webapp/static/src/ui/drafts/data/warnings";
-import { type DraftTable, merged } from "../../../../../../webapp/static/src/ui/drafts/record";
+import { type DraftTable, mergeTables } from "../../../../../../webapp/static/src/ui/drafts/record";
 
 const column = (name: string, more: Partial<FoundColumn> = {}): FoundColumn => ({
   name,
@@ -37,7 +37,7 @@ test("each column has the role that its declaration gives it", () => {
 test("a column is in one place only, whatever it was before", () => {
   for (const role of ["number", "category", "class", "target", "ignore"] as const) {
     for (const name of ["Age", "Sex", "Survived", "Fare"]) {
-      const after = merged(TITANIC, withRole(TITANIC, column(name), role));
+      const after = mergeTables(TITANIC, withRole(TITANIC, column(name), role));
       expect(roleOf(after, name)).toBe(role);
       const all = [...(after.columns as DraftTable[]), ...(after.labels as DraftTable[])].map(
         (one) => one.name,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Costs } from "../../../../../../webapp/static/src/ui/drafts/plan/cost-preview";
 import { costRows, deviceRows } from "../../../../../../webapp/static/src/ui/drafts/plan/cost-preview";
 import { isUnitsScheme, schemeChange } from "../../../../../../webapp/static/src/ui/drafts/plan/scheme";
-import { merged } from "../../../../../../webapp/static/src/ui/drafts/record";
+import { mergeTables } from "../../../../../../webapp/static/src/ui/drafts/record";
 
 const STOP = { patience: 3 };
 const ROUNDS = {
@@ -19,7 +19,7 @@ const ROUNDS = {
 };
 
 test("who chooses work units keeps nothing of rounds, and rules for stopping", () => {
-  const task = merged(ROUNDS, schemeChange(ROUNDS, "volunteer"));
+  const task = mergeTables(ROUNDS, schemeChange(ROUNDS, "volunteer"));
   expect(task).toEqual({
     name: "cats",
     data: { source: "shards" },
@@ -34,9 +34,9 @@ test("who chooses work units keeps nothing of rounds, and rules for stopping", (
 });
 
 test("who goes back to rounds, of either kind, keeps nothing of work units", () => {
-  const units = merged(ROUNDS, schemeChange(ROUNDS, "volunteer"));
+  const units = mergeTables(ROUNDS, schemeChange(ROUNDS, "volunteer"));
   for (const scheme of ["federated", "decentralized"]) {
-    const task = merged(units, schemeChange(units, scheme));
+    const task = mergeTables(units, schemeChange(units, scheme));
     expect(task.coordination).toEqual({
       scheme,
       rounds: 20,

@@ -5,7 +5,7 @@ import type {
   Preprocess,
 } from "../../../../../../webapp/static/src/core/preprocessing/declaration";
 import { addFiles, fromInput } from "../../../../../../webapp/static/src/ui/train/local-data/file-selection";
-import { visible } from "../../../../../../webapp/static/src/ui/train/local-data/preview";
+import { showWhiteSpace } from "../../../../../../webapp/static/src/ui/train/local-data/preview";
 import {
   problemTitle,
   requiredData,
@@ -101,6 +101,6 @@ describe("what became of the files, in words", () => {
   });
 
   it("makes white space visible", () => {
-    expect([" a", "\n", "\t", ""].map(visible)).toEqual(["·a", "⏎", "⇥", "□"]);
+    expect([" a", "\n", "\t", ""].map(showWhiteSpace)).toEqual(["·a", "⏎", "⇥", "□"]);
   });
 });

@@ -73,7 +73,7 @@ export function csvRows(text: string, delimiter: string): string[][] {
 }
 
 /** Removes the spaces and tabs at both ends of a cell. */
-export function trimmed(cell: string): string {
+export function trimCell(cell: string): string {
   let [from, until] = [0, cell.length];
   while (from < until && (cell[from] === " " || cell[from] === "\t")) from++;
   while (until > from && (cell[until - 1] === " " || cell[until - 1] === "\t")) until--;
@@ -86,7 +86,7 @@ function quoted(names: readonly string[]): string {
 
 /** Returns the positions of the named columns. Throws DataProblem that lists the missing and the existing ones. */
 export function findColumns(header: readonly string[], names: readonly string[]): number[] {
-  const there = header.map(trimmed);
+  const there = header.map(trimCell);
   const missing = names.filter((name) => !there.includes(name));
   if (missing.length > 0) {
     throw new DataProblem(

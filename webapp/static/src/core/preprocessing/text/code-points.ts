@@ -18,7 +18,7 @@ export function isPunctuation(code: number): boolean {
 }
 
 /** Lower-cases a letter of the scripts whose case never changed, if the result is one code point by itself. */
-export function lowered(letter: string): string {
+export function lowerCase(letter: string): string {
   const code = letter.codePointAt(0) ?? 0;
   if (code >= 0x590 && (code < 0x1e00 || code > 0x1fff)) return letter;
   const small = letter.toLowerCase();

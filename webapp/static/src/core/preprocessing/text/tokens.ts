@@ -3,13 +3,13 @@
 import { DataProblem } from "../data-problem";
 import type { TokenizedTextRule, TokenRule } from "../declaration";
 import { encodePairs, type Merges, mergesOf } from "./byte-pairs";
-import { isPunctuation, isSeparator, lowered } from "./code-points";
+import { isPunctuation, isSeparator, lowerCase } from "./code-points";
 
 /** Normalises line ends, then Unicode's normal form and case if the rule says so. */
 export function normalizeText(text: string, rule: TokenRule): string {
   const lines = text.replace(/\r\n?/g, "\n");
   const normal = rule.normalize === "nfc" ? lines.normalize("NFC") : lines;
-  return rule.lower ? Array.from(normal, lowered).join("") : normal;
+  return rule.lower ? Array.from(normal, lowerCase).join("") : normal;
 }
 
 /** Returns the words between separators; each punctuation mark is a word of its own, or is removed. */

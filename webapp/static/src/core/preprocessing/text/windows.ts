@@ -10,7 +10,7 @@ export function windowStarts(count: number, length: number, stride: number): num
 }
 
 /** Returns the first `length` ids, padded with 0. Throws DataProblem if there are none. */
-export function padded(ids: readonly number[], length: number): number[] {
+export function padIds(ids: readonly number[], length: number): number[] {
   if (ids.length === 0) throw new DataProblem("There is no word or letter in it that the task knows");
   return Array.from({ length }, (_, i) => ids[i] ?? 0);
 }

@@ -6,7 +6,7 @@
 import { say } from "../../../i18n/owners/data";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";
-import { type DraftRecord, type DraftTable, replacing, tableAt, type Value } from "../record";
+import { changeBetween, type DraftRecord, type DraftTable, tableAt, type Value } from "../record";
 
 const SIDE = 64;
 
@@ -34,7 +34,7 @@ export function bindOwnData(frame: DraftFrame): void {
     const before = tableAt(frame.draft().task, "data", "preprocess");
     const preprocess = declared(kind.value, frame.draft(), []);
     // For tables and texts a sample determines the rest.
-    const change = preprocess === null ? null : replacing(before, preprocess);
+    const change = preprocess === null ? null : changeBetween(before, preprocess);
     void frame.save({ task: { data: { preprocess: change } } });
   });
   classes.addEventListener("input", () => {

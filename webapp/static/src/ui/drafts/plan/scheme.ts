@@ -1,6 +1,6 @@
 /** The training scheme: its settings are written, shown and removed with it. */
 
-import { type DraftTable, isTable, replacing, tableAt } from "../record";
+import { changeBetween, type DraftTable, isTable, tableAt } from "../record";
 
 /** The method of assimilating results if a plan names none. */
 export const USUAL_RECIPE = "vc-asgd";
@@ -18,12 +18,13 @@ export function schemeChange(task: DraftTable, scheme: string): DraftTable {
   const stop: DraftTable = isTable(before.stop) ? { stop: before.stop } : {};
   if (scheme === "volunteer") {
     return {
-      coordination: replacing(before, { scheme, units: UNITS, ...stop }),
+      coordination: changeBetween(before, { scheme, units: UNITS, ...stop }),
       ...withoutScheme(task, "data", "shards_per_client"),
       ...withoutScheme(task, "training", "control_variates"),
     };
   }
-  if (before.units !== undefined) return { coordination: replacing(before, { scheme, ...ROUNDS, ...stop }) };
+  if (before.units !== undefined)
+    return { coordination: changeBetween(before, { scheme, ...ROUNDS, ...stop }) };
   if (scheme === "federated") return withoutScheme(task, "coordination", "averaging");
   const choosing = { fraction_train: null, min_train_clients: null, over_selection: null };
   return { coordination: choosing, security: { max_update_norm: null } };

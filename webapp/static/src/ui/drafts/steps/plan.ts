@@ -9,7 +9,7 @@ import { node, sentences, tableRow } from "../nodes";
 import { type CostPreview, type Costs, costRows, deviceRows, type Proposal } from "../plan/cost-preview";
 import { mountModelTraining } from "../plan/model-training";
 import { isUnitsScheme, schemeChange, showScheme, USUAL_RECIPE } from "../plan/scheme";
-import { type DraftTable, joined, tableAt } from "../record";
+import { type DraftTable, joinChanges, tableAt } from "../record";
 
 // The settings of a recipe are stored beside its name, and only with it.
 const RECIPE = "coordination.units.assimilation";
@@ -105,7 +105,10 @@ export function mount(frame: DraftFrame): void {
   }
 
   async function take(some: readonly Proposal[]): Promise<void> {
-    const change = some.reduce<DraftTable>((all, { key, value }) => joined(all, changeOf(key, value)), {});
+    const change = some.reduce<DraftTable>(
+      (all, { key, value }) => joinChanges(all, changeOf(key, value)),
+      {},
+    );
     await fields.change(change);
   }
 }

@@ -10,7 +10,7 @@ import { requireElement, setText } from "../../lib/dom";
 import { addFiles, fromDrop, fromInput } from "./file-selection";
 import { previewNodes } from "./preview";
 import { bindStorageChoice } from "./storage-choice";
-import { accepted, folderClasses, problemTitle, requiredData, summary } from "./texts";
+import { acceptedTypes, folderClasses, problemTitle, requiredData, summary } from "./texts";
 
 /** What the training page needs of examples that do not come from the server. */
 export interface OwnExamples {
@@ -88,11 +88,11 @@ class OwnFiles implements OwnExamples {
       if (!response.ok) throw new Error(`status ${response.status}`);
       this.#data = (await response.json()) as DataSpec;
     } catch {
-      this.#say(say.own.notFetched);
+      this.#showLine(say.own.notFetched);
       return;
     }
     setText(requireElement(this.section, "own-wanted"), requiredData(this.#data));
-    for (const input of this.#inputs) input.accept = accepted(this.#data.preprocess);
+    for (const input of this.#inputs) input.accept = acceptedTypes(this.#data.preprocess);
     this.#offerClasses(folderClasses(this.#data.preprocess));
     this.#enable();
     const stored = await this.#keeping.storedFiles();
@@ -136,7 +136,7 @@ class OwnFiles implements OwnExamples {
       if (dataTransfer === null || this.#training || this.#data === null) return;
       fromDrop(dataTransfer).then(
         (dropped) => this.#add(dropped),
-        () => this.#say(say.own.notDropped),
+        () => this.#showLine(say.own.notDropped),
       );
     });
   }
@@ -158,27 +158,27 @@ class OwnFiles implements OwnExamples {
     try {
       const report = await this.#reader.read(this.#data, files, (done, total) => {
         [bar.value, bar.max] = [done, total];
-        this.#say(say.own.reading(done, total));
+        this.#showLine(say.own.reading(done, total));
       });
       if (report === null) return;
       this.#report = report;
       this.#show(report);
       await this.#keeping.changed();
     } catch (error) {
-      this.#say(error instanceof Error ? error.message : String(error));
+      this.#showLine(error instanceof Error ? error.message : String(error));
     }
     bar.hidden = true;
     this.changed();
   }
 
-  #say(line: string): void {
+  #showLine(line: string): void {
     setText(requireElement(this.section, "own-line"), line);
   }
 
   #show(report: Report): void {
     const none = this.#files.length === 0;
     const kind = (this.#data as DataSpec).preprocess.kind;
-    this.#say(none ? say.own.nothing : summary(report, kind));
+    this.#showLine(none ? say.own.nothing : summary(report, kind));
     requireElement(this.section, "own-line").classList.toggle("lacking", !none && report.missing !== null);
     requireElement(this.section, "own-found").hidden = none;
     requireElement(this.section, "own-problems").hidden = report.problemCount === 0;

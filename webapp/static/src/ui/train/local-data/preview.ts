@@ -77,7 +77,7 @@ function rows({ columns, rows, unused }: PreviewKind<"table">): Node[] {
 function tokens({ tokens, count, unknown }: PreviewKind<"text">): Node[] {
   if (tokens.length === 0) return [];
   const marks = tokens.map(({ text, id, unknown }) => {
-    const mark = element("li", { text: visible(text), className: unknown ? "unknown" : "" });
+    const mark = element("li", { text: showWhiteSpace(text), className: unknown ? "unknown" : "" });
     mark.title = unknown ? say.own.unknownToken(id) : `${id}`;
     return mark;
   });
@@ -86,7 +86,7 @@ function tokens({ tokens, count, unknown }: PreviewKind<"text">): Node[] {
 }
 
 /** Replaces white space by visible signs. */
-export function visible(text: string): string {
+export function showWhiteSpace(text: string): string {
   return text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "·") || "□";
 }
 

@@ -13,7 +13,7 @@ export function folderClasses(preprocess: Preprocess): readonly string[] {
 }
 
 /** Returns the file types that a file chooser offers. */
-export function accepted({ kind }: Preprocess): string {
+export function acceptedTypes({ kind }: Preprocess): string {
   switch (kind) {
     case "image":
       return "image/*";

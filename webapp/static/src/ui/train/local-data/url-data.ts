@@ -67,7 +67,7 @@ class UrlDataCard implements OwnExamples {
     try {
       await this.#fetch(fetching.signal);
     } catch (problem) {
-      this.#say(fetching.signal.aborted ? words.cancelled : sentence(problem), !fetching.signal.aborted);
+      this.#showLine(fetching.signal.aborted ? words.cancelled : sentence(problem), !fetching.signal.aborted);
       // On small screens the button is at the foot of the page, far from this part.
       this.section.scrollIntoView({ block: "nearest" });
     }
@@ -84,11 +84,11 @@ class UrlDataCard implements OwnExamples {
     const onBytes = (bytes: number): void => {
       received += bytes;
       [bar.value, bar.max] = [received, total];
-      this.#say(words.fetching(megabytes(received), megabytes(total)));
+      this.#showLine(words.fetching(megabytes(received), megabytes(total)));
     };
     onBytes(0);
     const files = await fetchFiles(url.files, { pageHost: location.hostname, signal, onBytes });
-    this.#say(words.reading);
+    this.#showLine(words.reading);
     const volunteer = { minimum: 1, maximum: 2 ** 21, holdout: url.holdout };
     const named = files.map((file) => ({ path: file.name, file }));
     const report = await this.#reader.read({ preprocess, volunteer }, named, () => undefined);
@@ -98,7 +98,7 @@ class UrlDataCard implements OwnExamples {
     const key = await dataKey(url.files.map(({ sha256 }) => sha256));
     this.#dealt = { key, most: url.shard_examples };
     this.#report = report;
-    this.#say(words.here(report.counts.train, report.counts.holdout));
+    this.#showLine(words.here(report.counts.train, report.counts.holdout));
   }
 
   async #ask(signal: AbortSignal): Promise<UrlDataStatus> {
@@ -115,7 +115,7 @@ class UrlDataCard implements OwnExamples {
     this.changed();
   }
 
-  #say(line: string, wrong = false): void {
+  #showLine(line: string, wrong = false): void {
     const element = requireElement(this.section, "url-line");
     element.classList.toggle("lacking", wrong);
     setText(element, line);

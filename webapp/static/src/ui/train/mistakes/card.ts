@@ -39,10 +39,10 @@ class Mistakes {
   /** Takes a new version; of several only the newest is evaluated. */
   readonly made = (version: MistakesVersion): void => {
     this.#next = version;
-    this.#timer ??= setTimeout(() => void this.#look(), this.#pace.wait(performance.now()));
+    this.#timer ??= setTimeout(() => void this.#evaluate(), this.#pace.wait(performance.now()));
   };
 
-  async #look(): Promise<void> {
+  async #evaluate(): Promise<void> {
     const next = this.#next;
     this.#next = null;
     if (next !== null && document.visibilityState === "visible") {

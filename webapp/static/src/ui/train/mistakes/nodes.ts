@@ -3,7 +3,7 @@
 import type { Mistake, MistakeFindings } from "../../../core/data/mistakes";
 import { say } from "../../../i18n";
 import { number } from "../../../i18n/formatting";
-import { visible } from "../local-data/preview";
+import { showWhiteSpace } from "../local-data/preview";
 import { confusionsOf, MATRIX_CLASSES, matrixOf } from "./confusion";
 import type { Sample } from "./samples";
 
@@ -62,8 +62,8 @@ function confusionRows(findings: MistakeFindings, name: ClassLabels): Node[] {
     element(
       "tr",
       "",
-      element("td", visible(name(truth))),
-      element("td", visible(name(guess))),
+      element("td", showWhiteSpace(name(truth))),
+      element("td", showWhiteSpace(name(guess))),
       element("td", number(count)),
     ),
   );
@@ -77,7 +77,7 @@ export function mistakeItem(
   name: ClassLabels,
 ): HTMLLIElement {
   const tell = sample.kind === "text" && sample.open ? say.mistakes.next : say.mistakes.taken;
-  const words = tell(visible(name(truth)), visible(name(guess)), chance);
+  const words = tell(showWhiteSpace(name(truth)), showWhiteSpace(name(guess)), chance);
   const item = element("li", "", ...sampleNodes(sample), element("span", words));
   item.dataset.kind = sample.kind;
   return item;

@@ -4,7 +4,7 @@
 
 import type { Examples } from "../../../core/data/examples";
 import type { OwnCounts, RowPart, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
-import { dealingOrder, type PartitionedData, parsePart, partRows } from "../../../core/numerics/partition";
+import { type PartitionedData, parsePart, partitionOrder, partRows } from "../../../core/numerics/partition";
 import type { ExampleSource } from "./example-source";
 
 interface WaitingRequest {
@@ -55,7 +55,7 @@ export class LocalExamples {
   #order(half: RowPart): Uint32Array {
     let order = this.#orders.get(half);
     if (order === undefined) {
-      order = dealingOrder(this.counts[half]);
+      order = partitionOrder(this.counts[half]);
       this.#orders.set(half, order);
     }
     return order;
