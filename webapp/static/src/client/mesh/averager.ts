@@ -101,9 +101,9 @@ export class Averager {
 
   /** Leaves the current group. */
   abort(): void {
-    const before = this.#exchange;
+    const previous = this.#exchange;
     this.#exchange = null;
-    before?.exchange.close();
+    previous?.exchange.close();
     clearTimeout(this.#keepaliveTimer);
     this.#options.links.patience(null);
   }

@@ -21,7 +21,7 @@ interface IncomingWeights {
 }
 
 export class WeightTransfer {
-  #coming: IncomingWeights | null = null;
+  #incoming: IncomingWeights | null = null;
   /** The transfer to each peer, by the number of its request: a newer request ends the older one. */
   readonly #served = new Map<string, number>();
   #requests = 0;
@@ -55,30 +55,30 @@ export class WeightTransfer {
       let patience: ReturnType<typeof setTimeout>;
       const end = () => {
         clearTimeout(patience);
-        if (this.#coming === coming) this.#coming = null;
-        resolve(coming.filled);
+        if (this.#incoming === incoming) this.#incoming = null;
+        resolve(incoming.filled);
       };
       const news = (more: boolean) => {
         clearTimeout(patience);
-        if (more && coming.filled < content.length) patience = setTimeout(end, PATIENCE * 1000);
+        if (more && incoming.filled < content.length) patience = setTimeout(end, PATIENCE * 1000);
         else end();
       };
-      const coming: IncomingWeights = { client, hash, content, filled, news };
-      this.#coming = coming;
+      const incoming: IncomingWeights = { client, hash, content, filled, news };
+      this.#incoming = incoming;
       news(true);
     });
   }
 
   /** Takes a chunk; one that was not requested from this peer is ignored. */
   came(client: string, { weights, size, offset, data }: PeerFrameOf<"weights">): void {
-    const coming = this.#coming;
-    if (coming?.client !== client || coming.hash !== weights) return;
-    const fits = size === coming.content.length && offset + data.length <= size;
-    if (fits && offset === coming.filled) {
-      coming.content.set(data, offset);
-      coming.filled += data.length;
+    const incoming = this.#incoming;
+    if (incoming?.client !== client || incoming.hash !== weights) return;
+    const fits = size === incoming.content.length && offset + data.length <= size;
+    if (fits && offset === incoming.filled) {
+      incoming.content.set(data, offset);
+      incoming.filled += data.length;
     }
-    coming.news(fits);
+    incoming.news(fits);
   }
 
   /** Takes a request for weights; it ends an earlier request of `client`. */
@@ -104,6 +104,6 @@ export class WeightTransfer {
   /** Ends the transfers from and to `client`, whose link is down. */
   lost(client: string): void {
     this.#served.delete(client);
-    if (this.#coming?.client === client) this.#coming.news(false);
+    if (this.#incoming?.client === client) this.#incoming.news(false);
   }
 }

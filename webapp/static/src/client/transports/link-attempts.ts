@@ -214,9 +214,9 @@ export class LinkAttempts {
     const way = body.kind === "seal" ? "relay" : "webrtc";
     const begins = body.kind === "seal" || (body.kind === "description" && body.body.type === "offer");
     if (!begins || this.#ended.includes(name) || !this.#other.possible.has(way)) return;
-    const before = this.#attemptAt(way);
+    const existing = this.#attemptAt(way);
     // Both ends began: the session of the smaller id stays.
-    if (before?.mine && !before.channel.open && this.#leads) return;
+    if (existing?.mine && !existing.channel.open && this.#leads) return;
     this.#end(way, false);
     const channel = this.#make(way, session, false);
     await this.#attempt(channel, async () => {

@@ -221,9 +221,9 @@ export class LinkManager {
   }
 
   #addNeighbour({ client, identity, ways }: NeighbourInfo): void {
-    const before = this.#neighbours.get(client);
-    if (before) {
-      before.nudge();
+    const existing = this.#neighbours.get(client);
+    if (existing) {
+      existing.nudge();
       return;
     }
     const possible = ownWays().filter((way) => ways.includes(way));

@@ -167,14 +167,14 @@ export class NeighbourLinks {
   /** Uses the best open link; within a group the link in use is kept while it is open. */
   #pick(): void {
     const { best } = this.#attempts;
-    const before = this.#channel;
-    if (best === before || (before?.open && best !== null && !this.#idle)) return;
+    const previous = this.#channel;
+    if (best === previous || (previous?.open && best !== null && !this.#idle)) return;
     this.#channel = best;
     if (best === null) {
       this.#context.down(this.client);
       return;
     }
-    if (before === null) this.#keepalive = new Keepalive(this.#context.now());
+    if (previous === null) this.#keepalive = new Keepalive(this.#context.now());
     this.#meter = new ThroughputMeter();
     this.#silenceReported = false;
     this.#context.up(this.client, best.way);

@@ -39,18 +39,18 @@ export class SocketTransport implements Transport {
     const socket = new WebSocket(this.#address, this.#protocol);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
-    const mine = (report: () => void) => () => {
+    const ifCurrent = (report: () => void) => () => {
       if (this.#socket === socket) report();
     };
-    socket.onopen = mine(() => events.opened());
-    socket.onclose = mine(() => {
+    socket.onopen = ifCurrent(() => events.opened());
+    socket.onclose = ifCurrent(() => {
       this.#socket = null;
       events.closed();
     });
     socket.onmessage = ({ data }) => {
       // Text is no frame of this protocol; as empty bytes it is refused like any other invalid frame.
       const frame = data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array();
-      mine(() => events.received(frame))();
+      ifCurrent(() => events.received(frame))();
     };
   }
 

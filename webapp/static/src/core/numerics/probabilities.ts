@@ -6,9 +6,9 @@ function sigmoid(value: number): number {
 
 /** Returns the softmax of any numbers; the largest cannot overflow. */
 export function softmax(values: ArrayLike<number>): number[] {
-  let most = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i] as number);
-  const shares = Array.from(values, (value) => Math.exp(value - most));
+  let maximum = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < values.length; i++) maximum = Math.max(maximum, values[i] as number);
+  const shares = Array.from(values, (value) => Math.exp(value - maximum));
   const sum = shares.reduce((total, share) => total + share, 0);
   return shares.map((share) => share / sum);
 }

@@ -64,10 +64,10 @@ function asImages(volume: Tensor): Tensor4D {
 }
 
 /**
- * Returns where the planes that a filter's plane `tap` meets are in a volume with `before` planes of zeros in front.
+ * Returns where the planes that a filter's plane `tap` meets are in a volume with `padding` planes of zeros in front.
  */
-function meets(tap: number, size: number, out: number, stride: number, before: number): number[] {
-  const first = tap - before;
+function meets(tap: number, size: number, out: number, stride: number, padding: number): number[] {
+  const first = tap - padding;
   const low = Math.max(Math.ceil(-first / stride), 0);
   const high = Math.min(Math.floor((size - 1 - first) / stride), out - 1);
   return [low, Math.max(high - low + 1, 0), first + low * stride];
@@ -90,10 +90,10 @@ function filterGradient(node: GraphNode): Tensor {
   const { strides, pad } = frame(node);
   const [step, ...flat] = strides;
   const [size, out] = [x.shape[1] as number, dy.shape[1] as number];
-  const before = planesBefore(size, out, depth, step, pad);
+  const padding = planesBefore(size, out, depth, step, pad);
   const attrs = { strides: flat, pad, dataFormat: "NHWC", dilations: [1, 1], filterShape };
   const taps = Array.from({ length: depth }, (_, tap) => {
-    const [from = 0, count = 0, start = 0] = meets(tap, size, out, step, before);
+    const [from = 0, count = 0, start = 0] = meets(tap, size, out, step, padding);
     if (count === 0) return fill(filterShape, 0);
     const tensors = { x: asImages(planes(x, start, count, step)), dy: asImages(planes(dy, from, count, 1)) };
     return runKernel(Conv2DBackpropFilter, tensors, attrs);
@@ -112,9 +112,9 @@ function inputGradient(node: GraphNode): Tensor {
   const [step, ...flat] = strides;
   const [batch, size, ...plane] = shape;
   const out = dy.shape[1] as number;
-  const before = planesBefore(size, out, filter.shape[0] as number, step, pad);
+  const padding = planesBefore(size, out, filter.shape[0] as number, step, pad);
   const parts = unstack(filter).flatMap((flatFilter, tap) => {
-    const [from = 0, count = 0, start = 0] = meets(tap, size, out, step, before);
+    const [from = 0, count = 0, start = 0] = meets(tap, size, out, step, padding);
     if (count === 0) return [];
     const attrs = {
       strides: flat,

@@ -296,7 +296,7 @@ function planOf(ballot: Ballot, answers: Answers, complaints: Complaints): Group
   const { parts, weights, final } = mergeAnswers(answers);
   if (complaints.unfit.size > 0) return complaints.unfit;
   const alive = [...answers.keys()];
-  const kept: Digest[] = [];
+  const keptDigests: Digest[] = [];
   for (const [part, digest] of parts.entries()) {
     const holders = digest.length > 0 ? holdersOf(alive, answers, part, digest) : [];
     if (holders.length === 0 && digest.length > 0 && final) return null;
@@ -304,17 +304,17 @@ function planOf(ballot: Ballot, answers: Answers, complaints: Complaints): Group
     if (holders.length > 0 && alive.some((place) => !holders.includes(place) && isCutOff(place))) {
       return complaints.unreachable;
     }
-    kept.push(holders.length > 0 ? digest : NONE);
+    keptDigests.push(holders.length > 0 ? digest : NONE);
   }
   const reaching = alive.filter((one) => !alive.some((other) => complaints.areUnreachable(one, other)));
-  const missing = kept.some(({ length }) => length === 0);
+  const missing = keptDigests.some(({ length }) => length === 0);
   if (missing && reaching.length === 0) return complaints.unreachable;
   if (missing && complaints.slow.size > 0) return complaints.slow;
   const capable = reaching.length > 0 ? reaching : alive;
   const owners = parts.map((_, part) =>
     capable.includes(part) ? part : (capable[part % capable.length] as number),
   );
-  return { ballot, alive, owners, parts: kept, weights, first: false };
+  return { ballot, alive, owners, parts: keptDigests, weights, first: false };
 }
 
 export function range(count: number): number[] {

@@ -184,8 +184,8 @@ export class ReceivedParts {
     }
     const ring = this.ring(part);
     const at = ring.indexOf(this.place);
-    const before = ring.slice(0, at);
-    const expected = contributors.length === at && contributors.every((one, i) => one === before[i]);
+    const predecessors = ring.slice(0, at);
+    const expected = contributors.length === at && contributors.every((one, i) => one === predecessors[i]);
     if (expected && ring.at(at - 1) === place) this.sums.set(part, piece);
   }
 

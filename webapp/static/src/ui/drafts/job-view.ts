@@ -17,7 +17,7 @@ export function bindJobView(
   summary: (job: DraftJob) => string = lastOf,
 ): void {
   const root = requireElement(document, `job-${kind}`);
-  const again = requireElement<HTMLButtonElement>(root, "job-ask");
+  const requestButton = requireElement<HTMLButtonElement>(root, "job-ask");
   const problem = requireElement(root, "job-problem");
   let work: JobWork | null = null;
   let shown: number | null = null;
@@ -49,7 +49,7 @@ export function bindJobView(
     root.hidden = job === undefined && !ready(draft);
     requireElement(root, "job-progress").hidden = !live;
     requireElement(root, "job-cancel").hidden = !live;
-    again.hidden = live || soon || !ready(draft) || state === "done";
+    requestButton.hidden = live || soon || !ready(draft) || state === "done";
     if (job !== undefined && job.asked !== shown) begun(job);
     if (job === undefined && work === null)
       setText(requireElement(root, "job-line"), soon ? say.soon : say.missing);
@@ -71,7 +71,7 @@ export function bindJobView(
     }
   }
 
-  again.addEventListener("click", () => {
+  requestButton.addEventListener("click", () => {
     setText(problem, "");
     setText(requireElement(root, "job-line"), say.waits);
     requireElement(root, "job-log").replaceChildren();

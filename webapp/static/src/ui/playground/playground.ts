@@ -64,25 +64,25 @@ class Playground {
   }
 
   async #answerOnce(): Promise<void> {
-    const [mine, question] = [this.#asked, this.#question];
+    const [questionNumber, question] = [this.#asked, this.#question];
     if (question === null) return;
     try {
       const { worker, naming } = await this.#openWorker();
       const versions = versionsOf(this.section, this.#made);
       const answer = await worker.ask(versions.map(withoutQuery), question);
-      if (mine === this.#asked) this.#show(answer, versions, naming);
+      if (questionNumber === this.#asked) this.#show(answer, versions, naming);
     } catch (problem) {
-      if (mine === this.#asked) this.#showLine(sentence(problem));
+      if (questionNumber === this.#asked) this.#showLine(sentence(problem));
     }
   }
 
   async #write(prompt: Prompt): Promise<void> {
-    const mine = this.#begin(say.trial.reading);
+    const questionNumber = this.#begin(say.trial.reading);
     try {
       const { worker } = await this.#openWorker();
       const versions = versionsOf(this.section, this.#made);
       const showProgress = (soFar: Written) => {
-        if (mine === this.#asked) this.#showWritten(prompt, soFar, versions);
+        if (questionNumber === this.#asked) this.#showWritten(prompt, soFar, versions);
       };
       this.#showLine(say.trial.writing);
       showProgress(await worker.write(versions.map(withoutQuery), prompt, showProgress));

@@ -31,8 +31,8 @@ export class LossCurve {
 
   /** Adds the loss of a finished step. */
   add(loss: number): void {
-    const before = this.#learned.at(-1) ?? { step: 0, trend: loss };
-    this.#learned.push({ step: before.step + 1, trend: 0.8 * before.trend + 0.2 * loss, loss });
+    const previous = this.#learned.at(-1) ?? { step: 0, trend: loss };
+    this.#learned.push({ step: previous.step + 1, trend: 0.8 * previous.trend + 0.2 * loss, loss });
     if (this.#learned.length > STEPS_SHOWN) this.#learned.shift();
   }
 

@@ -24,8 +24,8 @@ export function bindTraining(protocol: string): TrainingPage {
   const root = requireElement(document, "train");
   const task = root.dataset.task ?? "";
   const control = new ControlCard(root);
-  const mine = new LocalRounds(root);
-  const drawVersions = showVersions(() => mine.rounds);
+  const localRounds = new LocalRounds(root);
+  const drawVersions = showVersions(() => localRounds.rounds);
   const refresh = startRefreshing(20, drawVersions);
   const options: TrainingPage["options"] = {
     transport: new SocketTransport(socketAddress(location.origin, task), protocol),
@@ -36,7 +36,7 @@ export function bindTraining(protocol: string): TrainingPage {
     changed: control.changed,
     progressed: ({ loss }) => control.learned(loss),
     learned: (learned) => {
-      mine.add(learned);
+      localRounds.add(learned);
       drawVersions();
     },
   };

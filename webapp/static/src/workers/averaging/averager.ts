@@ -64,8 +64,8 @@ export class PartAverager {
   addPiece(part: number, source: number | null, weight: number): Bytes {
     const { precision } = this.group;
     if (precision === "masked") throw new Error("Masked pieces do not go around a ring.");
-    const before = source === null ? null : this.#piece(sumKey(part, source), part, source);
-    return passOn(before, this.#own(part), Math.fround(weight), precision);
+    const receivedSum = source === null ? null : this.#piece(sumKey(part, source), part, source);
+    return passOn(receivedSum, this.#own(part), Math.fround(weight), precision);
   }
 
   /**

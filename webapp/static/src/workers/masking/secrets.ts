@@ -198,8 +198,8 @@ export class RoundSecrets {
 
   /** Returns the agreement of the share keys of this client and the one at `place`: needed to seal and to open. */
   #agreementWith(place: number): Promise<Bytes> {
-    const before = this.#agreements.get(place);
-    if (before) return before;
+    const cached = this.#agreements.get(place);
+    if (cached) return cached;
     const agreed = this.#agree(place);
     this.#agreements.set(place, agreed);
     return agreed;

@@ -98,16 +98,16 @@ export function writeBlock(values: Float32Array, from: number, precision: Precis
 }
 
 /** Whether no value is NaN or exceeds `most`. */
-function within(values: Float32Array, most: number): boolean {
+function within(values: Float32Array, maximum: number): boolean {
   for (let i = 0; i < values.length; i++) {
     // A comparison with NaN is false.
-    if (!(Math.abs(values[i] as number) <= most)) return false;
+    if (!(Math.abs(values[i] as number) <= maximum)) return false;
   }
   return true;
 }
 
-function clamp(value: number, most: number): number {
-  return value > most ? most : value < -most ? -most : value;
+function clamp(value: number, maximum: number): number {
+  return value > maximum ? maximum : value < -maximum ? -maximum : value;
 }
 
 function singles(data: Bytes, values: number): Float32Array {

@@ -60,9 +60,9 @@ export function encodingOf(terms: EncodingTerms): MaskEncoding {
   const { members, parameters, rows, bits, clip, noise, sharers } = terms;
   const rotated = bits < FULL_BITS;
   const bound = rotated ? clip * Math.min(1, BOUND_FACTOR / Math.sqrt(span(parameters))) : clip;
-  const most = 2 ** (bits - 1) - 1;
+  const largest = 2 ** (bits - 1) - 1;
   const wholeNoise = noise * Math.sqrt(members / sharers);
-  let levels = most / (members + (NOISE_DEVIATIONS * wholeNoise * clip) / bound);
+  let levels = largest / (members + (NOISE_DEVIATIONS * wholeNoise * clip) / bound);
   if (noise > 0) levels = Math.min(levels, (MOST_SHARE * Math.sqrt(sharers) * bound) / (noise * clip));
   levels = Math.floor(levels);
   const step = bound / levels;
@@ -166,8 +166,8 @@ function shares(encoding: MaskEncoding, { weight, loss, rows }: MaskedContributi
   for (let row = 0; row < encoding.rows; row++) {
     const pair = rows.slice(2 * row, 2 * row + 2);
     // If one is too large both are scaled down, so that their ratio is kept.
-    const most = Math.max(MOST_TOLD, ...pair.map(Math.abs));
-    out.push(...pair.map((value) => value / most));
+    const largest = Math.max(MOST_TOLD, ...pair.map(Math.abs));
+    out.push(...pair.map((value) => value / largest));
   }
   return out;
 }

@@ -35,15 +35,15 @@ export function pieceWords(
   share: number,
   subject: PartSubject,
 ): Uint32Array<ArrayBuffer> {
-  const most = MOST[subject];
-  const factor = share * (FULL / most);
+  const limit = MOST[subject];
+  const factor = share * (FULL / limit);
   const words = new Uint32Array(values.length);
   for (let i = 0; i < values.length; i++) {
     const value = values[i] as number;
     if (!Number.isFinite(value)) {
       throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
     }
-    const within = value > most ? most : value < -most ? -most : value;
+    const within = value > limit ? limit : value < -limit ? -limit : value;
     // Typed arrays of 32 bits wrap around, as required.
     words[i] = within * factor + ROUNDING - ROUNDING;
   }

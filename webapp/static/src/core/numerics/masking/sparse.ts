@@ -68,8 +68,8 @@ export class Residual {
 
   /** Stores the residual of a counted update from `version`. */
   keep(version: number, values: Float32Array): void {
-    const before = this.#left.filter((one) => one.version < version).slice(-1);
-    this.#left = [...before, { version, values }];
+    const earlier = this.#left.filter((one) => one.version < version).slice(-1);
+    this.#left = [...earlier, { version, values }];
   }
 }
 

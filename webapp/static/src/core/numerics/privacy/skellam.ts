@@ -30,13 +30,13 @@ export class Skellam {
       throw new RangeError(`A Skellam variance is above 0 and at most 2^30, not ${variance}.`);
     }
     const counts = Array.from(probabilities(variance), (one) => BigInt(Math.floor(ONE * 2 * one)));
-    let most = counts.length - 1;
-    while (most > 0 && counts[most] === 0n) most -= 1;
+    let last = counts.length - 1;
+    while (last > 0 && counts[last] === 0n) last -= 1;
     counts[0] = 0n;
     let sum = BigInt(ONE) - counts.reduce((all, one) => all + one, 0n);
-    this.high = new Uint32Array(most);
-    this.low = new Uint32Array(most);
-    for (let k = 0; k < most; k++) {
+    this.high = new Uint32Array(last);
+    this.low = new Uint32Array(last);
+    for (let k = 0; k < last; k++) {
       sum += counts[k] ?? 0n;
       this.high[k] = Number(sum >> 32n);
       this.low[k] = Number(sum & 0xffffffffn);
@@ -60,8 +60,8 @@ export class Skellam {
     let until = this.high.length;
     while (from < until) {
       const middle = (from + until) >>> 1;
-      const here = this.high[middle] ?? 0;
-      const above = here === high ? (this.low[middle] ?? 0) > low : here > high;
+      const threshold = this.high[middle] ?? 0;
+      const above = threshold === high ? (this.low[middle] ?? 0) > low : threshold > high;
       if (above) until = middle;
       else from = middle + 1;
     }

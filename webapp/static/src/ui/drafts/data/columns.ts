@@ -38,8 +38,8 @@ export function withRole(preprocess: DraftTable, column: FoundColumn, role: Role
 
 /** Encodes the label like the earlier one; otherwise as a probability if there are two classes. */
 function labelEncoding(preprocess: DraftTable, classes: number): Value {
-  const before = declared(preprocess.labels)[0]?.encoding;
-  return before ?? (classes === 2 ? "number" : "index");
+  const currentEncoding = declared(preprocess.labels)[0]?.encoding;
+  return currentEncoding ?? (classes === 2 ? "number" : "index");
 }
 
 function withEmpty(preprocess: DraftTable, name: string, missing: string): DraftTable {

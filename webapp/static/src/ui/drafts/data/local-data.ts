@@ -31,10 +31,10 @@ export function bindOwnData(frame: DraftFrame): void {
   for (const field of [kind, classes, ...numbers.map(([, field]) => field)]) field.disabled = false;
   kind.addEventListener("change", () => {
     showKind(kind.value);
-    const before = tableAt(frame.draft().task, "data", "preprocess");
+    const current = tableAt(frame.draft().task, "data", "preprocess");
     const preprocess = declared(kind.value, frame.draft(), []);
     // For tables and texts a sample determines the rest.
-    const change = preprocess === null ? null : changeBetween(before, preprocess);
+    const change = preprocess === null ? null : changeBetween(current, preprocess);
     void frame.save({ task: { data: { preprocess: change } } });
   });
   classes.addEventListener("input", () => {
@@ -42,8 +42,8 @@ export function bindOwnData(frame: DraftFrame): void {
       .split("\n")
       .map((name) => name.trim())
       .filter((name) => name !== "");
-    const before = tableAt(frame.draft().task, "data", "preprocess");
-    const change = before.kind === "image" ? { classes: names } : declared("image", frame.draft(), names);
+    const current = tableAt(frame.draft().task, "data", "preprocess");
+    const change = current.kind === "image" ? { classes: names } : declared("image", frame.draft(), names);
     void frame.save({ task: { data: { preprocess: change } } });
   });
   for (const [name, field] of numbers) {

@@ -14,17 +14,17 @@ export function isUnitsScheme(task: DraftTable): boolean {
 
 /** Returns the change (RFC 7396) that removes from `task` all that does not fit `scheme`, and adds what it needs. */
 export function schemeChange(task: DraftTable, scheme: string): DraftTable {
-  const before = tableAt(task, "coordination");
-  const stop: DraftTable = isTable(before.stop) ? { stop: before.stop } : {};
+  const coordination = tableAt(task, "coordination");
+  const stop: DraftTable = isTable(coordination.stop) ? { stop: coordination.stop } : {};
   if (scheme === "volunteer") {
     return {
-      coordination: changeBetween(before, { scheme, units: UNITS, ...stop }),
+      coordination: changeBetween(coordination, { scheme, units: UNITS, ...stop }),
       ...withoutScheme(task, "data", "shards_per_client"),
       ...withoutScheme(task, "training", "control_variates"),
     };
   }
-  if (before.units !== undefined)
-    return { coordination: changeBetween(before, { scheme, ...ROUNDS, ...stop }) };
+  if (coordination.units !== undefined)
+    return { coordination: changeBetween(coordination, { scheme, ...ROUNDS, ...stop }) };
   if (scheme === "federated") return withoutScheme(task, "coordination", "averaging");
   const choosing = { fraction_train: null, min_train_clients: null, over_selection: null };
   return { coordination: choosing, security: { max_update_norm: null } };

@@ -65,8 +65,8 @@ function shown({ line, text }: TaskFileFault, area: HTMLTextAreaElement): HTMLLI
     place.className = "button quiet";
     place.append(say.line(line));
     place.addEventListener("click", () => {
-      const before = area.value.split("\n").slice(0, line - 1);
-      const start = before.reduce((sum, one) => sum + one.length + 1, 0);
+      const precedingLines = area.value.split("\n").slice(0, line - 1);
+      const start = precedingLines.reduce((sum, one) => sum + one.length + 1, 0);
       const end = area.value.indexOf("\n", start);
       area.focus();
       area.setSelectionRange(start, end < 0 ? area.value.length : end);

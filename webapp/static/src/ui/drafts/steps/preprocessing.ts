@@ -119,11 +119,11 @@ function showFound(root: HTMLElement, findings: DataFindings): void {
   setText(requireElement(root, "found-line"), say.found(findings.kind, findings.examples, classes.length));
   sentences(requireElement(root, "found-notes"), [...warnings(findings), ...findings.notes]);
   requireElement(root, "balance-shown").hidden = classes.length === 0;
-  const most = Math.max(...classes.map(([, count]) => count), 1);
+  const largestCount = Math.max(...classes.map(([, count]) => count), 1);
   requireElement(root, "balance").replaceChildren(
     ...classes.map(([name, count]) => {
       const bar = node("span", "", "bar");
-      bar.style.inlineSize = `${(100 * count) / most}%`;
+      bar.style.inlineSize = `${(100 * count) / largestCount}%`;
       bar.setAttribute("aria-hidden", "true");
       return node(
         "li",

@@ -22,10 +22,10 @@ export class LinkSpeeds {
   look(links: readonly ByteCount[], now: number): void {
     for (const { client, sentBytes, heardBytes } of links) {
       const bytes = sentBytes + heardBytes;
-      const before = this.#samples.get(client);
-      if (!before) this.#samples.set(client, { bytes, at: now, speed: 0 });
-      else if (now - before.at >= 500) {
-        const speed = (1000 * (bytes - before.bytes)) / (now - before.at);
+      const previous = this.#samples.get(client);
+      if (!previous) this.#samples.set(client, { bytes, at: now, speed: 0 });
+      else if (now - previous.at >= 500) {
+        const speed = (1000 * (bytes - previous.bytes)) / (now - previous.at);
         this.#samples.set(client, { bytes, at: now, speed: speed < LEAST ? 0 : speed });
       }
     }

@@ -90,8 +90,8 @@ function measured({ machine, serverless }: MeshView): string {
   const finding = serverless?.finding ?? null;
   if (finding === null || machine.contact.link === "open" || machine.contact.link === "closed") return "";
   const { client, evaluation } = finding;
-  const mine = client === machine.entered?.client;
-  const who = mine ? mesh.yourDevice : mesh.participant(client.slice(0, 4));
+  const isOwn = client === machine.entered?.client;
+  const who = isOwn ? mesh.yourDevice : mesh.participant(client.slice(0, 4));
   return mesh.measured(who, evaluation.round, evaluation.loss, evaluation.examples);
 }
 

@@ -49,10 +49,10 @@ export class SourceFeed implements Feed {
 
   #ask(): void {
     this.#asked += 1;
-    const coming = this.#fetch(this.#asked);
+    const fetched = this.#fetch(this.#asked);
     // Fetching can fail before the batch is requested; the request gets the error.
-    coming.catch(() => undefined);
-    this.#coming.push(coming);
+    fetched.catch(() => undefined);
+    this.#coming.push(fetched);
   }
 
   async #fetch(step: number): Promise<PreparedBatch> {
