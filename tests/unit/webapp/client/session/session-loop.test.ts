@@ -5,8 +5,8 @@ import type { Trainer } from "../../../../../webapp/static/src/client/workers/tr
 import {
   type Connect,
   type ConnectedMachine,
-  type ContactEvent,
-  NO_CONTACT,
+  type ConnectionEvent,
+  NO_CONNECTION,
   type Send,
 } from "../../../../../webapp/static/src/protocol/client/connection";
 import type { Step } from "../../../../../webapp/static/src/protocol/client/reducer";
@@ -15,9 +15,12 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A machine that is wherever its connection is. */
-function handle(state: ConnectedMachine, event: ContactEvent): Step<ConnectedMachine, Connect | Send<never>> {
+function handle(
+  state: ConnectedMachine,
+  event: ConnectionEvent,
+): Step<ConnectedMachine, Connect | Send<never>> {
   const link = { connected: "open", disconnected: "lost", stop: "closed" } as const;
-  return { state: { ...state, contact: { ...state.contact, link: link[event.type] } }, effects: [] };
+  return { state: { ...state, connection: { ...state.connection, state: link[event.type] } }, effects: [] };
 }
 
 /** A loop whose worker fails until `works` holds. */
@@ -33,7 +36,7 @@ function begun(works: () => boolean) {
   const transport: Transport = { open: nothing, send: nothing, close: nothing, buffered: 0 };
   const loop = new SessionLoop<
     ConnectedMachine,
-    ContactEvent,
+    ConnectionEvent,
     { type: string },
     never,
     never,
@@ -51,7 +54,7 @@ function begun(works: () => boolean) {
       learned: nothing,
     },
     {
-      initial: { contact: NO_CONTACT, reason: null },
+      initial: { connection: NO_CONNECTION, reason: null },
       shown: NOTHING_SHOWN,
       handle,
       encode: () => new Uint8Array(),
@@ -71,7 +74,7 @@ test("what cannot be fetched while the server is away is asked for until it is b
   await vi.advanceTimersByTimeAsync(500);
   loop.dispatch({ type: "disconnected", random: 0 });
   await vi.advanceTimersByTimeAsync(100_000);
-  expect(loop.machine.contact.link).toBe("lost");
+  expect(loop.machine.connection.state).toBe("lost");
   expect(loop.shown.problem).toBe("Failed to fetch");
   isBack = true;
   loop.dispatch({ type: "connected" });

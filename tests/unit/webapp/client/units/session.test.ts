@@ -108,10 +108,10 @@ test("a device that cannot get units of a server that was there all the time sto
   const server = new Server();
   const session = await joined(server, 5);
   for (const lease of [1, 2, 3]) {
-    expect(session.view.machine.contact.link).toBe("open");
+    expect(session.view.machine.connection.state).toBe("open");
     server.give(lease);
     await vi.advanceTimersByTimeAsync(LONG);
   }
-  expect(session.view.machine.contact.link).toBe("closed");
+  expect(session.view.machine.connection.state).toBe("closed");
   expect(session.view.problem).toBe("Blob of lease 3: not found");
 });

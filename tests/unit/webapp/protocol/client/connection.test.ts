@@ -6,14 +6,14 @@ import {
   greet,
   leave,
   loseConnection,
-  NO_CONTACT,
+  NO_CONNECTION,
   openConnection,
   sendWhenOpen,
   start,
 } from "../../../../../webapp/static/src/protocol/client/connection";
 import { step } from "../../../../../webapp/static/src/protocol/client/reducer";
 
-const AWAY: ConnectedMachine = { contact: NO_CONTACT, reason: null };
+const AWAY: ConnectedMachine = { connection: NO_CONNECTION, reason: null };
 const OPENING = start(AWAY, {}).state;
 const OPEN = openConnection(greet(OPENING, "hello").state);
 const forget = (state: ConnectedMachine) => step(state, "forgotten");
@@ -45,7 +45,7 @@ describe("A client's contact with its server", () => {
   test.each(["replaced", "unfit", "removed", "banned", "closed"])("ends for good after %s", (code) => {
     const { state, effects } = dismiss(OPEN, closing(code), forget);
     expect(effects).toEqual([{ type: "close" }, "forgotten"]);
-    expect([disconnectedPhase(state.contact), state.reason]).toEqual(["stopped", "Because."]);
+    expect([disconnectedPhase(state.connection), state.reason]).toEqual(["stopped", "Because."]);
     expect(loseConnection(state, 0).effects).toEqual([]);
   });
 

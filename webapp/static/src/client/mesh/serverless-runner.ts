@@ -105,7 +105,7 @@ export class ServerlessRunner {
 function serverlessEvent(event: MemberEvent, member: MemberState, group: GroupOrder | null): Event | null {
   switch (event.type) {
     case "frame":
-      if (event.frame.type === "entered" && member.contact.link === "open") return { type: "reached" };
+      if (event.frame.type === "entered" && member.connection.state === "open") return { type: "reached" };
       return { type: "told", frame: event.frame };
     case "disconnected":
       return { type: "deserted", busy: isBusy(member.inHand) };
@@ -118,7 +118,7 @@ function serverlessEvent(event: MemberEvent, member: MemberState, group: GroupOr
     case "certified":
       return { type: "certified", certificate: event.certificate };
     case "measured":
-      return member.exam.evaluation && { type: "measured", report: member.exam.evaluation };
+      return member.evaluation.result && { type: "measured", report: member.evaluation.result };
     case "start":
     case "connected":
     case "agreed":

@@ -284,15 +284,15 @@ export class MeshSession {
   }
 
   /** Evaluates a version. A failure is ignored: other peers evaluate, too, and training continues. */
-  async #measure(exam: Evaluate): Promise<void> {
-    const shards = exam.shards.map(({ sha256 }) => sha256);
-    const until = clock() + 1000 * trainingSeconds(null, exam.seconds, 0);
+  async #measure(order: Evaluate): Promise<void> {
+    const shards = order.shards.map(({ sha256 }) => sha256);
+    const until = clock() + 1000 * trainingSeconds(null, order.seconds, 0);
     const trainer = this.#loop.trainer.current;
-    const weights = await this.#fetchWeights(exam.weights).catch(() => null);
-    if (weights === null || this.#loop.machine.exam.order !== exam) return;
+    const weights = await this.#fetchWeights(order.weights).catch(() => null);
+    if (weights === null || this.#loop.machine.evaluation.order !== order) return;
     const measured = await trainer?.measure(weights.slice().buffer, { shards, until }).catch(() => null);
-    if (!measured || this.#loop.machine.exam.order !== exam) return;
-    const { round, version } = exam;
+    if (!measured || this.#loop.machine.evaluation.order !== order) return;
+    const { round, version } = order;
     const { examples, loss, sums } = measured;
     this.#loop.dispatch({ type: "measured", round, version, examples, loss, sums });
   }

@@ -5,7 +5,7 @@
  */
 
 import { say } from "../../i18n";
-import type { Connect, ConnectedMachine, ContactEvent, Send } from "../../protocol/client/connection";
+import type { Connect, ConnectedMachine, ConnectionEvent, Send } from "../../protocol/client/connection";
 import type { Step } from "../../protocol/client/reducer";
 import type { Transport } from "../transports/socket";
 import type { LoadedWorker, RecoveryListener, Trainer, TrainingProgress } from "../workers/training-worker";
@@ -67,7 +67,10 @@ export interface SessionLoopParts<
 > {
   readonly initial: State;
   readonly shown: View;
-  readonly handle: (state: State, event: Event | ContactEvent) => Step<State, Effect | Connect | Send<Sent>>;
+  readonly handle: (
+    state: State,
+    event: Event | ConnectionEvent,
+  ) => Step<State, Effect | Connect | Send<Sent>>;
   readonly encode: (frame: Sent) => Uint8Array<ArrayBuffer>;
   /** Throws on invalid frames. */
   readonly decode: (frame: Uint8Array) => Received;
@@ -77,7 +80,7 @@ export interface SessionLoopParts<
   /** A connection is being opened. */
   readonly connecting?: () => void;
   /** All effects of `event` were performed; the state before it was `before`. */
-  readonly handled?: (event: Event | ContactEvent, before: State) => void;
+  readonly handled?: (event: Event | ConnectionEvent, before: State) => void;
 }
 
 export class SessionLoop<
@@ -123,11 +126,11 @@ export class SessionLoop<
   }
 
   get isOpen(): boolean {
-    return this.#machine.contact.link === "open";
+    return this.#machine.connection.state === "open";
   }
 
   get isClosed(): boolean {
-    return this.#machine.contact.link === "closed";
+    return this.#machine.connection.state === "closed";
   }
 
   /** Resets the machine for another session; only `carried` is kept of the last one. */
@@ -140,7 +143,7 @@ export class SessionLoop<
     this.#options.changed();
   }
 
-  dispatch(event: Event | ContactEvent): void {
+  dispatch(event: Event | ConnectionEvent): void {
     const before = this.#machine;
     const { state, effects } = this.#parts.handle(before, event);
     this.#machine = state;
@@ -166,7 +169,7 @@ export class SessionLoop<
   }
 
   #perform(effect: Effect | Connect | Send<Sent>): void {
-    if (isContactEffect(effect)) {
+    if (isConnectionEffect(effect)) {
       if (effect.type === "send") this.#options.transport.send(this.#parts.encode(effect.frame));
       else this.#wait(effect.delay);
       return;
@@ -211,6 +214,8 @@ export class SessionLoop<
   }
 }
 
-function isContactEffect<Sent>(effect: SessionEffect | Connect | Send<Sent>): effect is Connect | Send<Sent> {
+function isConnectionEffect<Sent>(
+  effect: SessionEffect | Connect | Send<Sent>,
+): effect is Connect | Send<Sent> {
   return effect.type === "connect" || effect.type === "send";
 }

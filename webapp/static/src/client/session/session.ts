@@ -315,13 +315,13 @@ export class Session {
   }
 
   /** Evaluates a version. A failure is ignored: other clients evaluate, too, and training continues. */
-  async #measure(exam: Evaluate, until: number): Promise<void> {
-    const shards = exam.shards.map(({ sha256 }) => sha256);
+  async #measure(order: Evaluate, until: number): Promise<void> {
+    const shards = order.shards.map(({ sha256 }) => sha256);
     const measured = await this.#loop.trainer.current
-      ?.measure(exam.weights, { shards, until })
+      ?.measure(order.weights, { shards, until })
       .catch(() => null);
-    if (!measured || this.#loop.machine.exam.order !== exam) return;
-    const { round, version } = exam;
+    if (!measured || this.#loop.machine.evaluation.order !== order) return;
+    const { round, version } = order;
     const { examples, loss, sums } = measured;
     this.#loop.dispatch({ type: "measured", round, version, examples, loss, sums });
   }

@@ -74,7 +74,7 @@ export class UnitsSession {
       received: (frame) => this.#receive(frame),
       connecting: () => this.#uploader.connecting(),
       handled: (event) => {
-        if (event.type === "disconnected") this.#lostContact();
+        if (event.type === "disconnected") this.#recordLeases();
         this.#finished();
       },
     });
@@ -123,7 +123,7 @@ export class UnitsSession {
    * Records the leases in hand: data that are unavailable later were lost by the server, which is no fault of this
    * device.
    */
-  #lostContact(): void {
+  #recordLeases(): void {
     this.#leasesAtDisconnect = new Set(this.#loop.machine.units.map(({ unit }) => unit.lease));
   }
 

@@ -106,9 +106,9 @@ export class Trainer {
   }
 
   /** Evaluates a version on held-out examples. */
-  measure(weights: WeightsSource, exam: EvaluationPlan): Promise<EvaluationResult> {
+  measure(weights: WeightsSource, plan: EvaluationPlan): Promise<EvaluationResult> {
     this.#stopped = false;
-    return this.#retryRecovered(() => this.#ask<EvaluationResult>({ type: "measure", weights, exam }));
+    return this.#retryRecovered(() => this.#ask<EvaluationResult>({ type: "measure", weights, plan }));
   }
 
   /** Returns a version's answers to examples; null if its answers are no classes. A failure is ignored. */

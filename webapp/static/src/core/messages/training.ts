@@ -113,7 +113,7 @@ export type ToWorker =
       readonly type: "measure";
       readonly id: number;
       readonly weights: WeightsSource;
-      readonly exam: EvaluationPlan;
+      readonly plan: EvaluationPlan;
     }
   /**
    * Stores the change of the client's control variate for later rounds, since its update counts, or with `undo`

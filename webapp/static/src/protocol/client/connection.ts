@@ -1,5 +1,5 @@
 /**
- * A client's contact with its server over all of its connections, without I/O; part of every client's machine. The
+ * A client's connection to its task's server, over all attempts, without I/O; part of every client's machine. The
  * twin is backend/protocols/client/connection.py.
  *
  * A function that takes a machine's state returns it unchanged if the event is illegal; if it is legal, `change` is
@@ -25,24 +25,24 @@ const FINAL = ["replaced", "unfit", "removed", "banned", "closed"];
  */
 export type ConnectionState = "closed" | "lost" | "opening" | "greeted" | "open";
 
-export interface Contact {
-  readonly link: ConnectionState;
+export interface TaskConnection {
+  readonly state: ConnectionState;
   readonly attempts: number;
   /** Why the server closed the connection, until it is open again. */
   readonly dismissal: string | null;
 }
 
-export const NO_CONTACT: Contact = { link: "closed", attempts: 0, dismissal: null };
+export const NO_CONNECTION: TaskConnection = { state: "closed", attempts: 0, dismissal: null };
 
-/** The state of a machine that has a contact. */
+/** The state of a machine with a connection. */
 export interface ConnectedMachine {
-  readonly contact: Contact;
+  readonly connection: TaskConnection;
   /** The last refusal or closing, for people. */
   readonly reason: string | null;
 }
 
 /** Events by which every host reports on the connection. */
-export type ContactEvent =
+export type ConnectionEvent =
   /** The socket is open. */
   | { readonly type: "connected" }
   /** The socket closed or could not be opened; `random` in [0, 1) spreads the attempts of many clients. */
@@ -66,11 +66,13 @@ interface Close {
 }
 
 /** Effects by which every machine controls the connection. */
-export type ContactEffect<Frame> = Connect | Send<Frame> | Close;
+export type ConnectionEffect<Frame> = Connect | Send<Frame> | Close;
 
 /** Returns the phase of a client without an open connection; null if it is open. */
-export function disconnectedPhase({ link }: Contact): "stopped" | "offline" | "connecting" | null {
-  switch (link) {
+export function disconnectedPhase({
+  state: connectionState,
+}: TaskConnection): "stopped" | "offline" | "connecting" | null {
+  switch (connectionState) {
     case "closed":
       return "stopped";
     case "lost":
@@ -84,9 +86,9 @@ export function disconnectedPhase({ link }: Contact): "stopped" | "offline" | "c
 }
 
 export function start<S extends ConnectedMachine>(state: S, change: Partial<S>): Step<S, Connect> {
-  if (state.contact.link !== "closed") return step(state);
-  const contact: Contact = { ...NO_CONTACT, link: "opening" };
-  return step({ ...state, ...change, contact, reason: null }, { type: "connect", delay: 0 });
+  if (state.connection.state !== "closed") return step(state);
+  const connection: TaskConnection = { ...NO_CONNECTION, state: "opening" };
+  return step({ ...state, ...change, connection, reason: null }, { type: "connect", delay: 0 });
 }
 
 /** Sends `greeting` as the first frame of a connection; null if the client was not started. */
@@ -95,15 +97,16 @@ export function greet<S extends ConnectedMachine, Frame>(
   greeting: Frame | null,
   change: Partial<S> = {},
 ): Step<S, Send<Frame>> {
-  const { contact } = state;
-  if (greeting === null || (contact.link !== "opening" && contact.link !== "lost")) return step(state);
-  const next: Contact = { ...contact, link: "greeted" };
-  return step({ ...state, ...change, contact: next }, { type: "send", frame: greeting });
+  const { connection } = state;
+  if (greeting === null || (connection.state !== "opening" && connection.state !== "lost"))
+    return step(state);
+  const next: TaskConnection = { ...connection, state: "greeted" };
+  return step({ ...state, ...change, connection: next }, { type: "send", frame: greeting });
 }
 
 /** Returns the state after the server answered the greeting. */
 export function openConnection<S extends ConnectedMachine>(state: S): S {
-  return { ...state, contact: { ...NO_CONTACT, link: "open" } };
+  return { ...state, connection: { ...NO_CONNECTION, state: "open" } };
 }
 
 export function loseConnection<S extends ConnectedMachine>(
@@ -111,12 +114,12 @@ export function loseConnection<S extends ConnectedMachine>(
   random: number,
   change: Partial<S> = {},
 ): Step<S, Connect> {
-  const { contact } = state;
-  if (contact.link === "closed") return step(state);
-  const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** contact.attempts) * (0.5 + random);
-  const attempts = Math.min(contact.attempts + 1, MOST_ATTEMPTS);
-  const lost: Contact = { ...contact, link: "lost", attempts };
-  return step({ ...state, ...change, contact: lost }, { type: "connect", delay });
+  const { connection } = state;
+  if (connection.state === "closed") return step(state);
+  const delay = Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** connection.attempts) * (0.5 + random);
+  const attempts = Math.min(connection.attempts + 1, MOST_ATTEMPTS);
+  const lost: TaskConnection = { ...connection, state: "lost", attempts };
+  return step({ ...state, ...change, connection: lost }, { type: "connect", delay });
 }
 
 /**
@@ -124,12 +127,12 @@ export function loseConnection<S extends ConnectedMachine>(
  * after it everything but the answer.
  */
 export function expects(
-  { link }: Contact,
+  { state: connectionState }: TaskConnection,
   type: string,
   answer: "welcome" | "entered" | "enlisted",
 ): boolean {
-  if (type === "closing") return link === "greeted" || link === "open";
-  return link === (type === answer ? "greeted" : "open");
+  if (type === "closing") return connectionState === "greeted" || connectionState === "open";
+  return connectionState === (type === answer ? "greeted" : "open");
 }
 
 /** Takes the server's `closing`. After a final code the client closes the connection and applies `forget`. */
@@ -138,11 +141,11 @@ export function dismiss<S extends ConnectedMachine, Effect>(
   { code, reason }: FrameOf<"closing">,
   forget: (state: S) => Step<S, Effect>,
 ): Step<S, Close | Effect> {
-  const { contact } = state;
+  const { connection } = state;
   if (FINAL.includes(code)) return breakConnection(state, reason, forget);
   const minimum = code === "idle" ? 0 : DISMISSED_ATTEMPTS;
-  const attempts = Math.max(contact.attempts, minimum);
-  return step({ ...state, reason, contact: { ...contact, attempts, dismissal: reason } });
+  const attempts = Math.max(connection.attempts, minimum);
+  return step({ ...state, reason, connection: { ...connection, attempts, dismissal: reason } });
 }
 
 /** Closes the connection for `reason`, and then applies `forget`. */
@@ -158,7 +161,7 @@ export function breakConnection<S extends ConnectedMachine, Effect>(
 export function leave<S extends ConnectedMachine>(
   state: S,
 ): Step<S, Close | Send<{ readonly type: "leave" }>> {
-  if (state.contact.link === "closed") return step(state);
+  if (state.connection.state === "closed") return step(state);
   return chain<S, Close | Send<{ readonly type: "leave" }>>(
     state,
     (current) => sendWhenOpen(current, { type: "leave" }),
@@ -171,9 +174,9 @@ export function sendWhenOpen<S extends ConnectedMachine, Frame>(
   state: S,
   frame: Frame,
 ): Step<S, Send<Frame>> {
-  return state.contact.link === "open" ? step(state, { type: "send", frame }) : step(state);
+  return state.connection.state === "open" ? step(state, { type: "send", frame }) : step(state);
 }
 
 function close<S extends ConnectedMachine>(state: S): Step<S, Close> {
-  return step({ ...state, contact: { ...state.contact, link: "closed" } }, { type: "close" });
+  return step({ ...state, connection: { ...state.connection, state: "closed" } }, { type: "close" });
 }

@@ -10,17 +10,17 @@ import { chain, type Step, step } from "./reducer";
 export type Evaluate = FrameOf<"evaluate">;
 export type Evaluation = FrameOf<"evaluation">;
 
-export interface EvaluationState {
+export interface AssignedEvaluation {
   readonly order: Evaluate | null;
   /** The result, once the version is evaluated. */
-  readonly evaluation: Evaluation | null;
+  readonly result: Evaluation | null;
 }
 
-export const NO_EVALUATION: EvaluationState = { order: null, evaluation: null };
+export const NO_EVALUATION: AssignedEvaluation = { order: null, result: null };
 
 /** The state of a machine that evaluates versions. */
 interface EvaluatingMachine extends ConnectedMachine {
-  readonly exam: EvaluationState;
+  readonly evaluation: AssignedEvaluation;
 }
 
 /** The result that `measure` asked for. The host never reports it after `abort_measuring`. */
@@ -39,8 +39,8 @@ interface AbortMeasuring {
 
 export type EvaluationEffect = MeasureVersion | AbortMeasuring;
 
-export function isMeasuring({ order, evaluation }: EvaluationState): boolean {
-  return order !== null && evaluation === null;
+export function isMeasuring({ order, result }: AssignedEvaluation): boolean {
+  return order !== null && result === null;
 }
 
 /** Begins the evaluation of `order`. */
@@ -48,15 +48,15 @@ export function beginEvaluation<S extends EvaluatingMachine>(
   state: S,
   order: Evaluate,
 ): Step<S, EvaluationEffect | Send<Evaluation>> {
-  const { order: currentOrder, evaluation } = state.exam;
+  const { order: currentOrder, result } = state.evaluation;
   if (currentOrder && currentOrder.round === order.round && currentOrder.version === order.version) {
     // The server repeats an order after a reconnection, like a plan.
-    return evaluation ? sendWhenOpen(state, evaluation) : step(state);
+    return result ? sendWhenOpen(state, result) : step(state);
   }
   return chain<S, EvaluationEffect>(
     state,
     (current) => forgetEvaluation(current),
-    (current) => step({ ...current, exam: { order, evaluation: null } }, { type: "measure", exam: order }),
+    (current) => step({ ...current, evaluation: { order, result: null } }, { type: "measure", exam: order }),
   );
 }
 
@@ -64,11 +64,11 @@ export function finishEvaluation<S extends EvaluatingMachine>(
   state: S,
   event: VersionMeasured,
 ): Step<S, Send<Evaluation>> {
-  const { order } = state.exam;
-  if (order === null || state.exam.evaluation !== null) return step(state);
+  const { order } = state.evaluation;
+  if (order === null || state.evaluation.result !== null) return step(state);
   if (event.round !== order.round || event.version !== order.version) return step(state);
-  const evaluation: Evaluation = { ...event, type: "evaluation" };
-  return sendWhenOpen({ ...state, exam: { order, evaluation } }, evaluation);
+  const result: Evaluation = { ...event, type: "evaluation" };
+  return sendWhenOpen({ ...state, evaluation: { order, result } }, result);
 }
 
 /** Forgets the current evaluation if it is of version `until` or an older one. */
@@ -76,8 +76,8 @@ export function forgetEvaluation<S extends EvaluatingMachine>(
   state: S,
   until = Number.POSITIVE_INFINITY,
 ): Step<S, AbortMeasuring> {
-  const { exam } = state;
-  if (exam.order === null || exam.order.version > until) return step(state);
-  const next = { ...state, exam: NO_EVALUATION };
-  return isMeasuring(exam) ? step(next, { type: "abort_measuring" }) : step(next);
+  const { evaluation } = state;
+  if (evaluation.order === null || evaluation.order.version > until) return step(state);
+  const next = { ...state, evaluation: NO_EVALUATION };
+  return isMeasuring(evaluation) ? step(next, { type: "abort_measuring" }) : step(next);
 }

@@ -1,6 +1,6 @@
 /** Events that the host of a mesh's member reports to the machine, and effects that the machine asks for. */
 
-import type { ContactEffect, ContactEvent } from "../client/connection";
+import type { ConnectionEffect, ConnectionEvent } from "../client/connection";
 import type { Evaluate, EvaluationEffect, VersionMeasured } from "../client/evaluation";
 import type { Ready, RoundEffect, Train } from "../rounds/participant-events";
 import type { Certificate, GroupOrder, PeerToServer, ServerToPeer } from "../wire/mesh";
@@ -18,7 +18,7 @@ export type Entered = Extract<ServerToPeer, { readonly type: "entered" }>;
 export type MemberEvent =
   /** Take part from now on. `enter` is sent on every connection, with the peer's current state. */
   | { readonly type: "start"; readonly enter: Enter }
-  | ContactEvent
+  | ConnectionEvent
   /** The server sent a frame. Frames for the links (members, signals, parcels) need not be reported. */
   | { readonly type: "frame"; readonly frame: ServerToPeer }
   /** The peers agreed on this frame while the server is away (protocol/mesh/serverless/rounds.ts). */
@@ -40,7 +40,7 @@ export type MemberEvent =
 
 /** An effect that the machine asks of the host. Effects are performed in order. */
 export type MemberEffect =
-  | ContactEffect<PeerToServer>
+  | ConnectionEffect<PeerToServer>
   | RoundEffect
   | EvaluationEffect
   /** Average the last training's result with the members of this group; then report `averaged` or `failed`. */

@@ -16,15 +16,15 @@ import {
   greet,
   leave,
   loseConnection,
-  NO_CONTACT,
+  NO_CONNECTION,
   openConnection,
   sendWhenOpen,
   start,
 } from "../client/connection";
 import {
+  type AssignedEvaluation,
   beginEvaluation,
   type Evaluate,
-  type EvaluationState,
   finishEvaluation,
   forgetEvaluation,
   isMeasuring,
@@ -63,7 +63,7 @@ export interface MemberState extends ConnectedMachine {
   /** Whether the server of this connection knows `ready`: a peer in a group reports it after the group has ended. */
   readonly saidReady: boolean;
   readonly inHand: MemberWork;
-  readonly exam: EvaluationState;
+  readonly evaluation: AssignedEvaluation;
   /** Whether the peers agreed on the work in hand without the server, which then learns nothing of it. */
   readonly byPeers: boolean;
   readonly finished: boolean;
@@ -73,13 +73,13 @@ export interface MemberState extends ConnectedMachine {
 }
 
 export const INITIAL: MemberState = {
-  contact: NO_CONTACT,
+  connection: NO_CONNECTION,
   enter: null,
   entered: null,
   ready: null,
   saidReady: false,
   inHand: NO_WORK,
-  exam: NO_EVALUATION,
+  evaluation: NO_EVALUATION,
   byPeers: false,
   finished: false,
   averaged: 0,
@@ -91,9 +91,9 @@ type MemberStep = Step<MemberState, MemberEffect>;
 const { step, chain } = reducer<MemberState, MemberEffect>();
 
 export function phase(state: MemberState): MeshPhase {
-  const without = disconnectedPhase(state.contact);
+  const without = disconnectedPhase(state.connection);
   // Work that the peers agreed on continues without the server.
-  const works = state.byPeers && (isWork(state.inHand) || isMeasuring(state.exam));
+  const works = state.byPeers && (isWork(state.inHand) || isMeasuring(state.evaluation));
   return without === null || (without !== "stopped" && works) ? connectedPhase(state) : without;
 }
 
@@ -103,7 +103,7 @@ export function connectedPhase(state: MemberState): MeshPhase {
   if (state.finished) return "finished";
   if (state.inHand.group !== null) return "averaging";
   if (isWork(state.inHand)) return state.inHand.trained ? "trained" : "training";
-  return isMeasuring(state.exam) ? "evaluating" : "waiting";
+  return isMeasuring(state.evaluation) ? "evaluating" : "waiting";
 }
 
 /**
@@ -170,7 +170,7 @@ function failed(state: MemberState, event: GroupFailed): MemberStep {
 }
 
 function reported(state: MemberState, report: GroupAveraged | GroupFailed): MemberStep {
-  const byPeers = state.byPeers && state.contact.link !== "open";
+  const byPeers = state.byPeers && state.connection.state !== "open";
   return chain(
     { ...state, inHand: { ...state.inHand, group: null, report }, byPeers },
     // The order matters: from the report the server knows this peer's weights before it makes new plans.
@@ -184,12 +184,12 @@ function certified(state: MemberState, certificate: Certificate): MemberStep {
 }
 
 function sayReady(state: MemberState): MemberStep {
-  if (state.ready === null || state.contact.link !== "open") return step(state);
+  if (state.ready === null || state.connection.state !== "open") return step(state);
   return sendWhenOpen({ ...state, saidReady: true }, state.ready);
 }
 
 function frame(state: MemberState, message: ServerToPeer): MemberStep {
-  if (!expects(state.contact, message.type, "entered")) return step(state);
+  if (!expects(state.connection, message.type, "entered")) return step(state);
   switch (message.type) {
     case "closing":
       return dismiss(state, message, forgetAll);
@@ -232,7 +232,7 @@ function frame(state: MemberState, message: ServerToPeer): MemberStep {
 
 /** Takes an agreement of the peers in place of the server's frame; ignores it while the server is connected. */
 function agreed(state: MemberState, message: Agreement): MemberStep {
-  const { link } = state.contact;
+  const { state: link } = state.connection;
   const alone = link === "lost" || link === "greeted";
   if (!alone || state.ready === null || state.finished) return step(state);
   const next = { ...state, byPeers: true };
@@ -271,7 +271,7 @@ function entered(state: MemberState, message: Entered): MemberStep {
   const { state: resumed, effects } = forgetAgreed(open);
   const { report, trained } = resumed.inHand;
   const waiting = report === null ? trained : null;
-  const greeted = chain(resumed, ...saying(report), sayReady, ...saying(waiting, resumed.exam.evaluation));
+  const greeted = chain(resumed, ...saying(report), sayReady, ...saying(waiting, resumed.evaluation.result));
   return step(greeted.state, ...effects, ...greeted.effects);
 }
 

@@ -1,6 +1,6 @@
 /** Events that a participant's host reports to its machine, and effects that the machine asks for. */
 
-import type { ContactEffect, ContactEvent } from "../client/connection";
+import type { ConnectionEffect, ConnectionEvent } from "../client/connection";
 import type { EvaluationEffect, VersionMeasured } from "../client/evaluation";
 import type { ClientFrame, FrameOf, ServerFrame } from "../wire/messages";
 
@@ -13,7 +13,7 @@ export type Offer = FrameOf<"offer">;
 export type ParticipantEvent =
   /** Take part from now on. `hello` is sent on every connection, with the backend that is loaded by then. */
   | { readonly type: "start"; readonly hello: Hello }
-  | ContactEvent
+  | ConnectionEvent
   | { readonly type: "frame"; readonly frame: ServerFrame }
   /**
    * The bundle of the last `load` effect is ready; one step took `step_ms` milliseconds. `examples` is the number of
@@ -38,7 +38,7 @@ export type RoundEffect =
 
 /** An effect that the machine asks of the host. Effects are performed in order. */
 export type ParticipantEffect =
-  | ContactEffect<ClientFrame>
+  | ConnectionEffect<ClientFrame>
   | RoundEffect
   | EvaluationEffect
   /** The update of `round` counts: add its change to the client's own control variate. */

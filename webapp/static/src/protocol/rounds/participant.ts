@@ -15,15 +15,15 @@ import {
   greet,
   leave,
   loseConnection,
-  NO_CONTACT,
+  NO_CONNECTION,
   openConnection,
   sendWhenOpen,
   start,
 } from "../client/connection";
 import {
+  type AssignedEvaluation,
   beginEvaluation,
   type Evaluate,
-  type EvaluationState,
   finishEvaluation,
   forgetEvaluation,
   isMeasuring,
@@ -48,7 +48,7 @@ export interface ParticipantState extends ConnectedMachine {
   readonly offer: Offer | null;
   /** Bytes of the offer handed to `send_chunks` on this connection. */
   readonly sent: number;
-  readonly exam: EvaluationState;
+  readonly evaluation: AssignedEvaluation;
   /** An accepted offer whose control variate has changed, until a version is known to contain it. */
   readonly counted: Offer | null;
   readonly finished: boolean;
@@ -58,7 +58,7 @@ export interface ParticipantState extends ConnectedMachine {
 }
 
 export const INITIAL: ParticipantState = {
-  contact: NO_CONTACT,
+  connection: NO_CONNECTION,
   hello: null,
   bundle: null,
   aggregation: "open",
@@ -66,7 +66,7 @@ export const INITIAL: ParticipantState = {
   plan: null,
   offer: null,
   sent: 0,
-  exam: NO_EVALUATION,
+  evaluation: NO_EVALUATION,
   counted: null,
   finished: false,
   accepted: 0,
@@ -79,13 +79,13 @@ type ParticipantStep = Step<ParticipantState, ParticipantEffect>;
 const { step, chain } = reducer<ParticipantState, ParticipantEffect>();
 
 export function phase(state: ParticipantState): ParticipantPhase {
-  return disconnectedPhase(state.contact) ?? connectedPhase(state);
+  return disconnectedPhase(state.connection) ?? connectedPhase(state);
 }
 
 function connectedPhase(state: ParticipantState): ParticipantPhase {
   if (state.ready === null) return "loading";
   if (state.finished) return "finished";
-  if (state.plan === null) return isMeasuring(state.exam) ? "evaluating" : "waiting";
+  if (state.plan === null) return isMeasuring(state.evaluation) ? "evaluating" : "waiting";
   return state.offer === null ? "training" : "uploading";
 }
 
@@ -138,7 +138,7 @@ function trained(
 }
 
 function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
-  if (!expects(state.contact, message.type, "welcome")) return step(state);
+  if (!expects(state.connection, message.type, "welcome")) return step(state);
   switch (message.type) {
     case "closing":
       return dismiss(state, message, forgetAll);
@@ -201,7 +201,7 @@ function welcome(state: ParticipantState, { bundle, aggregation }: FrameOf<"welc
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle });
   }
   if (open.ready === null) return step(open);
-  const frames = [open.ready, open.offer, open.exam.evaluation].filter((frame) => frame !== null);
+  const frames = [open.ready, open.offer, open.evaluation.result].filter((frame) => frame !== null);
   return step({ ...open, sent: 0 }, ...frames.map((frame) => ({ type: "send", frame }) as const));
 }
 

@@ -1,6 +1,6 @@
 /** Events that the host of a work-unit client reports, and effects that the machine asks for. */
 
-import type { ContactEffect, ContactEvent } from "../client/connection";
+import type { ConnectionEffect, ConnectionEvent } from "../client/connection";
 import type { Ready } from "../rounds/participant-events";
 import type { Cause, ServerToUnits, UnitsFrameOf, UnitsToServer } from "../wire/units";
 
@@ -23,7 +23,7 @@ export type UnitClientEvent =
    * Take part from now on. `enlist` is sent on every connection, with the backend and shards current at that time.
    */
   | ({ readonly type: "start"; readonly enlist: Enlist } & UnitSlots)
-  | ContactEvent
+  | ConnectionEvent
   | { readonly type: "frame"; readonly frame: ServerToUnits }
   /** The bundle of the last `load` is ready; one step took `step_ms` milliseconds. */
   | ({ readonly type: "loaded" } & Pick<Ready, "backend" | "step_ms">)
@@ -47,7 +47,7 @@ export type UnitClientEvent =
 
 /** An effect that the machine asks of the host. Effects are performed in order. */
 export type UnitClientEffect =
-  | ContactEffect<UnitsToServer>
+  | ConnectionEffect<UnitsToServer>
   /** Fetch and load the bundle at this address; then report `loaded`. */
   | { readonly type: "load"; readonly bundle: string }
   /** Get the shard and the weights of `unit`; then report `fetched`, or `failed`. */

@@ -14,7 +14,7 @@ import {
   greet,
   leave,
   loseConnection,
-  NO_CONTACT,
+  NO_CONNECTION,
   openConnection,
   sendWhenOpen,
   start,
@@ -77,7 +77,7 @@ export interface UnitClientState extends ConnectedMachine {
 }
 
 export const INITIAL: UnitClientState = {
-  contact: NO_CONTACT,
+  connection: NO_CONNECTION,
   enlist: null,
   bundle: null,
   ready: null,
@@ -100,7 +100,7 @@ type UnitClientStep = Step<UnitClientState, UnitClientEffect>;
 const { step, chain } = reducer<UnitClientState, UnitClientEffect>();
 
 export function phase(state: UnitClientState): UnitClientPhase {
-  return disconnectedPhase(state.contact) ?? connectedPhase(state);
+  return disconnectedPhase(state.connection) ?? connectedPhase(state);
 }
 
 function connectedPhase(state: UnitClientState): UnitClientPhase {
@@ -193,7 +193,7 @@ function windDown(state: UnitClientState, cause: Cause): UnitClientStep {
 }
 
 function frame(state: UnitClientState, message: ServerToUnits): UnitClientStep {
-  if (!expects(state.contact, message.type, "enlisted")) return step(state);
+  if (!expects(state.connection, message.type, "enlisted")) return step(state);
   switch (message.type) {
     case "closing":
       return dismiss(state, message, forgetAll);

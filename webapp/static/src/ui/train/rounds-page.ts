@@ -38,7 +38,7 @@ export function bindRoundsPage(): void {
       listedTask = view.task;
       return {
         status: statusOf(view, performance.now(), control.own?.examples ?? null),
-        running: machine.contact.link !== "closed",
+        running: machine.connection.state !== "closed",
         examples: view.examples,
         loaded,
         stepMs: progress?.stepMs ?? machine.ready?.step_ms,

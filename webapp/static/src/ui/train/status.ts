@@ -71,7 +71,7 @@ function atRest(view: RoundsView, own: number | null): StatusWords {
 
 function offline({ machine, progress, retryAt }: RoundsView, now: number): StatusWords {
   const line = retryAt === null ? round.offlineNow : round.offlineIn(seconds((retryAt - now) / 1000));
-  let hint = machine.contact.dismissal ?? round.unreachable;
+  let hint = machine.connection.dismissal ?? round.unreachable;
   if (machine.plan && machine.offer) hint = round.updateReady;
   else if (machine.plan && progress) hint = round.trainsOn(progress.step, progress.steps);
   return [line, hint, round.offline];

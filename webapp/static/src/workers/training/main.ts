@@ -168,22 +168,22 @@ async function runPlan({ id, weights, plan }: TrainingMessage<"train">, stopsBef
 }
 
 async function measure(
-  { id, weights, exam }: TrainingMessage<"measure">,
+  { id, weights, plan }: TrainingMessage<"measure">,
   stopsBefore: number,
 ): Promise<void> {
   const { origin, source } = requireLoaded();
   const { bundle } = source;
-  const heldOut = exam.shards.length > 0 && own?.dealt ? own.parts(exam.shards) : own?.source("holdout");
-  if (exam.shards.length === 0 && (heldOut === undefined || own?.dealt)) {
+  const heldOut = plan.shards.length > 0 && own?.dealt ? own.parts(plan.shards) : own?.source("holdout");
+  if (plan.shards.length === 0 && (heldOut === undefined || own?.dealt)) {
     post({ type: "measured", id, examples: 0, loss: 0, sums: [] });
     return;
   }
   const batches = heldOut
     ? batchesOfSource(bundle, heldOut)
-    : batchesOfShards(bundle, exam.shards, fetchExamples);
+    : batchesOfShards(bundle, plan.shards, fetchExamples);
   evaluator ??= await Evaluator.load(source);
   const vector = await fetchWeights(origin, weights, parameterCount(source));
-  const measured = await evaluator.measure(vector, batches, ending(stopsBefore, exam.until));
+  const measured = await evaluator.measure(vector, batches, ending(stopsBefore, plan.until));
   post({ type: "measured", id, ...measured });
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { MeshView } from "../../../../../../webapp/static/src/client/mesh/view";
 import {
   type ConnectionState,
-  NO_CONTACT,
+  NO_CONNECTION,
 } from "../../../../../../webapp/static/src/protocol/client/connection";
 import { INITIAL, type MemberState } from "../../../../../../webapp/static/src/protocol/mesh/member";
 import { type MemberWork, NO_WORK } from "../../../../../../webapp/static/src/protocol/mesh/member-work";
@@ -57,7 +57,7 @@ const member = (client: string) => ({
   round: 2,
   holds: null,
 });
-const at = (link: ConnectionState) => ({ contact: { ...NO_CONTACT, link } });
+const at = (state: ConnectionState) => ({ connection: { ...NO_CONNECTION, state } });
 const inHand = (parts: Partial<MemberWork>) => ({ inHand: { ...NO_WORK, ...parts } });
 const link = (client: string, way: "webrtc" | "relay" | null) => ({
   client,

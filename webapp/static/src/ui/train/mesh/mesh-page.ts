@@ -41,7 +41,7 @@ export function bindMeshPage(): void {
       figure.draw(view, now);
       return {
         status: meshStatus(view, now, control.own?.examples ?? null),
-        running: machine.contact.link !== "closed",
+        running: machine.connection.state !== "closed",
         examples: view.examples,
         loaded: view.loaded,
         stepMs: progress?.stepMs ?? machine.ready?.step_ms,
@@ -51,5 +51,5 @@ export function bindMeshPage(): void {
     start: (backend) => void session.start(backend),
     stop: () => session.stop(),
   });
-  figure.pollReports(() => session.view.machine.contact.link === "open", control.changed);
+  figure.pollReports(() => session.view.machine.connection.state === "open", control.changed);
 }

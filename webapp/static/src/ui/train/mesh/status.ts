@@ -67,7 +67,7 @@ function offline(view: MeshView, now: number): StatusWords {
   const { retryAt, machine, links } = view;
   const line = retryAt === null ? mesh.awayNow : mesh.awayIn(seconds((retryAt - now) / 1000));
   const standing = links.filter(({ way }) => way === "webrtc").length;
-  let hint = machine.contact.dismissal ?? mesh.goesOn;
+  let hint = machine.connection.dismissal ?? mesh.goesOn;
   if (connectedPhase(machine) === "averaging") hint = mesh.groupGoesOn(standing);
   else if (connectedPhase(machine) === "training") hint = mesh.trainsOn;
   else if (waitingForPeers(view) > 0) hint = mesh.peersGoOn(waitingForPeers(view));
@@ -88,7 +88,8 @@ function waitingForPeers({ serverless, members }: MeshView): number {
 /** Returns the sentence on a peer's evaluation while the server is away; empty without one. */
 function measured({ machine, serverless }: MeshView): string {
   const finding = serverless?.finding ?? null;
-  if (finding === null || machine.contact.link === "open" || machine.contact.link === "closed") return "";
+  if (finding === null || machine.connection.state === "open" || machine.connection.state === "closed")
+    return "";
   const { client, evaluation } = finding;
   const isOwn = client === machine.entered?.client;
   const who = isOwn ? mesh.yourDevice : mesh.participant(client.slice(0, 4));

@@ -110,6 +110,6 @@ export function summaryOf(view: MeshView): string {
 }
 
 function withoutPeers({ machine }: MeshView): string {
-  if (machine.entered === null || machine.contact.link === "closed") return mesh.startToSee;
+  if (machine.entered === null || machine.connection.state === "closed") return mesh.startToSee;
   return machine.averaged > 0 ? mesh.othersLeft : mesh.nobodyElse;
 }

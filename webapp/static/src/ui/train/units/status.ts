@@ -64,7 +64,7 @@ function atRest(view: UnitsView): StatusWords {
 function offline(view: UnitsView, now: number): StatusWords {
   const { retryAt, machine, progress } = view;
   const line = retryAt === null ? round.offlineNow : round.offlineIn(seconds((retryAt - now) / 1000));
-  let hint = machine.contact.dismissal ?? round.unreachable;
+  let hint = machine.connection.dismissal ?? round.unreachable;
   if (at(view, "training") && progress) hint = round.trainsOn(progress.step, progress.steps);
   else if (at(view, "sending")) hint = units.ready;
   return [line, hint, round.offline];

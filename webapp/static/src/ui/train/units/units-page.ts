@@ -31,7 +31,7 @@ export function bindUnitsPage(): void {
     look: () => {
       const { view } = session;
       const { machine, progress, loaded, finishing } = view;
-      const running = machine.contact.link !== "closed";
+      const running = machine.connection.state !== "closed";
       setText(requireElement(root, "counted"), number(machine.counted));
       setText(requireElement(root, "compared"), number(machine.waiting.length));
       setText(requireElement(root, "rejected"), number(machine.rejected));
