@@ -113,7 +113,7 @@ window.begin = async (task, client, ice) => {
 };
 
 window.members = (members) =>
-  links.members(members.map((member) => ({ ...member, identity: fromHex(member.identity) })));
+  links.setMembers(members.map((member) => ({ ...member, identity: fromHex(member.identity) })));
 
 window.hear = (from, what, hex) => {
   if (what === "unreachable") links.unreachable(from);

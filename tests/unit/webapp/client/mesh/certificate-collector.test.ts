@@ -29,18 +29,18 @@ async function peers() {
 test("the signatures of more than half of the survivors are a certificate, once", async () => {
   const [ann, bo, cy] = await peers();
   if (!ann || !bo || !cy) throw new Error("Three peers are needed.");
-  const certificate = await ann.attesting.add(bo.client, bo.attest);
+  const certificate = await ann.attesting.addSignature(bo.client, bo.attest);
   if (certificate === null) throw new Error("Two of three are more than half.");
   expect(await certified(certificate, "digits")).toBe(true);
   expect(certificate.survivors).toEqual([...CLIENTS].sort());
-  expect(await ann.attesting.add(cy.client, cy.attest)).toBeNull();
+  expect(await ann.attesting.addSignature(cy.client, cy.attest)).toBeNull();
 });
 
 test("a signature of somebody else, or of other weights, counts for nothing", async () => {
   const [ann, bo, cy] = await peers();
   if (!ann || !bo || !cy) throw new Error("Three peers are needed.");
-  expect(await ann.attesting.add(cy.client, bo.attest)).toBeNull();
-  expect(await ann.attesting.add(bo.client, { ...bo.attest, weights: "c".repeat(64) })).toBeNull();
-  expect(await ann.attesting.add("00000000000000ff", bo.attest)).toBeNull();
-  expect(await ann.attesting.add(bo.client, bo.attest)).not.toBeNull();
+  expect(await ann.attesting.addSignature(cy.client, bo.attest)).toBeNull();
+  expect(await ann.attesting.addSignature(bo.client, { ...bo.attest, weights: "c".repeat(64) })).toBeNull();
+  expect(await ann.attesting.addSignature("00000000000000ff", bo.attest)).toBeNull();
+  expect(await ann.attesting.addSignature(bo.client, bo.attest)).not.toBeNull();
 });

@@ -62,12 +62,12 @@ export class ServerlessPage {
       up: (other) => {
         this.#up.add(other);
         this.#exchange?.up(other);
-        this.runner.happened({ type: "linked", client: other });
+        this.runner.handle({ type: "linked", client: other });
       },
       down: (other) => {
         this.#up.delete(other);
         this.#exchange?.down(other);
-        this.runner.happened({ type: "lost", client: other });
+        this.runner.handle({ type: "lost", client: other });
       },
       received: (other, frame) => this.#received(other, frame),
     });
@@ -115,7 +115,7 @@ export class ServerlessPage {
     this.state = state;
     // What the server asked for is over.
     if (state.byPeers) for (const effect of effects) this.#perform(effect);
-    this.runner.noticed(event, state, group);
+    this.runner.memberHandled(event, state, group);
   }
 
   close(): void {

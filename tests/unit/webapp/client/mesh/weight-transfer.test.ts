@@ -35,8 +35,8 @@ async function company(...clients: readonly string[]): Promise<readonly Member[]
   }
   for (const { peer, fetching } of members) {
     peer.hear = (from, frame) => {
-      if (frame.type === "fetch") void fetching.asked(from, frame);
-      if (frame.type === "weights") fetching.came(from, frame);
+      if (frame.type === "fetch") void fetching.serve(from, frame);
+      if (frame.type === "weights") fetching.takeChunk(from, frame);
     };
     peer.lost = (from) => fetching.lost(from);
   }
@@ -95,7 +95,7 @@ test("who asks anew is sent nothing more of what it asked for before", async () 
     drained: () => new Promise<void>((resolve) => slow.push(resolve)),
   };
   const fetching = new WeightTransfer(links as unknown as LinkManager, holdings);
-  const asked = [before, now].map((weights) => fetching.asked(ANN, { type: "fetch", weights, offset: 0 }));
+  const asked = [before, now].map((weights) => fetching.serve(ANN, { type: "fetch", weights, offset: 0 }));
   expect(sent).toEqual([before, now]);
   const drain = setInterval(() => {
     for (const resolve of slow.splice(0)) resolve();

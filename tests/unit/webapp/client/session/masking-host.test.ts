@@ -71,7 +71,7 @@ test("a round that is given up is declined, and again on every new connection un
   masker.plan({ ...PLAN, seconds: 12 }, HERE);
   const decline = { type: "decline", round: 3 };
   expect(said).toEqual([decline, decline]);
-  masker.hear({ type: "abandoned", round: 3, reason: "Too few." });
+  masker.takeFrame({ type: "abandoned", round: 3, reason: "Too few." });
   masker.welcomed();
   expect(said).toHaveLength(2);
 });

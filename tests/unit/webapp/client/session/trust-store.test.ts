@@ -42,7 +42,7 @@ describe.each([
     const identities = new TrustStore(made<Identity>(), made<Uint8Array>());
     const roster = [member("me", 1), member("ann", 2), member("bo", 3)];
     expect(await identities.compare(roster, "me")).toEqual({ changed: [], met: [] });
-    await identities.meet(roster);
+    await identities.remember(roster);
     const next = [member("me", 1), member("ann", 2), member("bo", 4), member("cy", 5)];
     expect(await identities.compare(next, "me")).toEqual({ changed: [2], met: [1] });
   });
@@ -51,7 +51,7 @@ describe.each([
 test("what was kept is known on the next visit", async () => {
   const [own, others] = [shelf<Identity>(), shelf<Uint8Array>()];
   const before = new TrustStore(own, others);
-  await before.meet([member("ann", 2)]);
+  await before.remember([member("ann", 2)]);
   const { publicKey } = await before.own();
   const after = new TrustStore(own, others);
   expect((await after.own()).publicKey).toEqual(publicKey);

@@ -78,21 +78,21 @@ describe("A finished training", () => {
 
   test.each(["not-finite", "norm-too-large"])("is forgotten once it is found bad: %s", (code) => {
     const one = kept();
-    one.hear({ type: "refused", round: 3, code, reason: "Lower the learning rate." });
+    one.takeFrame({ type: "refused", round: 3, code, reason: "Lower the learning rate." });
     expect(one.take(NEXT)).toBeNull();
   });
 
   test("is forgotten with a new version, and with the visit", () => {
     const [stale, over] = [kept(), kept()];
     const counts = { accepted: 2, examples: 9, loss: 0.1, metrics: {} };
-    stale.hear({ type: "version", version: 3, round: 3, weights: HASH, ...counts });
+    stale.takeFrame({ type: "version", version: 3, round: 3, weights: HASH, ...counts });
     over.forget();
     expect([stale.take(NEXT), over.take(NEXT)]).toEqual([null, null]);
   });
 
   test("survives the news that it came too late", () => {
     const one = kept();
-    one.hear({ type: "refused", round: 3, code: "stale-round", reason: "Round 3 ended." });
+    one.takeFrame({ type: "refused", round: 3, code: "stale-round", reason: "Round 3 ended." });
     expect(one.take(NEXT)).toEqual(done());
   });
 });

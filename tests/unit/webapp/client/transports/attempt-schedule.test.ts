@@ -21,7 +21,7 @@ test("where there is no direct way, it is relayed at once, and the other way nev
   const trials = new AttemptSchedule(RELAY, true, 0);
   expect(due(trials, "relay")).toBe(0);
   expect(due(trials, "webrtc")).toBe(Number.POSITIVE_INFINITY);
-  trials.again(50);
+  trials.reconnect(50);
   expect(due(trials, "relay")).toBe(50);
 });
 
@@ -48,7 +48,7 @@ test("what cannot be had directly is relayed at once; a better way beside the re
 test("when the other is there again, what was put off is tried at once", () => {
   const trials = new AttemptSchedule(BOTH, true, 0);
   trials.failed("webrtc", true, 0);
-  trials.nudge(5);
+  trials.retryDelayed(5);
   expect(due(trials, "webrtc")).toBe(5);
 });
 

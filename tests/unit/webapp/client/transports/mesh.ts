@@ -74,7 +74,7 @@ export class Mesh {
   /** Tells all who is here. */
   introduce(): void {
     const members = this.peers.map((peer) => this.member(peer));
-    for (const { links } of this.peers) links.members(members);
+    for (const { links } of this.peers) links.setMembers(members);
   }
 
   member({ client, identity }: Peer): NeighbourInfo {

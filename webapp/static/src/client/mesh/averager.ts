@@ -161,7 +161,7 @@ export class Averager {
   }
 
   async #attested(client: string, frame: AttestFrame): Promise<void> {
-    const certificate = await this.#attesting?.add(client, frame);
+    const certificate = await this.#attesting?.addSignature(client, frame);
     if (certificate) this.#options.certified(certificate);
   }
 

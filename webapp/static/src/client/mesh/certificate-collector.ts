@@ -30,7 +30,7 @@ export class CertificateCollector {
   }
 
   /** Adds a signature; returns the certificate if this one completes it. */
-  async add(client: string, { weights, signature }: AttestFrame): Promise<Certificate | null> {
+  async addSignature(client: string, { weights, signature }: AttestFrame): Promise<Certificate | null> {
     const { survivors } = this.ending;
     const identity = this.identities.get(client);
     if (identity === undefined || !survivors.includes(client) || weights !== this.ending.weights) return null;

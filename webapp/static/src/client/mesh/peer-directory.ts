@@ -91,8 +91,8 @@ export class PeerDirectory {
     switch (frame.type) {
       case "members":
         this.#members = frame.members;
-        this.links.members(frame.members);
-        this.want();
+        this.links.setMembers(frame.members);
+        this.updateTargets();
         return;
       case "signalled":
         this.links.signalled(frame.client, frame.data);
@@ -106,10 +106,10 @@ export class PeerDirectory {
   }
 
   /** Selects link targets: some of all peers, and the members of the last group. */
-  want(): void {
+  updateTargets(): void {
     const group = this.#options.group() ?? this.averager.view?.order;
     const clients = this.#members.map(({ client }) => client);
-    this.links.want([...linkTargets(this.client, clients), ...(group?.members ?? [])]);
+    this.links.setTargets([...linkTargets(this.client, clients), ...(group?.members ?? [])]);
   }
 
   /** Returns the linked peers that have these weights of `size` bytes. */
@@ -145,18 +145,18 @@ export class PeerDirectory {
       relayBuffered: () => transport.buffered,
       up: (other) => {
         this.averager.up(other);
-        this.serverless.happened({ type: "linked", client: other });
+        this.serverless.handle({ type: "linked", client: other });
         this.#scheduleReport(LINKS_SOON);
       },
       down: (other) => {
         this.averager.down(other);
         this.#transfer.lost(other);
-        this.serverless.happened({ type: "lost", client: other });
+        this.serverless.handle({ type: "lost", client: other });
         this.#scheduleReport(LINKS_SOON);
       },
       silent: (other) => {
         this.averager.silent(other);
-        this.serverless.happened({ type: "lost", client: other });
+        this.serverless.handle({ type: "lost", client: other });
       },
       received: (other, frame) => this.#receivePeerMessage(other, frame),
     });
@@ -169,10 +169,10 @@ export class PeerDirectory {
   #receivePeerMessage(client: string, frame: PeerMessage): void {
     switch (frame.type) {
       case "fetch":
-        void this.#transfer.asked(client, frame);
+        void this.#transfer.serve(client, frame);
         return;
       case "weights":
-        this.#transfer.came(client, frame);
+        this.#transfer.takeChunk(client, frame);
         return;
       case "unattended":
       case "set_out":

@@ -53,26 +53,26 @@ export class ServerlessRunner {
    * Takes an event that the member's machine has handled; `member` is its state now, `group` the group it was in
    * before.
    */
-  noticed(event: MemberEvent, member: MemberState, group: GroupOrder | null): void {
-    const happened = serverlessEvent(event, member, group);
-    if (happened !== null) this.happened(happened);
+  memberHandled(event: MemberEvent, member: MemberState, group: GroupOrder | null): void {
+    const translated = serverlessEvent(event, member, group);
+    if (translated !== null) this.handle(translated);
   }
 
   /** Takes a frame of another peer about such rounds. */
   receive(client: string, frame: ServerlessFrame): void {
     if (frame.type === "evaluation" && this.#machine.survivors.has(client))
       this.#recordMeasurement(client, frame);
-    this.happened({ type: "heard", client, frame });
+    this.handle({ type: "heard", client, frame });
   }
 
   /** Gives `event` to the machine, and performs the effects. */
-  happened(event: Event): void {
+  handle(event: Event): void {
     if (this.#closed) return;
     for (const effect of this.#machine.happened(event, now())) this.#perform(effect);
     clearTimeout(this.#timer);
     const due = this.#machine.timer();
     if (due === null || this.#closed) return;
-    this.#timer = setTimeout(() => this.happened({ type: "time_passed" }), Math.max(0, 1000 * (due - now())));
+    this.#timer = setTimeout(() => this.handle({ type: "time_passed" }), Math.max(0, 1000 * (due - now())));
   }
 
   /** Stops the timer and ignores further events. */

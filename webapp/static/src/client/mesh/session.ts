@@ -89,7 +89,7 @@ export class MeshSession {
       perform: (effect) => this.#perform(effect),
       received: (frame) => this.#receive(frame),
       handled: (event, { inHand }) =>
-        this.#directory?.serverless.noticed(event, this.#loop.machine, inHand.group),
+        this.#directory?.serverless.memberHandled(event, this.#loop.machine, inHand.group),
     });
   }
 
@@ -145,7 +145,7 @@ export class MeshSession {
   async examine(weights: string): Promise<MistakeFindings | null> {
     const trainer = this.#loop.trainer.current;
     const weightBytes = trainer && (await this.#fetchWeights(weights).catch(() => null));
-    return weightBytes && this.#evaluationExamples.ask(trainer, weightBytes.slice().buffer);
+    return weightBytes && this.#evaluationExamples.examine(trainer, weightBytes.slice().buffer);
   }
 
   #perform(effect: MemberEffect): void {
@@ -154,12 +154,12 @@ export class MeshSession {
         void this.#load(effect.bundle);
         return;
       case "train":
-        this.#evaluationExamples.trained(effect.plan);
+        this.#evaluationExamples.usePlan(effect.plan);
         this.#loop.show({ progress: null });
         void this.#train(effect.plan);
         return;
       case "measure":
-        this.#evaluationExamples.measured(effect.exam);
+        this.#evaluationExamples.useOrder(effect.exam);
         void this.#measure(effect.exam);
         return;
       case "abort_training":
@@ -167,7 +167,7 @@ export class MeshSession {
         this.#loop.trainer.current?.stop();
         return;
       case "average":
-        this.#directory?.want();
+        this.#directory?.updateTargets();
         if (this.#work) void this.#directory?.averager.average(effect.group, this.#work);
         return;
       case "abort_averaging":
@@ -275,7 +275,7 @@ export class MeshSession {
 
   #fetchWeights(hash: string): Promise<Bytes> {
     const size = 4 * (this.#loop.shown.loaded?.parameters ?? 0);
-    return this.#weights.bring(hash, this.#directory?.holders(hash, size) ?? null);
+    return this.#weights.fetch(hash, this.#directory?.holders(hash, size) ?? null);
   }
 
   #reportMetrics({ version }: Train, trained: TrainingResult): void {

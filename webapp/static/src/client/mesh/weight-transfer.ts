@@ -17,7 +17,7 @@ interface IncomingWeights {
   readonly content: Bytes;
   filled: number;
   /** Reports whether more chunks can arrive. */
-  readonly news: (more: boolean) => void;
+  readonly report: (more: boolean) => void;
 }
 
 export class WeightTransfer {
@@ -58,19 +58,19 @@ export class WeightTransfer {
         if (this.#incoming === incoming) this.#incoming = null;
         resolve(incoming.filled);
       };
-      const news = (more: boolean) => {
+      const report = (more: boolean) => {
         clearTimeout(patience);
         if (more && incoming.filled < content.length) patience = setTimeout(end, PATIENCE * 1000);
         else end();
       };
-      const incoming: IncomingWeights = { client, hash, content, filled, news };
+      const incoming: IncomingWeights = { client, hash, content, filled, report };
       this.#incoming = incoming;
-      news(true);
+      report(true);
     });
   }
 
   /** Takes a chunk; one that was not requested from this peer is ignored. */
-  came(client: string, { weights, size, offset, data }: PeerFrameOf<"weights">): void {
+  takeChunk(client: string, { weights, size, offset, data }: PeerFrameOf<"weights">): void {
     const incoming = this.#incoming;
     if (incoming?.client !== client || incoming.hash !== weights) return;
     const fits = size === incoming.content.length && offset + data.length <= size;
@@ -78,11 +78,11 @@ export class WeightTransfer {
       incoming.content.set(data, offset);
       incoming.filled += data.length;
     }
-    incoming.news(fits);
+    incoming.report(fits);
   }
 
   /** Takes a request for weights; it ends an earlier request of `client`. */
-  async asked(client: string, { weights, offset }: PeerFrameOf<"fetch">): Promise<void> {
+  async serve(client: string, { weights, offset }: PeerFrameOf<"fetch">): Promise<void> {
     this.#requests += 1;
     const request = this.#requests;
     this.#served.set(client, request);
@@ -104,6 +104,6 @@ export class WeightTransfer {
   /** Ends the transfers from and to `client`, whose link is down. */
   lost(client: string): void {
     this.#served.delete(client);
-    if (this.#incoming?.client === client) this.#incoming.news(false);
+    if (this.#incoming?.client === client) this.#incoming.report(false);
   }
 }

@@ -27,7 +27,7 @@ export class WeightSources {
    * Returns the weights: from this peer, from peers that have them, or else from the server. Throws an Error for
    * people.
    */
-  async bring(hash: string, holders: WeightHolders | null): Promise<Bytes> {
+  async fetch(hash: string, holders: WeightHolders | null): Promise<Bytes> {
     const local = this.holdings.find(hash);
     if (local !== null) return local;
     const brought = await holders?.fetching.fetch(hash, holders.size, holders.clients);

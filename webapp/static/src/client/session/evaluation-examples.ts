@@ -13,16 +13,16 @@ export class EvaluationExamples {
   #trainingShards: readonly string[] = [];
   #heldOutShards: readonly string[] = [];
 
-  trained({ shards }: Train): void {
+  usePlan({ shards }: Train): void {
     this.#trainingShards = shards.map(({ sha256 }) => sha256);
   }
 
-  measured({ shards }: Evaluate): void {
+  useOrder({ shards }: Evaluate): void {
     this.#heldOutShards = shards.map(({ sha256 }) => sha256);
   }
 
   /** Returns null if no result is available now. */
-  async ask(trainer: Trainer | null, weights: WeightsSource): Promise<MistakeFindings | null> {
+  async examine(trainer: Trainer | null, weights: WeightsSource): Promise<MistakeFindings | null> {
     const isHeldOut = this.#heldOutShards.length > 0;
     return (
       (await trainer?.examine(weights, isHeldOut ? this.#heldOutShards : this.#trainingShards, isHeldOut)) ??

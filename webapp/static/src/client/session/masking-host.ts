@@ -101,7 +101,7 @@ export class Masker {
     this.#dispatch({ type: "planned", client, bundle, minimum, plan });
   }
 
-  hear(frame: ServerFrame): void {
+  takeFrame(frame: ServerFrame): void {
     if (frame.type === "accepted") this.#accepted(frame.round);
     this.#dispatch({ type: "frame", frame });
   }
@@ -234,7 +234,7 @@ export class Masker {
     if (!verify) return { ...checked, round, changed: [] };
     const { changed, met } = await this.#identities.compare(members, client);
     this.#met = met.length;
-    if (checked.wrong.length + changed.length === 0) await this.#identities.meet(members);
+    if (checked.wrong.length + changed.length === 0) await this.#identities.remember(members);
     return { ...checked, round, changed };
   }
 

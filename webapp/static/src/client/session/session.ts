@@ -169,7 +169,7 @@ export class Session {
 
   /** Returns where the version of these weights is wrong; null if no result is available now. */
   examine(weights: string): Promise<MistakeFindings | null> {
-    return this.#evaluationExamples.ask(this.#loop.trainer.current, weights);
+    return this.#evaluationExamples.examine(this.#loop.trainer.current, weights);
   }
 
   #perform(effect: ParticipantEffect): void {
@@ -178,12 +178,12 @@ export class Session {
         void this.#load(effect.bundle);
         return;
       case "train":
-        this.#evaluationExamples.trained(effect.plan);
+        this.#evaluationExamples.usePlan(effect.plan);
         this.#loop.show({ progress: null, done: null });
         void this.#train(effect.plan, this.#deadline(effect.plan));
         return;
       case "measure":
-        this.#evaluationExamples.measured(effect.exam);
+        this.#evaluationExamples.useOrder(effect.exam);
         void this.#measure(
           effect.exam,
           clock() + 1000 * trainingSeconds(this.#uploader.rate, effect.exam.seconds, 0),
@@ -226,7 +226,7 @@ export class Session {
       this.#uploader.answered(this.#update.bytes.length);
     if (frame.type === "state") this.#loop.show({ task: frame, taskAt: performance.now() });
     this.#loop.dispatch({ type: "frame", frame });
-    this.#updateCache.hear(frame);
+    this.#updateCache.takeFrame(frame);
     this.#tellMasker(frame);
     this.#options.received(frame);
   }
@@ -236,7 +236,7 @@ export class Session {
     const { ready, plan } = this.#loop.machine;
     const { client, loaded } = this.#loop.shown;
     if (frame.type === "welcome" && ready !== null) this.#masker.welcomed();
-    if (frame.type !== "train") this.#masker.hear(frame);
+    if (frame.type !== "train") this.#masker.takeFrame(frame);
     else if (frame.masking && plan?.round === frame.round && client && loaded) {
       const { parameters, rows } = loaded;
       const [task, bundle, minimum] = [this.#task, this.#loop.machine.bundle ?? "", this.#minimum];

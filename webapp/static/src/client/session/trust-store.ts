@@ -61,7 +61,7 @@ export class TrustStore {
   }
 
   /** Stores each client's identity. */
-  async meet(members: readonly KnownClient[]): Promise<void> {
+  async remember(members: readonly KnownClient[]): Promise<void> {
     for (const { client, identity } of members) {
       const copy: Bytes = new Uint8Array(identity);
       this.#metIdentities.set(client, copy);

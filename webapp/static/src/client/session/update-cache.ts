@@ -23,17 +23,17 @@ export class UpdateCache {
    */
   keep(plan: Train, trained: TrainingResult): void {
     if (trained.steps < trained.planned) return;
-    this.#plan = work(plan);
+    this.#plan = comparablePlan(plan);
     this.#trained = copy(trained);
   }
 
   /** Returns the result of `plan`, if it is in the cache. */
   take(plan: Train): TrainingResult | null {
-    return this.#trained && same(this.#plan, work(plan)) ? copy(this.#trained) : null;
+    return this.#trained && same(this.#plan, comparablePlan(plan)) ? copy(this.#trained) : null;
   }
 
   /** Drops what a newer version makes stale, and what the server refused as invalid. */
-  hear(frame: ServerFrame): void {
+  takeFrame(frame: ServerFrame): void {
     if (frame.type === "version" || (frame.type === "refused" && INVALID_UPDATE_CODES.has(frame.code)))
       this.forget();
   }
@@ -48,7 +48,7 @@ export class UpdateCache {
 /**
  * Returns the plan without the fields that do not change its result. The seed only changes the order of the examples.
  */
-function work(plan: Train): Train {
+function comparablePlan(plan: Train): Train {
   return { ...plan, round: 0, seed: 0, seconds: 0, masking: null };
 }
 

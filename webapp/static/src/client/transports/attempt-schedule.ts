@@ -54,14 +54,14 @@ export class AttemptSchedule {
   }
 
   /** Tries another link immediately, since the link in use is gone. */
-  again(now: number): void {
+  reconnect(now: number): void {
     const { webrtc, relay } = this.#trials;
     webrtc.next = now + this.#politeness;
     relay.next = now + (this.possible.has("webrtc") ? RELAY_AFTER : 0) + this.#politeness;
   }
 
   /** Tries delayed ways immediately, since the peer can be reached again. */
-  nudge(now: number): void {
+  retryDelayed(now: number): void {
     for (const trial of Object.values(this.#trials)) trial.failures = 0;
     this.#noLater("webrtc", now);
   }

@@ -78,14 +78,14 @@ export class LinkAttempts {
   signalled(data: Uint8Array): void {
     const { task, own } = this.#context;
     const { client, key } = this.#other;
-    this.#then(async () => {
+    this.#queueInbound(async () => {
       const signal = await readSignal(key, { task, from: client, to: own }, data);
       if (signal !== null && !this.#closed) await this.#receiveSignal(signal.session, signal.body);
     });
   }
 
   relayed(parcel: Uint8Array): void {
-    this.#then(async () => this.#relayed?.channel.parcel(new Uint8Array(parcel)));
+    this.#queueInbound(async () => this.#relayed?.channel.parcel(new Uint8Array(parcel)));
   }
 
   /** Ends the relay and unfinished attempts, since the server has no connection to the other peer. */
@@ -116,17 +116,17 @@ export class LinkAttempts {
   }
 
   /** Tries delayed ways immediately, since the other peer can be reached again. */
-  nudge(): void {
-    this.#schedule.nudge(this.#context.now());
+  retryDelayed(): void {
+    this.#schedule.retryDelayed(this.#context.now());
   }
 
   /** Tries another link immediately, since the link in use is gone. */
-  again(): void {
-    this.#schedule.again(this.#context.now());
+  reconnect(): void {
+    this.#schedule.reconnect(this.#context.now());
   }
 
   /** Ends a channel with invalid frames, and makes no attempts for a while. */
-  shun(channel: Channel): void {
+  avoid(channel: Channel): void {
     this.#end(channel.way, true);
     this.#schedule.rest(this.#context.now());
   }
@@ -143,14 +143,14 @@ export class LinkAttempts {
     this.#closed = true;
   }
 
-  #then(work: () => Promise<void> | undefined): void {
+  #queueInbound(work: () => Promise<void> | undefined): void {
     this.#inbox = this.#inbox.then(work);
   }
 
   #begin(way: BrowserWay): void {
     const session = crypto.getRandomValues(new Uint8Array(SESSION_BYTES));
     const channel = this.#make(way, session, true);
-    this.#then(() => this.#attempt(channel, () => channel.begin()));
+    this.#queueInbound(() => this.#attempt(channel, () => channel.begin()));
   }
 
   #make(way: BrowserWay, session: Uint8Array, mine: boolean): Channel {
@@ -193,7 +193,7 @@ export class LinkAttempts {
         if (this.#attemptAt(way)?.channel !== channel()) return;
         const lost = channel() === this.#events.inUse();
         this.#end(way, false);
-        if (lost) this.again();
+        if (lost) this.reconnect();
         else this.#putOff(way);
         this.#events.changed();
       },

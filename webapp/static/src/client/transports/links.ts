@@ -108,12 +108,12 @@ export class LinkManager {
    * Sets the members of the mesh. Those that left are dropped only once their link is gone: a restarted server may
    * not list them.
    */
-  members(members: readonly NeighbourInfo[]): void {
+  setMembers(members: readonly NeighbourInfo[]): void {
     this.#identityChecks = this.#identityChecks.then(() => this.#checkIdentities(members));
   }
 
   /** Sets the members to which links are made, and repaired. Links to others are kept. */
-  want(clients: Iterable<string>): void {
+  setTargets(clients: Iterable<string>): void {
     this.#targets = new Set(clients);
     for (const one of this.#neighbours.values()) one.isTarget = this.#targets.has(one.client);
   }
@@ -217,7 +217,7 @@ export class LinkManager {
       if (memberIds.has(client)) continue;
       if (one.way === null) this.#drop(one);
     }
-    await identities.meet(trusted);
+    await identities.remember(trusted);
   }
 
   #addNeighbour({ client, identity, ways }: NeighbourInfo): void {

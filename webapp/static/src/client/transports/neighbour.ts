@@ -105,7 +105,7 @@ export class NeighbourLinks {
 
   /** Reports that the other peer can be reached again. */
   nudge(): void {
-    if (this.#channel === null) this.#attempts.nudge();
+    if (this.#channel === null) this.#attempts.retryDelayed();
   }
 
   /** Requires the link to show that it is alive. */
@@ -161,7 +161,7 @@ export class NeighbourLinks {
   #dead(): void {
     this.#proveBy = null;
     this.rest();
-    this.#attempts.again();
+    this.#attempts.reconnect();
   }
 
   /** Uses the best open link; within a group the link in use is kept while it is open. */
@@ -191,7 +191,7 @@ export class NeighbourLinks {
     try {
       frame = decodePeer(bytes);
     } catch {
-      this.#attempts.shun(channel);
+      this.#attempts.avoid(channel);
       this.#pick();
       return;
     }

@@ -94,7 +94,7 @@ export class UnitsSession {
     this.#loop.reset({ counted, blended, rejected, examples });
     this.#backend = backend;
     this.#failures = 0;
-    this.#loop.show({ ...NOTHING, pieces: this.#loop.shown.pieces });
+    this.#loop.show({ ...NOTHING, units: this.#loop.shown.units });
     const { token, agent } = this.#options;
     const enlist = {
       type: "enlist",
@@ -169,7 +169,7 @@ export class UnitsSession {
     if (frame.type === "rejected") this.#localState.refused(frame.lease);
     this.#loop.dispatch({ type: "frame", frame });
     this.#loop.show({
-      pieces: recentUnits(historyAfter(this.#loop.shown.pieces, frame), this.#loop.machine),
+      units: recentUnits(historyAfter(this.#loop.shown.units, frame), this.#loop.machine),
     });
     this.#options.received(frame);
   }

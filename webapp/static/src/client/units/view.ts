@@ -8,7 +8,7 @@ import type { ShownUnit } from "./unit-history";
 export interface UnitsView extends SessionView {
   readonly machine: UnitClientState;
   /** The session's units, the newest last. */
-  readonly pieces: readonly ShownUnit[];
+  readonly units: readonly ShownUnit[];
   /** Whether it finishes the units in hand, takes no more, and then stops. */
   readonly finishing: boolean;
 }
@@ -18,6 +18,6 @@ export type ShownUnitsState = Omit<UnitsView, "machine">;
 
 export const NOTHING: ShownUnitsState = {
   ...NOTHING_SHOWN,
-  pieces: [],
+  units: [],
   finishing: false,
 };

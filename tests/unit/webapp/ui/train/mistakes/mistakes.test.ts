@@ -119,14 +119,14 @@ describe("the pace of looking", () => {
   it("takes a twentieth of the time at most", () => {
     const pace = new RateLimit();
     expect(pace.wait(0)).toBe(0);
-    pace.took(1000, 2000);
+    pace.record(1000, 2000);
     expect(pace.wait(2000)).toBe(20_000);
     expect(pace.wait(50_000)).toBe(0);
   });
 
   it("waits a moment also where looking takes none", () => {
     const pace = new RateLimit();
-    pace.took(1000, 1001);
+    pace.record(1000, 1001);
     expect(pace.wait(1001)).toBe(2000);
   });
 });

@@ -89,7 +89,7 @@ test("Units are listed with what happens with them, the newest first", () => {
   const pieces = [first, second, rejected].reduce(historyAfter, []);
   const machine = ready(given(second), { type: "fetched", lease: 2 });
   const progress = { type: "progress", id: 1, step: 3, steps: 8, loss: 0.25, stepMs: 5 } as const;
-  expect(rowsOf({ ...NOTHING, machine, pieces, progress })).toEqual([
+  expect(rowsOf({ ...NOTHING, machine, units: pieces, progress })).toEqual([
     {
       lease: 2,
       doing: "training",

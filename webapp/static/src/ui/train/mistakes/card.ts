@@ -48,7 +48,7 @@ class Mistakes {
     if (next !== null && document.visibilityState === "visible") {
       const begin = performance.now();
       const findings = await this.ask(next.weights);
-      this.#pace.took(begin, performance.now());
+      this.#pace.record(begin, performance.now());
       if (findings !== null) await this.#show(findings, next.version);
     }
     this.#timer = undefined;

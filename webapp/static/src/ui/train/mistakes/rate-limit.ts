@@ -8,7 +8,7 @@ export class RateLimit {
   #free = Number.NEGATIVE_INFINITY;
 
   /** Records work from `begin` to `end`. */
-  took(begin: number, end: number): void {
+  record(begin: number, end: number): void {
     this.#free = end + Math.max(LEAST, (end - begin) / SHARE);
   }
 

@@ -19,7 +19,7 @@ export interface UnitRow {
 
 /** Returns rows of units, the newest first. */
 export function rowsOf(view: UnitsView): readonly UnitRow[] {
-  return view.pieces.map((piece) => rowOf(piece, view)).reverse();
+  return view.units.map((piece) => rowOf(piece, view)).reverse();
 }
 
 function rowOf(piece: ShownUnit, { machine, progress }: UnitsView): UnitRow {
