@@ -1,1 +1,1 @@
-"""Where parameters stand while parameter servers assimilate the results of work units into them."""
+"""Parameter stores: hold the weights into which parameter servers assimilate work-unit results."""

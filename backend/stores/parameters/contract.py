@@ -1,5 +1,4 @@
-"""What a parameter store promises. Every implementation passes the same tests
-(tests/integration/stores/parameters/)."""
+"""Contract of the parameter stores. tests/integration/stores/parameters/ tests every implementation."""
 
 from __future__ import annotations
 
@@ -10,23 +9,23 @@ from backend.errors import StoreError
 from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector
 
-# So many turns are remembered: more than results can be under way at one time.
-TURNS = 64
+# How many result ids a store remembers: more than the results that can be in progress at one time.
+REMEMBERED_RESULTS = 64
 
 
 class ParametersGoneError(StoreError):
-    """Nothing stands in the store (any more): it was restarted or emptied. Somebody has to begin again."""
+    """The store holds no parameters, or lost them in a restart. The task's host must call `begin` again."""
 
 
 class TakenOverError(StoreError):
-    """Somebody else began with the parameters of this task since this store was opened."""
+    """Another run called `begin` for the parameters of this task after this store was opened."""
 
 
 @dataclass(frozen=True)
 class StoredParameters:
-    """What stands in a store. `base` counts the results that were assimilated into `weights` [P].
+    """The content of a store. `base` counts the results that were assimilated into `weights` [P].
 
-    Nobody may write into the vectors.
+    The vectors are shared and must not be written to.
     """
 
     weights: Vector
@@ -36,11 +35,11 @@ class StoredParameters:
 
 @dataclass(frozen=True)
 class Receipt(StoredParameters):
-    """What stands there with one more result, whose `staleness` counts those since its own base.
+    """The content of a store after one assimilation. `staleness` counts the results since its base.
 
-    `lost` are the results since the beginning that another parameter server wrote over: `base` counts them,
-    the weights do not have them. A part of a result that was written over is a part of one.
-    `seconds` is how long the assimilation took, with reading and writing.
+    `lost` counts the results since `begin` that another parameter server overwrote: `base` counts them, but
+    the weights do not contain them. A result that was overwritten in some shards counts as a fraction.
+    `seconds` is the duration of the assimilation, including reading and writing.
     """
 
     staleness: int
@@ -49,39 +48,39 @@ class Receipt(StoredParameters):
 
 
 class ParameterStore(Protocol):
-    """Used by one thread at a time, unless an implementation says otherwise; calls block.
+    """Holds the parameters of one run while results are assimilated. Calls block.
 
-    Methods raise StoreError, in a sentence for the operator, when the medium fails. What stands here is no
-    record: the host's checkpoint is, from which it begins again.
+    One thread at a time may use it, unless an implementation allows more. Methods raise StoreError, with a
+    sentence for the operator, when the medium fails. The content need not be durable: the host restores it
+    from its checkpoint.
     """
 
     def begin(self, weights: Vector, memory: Memory, base: int) -> None:
-        """Sets what stands here, for a new run or from a checkpoint.
+        """Sets the parameters, for a new run or from a checkpoint.
 
-        Other stores that were opened before for the same parameters, by another run, raise TakenOverError
-        from now on.
+        Stores that another run opened earlier for the same parameters raise TakenOverError from then on.
         """
         ...
 
     def read(self) -> StoredParameters:
-        """What stands here. Raises ParametersGoneError where nobody began."""
+        """Returns the parameters. Raises ParametersGoneError before `begin`."""
         ...
 
-    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
-        """Takes one result in, trained from `base`, and says what stands here then.
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, result_id: str) -> Receipt:
+        """Assimilates one result that was trained from `base`, and returns the parameters after it.
 
-        Counts the staleness itself. `turn` names the result: one that was taken in lately changes nothing,
-        so that what failed half-way can be tried again. Raises ParametersGoneError where nobody began,
-        ValueError where the vectors are of unlike lengths.
+        The store computes the staleness. A result whose `result_id` was assimilated lately changes nothing,
+        so an assimilation that failed half-way can be retried. Raises ParametersGoneError before `begin`, and
+        ValueError when the vectors differ in length.
         """
         ...
 
     def clear(self) -> None:
-        """Removes what stands here, unless somebody else began with it."""
+        """Removes the parameters, unless another run called `begin` for them."""
         ...
 
     def close(self) -> None:
-        """Ends the use. What stands here stays, unless it stands in this process."""
+        """Closes the store. The parameters remain, unless they are in this process's memory."""
         ...
 
 

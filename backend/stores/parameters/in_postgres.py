@@ -1,4 +1,4 @@
-"""Parameters in PostgreSQL: strongly consistent, since a result holds the task's row until it is written."""
+"""Holds parameters in PostgreSQL: strongly consistent, as each result locks its task's row until written."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from backend.errors import StoreError
 from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector, to_bytes
 from backend.stores.parameters.contract import (
-    TURNS,
+    REMEMBERED_RESULTS,
     ParametersGoneError,
     Receipt,
     StoredParameters,
@@ -24,18 +24,19 @@ from backend.stores.parameters.contract import (
 )
 
 CONNECT_SECONDS = 60
-# Every result leaves the vectors before it behind: after so many, their room is made free for the next ones.
+# Every update leaves a dead row version with the previous vectors; VACUUM frees them after this many results.
 VACUUM_EVERY = 8
-# Of two that make the table at one time, one waits.
-_MAKING = "SELECT pg_advisory_xact_lock(hashtext('minga_parameters'))"
-# Unlogged: written once only, and empty after a crash of the database, when the host begins again.
-_TABLE = """
+# Serialises servers that create the table at the same time.
+_LOCK_CREATION = "SELECT pg_advisory_xact_lock(hashtext('minga_parameters'))"
+# Unlogged: data are written once instead of twice. The table is empty after the database crashes; the host
+# then begins again from its checkpoint.
+_CREATE_TABLE = """
 CREATE UNLOGGED TABLE IF NOT EXISTS minga_parameters (
   task text PRIMARY KEY, run text NOT NULL, base bigint NOT NULL, count bigint NOT NULL,
   turns text[] NOT NULL, weights bytea NOT NULL, slot bytea NOT NULL)
 """
-# Compression takes time and finds next to nothing in float32.
-_PLAIN = """
+# Compression takes time and hardly shrinks float32 values.
+_STORE_UNCOMPRESSED = """
 ALTER TABLE minga_parameters
   ALTER COLUMN weights SET STORAGE EXTERNAL, ALTER COLUMN slot SET STORAGE EXTERNAL
 """
@@ -54,11 +55,11 @@ UPDATE minga_parameters SET base = %s, count = %s, turns = %s, weights = %b, slo
 @dataclass(frozen=True)
 class _Row:
     stored: StoredParameters
-    turns: list[str]
+    result_ids: list[str]
 
 
 class PostgresParameters:
-    """A `ParameterStore` in the database that libpq finds at `address`; `run` is a word of who began."""
+    """A `ParameterStore` in PostgreSQL at `address` (a libpq URL); `run` identifies the run that began it."""
 
     def __init__(self, address: str, task: str, run: str) -> None:
         self._address, self._task, self._run = address, task, run
@@ -67,10 +68,10 @@ class PostgresParameters:
     def begin(self, weights: Vector, memory: Memory, base: int) -> None:
         """See ParameterStore."""
         with self._connected() as connection, connection.transaction():
-            connection.execute(_MAKING)
+            connection.execute(_LOCK_CREATION)
             if connection.execute(_EXISTS).fetchone() == (False,):
-                connection.execute(_TABLE)
-                connection.execute(_PLAIN)
+                connection.execute(_CREATE_TABLE)
+                connection.execute(_STORE_UNCOMPRESSED)
             vectors = to_bytes(weights), to_bytes(memory.slot)
             connection.execute(_BEGIN, (self._task, self._run, base, memory.count, *vectors))
 
@@ -79,20 +80,20 @@ class PostgresParameters:
         with self._connected() as connection:
             return self._row(connection, _READ).stored
 
-    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
-        """See ParameterStore. Nothing is lost: one server after the other."""
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, result_id: str) -> Receipt:
+        """See ParameterStore. No result is lost, because the row lock serialises the servers."""
         started = time.perf_counter()
         with self._connected() as connection:
             with connection.transaction():
                 row = self._row(connection, f"{_READ} FOR UPDATE")
                 before, staleness = row.stored, row.stored.base - base
                 check_fit(result, len(before.weights))
-                if turn not in row.turns:
+                if result_id not in row.result_ids:
                     weights, memory = recipe(
                         before.weights, replace(result, staleness=staleness), before.memory
                     )
                     before = StoredParameters(weights, memory, before.base + 1)
-                    self._write(connection, before, [*row.turns[1 - TURNS :], turn])
+                    self._write(connection, before, [*row.result_ids[1 - REMEMBERED_RESULTS :], result_id])
             if before.base % VACUUM_EVERY == 0:
                 connection.execute("VACUUM (SKIP_LOCKED, TRUNCATE FALSE) minga_parameters")
         seconds = time.perf_counter() - started
@@ -104,8 +105,8 @@ class PostgresParameters:
         """See ParameterStore."""
         with self._connected() as connection:
             if connection.execute(_EXISTS).fetchone() == (True,):
-                mine = (self._task, self._run)
-                connection.execute("DELETE FROM minga_parameters WHERE task = %s AND run = %s", mine)
+                own_key = (self._task, self._run)
+                connection.execute("DELETE FROM minga_parameters WHERE task = %s AND run = %s", own_key)
 
     def close(self) -> None:
         """See ParameterStore."""
@@ -122,16 +123,16 @@ class PostgresParameters:
                 f"The parameters of {self._task} do not stand in PostgreSQL (any more): it crashed, or "
                 "nobody began with them."
             )
-        run, base, count, turns, weights, slot = row
+        run, base, count, result_ids, weights, slot = row
         if run != self._run:
             raise TakenOverError(f"Another server began with the parameters of {self._task} in PostgreSQL.")
-        return _Row(StoredParameters(_vector(weights), Memory(_vector(slot), count), base), turns)
+        return _Row(StoredParameters(_vector(weights), Memory(_vector(slot), count), base), result_ids)
 
-    def _write(self, connection: Connection, stored: StoredParameters, turns: list[str]) -> None:
+    def _write(self, connection: Connection, stored: StoredParameters, result_ids: list[str]) -> None:
         vectors = to_bytes(stored.weights), to_bytes(stored.memory.slot)
-        connection.execute(_WRITE, (stored.base, stored.memory.count, turns, *vectors, self._task))
+        connection.execute(_WRITE, (stored.base, stored.memory.count, result_ids, *vectors, self._task))
 
-    def _answers(self, connection: Connection) -> bool:
+    def _responds(self, connection: Connection) -> bool:
         try:
             connection.execute("SELECT 1")
         except psycopg.OperationalError:
@@ -141,9 +142,9 @@ class PostgresParameters:
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        """The connection, made anew where it broke. What the database refuses is a StoreError."""
+        """Yields the connection, reconnecting if it broke. Raises StoreError for errors of the database."""
         try:
-            if self._open is None or not self._answers(self._open):
+            if self._open is None or not self._responds(self._open):
                 self._open = psycopg.connect(self._address, autocommit=True, connect_timeout=CONNECT_SECONDS)
             yield self._open
         except (psycopg.Error, OSError) as error:

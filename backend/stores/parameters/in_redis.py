@@ -1,7 +1,8 @@
-"""Parameters in Redis: whole as one value, as Atre, Jha, Rao (2021) have them, or in shards.
+"""Holds parameters in Redis: as one value, like Atre, Jha, Rao (2021), or in shards.
 
-Eventually consistent: a server reads, assimilates and writes, and what another one wrote in between is lost.
-How much that is, is counted. A shard is read and written in less time, so less is lost of it.
+Eventually consistent: a server reads, assimilates and writes, which overwrites results that another server
+wrote in between. The store counts these lost results. Shards are read and written in less time, so they lose
+fewer.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from backend.errors import StoreError
 from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import VALUE_BYTES, Vector
 from backend.stores.parameters.contract import (
-    TURNS,
+    REMEMBERED_RESULTS,
     ParametersGoneError,
     Receipt,
     StoredParameters,
@@ -33,14 +34,14 @@ from backend.stores.parameters.contract import (
 )
 from backend.stores.parameters.packed import PackedHead, pack, unpack
 
-SECONDS = 60.0
-# What Redis takes as one value (proto-max-bulk-len), less what stands before the vectors.
+TIMEOUT_SECONDS = 60.0
+# The largest value that Redis accepts (proto-max-bulk-len), minus room for the head.
 MOST_BYTES = (512 << 20) - 4096
 
 
 @dataclass(frozen=True)
 class _Shard:
-    """What stands in a shard after a result. `lost` counts results, `base` is the model's after the last."""
+    """The content of a shard after a result. `lost` counts results; `base` is the whole model's."""
 
     weights: Vector
     memory: Memory
@@ -51,17 +52,17 @@ class _Shard:
 
 @dataclass(frozen=True)
 class _Work:
-    """One result, and the shard it comes to in the end."""
+    """One result to assimilate, and the shard that is written last."""
 
     recipe: Assimilate
     result: ClientResult
     base: int
-    turn: str
+    result_id: str
     last: int
 
 
 class RedisParameters:
-    """A `ParameterStore` in the Redis that redis-py finds at `address`; `run` is a word of who began.
+    """A `ParameterStore` in Redis at `address` (a redis-py URL); `run` identifies the run that began it.
 
     Keys are minga:<task>:run, :shards and :base (results assimilated), and for each shard :value:<i> (see
     `pack`) and :base:<i> (results written there).
@@ -71,7 +72,10 @@ class RedisParameters:
         self._task, self._run, self._shards = task, run.encode(), shards
         with _translated():
             self._redis: Redis = Redis.from_url(
-                address, socket_timeout=SECONDS, socket_connect_timeout=SECONDS, retry=Retry(NoBackoff(), 0)
+                address,
+                socket_timeout=TIMEOUT_SECONDS,
+                socket_connect_timeout=TIMEOUT_SECONDS,
+                retry=Retry(NoBackoff(), 0),
             )
 
     def begin(self, weights: Vector, memory: Memory, base: int) -> None:
@@ -85,7 +89,7 @@ class RedisParameters:
         with _translated(), self._redis.pipeline(transaction=True) as pipe:
             before = _count(self._redis.get(self._key("shards")))
             for shard in range(self._shards):
-                part = self._part(shard, size)
+                part = self._slice(shard, size)
                 head = PackedHead(len(weights[part]), size, memory.count, contained=base)
                 pipe.set(self._key("value", shard), pack(head, weights[part], memory.slot[part]))
                 pipe.set(self._key("base", shard), base)
@@ -96,31 +100,32 @@ class RedisParameters:
             pipe.execute()
 
     def read(self) -> StoredParameters:
-        """See ParameterStore. The shards are of one moment, at which a result may be in some of them only."""
+        """See ParameterStore. Reads all shards at one moment, when a result may be in only some of them."""
         values = [self._key("value", shard) for shard in range(self._shards)]
         with _translated():
-            base, *found = self._found(self._redis, self._key("base"), *values)
-        return StoredParameters(*_joined(unpack(value)[1:] for value in found), int(base))
+            base, *values_found = self._fetch(self._redis, self._key("base"), *values)
+        return StoredParameters(*_joined(unpack(value)[1:] for value in values_found), int(base))
 
-    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
-        """See ParameterStore. Shard after shard; which one is the first, is by the turn."""
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, result_id: str) -> Receipt:
+        """See ParameterStore. Updates one shard after another; the result's id decides which is first."""
         started, size = time.perf_counter(), len(result.weights)
-        first = crc32(turn.encode()) % self._shards
-        work = _Work(recipe, result, base, turn, last=(first - 1) % self._shards)
+        first = crc32(result_id.encode()) % self._shards
+        work = _Work(recipe, result, base, result_id, last=(first - 1) % self._shards)
         with _translated(), self._redis.pipeline(transaction=True) as pipe:
-            after = {
-                shard: self._in_shard(pipe, shard, work)
+            results = {
+                shard: self._assimilate_shard(pipe, shard, work)
                 for shard in (*range(first, self._shards), *range(first))
             }
         weights, memory = _joined(
-            (after[shard].weights, after[shard].memory) for shard in range(self._shards)
+            (results[shard].weights, results[shard].memory) for shard in range(self._shards)
         )
         return Receipt(
             weights,
             memory,
-            after[work.last].base,
-            staleness=max(one.staleness for one in after.values()),
-            lost=sum(one.lost * len(one.weights) for one in after.values()) / max(1, size),
+            results[work.last].base,
+            staleness=max(shard_result.staleness for shard_result in results.values()),
+            lost=sum(shard_result.lost * len(shard_result.weights) for shard_result in results.values())
+            / max(1, size),
             seconds=time.perf_counter() - started,
         )
 
@@ -138,58 +143,62 @@ class RedisParameters:
         """See ParameterStore."""
         self._redis.close()
 
-    def _in_shard(self, pipe: Pipeline, shard: int, work: _Work) -> _Shard:
-        """Reads, assimilates and writes, all of it by this server alone only where no other one is about."""
+    def _assimilate_shard(self, pipe: Pipeline, shard: int, work: _Work) -> _Shard:
+        """Reads, assimilates and writes one shard. Not atomic: another server may write in between."""
         self._watch(pipe)
         keys = (self._key("value", shard), self._key("base", shard), self._key("base"))
-        value, written, whole = self._found(pipe, *keys)
+        value, written, model_base = self._fetch(pipe, *keys)
         head, weights, memory = unpack(value)
         check_fit(work.result, head.size)
-        if work.turn in head.turns:
+        if work.result_id in head.turns:
             pipe.reset()
-            return _Shard(weights, memory, 0, int(written) - head.contained, int(whole))
-        part, staleness = self._part(shard, head.size), int(written) - work.base
-        one = replace(
+            return _Shard(weights, memory, 0, int(written) - head.contained, int(model_base))
+        part, staleness = self._slice(shard, head.size), int(written) - work.base
+        shard_result = replace(
             work.result,
             weights=work.result.weights[part],
             base=work.result.base[part],
             staleness=staleness,
         )
-        weights, memory = work.recipe(weights, one, memory)
+        weights, memory = work.recipe(weights, shard_result, memory)
         head = PackedHead(
-            head.values, head.size, memory.count, head.contained + 1, (*head.turns[1 - TURNS :], work.turn)
+            head.values,
+            head.size,
+            memory.count,
+            head.contained + 1,
+            (*head.turns[1 - REMEMBERED_RESULTS :], work.result_id),
         )
         pipe.multi()
         pipe.set(self._key("value", shard), pack(head, weights, memory.slot))
         pipe.incr(self._key("base", shard))
         pipe.incrby(self._key("base"), int(shard == work.last))
         try:
-            _set, written, whole = pipe.execute()
+            _set, written, model_base = pipe.execute()
         except WatchError as error:
-            raise self._replaced() from error
-        return _Shard(weights, memory, staleness, written - head.contained, whole)
+            raise self._taken_over() from error
+        return _Shard(weights, memory, staleness, written - head.contained, model_base)
 
     def _watch(self, pipe: Any) -> None:
-        """From here on, nothing is written by `pipe` where somebody else begins."""
+        """Makes later writes of `pipe` fail if another run begins in the meantime."""
         pipe.watch(self._key("run"))
 
-    def _found(self, client: Redis, *keys: str) -> list[bytes]:
-        """The values of one moment. Raises ParametersGoneError, or TakenOverError where they are not ours."""
-        answer: Any = client.mget(self._key("run"), *keys)
-        run, values = answer[0], list[bytes](answer[1:])
+    def _fetch(self, client: Redis, *keys: str) -> list[bytes]:
+        """Returns the values of `keys` at one moment. Raises ParametersGoneError or TakenOverError."""
+        reply: Any = client.mget(self._key("run"), *keys)
+        run, values = reply[0], list[bytes](reply[1:])
         if run is not None and run != self._run:
-            raise self._replaced()
-        if None in answer:
+            raise self._taken_over()
+        if None in reply:
             raise ParametersGoneError(
                 f"The parameters of {self._task} do not stand in Redis (any more): it was restarted or lacks "
                 "memory, or nobody began with them."
             )
         return values
 
-    def _replaced(self) -> TakenOverError:
+    def _taken_over(self) -> TakenOverError:
         return TakenOverError(f"Another server began with the parameters of {self._task} in Redis.")
 
-    def _part(self, shard: int, size: int) -> slice:
+    def _slice(self, shard: int, size: int) -> slice:
         return slice(size * shard // self._shards, size * (shard + 1) // self._shards)
 
     def _key(self, name: str, shard: int | None = None) -> str:
@@ -206,7 +215,7 @@ def _count(value: Any) -> int:
 
 
 def _joined(parts: Iterable[tuple[Vector, Memory]]) -> tuple[Vector, Memory]:
-    """The vectors of all shards. Where results were lost, counts differ: the least is theirs."""
+    """Concatenates the shards. Lost results make their counts differ; the minimum is returned."""
     weights, memories = zip(*parts, strict=True)
     if len(weights) == 1:
         return weights[0], memories[0]

@@ -1,4 +1,4 @@
-"""Parameters in the server's own process: the default, and strongly consistent."""
+"""Holds parameters in the server's own process: the default, and strongly consistent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from threading import Lock
 from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import (
-    TURNS,
+    REMEMBERED_RESULTS,
     ParametersGoneError,
     Receipt,
     StoredParameters,
@@ -19,35 +19,35 @@ from backend.stores.parameters.contract import (
 
 
 class MemoryParameters:
-    """A `ParameterStore` for any number of threads. Vectors are replaced, never written into."""
+    """A `ParameterStore` for any number of threads. It replaces vectors and never writes into them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._stored: StoredParameters | None = None
-        self._turns: deque[str] = deque(maxlen=TURNS)
+        self._result_ids: deque[str] = deque(maxlen=REMEMBERED_RESULTS)
 
     def begin(self, weights: Vector, memory: Memory, base: int) -> None:
         """See ParameterStore."""
         with self._lock:
             self._stored = StoredParameters(weights, memory, base)
-            self._turns.clear()
+            self._result_ids.clear()
 
     def read(self) -> StoredParameters:
         """See ParameterStore."""
         with self._lock:
-            return self._standing()
+            return self._require_stored()
 
-    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
-        """See ParameterStore. Nothing is lost: one thread after the other."""
+    def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, result_id: str) -> Receipt:
+        """See ParameterStore. No result is lost, because a lock serialises the threads."""
         started = time.perf_counter()
         with self._lock:
-            before = self._standing()
+            before = self._require_stored()
             check_fit(result, len(before.weights))
             staleness = before.base - base
-            if turn not in self._turns:
+            if result_id not in self._result_ids:
                 weights, memory = recipe(before.weights, replace(result, staleness=staleness), before.memory)
                 self._stored = before = StoredParameters(weights, memory, before.base + 1)
-                self._turns.append(turn)
+                self._result_ids.append(result_id)
             else:
                 staleness -= 1
         return Receipt(
@@ -67,7 +67,7 @@ class MemoryParameters:
     def close(self) -> None:
         """See ParameterStore."""
 
-    def _standing(self) -> StoredParameters:
+    def _require_stored(self) -> StoredParameters:
         if self._stored is None:
             raise ParametersGoneError("No parameters stand in memory yet; the task's host begins with them.")
         return self._stored

@@ -1,4 +1,4 @@
-"""A vector, its memory and what is known of them as the one value that Redis holds of them."""
+"""Packs the weights, memory and counters of a shard into the value that Redis stores."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from msgspec import Struct
 from backend.numerics.aggregation.asynchronous import Memory
 from backend.numerics.vectors import VALUE_BYTES, Vector, to_bytes
 
-# Vectors begin at multiples of it.
+# The vectors begin at multiples of this many bytes.
 _ALIGNED = 16
 _LENGTH = 4
 
 
 class PackedHead(Struct, frozen=True, array_like=True):
-    """What stands before the vectors of a shard: its own `values`, and `size`, those of the whole model.
+    """Header before the vectors of a shard: `values` counts the shard's values, `size` the whole model's.
 
-    `count` is the memory's. `contained` are the results in the weights, with those before the beginning;
-    `turns` names the newest of them.
+    `count` is the memory's. `contained` counts the results in the weights, including those before `begin`;
+    `turns` has the ids of the newest of them.
     """
 
     values: int
@@ -29,14 +29,14 @@ class PackedHead(Struct, frozen=True, array_like=True):
 
 
 def pack(head: PackedHead, weights: Vector, slot: Vector) -> bytes:
-    """Length of the head, head, padding, weights and slot, little-endian."""
-    words = msgspec.msgpack.encode(head)
-    start = _start(len(words))
+    """Returns the length of the head, the head, padding, weights and slot as bytes, little-endian."""
+    encoded = msgspec.msgpack.encode(head)
+    start = _start(len(encoded))
     return b"".join(
         (
-            len(words).to_bytes(_LENGTH, "little"),
-            words,
-            bytes(start - _LENGTH - len(words)),
+            len(encoded).to_bytes(_LENGTH, "little"),
+            encoded,
+            bytes(start - _LENGTH - len(encoded)),
             to_bytes(weights),
             to_bytes(slot),
         )
@@ -44,7 +44,7 @@ def pack(head: PackedHead, weights: Vector, slot: Vector) -> bytes:
 
 
 def unpack(value: bytes) -> tuple[PackedHead, Vector, Memory]:
-    """What `pack` packed; the vectors are read-only and share the value's memory."""
+    """Returns what `pack` packed. The vectors are read-only and share the value's memory."""
     length = int.from_bytes(value[:_LENGTH], "little")
     head = msgspec.msgpack.decode(value[_LENGTH : _LENGTH + length], type=PackedHead)
     start = _start(length)
