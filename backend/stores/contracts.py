@@ -1,7 +1,8 @@
-"""What a store promises. Every implementation passes the same tests (tests/integration/stores/).
+"""Contracts of the stores of records and blobs, and the records themselves.
 
-All methods raise StoreError, in a sentence for the operator, when the medium fails. Nothing that returned is
-lost by a crash of the process.
+Every implementation passes the tests in tests/integration/stores/. All methods raise StoreError, with a
+sentence for the operator, when the medium fails. Once a method has returned, a crash of the process does not
+lose its effect.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ class VersionRecord:
     """One model version. Times are seconds (Unix).
 
     `state` is the address of the server optimizer's state, `control` that of the server's control variate.
-    `privacy` says what noise is in it, and to which norm updates after it are clipped.
-    `let_go` says when the three blobs were let go to save space; None while they are kept.
+    `privacy` describes the noise in the version, and the norm to which later updates are clipped.
+    `let_go` is when the three blobs were deleted to save space; None while they are kept.
     """
 
     version: int
@@ -39,7 +40,7 @@ class VersionRecord:
 
 @dataclass(frozen=True)
 class EvaluationRecord:
-    """A version measured on held-out examples: by the server on the task's, or by clients on theirs."""
+    """Metrics of a version on held-out examples: the server's on the task's, or clients' on their own."""
 
     version: int
     loss: float
@@ -50,12 +51,12 @@ class EvaluationRecord:
 
 @dataclass(frozen=True)
 class RoundRecord:
-    """A round that is over. `outcome` is `version` or `abandoned`, `reason` says why it was abandoned.
+    """A finished round. `outcome` is `version` or `abandoned`; `reason` is why it was abandoned.
 
-    `refused` counts the updates refused since the round before it was recorded, `refusals` by their code.
+    `refused` counts the updates refused since the previous round was recorded, `refusals` by their code.
     `accepted_by` counts the accepted ones by kind and backend of their clients, such as `browser webgpu`.
-    `losses` are percentiles (`p10`, `p50`, `p90`) of the losses that clients told, for the task's owner;
-    empty where single updates are not seen.
+    `losses` are percentiles (`p10`, `p50`, `p90`) of the losses that clients reported, for the task's owner;
+    empty where the server does not see single updates.
     """
 
     round: int
@@ -74,7 +75,7 @@ class RoundRecord:
 
 @dataclass(frozen=True)
 class ContributionRecord:
-    """What one client gave to a task so far, or within one round."""
+    """The contribution of one client to a task so far, or within one round."""
 
     client: str
     kind: str
@@ -86,7 +87,7 @@ class ContributionRecord:
 
 @dataclass(frozen=True)
 class RoundResult:
-    """All that one round leaves behind: recorded together or not at all."""
+    """The records of one finished round, which are written in one transaction."""
 
     round: RoundRecord
     contributions: list[ContributionRecord] = field(default_factory=list)
@@ -95,11 +96,11 @@ class RoundResult:
 
 @dataclass(frozen=True)
 class AssimilationRecord:
-    """A result of a work unit that is in the model, the `number`th of the run from 1 on.
+    """A work-unit result that is in the model, the `number`th of the run, counted from 1.
 
-    It began at the weights with `base` results in them, `staleness` more came before it; `seconds` is how
-    long its `client` had it, `lost` how many results were written over by then. `loss` and `metrics` are the
-    model's right after it on held-out examples; None where that was not measured (yet).
+    Its training began at the weights with `base` results in them; `staleness` more were assimilated before
+    it. `seconds` is how long its `client` had the unit, `lost` how many results were overwritten by then.
+    `loss` and `metrics` are the model's on held-out examples right after it; `loss` is None if unmeasured.
     """
 
     number: int
@@ -122,10 +123,10 @@ class AssimilationRecord:
 
 @dataclass(frozen=True)
 class CheckpointRecord:
-    """From where a run of work units goes on: the model with `base` results in it, in `epoch`.
+    """The state from which a run of work units resumes: the model with `base` results in it, in `epoch`.
 
-    `weights` and `slot` are addresses of vectors, the latter with `count` what the assimilation remembers.
-    `content` is what the host keeps beside it.
+    `weights` and `slot` are addresses of vectors; `slot` and `count` are the assimilation's memory.
+    `content` is the rest of the host's state, encoded.
     """
 
     at: float
@@ -139,51 +140,51 @@ class CheckpointRecord:
 
 @dataclass(frozen=True)
 class CheckpointWrite:
-    """A checkpoint, and what is in it since the one before: both are recorded, or none of it."""
+    """A checkpoint and the assimilations since the previous one, written in one transaction."""
 
     checkpoint: CheckpointRecord
     assimilations: list[AssimilationRecord] = field(default_factory=list)
 
 
 class Records(Protocol):
-    """Facts about tasks. A run is the history of one task with one bundle, from version 0."""
+    """Stores the history of tasks. A run is the history of one task with one bundle, from version 0."""
 
     async def open_run(self, task: str, bundle: str) -> int:
-        """Number of the run of `task` with `bundle`; made when it is new. Each opening is counted."""
+        """Returns the number of the run of `task` with `bundle`, creating it if new. Counts each opening."""
         ...
 
     async def openings(self, run: int) -> int:
-        """How often the run was opened, this time included."""
+        """Returns how often the run was opened, including this time."""
         ...
 
     async def record(self, run: int, result: RoundResult) -> None:
-        """Adds a round, its version if it made one, and its contributions, all or nothing.
+        """Adds a round, its version if it made one, and its contributions, in one transaction.
 
-        A version or round that exists already is a StoreError.
+        Raises StoreError when the version or round already exists.
         """
         ...
 
-    async def pass_on(
-        self, run: int, passage: CheckpointWrite, result: RoundResult | None = None
+    async def write_checkpoint(
+        self, run: int, write: CheckpointWrite, result: RoundResult | None = None
     ) -> set[str]:
-        """Adds assimilations, puts a checkpoint in the place of the one before, and records the round that
-        `result` is, where it closes one; all or nothing. Addresses of the checkpoint before that nothing
-        names any more.
+        """Adds assimilations, replaces the checkpoint, and records the round in `result` if it ends one.
+
+        All in one transaction. Returns the addresses of the replaced checkpoint that nothing refers to now.
         """
         ...
 
     async def checkpoint(self, run: int) -> CheckpointRecord | None:
-        """The last one; None before any."""
+        """Returns the last checkpoint; None before the first."""
         ...
 
     async def assimilations(
         self, run: int, after: int = 0, last: int | None = None
     ) -> list[AssimilationRecord]:
-        """Those after number `after`, oldest first; given `last`, only so many, the newest."""
+        """Returns the assimilations after number `after`, oldest first; only the newest `last`, if given."""
         ...
 
     async def add_measurement(self, run: int, number: int, loss: float, metrics: dict[str, float]) -> None:
-        """What the model was measured to be after an assimilation that is recorded."""
+        """Adds the model's loss and metrics after a recorded assimilation."""
         ...
 
     async def add_first_version(self, run: int, version: VersionRecord) -> None:
@@ -195,104 +196,108 @@ class Records(Protocol):
         ...
 
     async def last_round(self, run: int) -> int:
-        """Number of the last recorded round; 0 before the first."""
+        """Returns the number of the last recorded round; 0 before the first."""
         ...
 
     async def versions(self, run: int) -> list[VersionRecord]:
-        """All versions, oldest first."""
+        """Returns all versions, oldest first."""
         ...
 
     async def evaluations(self, run: int) -> list[EvaluationRecord]:
-        """All evaluations, by version, then source."""
+        """Returns all evaluations, by version, then source."""
         ...
 
     async def contributions(self, run: int) -> list[ContributionRecord]:
-        """Sums over the rounds for each client, the largest number of accepted updates first."""
+        """Returns the sums over the rounds for each client, most accepted updates first."""
         ...
 
     async def rounds(
         self, run: int, after: int = 0, last: int | None = None, before: int | None = None
     ) -> list[RoundRecord]:
-        """Rounds after number `after`, oldest first. Given `before`, only those before that number; given
-        `last`, only so many, the newest.
+        """Returns the rounds after number `after` and before number `before`, oldest first.
+
+        Given `last`, returns only the newest `last` of them.
         """
         ...
 
     async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:
-        """Marks versions as let go. The addresses of their blobs that nothing kept of any run names."""
+        """Marks the blobs of versions as deleted at `now`.
+
+        Returns the addresses of those blobs to which no kept version and no checkpoint of any run refers.
+        """
         ...
 
     async def named(self) -> set[str]:
-        """Addresses of the blobs of all kept versions and checkpoints, and of the bundles of all runs."""
+        """Returns the addresses of the blobs of kept versions, of checkpoints, and of all runs' bundles."""
         ...
 
     async def bundles(self) -> set[str]:
-        """Addresses of the bundles of all runs."""
+        """Returns the addresses of the bundles of all runs."""
         ...
 
     async def gone(self, address: str) -> tuple[str, int] | None:
-        """Task and version whose weights lay at `address` before they were let go."""
+        """Returns the task and version whose deleted weights had `address`; None if there are none."""
         ...
 
     async def forget_task(self, task: str) -> None:
-        """Removes all runs of a task with everything that belongs to them."""
+        """Removes all runs of a task with all their records."""
         ...
 
     async def check(self) -> None:
-        """Returns if something could be recorded now."""
+        """Returns if the records are writable now; raises StoreError otherwise."""
         ...
 
     async def close(self) -> None:
-        """Ends all use."""
+        """Closes the store."""
         ...
 
 
 class Writing(Protocol):
-    """Blobs that are about to be recorded."""
+    """Puts blobs that are about to be recorded, and protects them from deletion until then."""
 
     async def put(self, data: bytes | memoryview) -> str:
-        """Address of `data`, stored durably. It is not dropped before the writing ends."""
+        """Stores `data` durably and returns its address. It is not dropped before the writing ends."""
         ...
 
 
 class BlobStore(Protocol):
-    """Immutable bytes under their SHA-256."""
+    """Stores immutable bytes under their SHA-256."""
 
     async def put(self, data: bytes | memoryview) -> str:
-        """Address of `data`, stored durably. Storing the same bytes twice is one blob."""
+        """Stores `data` durably and returns its address. The same bytes stored twice are one blob."""
         ...
 
     async def put_file(self, path: Path) -> str:
-        """Address of the bytes in the file at `path`, which is read in blocks and left as it is.
+        """Stores the bytes of the file at `path`, which is read in blocks, and returns their address.
 
-        These are parts of tasks: they are not dropped while this process runs.
+        Such blobs are parts of tasks: they are not dropped while this process runs, until `release`.
         """
         ...
 
     def writing(self) -> AbstractContextManager[Writing]:
-        """To put blobs and record them: what is put within is not dropped before its end."""
+        """Returns a context for putting blobs and recording them: they are not dropped before its end."""
         ...
 
     async def read(self, address: str, verify: bool = False) -> bytes:
-        """The bytes. NotFoundError if there are none; with `verify`, StoreError if they were damaged."""
+        """Returns the bytes. Raises NotFoundError if absent and, with `verify`, StoreError if damaged."""
         ...
 
     async def path(self, address: str) -> Path:
-        """A local file with the bytes, to be read only. NotFoundError if there are none."""
+        """Returns the path of a local, read-only file with the bytes. Raises NotFoundError if absent."""
         ...
 
     async def drop(self, addresses: Iterable[str]) -> int:
-        """Deletes blobs, but for those being written and parts of tasks; the number of bytes freed."""
+        """Deletes blobs, except those being written and parts of tasks. Returns the bytes freed."""
         ...
 
     async def release(self, addresses: Collection[str]) -> int:
-        """Drops blobs that are no parts of a task any more, but for those being written; bytes freed."""
+        """Drops former parts of tasks, except those being written. Returns the bytes freed."""
         ...
 
     async def sweep(self, keep: Collection[str]) -> int:
-        """Drops every blob that is not in `keep`, and what a killed process left behind; bytes freed."""
+        """Drops blobs not in `keep`, and a killed process's temporary files. Returns the bytes freed."""
         ...
 
     async def check(self) -> None:
-        """Returns if something could be stored now."""
+        """Returns if the store is writable now; raises StoreError otherwise."""
         ...

@@ -1,4 +1,4 @@
-"""Records in a database that SQLAlchemy speaks to: SQLite, and PostgreSQL in the tests."""
+"""Stores records in a database that SQLAlchemy supports: SQLite, and PostgreSQL in the tests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Row = TypeVar(
     CheckpointRecord,
 )
 
-_OF_RUNS = (
+_TABLES_OF_RUNS = (
     tables.assimilations,
     tables.checkpoints,
     tables.contributions,
@@ -51,7 +51,7 @@ _OF_RUNS = (
     tables.versions,
     tables.rounds,
 )
-# What a client gave in a round, added to what it gave before. Made once, which costs more than to run it.
+# Adds a client's contribution in a round to its total. Built once: building it takes longer than running it.
 _ADD_TO_CONTRIBUTION = (
     update(tables.contributions)
     .where(tables.contributions.c.run == bindparam("of_run"))
@@ -76,15 +76,15 @@ class SqlRecords:
         """See Records."""
 
         def work(connection: Connection) -> int:
-            which = (tables.tasks.c.task == task) & (tables.tasks.c.bundle == bundle)
-            query = select(tables.tasks.c.run).where(which)
-            found: int | None = connection.scalar(query)
-            if found is None:
+            condition = (tables.tasks.c.task == task) & (tables.tasks.c.bundle == bundle)
+            query = select(tables.tasks.c.run).where(condition)
+            run: int | None = connection.scalar(query)
+            if run is None:
                 connection.execute(insert(tables.tasks).values(task=task, bundle=bundle))
-                found = connection.execute(query).scalar_one()
-            once_more = {"openings": tables.tasks.c.openings + 1}
-            connection.execute(update(tables.tasks).where(tables.tasks.c.run == found).values(once_more))
-            return found
+                run = connection.execute(query).scalar_one()
+            increment = {"openings": tables.tasks.c.openings + 1}
+            connection.execute(update(tables.tasks).where(tables.tasks.c.run == run).values(increment))
+            return run
 
         return await self._do(work)
 
@@ -98,22 +98,22 @@ class SqlRecords:
 
         await self._do(lambda connection: _record(connection, run, result))
 
-    async def pass_on(
-        self, run: int, passage: CheckpointWrite, result: RoundResult | None = None
+    async def write_checkpoint(
+        self, run: int, write: CheckpointWrite, result: RoundResult | None = None
     ) -> set[str]:
         """See Records."""
 
         def work(connection: Connection) -> set[str]:
             table = tables.checkpoints
-            before = _checkpoints(connection, table.c.run == run)
-            rows = [{"run": run, **asdict(one)} for one in passage.assimilations]
+            before = _checkpoint_blobs(connection, table.c.run == run)
+            rows = [{"run": run, **asdict(assimilation)} for assimilation in write.assimilations]
             if rows:
                 connection.execute(insert(tables.assimilations), rows)
             if result is not None:
                 _record(connection, run, result)
             connection.execute(delete(table).where(table.c.run == run))
-            connection.execute(insert(table).values(run=run, **asdict(passage.checkpoint)))
-            return before - _checkpoints(connection, true()) - _kept(connection)
+            connection.execute(insert(table).values(run=run, **asdict(write.checkpoint)))
+            return before - _checkpoint_blobs(connection, true()) - _kept_blobs(connection)
 
         return await self._do(work)
 
@@ -134,8 +134,8 @@ class SqlRecords:
     async def add_measurement(self, run: int, number: int, loss: float, metrics: dict[str, float]) -> None:
         """See Records."""
         table = tables.assimilations
-        which = (table.c.run == run) & (table.c.number == number)
-        change = update(table).where(which).values(loss=loss, metrics=metrics)
+        condition = (table.c.run == run) & (table.c.number == number)
+        change = update(table).where(condition).values(loss=loss, metrics=metrics)
         await self._do(lambda connection: connection.execute(change))
 
     async def add_first_version(self, run: int, version: VersionRecord) -> None:
@@ -152,9 +152,9 @@ class SqlRecords:
 
         def work(connection: Connection) -> None:
             table = tables.evaluations
-            same = (table.c.version == evaluation.version) & (table.c.source == evaluation.source)
-            which = (table.c.run == run) & same
-            connection.execute(delete(table).where(which))
+            same_source = (table.c.version == evaluation.version) & (table.c.source == evaluation.source)
+            condition = (table.c.run == run) & same_source
+            connection.execute(delete(table).where(condition))
             connection.execute(insert(table).values(run=run, **asdict(evaluation)))
 
         await self._do(work)
@@ -185,20 +185,20 @@ class SqlRecords:
 
     async def contributions(self, run: int) -> list[ContributionRecord]:
         """See Records."""
-        found = await self._all(tables.contributions, ContributionRecord, run, "client")
-        return sorted(found, key=lambda one: (-one.accepted, one.client))
+        rows = await self._all(tables.contributions, ContributionRecord, run, "client")
+        return sorted(rows, key=lambda row: (-row.accepted, row.client))
 
     async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:
         """See Records."""
 
         def work(connection: Connection) -> set[str]:
             table = tables.versions
-            going = (table.c.run == run) & (table.c.version == bindparam("number"))
+            condition = (table.c.run == run) & (table.c.version == bindparam("number"))
             numbers = [{"number": version} for version in versions]
             if numbers:
-                connection.execute(update(table).where(going).values(let_go=now), numbers)
-            gone = _blobs(connection, (table.c.run == run) & (table.c.let_go == now))
-            return gone - _kept(connection) - _checkpoints(connection, true())
+                connection.execute(update(table).where(condition).values(let_go=now), numbers)
+            deleted = _version_blobs(connection, (table.c.run == run) & (table.c.let_go == now))
+            return deleted - _kept_blobs(connection) - _checkpoint_blobs(connection, true())
 
         return await self._do(work)
 
@@ -206,7 +206,7 @@ class SqlRecords:
         """See Records."""
 
         def work(connection: Connection) -> set[str]:
-            return _kept(connection) | _checkpoints(connection, true()) | _bundles(connection)
+            return _kept_blobs(connection) | _checkpoint_blobs(connection, true()) | _bundles(connection)
 
         return await self._do(work)
 
@@ -226,8 +226,8 @@ class SqlRecords:
         )
 
         def work(connection: Connection) -> tuple[str, int] | None:
-            found = connection.execute(query).first()
-            return None if found is None else (found.task, found.version)
+            row = connection.execute(query).first()
+            return None if row is None else (row.task, row.version)
 
         return await self._do(work)
 
@@ -236,7 +236,7 @@ class SqlRecords:
 
         def work(connection: Connection) -> None:
             runs = select(tables.tasks.c.run).where(tables.tasks.c.task == task)
-            for table in _OF_RUNS:
+            for table in _TABLES_OF_RUNS:
                 connection.execute(delete(table).where(table.c.run.in_(runs)))
             connection.execute(delete(tables.tasks).where(tables.tasks.c.task == task))
 
@@ -244,22 +244,22 @@ class SqlRecords:
 
     async def check(self) -> None:
         """See Records."""
-        # Changes nothing, but takes the lock of a writer.
-        nothing = update(tables.tasks).where(tables.tasks.c.run < 0).values(task="")
-        await self._do(lambda connection: connection.execute(nothing))
+        # Matches no row, but takes the write lock.
+        no_change = update(tables.tasks).where(tables.tasks.c.run < 0).values(task="")
+        await self._do(lambda connection: connection.execute(no_change))
 
     async def close(self) -> None:
         """See Records."""
         await self._database.close()
 
     async def _all(self, table: Table, kind: type[Row], run: int, *order: str) -> list[Row]:
-        by = [table.c[name] for name in order]
-        query = select(*_columns(table, kind)).where(table.c.run == run).order_by(*by)
+        order_columns = [table.c[name] for name in order]
+        query = select(*_columns(table, kind)).where(table.c.run == run).order_by(*order_columns)
         return await self._do(lambda connection: [kind(*row) for row in connection.execute(query)])
 
 
 def _record(connection: Connection, run: int, result: RoundResult) -> None:
-    """Adds a round with all that belongs to it."""
+    """Adds a round with its version and contributions."""
     connection.execute(insert(tables.rounds).values(run=run, **asdict(result.round)))
     if result.version is not None:
         connection.execute(insert(tables.versions).values(run=run, **asdict(result.version)))
@@ -268,45 +268,49 @@ def _record(connection: Connection, run: int, result: RoundResult) -> None:
 
 
 def _add_contributions(connection: Connection, run: int, more: Sequence[ContributionRecord]) -> None:
-    """Adds to what each client gave before; two statements, however many clients."""
-    table, clients = tables.contributions, [one.client for one in more]
-    known = set(
+    """Adds contributions to each client's total, in two statements for any number of clients."""
+    table, clients = tables.contributions, [contribution.client for contribution in more]
+    existing = set(
         connection.scalars(select(table.c.client).where(table.c.run == run, table.c.client.in_(clients)))
     )
-    changed = [{"of_run": run, **_more(one)} for one in more if one.client in known]
-    added = [{"run": run, **asdict(one)} for one in more if one.client not in known]
+    changed = [
+        {"of_run": run, **_prefixed(contribution)} for contribution in more if contribution.client in existing
+    ]
+    added = [
+        {"run": run, **asdict(contribution)} for contribution in more if contribution.client not in existing
+    ]
     if changed:
         connection.execute(_ADD_TO_CONTRIBUTION, changed)
     if added:
         connection.execute(insert(table), added)
 
 
-def _more(contribution: ContributionRecord) -> dict[str, Any]:
+def _prefixed(contribution: ContributionRecord) -> dict[str, Any]:
     return {f"more_{name}": value for name, value in asdict(contribution).items()}
 
 
 def _columns(table: Table, kind: type[Row]) -> list[Column[Any]]:
-    return [table.c[one.name] for one in fields(kind)]
+    return [table.c[column.name] for column in fields(kind)]
 
 
 def _bundles(connection: Connection) -> set[str]:
     return set(connection.scalars(select(tables.tasks.c.bundle)))
 
 
-def _kept(connection: Connection) -> set[str]:
-    """Addresses of the blobs of versions that were not let go."""
-    return _blobs(connection, tables.versions.c.let_go.is_(None))
+def _kept_blobs(connection: Connection) -> set[str]:
+    """Returns the addresses of the blobs of versions that are kept (`let_go` is null)."""
+    return _version_blobs(connection, tables.versions.c.let_go.is_(None))
 
 
-def _checkpoints(connection: Connection, which: ColumnElement[bool]) -> set[str]:
-    """Addresses of the vectors of checkpoints."""
+def _checkpoint_blobs(connection: Connection, condition: ColumnElement[bool]) -> set[str]:
+    """Returns the addresses of the checkpoints' vectors."""
     table = tables.checkpoints
-    rows = connection.execute(select(table.c.weights, table.c.slot).where(which))
+    rows = connection.execute(select(table.c.weights, table.c.slot).where(condition))
     return {address for row in rows for address in row if address is not None}
 
 
-def _blobs(connection: Connection, which: ColumnElement[bool]) -> set[str]:
-    """Addresses of all blobs of versions."""
+def _version_blobs(connection: Connection, condition: ColumnElement[bool]) -> set[str]:
+    """Returns the addresses of the blobs of the versions that meet `condition`."""
     table = tables.versions
-    rows = connection.execute(select(table.c.weights, table.c.state, table.c.control).where(which))
+    rows = connection.execute(select(table.c.weights, table.c.state, table.c.control).where(condition))
     return {address for row in rows for address in row if address is not None}

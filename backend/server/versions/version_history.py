@@ -193,7 +193,7 @@ class VersionHistory:
             if point is None:
                 await self._records.record(self._run, result)
             else:
-                freed = await self._records.pass_on(self._run, await passage(writing, point), result)
+                freed = await self._records.write_checkpoint(self._run, await passage(writing, point), result)
                 await self._drop(freed)
         self._params, self._state = weights, state
         self._control, self.control_at = control, control_at
@@ -238,7 +238,7 @@ class VersionHistory:
     async def keep(self, point: Checkpoint, result: RoundResult | None = None) -> None:
         """Keeps where a task of work units stands, instead of where it stood before."""
         with self._blobs.writing() as writing:
-            freed = await self._records.pass_on(self._run, await passage(writing, point), result)
+            freed = await self._records.write_checkpoint(self._run, await passage(writing, point), result)
         await self._drop(freed)
 
     async def _drop(self, freed: Collection[str]) -> None:

@@ -186,11 +186,11 @@ class RecordsContract:
     async def test_a_checkpoint_takes_the_place_of_the_one_before(self, records: Records) -> None:
         run = await records.open_run("digits", "x" * 64)
         assert await records.checkpoint(run) is None
-        assert await records.pass_on(run, CheckpointWrite(POINT)) == set()
+        assert await records.write_checkpoint(run, CheckpointWrite(POINT)) == set()
         assert await records.checkpoint(run) == POINT
         assert {"3" * 64, "4" * 64} <= await records.named()
         other = replace(POINT, weights="5" * 64, slot=None, base=9)
-        assert await records.pass_on(run, CheckpointWrite(other)) == {"3" * 64, "4" * 64}
+        assert await records.write_checkpoint(run, CheckpointWrite(other)) == {"3" * 64, "4" * 64}
         assert await records.checkpoint(run) == other
 
     async def test_what_a_version_names_stays_when_a_checkpoint_goes_and_the_other_way_round(
@@ -199,23 +199,25 @@ class RecordsContract:
         run = await records.open_run("digits", "x" * 64)
         await records.add_first_version(run, ZERO)
         same = replace(POINT, weights=FIRST.weights, slot=None)
-        await records.pass_on(run, CheckpointWrite(same), RoundResult(ROUND, [ANN], FIRST))
+        await records.write_checkpoint(run, CheckpointWrite(same), RoundResult(ROUND, [ANN], FIRST))
         assert await records.versions(run) == [ZERO, FIRST]
         assert await records.let_go(run, [1], 400.0) == {FIRST.state}
-        assert await records.pass_on(run, CheckpointWrite(POINT)) == {FIRST.weights}
+        assert await records.write_checkpoint(run, CheckpointWrite(POINT)) == {FIRST.weights}
         kept = replace(POINT, weights=ZERO.weights)
-        await records.pass_on(run, CheckpointWrite(kept))
-        assert await records.pass_on(run, CheckpointWrite(POINT)) == set()
+        await records.write_checkpoint(run, CheckpointWrite(kept))
+        assert await records.write_checkpoint(run, CheckpointWrite(POINT)) == set()
 
     async def test_a_checkpoint_and_its_results_are_recorded_together_or_not_at_all(
         self, records: Records
     ) -> None:
         run = await records.open_run("digits", "x" * 64)
         await records.add_first_version(run, ZERO)
-        await records.pass_on(run, CheckpointWrite(POINT, [BLENDED]), RoundResult(ROUND, [ANN], FIRST))
+        await records.write_checkpoint(
+            run, CheckpointWrite(POINT, [BLENDED]), RoundResult(ROUND, [ANN], FIRST)
+        )
         later = replace(BLENDED, number=2)
         with pytest.raises(StoreError):
-            await records.pass_on(
+            await records.write_checkpoint(
                 run, CheckpointWrite(replace(POINT, base=5), [later]), RoundResult(ROUND, [ANN], FIRST)
             )
         assert await records.assimilations(run) == [BLENDED]
@@ -225,7 +227,7 @@ class RecordsContract:
     async def test_assimilations_are_kept_in_their_order_and_measured_later(self, records: Records) -> None:
         run = await records.open_run("digits", "x" * 64)
         rows = [replace(BLENDED, number=number, loss=None, metrics={}) for number in (1, 2, 3)]
-        await records.pass_on(run, CheckpointWrite(POINT, rows))
+        await records.write_checkpoint(run, CheckpointWrite(POINT, rows))
         await records.add_measurement(run, 2, 0.125, {"accuracy": 1.0})
         rows[1] = replace(rows[1], loss=0.125, metrics={"accuracy": 1.0})
         assert await records.assimilations(run) == rows
@@ -236,7 +238,7 @@ class RecordsContract:
 
     async def test_a_task_that_is_forgotten_leaves_no_work_units(self, records: Records) -> None:
         run = await records.open_run("digits", "x" * 64)
-        await records.pass_on(run, CheckpointWrite(POINT, [BLENDED]))
+        await records.write_checkpoint(run, CheckpointWrite(POINT, [BLENDED]))
         await records.forget_task("digits")
         again = await records.open_run("digits", "x" * 64)
         assert await records.checkpoint(again) is None
