@@ -1,1 +1,1 @@
-"""Records and blobs: contracts and their implementations."""
+"""Stores of records, blobs and parameters: their contracts and the implementations."""

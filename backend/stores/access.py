@@ -1,7 +1,7 @@
-"""What a store of accounts promises. Every implementation passes the same tests (tests/integration/stores/).
+"""Contract of the account store. Every implementation passes the tests in tests/integration/stores/.
 
-As in contracts.py, all methods raise StoreError when the medium fails. Secrets are never given to a store: it
-knows them by their SHA-256 (64 hexadecimal digits). Times are seconds (Unix).
+As in contracts.py, all methods raise StoreError when the medium fails. A store never receives secrets, only
+their SHA-256 (64 hexadecimal digits). Times are seconds (Unix).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class AccountRecord:
-    """Somebody who runs tasks here. `password` is its argon2id hash, None where there is none."""
+    """An account of a person who runs tasks. `password` is its argon2id hash; None means no password."""
 
     id: str
     name: str
@@ -23,7 +23,7 @@ class AccountRecord:
 
 @dataclass(frozen=True)
 class PasskeyRecord:
-    """A public key of an account (WebAuthn). `id` is the credential's, in base64url; `uses` its counter."""
+    """A WebAuthn public key of an account. `id` is the credential's, in base64url; `uses` its counter."""
 
     id: str
     account: str
@@ -36,7 +36,7 @@ class PasskeyRecord:
 
 @dataclass(frozen=True)
 class SessionRecord:
-    """A browser in which somebody is signed in."""
+    """A browser session that is signed in to an account."""
 
     secret: str
     account: str
@@ -48,7 +48,7 @@ class SessionRecord:
 
 @dataclass(frozen=True)
 class TokenRecord:
-    """An API token: what it is for, and the one task it is for, if it is."""
+    """An API token with its name and scopes. `task` limits it to one task; None means all."""
 
     secret: str
     account: str
@@ -62,7 +62,7 @@ class TokenRecord:
 
 @dataclass(frozen=True)
 class SignInLink:
-    """A link that signs one person in once: into `account`, or where that is None into a new one."""
+    """A single-use link that signs a person in to `account`, or to a new account when that is None."""
 
     secret: str
     operator: bool
@@ -73,7 +73,7 @@ class SignInLink:
 
 @dataclass(frozen=True)
 class Invitation:
-    """A link that lets people into a task: `uses` of them at most (None: any number)."""
+    """A link that admits visitors to a task: at most `uses` of them (None: any number)."""
 
     secret: str
     task: str
@@ -94,98 +94,98 @@ class RoleMember:
 
 
 class AccessRecords(Protocol):
-    """Accounts, and what belongs to them; invitations and whom they let in."""
+    """Stores accounts with their credentials and roles, and invitations with the visitors they admitted."""
 
     async def add_account(self, account: AccountRecord) -> None:
-        """RecordedBeforeError when the name is taken."""
+        """Adds an account. Raises RecordedBeforeError when the name is taken."""
         ...
 
     async def account(self, id: str) -> AccountRecord | None: ...
     async def account_named(self, name: str) -> AccountRecord | None: ...
 
     async def accounts(self) -> list[AccountRecord]:
-        """All, by name."""
+        """Returns all accounts, by name."""
         ...
 
     async def remove_account(self, id: str) -> None:
-        """Removes it, and everything that belongs to it."""
+        """Removes an account and everything that belongs to it."""
         ...
 
     async def set_password(self, account: str, password: str | None) -> None:
-        """Sets its hash, or takes it away."""
+        """Sets the hash of an account's password; None removes it."""
         ...
 
     async def add_session(self, session: SessionRecord) -> None: ...
 
     async def session(self, secret: str, now: float) -> SessionRecord | None:
-        """The session of that secret, unless it has expired."""
+        """Returns the session of the secret, unless it has expired."""
         ...
 
     async def sessions(self, account: str, now: float) -> list[SessionRecord]:
-        """Those that have not expired, the newest first."""
+        """Returns the sessions of an account that have not expired, newest first."""
         ...
 
     async def seen(self, secret: str, now: float) -> None:
-        """The session is used now."""
+        """Records that the session was used at `now`."""
         ...
 
     async def end_sessions(self, account: str, id: str | None = None) -> int:
-        """Ends those of an account, or the one whose secret's hash begins with `id`; how many."""
+        """Ends an account's sessions, or only the one whose hash begins with `id`. Returns how many."""
         ...
 
     async def add_token(self, token: TokenRecord) -> None: ...
 
     async def token(self, secret: str, now: float) -> TokenRecord | None:
-        """The token of that secret, unless it has expired."""
+        """Returns the token of the secret, unless it has expired."""
         ...
 
     async def tokens(self, account: str) -> list[TokenRecord]:
-        """All of an account, the newest first."""
+        """Returns all tokens of an account, newest first."""
         ...
 
     async def token_used(self, secret: str, now: float) -> None:
-        """The token is used now."""
+        """Records that the token was used at `now`."""
         ...
 
     async def revoke_token(self, account: str, id: str) -> bool:
-        """Removes the one whose secret's hash begins with `id`; whether there was one."""
+        """Removes the token whose secret's hash begins with `id`. Returns whether there was one."""
         ...
 
     async def add_passkey(self, passkey: PasskeyRecord) -> None: ...
     async def passkey(self, id: str) -> PasskeyRecord | None: ...
 
     async def passkeys(self, account: str) -> list[PasskeyRecord]:
-        """All of an account, the newest first."""
+        """Returns all passkeys of an account, newest first."""
         ...
 
     async def passkey_used(self, id: str, uses: int, now: float) -> None:
-        """It signed somebody in now; its counter says `uses`."""
+        """Records a sign-in with the passkey at `now`, and its new counter `uses`."""
         ...
 
     async def remove_passkey(self, account: str, id: str) -> bool:
-        """Whether there was one."""
+        """Removes a passkey. Returns whether there was one."""
         ...
 
     async def grant(self, task: str, account: str, role: str | None) -> None:
-        """Gives an account a role on a task, instead of the one it has; None takes it away."""
+        """Sets an account's role on a task, replacing any other; None removes it."""
         ...
 
     async def roles(self, account: str) -> dict[str, str]:
-        """Its roles by task."""
+        """Returns the account's roles by task."""
         ...
 
     async def members(self, task: str) -> list[RoleMember]:
-        """Who has a role on a task, by name."""
+        """Returns the accounts with a role on a task, by name."""
         ...
 
     async def add_link(self, link: SignInLink) -> None: ...
 
     async def link(self, secret: str, now: float) -> SignInLink | None:
-        """The link of that secret, unless it has expired."""
+        """Returns the link of the secret, unless it has expired."""
         ...
 
     async def take_link(self, secret: str, now: float) -> SignInLink | None:
-        """The link, which is used up by this."""
+        """Returns the link, unless it has expired, and removes it."""
         ...
 
     async def drop_first_links(self) -> None:
@@ -195,28 +195,31 @@ class AccessRecords(Protocol):
     async def add_invitation(self, invitation: Invitation) -> None: ...
 
     async def invitations(self, task: str) -> list[Invitation]:
-        """All of a task, the newest first."""
+        """Returns all invitations of a task, newest first."""
         ...
 
     async def revoke_invitation(self, task: str, id: str) -> bool:
-        """Removes the one whose secret's hash begins with `id`, and whom it let in; whether there was one."""
+        """Removes the invitation whose secret's hash begins with `id`, with its admissions.
+
+        Returns whether there was one.
+        """
         ...
 
     async def admit(self, secret: str, visitor: str, now: float) -> str | None:
-        """Lets a visitor (a hash, too) in by an invitation: its task, None when it does not hold any more.
+        """Admits a visitor (also a hash) by an invitation. Returns its task; None when it is no longer valid.
 
-        Who was let in by it before uses it up no further.
+        A visitor that it admitted before does not count as another use.
         """
         ...
 
     async def admissions(self, visitor: str, now: float) -> set[str]:
-        """Tasks into which the visitor was let by invitations that have not expired."""
+        """Returns the tasks to which invitations that have not expired admitted the visitor."""
         ...
 
     async def forget_task(self, task: str) -> None:
-        """Removes roles on it, invitations to it and tokens for it alone."""
+        """Removes roles on the task, invitations to it and tokens limited to it."""
         ...
 
     async def clear(self, now: float) -> None:
-        """Removes what has expired."""
+        """Removes expired sessions and sign-in links."""
         ...

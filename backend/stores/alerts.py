@@ -1,4 +1,4 @@
-"""What a store of alerts promises: what a task's owner was told to look at, from when to when.
+"""Contract of the alert store: the warnings that a task's owner received, with start and end.
 
 All methods raise StoreError, in a sentence for the operator, when the medium fails.
 """
@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-# Of each task the newest are kept.
-MOST_KEPT = 200
+# The number of alerts that a task keeps: the newest.
+MAX_KEPT = 200
 
 
 @dataclass(frozen=True)
 class Alert:
-    """Something that an owner should know, from when to when (Unix seconds; `cleared` None while it lasts).
+    """A warning to a task's owner, from `at` to `cleared` (Unix seconds; None while it lasts).
 
-    `acknowledged` is when the owner said that they had seen it; None before. `id` is the store's.
+    `acknowledged` is when the owner confirmed having seen it; None before. The store assigns `id`.
     """
 
     id: int
@@ -28,26 +28,26 @@ class Alert:
 
 
 class AlertStore(Protocol):
-    """Alerts by the name of their task."""
+    """Stores alerts by the name of their task."""
 
     async def alerts(self, task: str) -> list[Alert]:
-        """Those that are kept, the oldest first."""
+        """Returns the alerts that are kept, oldest first."""
         ...
 
     async def add_alert(
         self, task: str, trouble: str, text: str, at: float, cleared: float | None = None
     ) -> Alert:
-        """Remembers one more, and forgets the oldest above MOST_KEPT."""
+        """Adds an alert, and removes the oldest of the task above MAX_KEPT."""
         ...
 
     async def clear_alerts(self, task: str, trouble: str, cleared: float) -> None:
-        """What lasted of that trouble is over."""
+        """Sets when the task's lasting alerts of that kind ended."""
         ...
 
     async def acknowledge(self, task: str, id: int, at: float) -> bool:
-        """The owner has seen it, whenever that was first; whether there is such an alert."""
+        """Records when the owner first confirmed an alert. Returns whether there is such an alert."""
         ...
 
     async def forget_alerts(self, task: str) -> None:
-        """Removes all of a task."""
+        """Removes all alerts of a task."""
         ...

@@ -1,4 +1,4 @@
-"""A database that SQLAlchemy speaks to, shared by the records that lie in it."""
+"""Runs the transactions of all stores that share a database, in one thread."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Database:
             schema.upgrade(engine, place)
 
     async def do(self, work: Callable[[Connection], Result]) -> Result:
-        """What `work` returns, done in the store's thread as one transaction. Raises StoreError."""
+        """Runs `work` in the store's thread as one transaction and returns its result. Raises StoreError."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work)
 
     async def close(self) -> None:
-        """Ends all use, once everything asked before is done."""
+        """Closes the database after the transactions that were requested before."""
         await self.do(lambda _connection: None)
         self._engine.dispose()
         self._thread.shutdown()

@@ -1,4 +1,4 @@
-"""The embedded deployment: one data folder, used by one server at a time."""
+"""Opens the stores of an embedded deployment: one data folder, used by one server at a time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from backend.stores.sqlite import sqlite_database
 from backend.stores.task_lives import Lives
 
 RECORDS = "records.sqlite"
-# What hosts lay aside while they run; a killed server leaves it behind.
+# Temporary files of hosts; a killed server leaves them behind.
 SCRATCH = "scratch"
 
 
@@ -30,7 +30,7 @@ SCRATCH = "scratch"
 class Stores:
     """The stores of a server; owns the lock on its data folder until `close`.
 
-    `scratch` is a folder for files that need not survive, made by who needs it.
+    `scratch` is the path for temporary files; its user creates the folder.
     """
 
     records: Records
@@ -42,29 +42,29 @@ class Stores:
     scratch: Path
 
     async def check(self) -> None:
-        """Returns if something could be stored now. Raises StoreError."""
+        """Returns if the stores are writable now; raises StoreError otherwise."""
         await self.blobs.check()
         await self.records.check()
 
     async def close(self) -> None:
-        """Ends all use and frees the folder."""
+        """Closes the stores and releases the folder's lock."""
         await self.records.close()
         self.lock.close()
 
 
 def open_stores(folder: Path) -> Stores:
-    """Opens, or makes, the stores in `folder`. Raises StoreError when another server uses them."""
+    """Opens or creates the stores in `folder`. Raises StoreError when another server uses them."""
     with translated(f"The data folder {folder} cannot be made"):
         folder.mkdir(parents=True, exist_ok=True)
-    # SQLite would open files that cannot be written for reading, and complain late and vaguely.
+    # SQLite would open read-only files without an error, and fail late with a vague one.
     with translated(f"Nothing can be written into the data folder {folder}"), TemporaryFile(dir=folder):
         pass
     lock = _lock(folder)
     try:
         records = folder / RECORDS
-        _refuse_lost(records, folder / "blobs")
+        _refuse_missing_records(records, folder / "blobs")
         shutil.rmtree(folder / SCRATCH, ignore_errors=True)
-        # In this order: a folder with blobs has records.
+        # The records come first, so that a folder with blobs always has records.
         database = sqlite_database(records)
         return Stores(
             SqlRecords(database),
@@ -80,8 +80,8 @@ def open_stores(folder: Path) -> Stores:
         raise
 
 
-def _refuse_lost(records: Path, blobs: Path) -> None:
-    """Raises StoreError when the records of a folder with blobs are gone: its models would be forgotten."""
+def _refuse_missing_records(records: Path, blobs: Path) -> None:
+    """Raises StoreError when a folder has blobs but no records, since its models would be lost."""
     if (not records.is_file() or not records.stat().st_size) and any(blobs.glob("??/*")):
         raise StoreError(
             f"The records {records} are missing or empty, but models are there. Restore the file from a "
@@ -90,7 +90,7 @@ def _refuse_lost(records: Path, blobs: Path) -> None:
 
 
 def _lock(folder: Path) -> sqlite3.Connection:
-    # An exclusive transaction on a file of its own: works on every system, and a killed server leaves none.
+    # An exclusive transaction on a separate file works on every system, and ends when the server is killed.
     try:
         lock = sqlite3.connect(folder / "lock", timeout=0.5, isolation_level=None, check_same_thread=False)
         lock.execute("BEGIN EXCLUSIVE")

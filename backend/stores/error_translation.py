@@ -1,4 +1,4 @@
-"""Foreign errors become StoreError in a sentence that says what to do."""
+"""Translates errors of the system and the database into StoreError, with advice in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema of the records, brought up to date by alembic when a server opens them."""
+"""Upgrades the schema of the records with alembic when a server opens them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from sqlalchemy import Engine, inspect, text
 
 from backend.errors import StoreError
 
-# The newest migration. Alembic is imported only where there is something to do: it takes a third of a start.
+# The newest migration. Alembic is imported only for an upgrade: that takes a third of the start-up time.
 HEAD = "0008"
 KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", HEAD)
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 
 def upgrade(engine: Engine, place: str) -> None:
-    """Runs the migrations that the records lack, each as one transaction: a killed upgrade goes on.
+    """Runs the missing migrations, each in one transaction, so that a killed upgrade can resume.
 
     Raises StoreError, naming `place`, when a newer Minga wrote them.
     """
-    found = _revision(engine)
-    if found == HEAD:
+    number = _revision(engine)
+    if number == HEAD:
         return
-    if found is not None and found not in KNOWN:
+    if number is not None and number not in KNOWN:
         raise StoreError(
-            f"The records in {place} were written by a newer Minga (schema {found}; this one knows {HEAD}). "
+            f"The records in {place} were written by a newer Minga (schema {number}; this one knows {HEAD}). "
             "Install that version again, or choose another folder with --data-dir."
         )
     from alembic import command
@@ -38,9 +38,9 @@ def upgrade(engine: Engine, place: str) -> None:
 
 
 def _revision(engine: Engine) -> str | None:
-    """Number of the last migration; None before the first."""
+    """Returns the number of the last migration; None before the first."""
     with engine.connect() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return None
-        found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-        return found
+        number: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        return number

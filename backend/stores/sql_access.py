@@ -1,4 +1,4 @@
-"""Accounts in a database that SQLAlchemy speaks to."""
+"""Stores accounts in a database that SQLAlchemy supports."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class SqlAccess:
 
     async def account(self, id: str) -> AccountRecord | None:
         """See AccessRecords."""
-        return await self._one(tables.accounts, AccountRecord, tables.accounts.c.id == id)
+        return await self._first(tables.accounts, AccountRecord, tables.accounts.c.id == id)
 
     async def account_named(self, name: str) -> AccountRecord | None:
         """See AccessRecords."""
-        return await self._one(tables.accounts, AccountRecord, tables.accounts.c.name == name)
+        return await self._first(tables.accounts, AccountRecord, tables.accounts.c.name == name)
 
     async def accounts(self) -> list[AccountRecord]:
         """See AccessRecords."""
@@ -49,8 +49,14 @@ class SqlAccess:
         """See AccessRecords."""
 
         def work(connection: Connection) -> None:
-            belonging = (tables.passkeys, tables.sessions, tables.tokens, tables.roles, tables.sign_in_links)
-            for table in belonging:
+            owned_tables = (
+                tables.passkeys,
+                tables.sessions,
+                tables.tokens,
+                tables.roles,
+                tables.sign_in_links,
+            )
+            for table in owned_tables:
                 connection.execute(delete(table).where(table.c.account == id))
             connection.execute(delete(tables.accounts).where(tables.accounts.c.id == id))
 
@@ -68,7 +74,7 @@ class SqlAccess:
     async def session(self, secret: str, now: float) -> SessionRecord | None:
         """See AccessRecords."""
         table = tables.sessions
-        return await self._one(table, SessionRecord, (table.c.secret == secret) & (table.c.expires > now))
+        return await self._first(table, SessionRecord, (table.c.secret == secret) & (table.c.expires > now))
 
     async def sessions(self, account: str, now: float) -> list[SessionRecord]:
         """See AccessRecords."""
@@ -96,7 +102,7 @@ class SqlAccess:
     async def token(self, secret: str, now: float) -> TokenRecord | None:
         """See AccessRecords."""
         table = tables.tokens
-        return await self._one(table, TokenRecord, (table.c.secret == secret) & _holds(table, now))
+        return await self._first(table, TokenRecord, (table.c.secret == secret) & _not_expired(table, now))
 
     async def tokens(self, account: str) -> list[TokenRecord]:
         """See AccessRecords."""
@@ -119,7 +125,7 @@ class SqlAccess:
 
     async def passkey(self, id: str) -> PasskeyRecord | None:
         """See AccessRecords."""
-        return await self._one(tables.passkeys, PasskeyRecord, tables.passkeys.c.id == id)
+        return await self._first(tables.passkeys, PasskeyRecord, tables.passkeys.c.id == id)
 
     async def passkeys(self, account: str) -> list[PasskeyRecord]:
         """See AccessRecords."""
@@ -154,10 +160,10 @@ class SqlAccess:
     async def members(self, task: str) -> list[RoleMember]:
         """See AccessRecords."""
         table, accounts = tables.roles, tables.accounts
-        both = select(accounts.c.id, accounts.c.name, table.c.role).join(
+        joined = select(accounts.c.id, accounts.c.name, table.c.role).join(
             table, table.c.account == accounts.c.id
         )
-        query = both.where(table.c.task == task).order_by(accounts.c.name)
+        query = joined.where(table.c.task == task).order_by(accounts.c.name)
         return await self._do(lambda connection: [RoleMember(*row) for row in connection.execute(query)])
 
     async def add_link(self, link: SignInLink) -> None:
@@ -167,7 +173,7 @@ class SqlAccess:
     async def link(self, secret: str, now: float) -> SignInLink | None:
         """See AccessRecords."""
         table = tables.sign_in_links
-        return await self._one(table, SignInLink, (table.c.secret == secret) & (table.c.expires > now))
+        return await self._first(table, SignInLink, (table.c.secret == secret) & (table.c.expires > now))
 
     async def take_link(self, secret: str, now: float) -> SignInLink | None:
         """See AccessRecords."""
@@ -203,27 +209,31 @@ class SqlAccess:
 
     async def admit(self, secret: str, visitor: str, now: float) -> str | None:
         """See AccessRecords."""
-        table, let_in = tables.invitations, tables.admissions
+        table, admissions = tables.invitations, tables.admissions
         free = table.c.uses.is_(None) | (table.c.used < table.c.uses)
 
         def work(connection: Connection) -> str | None:
-            mine = (let_in.c.visitor == visitor) & (let_in.c.invitation == secret)
-            again = select(table.c.task).join(let_in).where(mine, _holds(table, now))
-            if (task := connection.scalar(again)) is not None:
+            own = (admissions.c.visitor == visitor) & (admissions.c.invitation == secret)
+            admitted_before = select(table.c.task).join(admissions).where(own, _not_expired(table, now))
+            if (task := connection.scalar(admitted_before)) is not None:
                 return str(task)
-            once = update(table).where(table.c.secret == secret, free, _holds(table, now))
-            task = connection.scalar(once.values(used=table.c.used + 1).returning(table.c.task))
+            use = update(table).where(table.c.secret == secret, free, _not_expired(table, now))
+            task = connection.scalar(use.values(used=table.c.used + 1).returning(table.c.task))
             if task is None:
                 return None
-            connection.execute(insert(let_in).values(visitor=visitor, invitation=secret, created=now))
+            connection.execute(insert(admissions).values(visitor=visitor, invitation=secret, created=now))
             return str(task)
 
         return await self._do(work)
 
     async def admissions(self, visitor: str, now: float) -> set[str]:
         """See AccessRecords."""
-        table, let_in = tables.invitations, tables.admissions
-        query = select(table.c.task).join(let_in).where(let_in.c.visitor == visitor, _holds(table, now))
+        table, admissions = tables.invitations, tables.admissions
+        query = (
+            select(table.c.task)
+            .join(admissions)
+            .where(admissions.c.visitor == visitor, _not_expired(table, now))
+        )
         return await self._do(lambda connection: set(connection.scalars(query)))
 
     async def forget_task(self, task: str) -> None:
@@ -247,12 +257,12 @@ class SqlAccess:
     async def _add(self, table: Table, record: Any) -> None:
         await self._do(lambda connection: connection.execute(insert(table).values(**asdict(record))))
 
-    async def _one(self, table: Table, kind: type[Row], which: ColumnElement[bool]) -> Row | None:
+    async def _first(self, table: Table, kind: type[Row], which: ColumnElement[bool]) -> Row | None:
         query = select(*_columns(table, kind)).where(which)
 
         def work(connection: Connection) -> Row | None:
-            found = connection.execute(query).first()
-            return None if found is None else kind(*found)
+            row = connection.execute(query).first()
+            return None if row is None else kind(*row)
 
         return await self._do(work)
 
@@ -264,9 +274,9 @@ class SqlAccess:
         return await self._do(lambda connection: connection.execute(which).rowcount)
 
 
-def _holds(table: Table, now: float) -> ColumnElement[bool]:
+def _not_expired(table: Table, now: float) -> ColumnElement[bool]:
     return or_(table.c.expires.is_(None), table.c.expires > now)
 
 
 def _columns(table: Table, kind: type[Row]) -> list[Any]:
-    return [table.c[one.name] for one in fields(kind)]
+    return [table.c[column.name] for column in fields(kind)]

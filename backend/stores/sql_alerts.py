@@ -1,10 +1,10 @@
-"""Alerts in a database that SQLAlchemy speaks to."""
+"""Stores alerts in a database that SQLAlchemy supports."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from backend.stores.alerts import MOST_KEPT, Alert
+from backend.stores.alerts import MAX_KEPT, Alert
 from backend.stores.database import Database
 from backend.stores.tables import alerts
 
@@ -19,26 +19,26 @@ _COLUMNS = (
 
 
 class SqlAlerts:
-    """Implements Alerts."""
+    """Implements AlertStore."""
 
     def __init__(self, database: Database) -> None:
         self._do = database.do
 
     async def alerts(self, task: str) -> list[Alert]:
-        """See Alerts."""
+        """See AlertStore."""
         query = select(*_COLUMNS).where(alerts.c.task == task).order_by(alerts.c.id)
         return await self._do(lambda connection: [Alert(*row) for row in connection.execute(query)])
 
     async def add_alert(
         self, task: str, trouble: str, text: str, at: float, cleared: float | None = None
     ) -> Alert:
-        """See Alerts."""
+        """See AlertStore."""
         values = {"task": task, "trouble": trouble, "text": text[:1000], "at": at, "cleared": cleared}
 
         def work(connection: Connection) -> Alert:
             id = connection.execute(insert(alerts).values(values).returning(alerts.c.id)).scalar_one()
-            kept = select(alerts.c.id).where(alerts.c.task == task).order_by(alerts.c.id.desc())
-            oldest = connection.scalars(kept.offset(MOST_KEPT)).all()
+            newest = select(alerts.c.id).where(alerts.c.task == task).order_by(alerts.c.id.desc())
+            oldest = connection.scalars(newest.offset(MAX_KEPT)).all()
             if oldest:
                 connection.execute(delete(alerts).where(alerts.c.id.in_(oldest)))
             return Alert(id, trouble, text[:1000], at, cleared)
@@ -46,18 +46,18 @@ class SqlAlerts:
         return await self._do(work)
 
     async def clear_alerts(self, task: str, trouble: str, cleared: float) -> None:
-        """See Alerts."""
+        """See AlertStore."""
         which = (alerts.c.task == task) & (alerts.c.trouble == trouble) & alerts.c.cleared.is_(None)
         change = update(alerts).where(which).values(cleared=cleared)
         await self._do(lambda connection: connection.execute(change))
 
     async def acknowledge(self, task: str, id: int, at: float) -> bool:
-        """See Alerts."""
+        """See AlertStore."""
         which = (alerts.c.task == task) & (alerts.c.id == id)
-        first = update(alerts).where(which).values(acknowledged=func.coalesce(alerts.c.acknowledged, at))
-        return await self._do(lambda connection: connection.execute(first).rowcount) > 0
+        change = update(alerts).where(which).values(acknowledged=func.coalesce(alerts.c.acknowledged, at))
+        return await self._do(lambda connection: connection.execute(change).rowcount) > 0
 
     async def forget_alerts(self, task: str) -> None:
-        """See Alerts."""
-        gone = delete(alerts).where(alerts.c.task == task)
-        await self._do(lambda connection: connection.execute(gone))
+        """See AlertStore."""
+        removal = delete(alerts).where(alerts.c.task == task)
+        await self._do(lambda connection: connection.execute(removal))

@@ -1,4 +1,4 @@
-"""Lives of tasks in a database that SQLAlchemy speaks to."""
+"""Stores the lives of tasks in a database that SQLAlchemy supports."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class SqlLives:
         """See Lives."""
 
         def work(connection: Connection) -> None:
-            connection.execute(_of(task, ban.client))
+            connection.execute(_delete_ban(task, ban.client))
             row = {"task": task, "client": ban.client, "reason": ban.reason, "since": ban.since}
             connection.execute(insert(bans).values(row))
 
@@ -79,8 +79,8 @@ class SqlLives:
 
     async def unban(self, task: str, client: str) -> None:
         """See Lives."""
-        await self._do(lambda connection: connection.execute(_of(task, client)))
+        await self._do(lambda connection: connection.execute(_delete_ban(task, client)))
 
 
-def _of(task: str, client: str) -> Any:
+def _delete_ban(task: str, client: str) -> Any:
     return delete(bans).where(bans.c.task == task, bans.c.client == client)

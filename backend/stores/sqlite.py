@@ -1,4 +1,4 @@
-"""What is special about records in SQLite."""
+"""Opens the records in SQLite, with its settings and an integrity check."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _BUSY_MILLISECONDS = 5000
 
 
 def sqlite_records(path: Path) -> SqlRecords:
-    """The embedded `Records`, alone in their database. Raises StoreError when it is damaged."""
+    """Opens the embedded `Records` without other stores. Raises StoreError when the file is damaged."""
     return SqlRecords(sqlite_database(path))
 
 
 def sqlite_database(path: Path) -> Database:
-    """The embedded database: one file with a write-ahead log. Raises StoreError when it is damaged."""
+    """Opens the embedded database, a file with a write-ahead log. Raises StoreError when it is damaged."""
     with translated(f"The records in {path} cannot be opened"):
         engine = sqlite_engine(path)
         _check_pages(engine, path)
@@ -30,7 +30,7 @@ def sqlite_database(path: Path) -> Database:
 
 
 def sqlite_engine(path: Path) -> Engine:
-    """A database file, whose tables may be changed within transactions too."""
+    """Returns an engine for a database file, whose tables can be altered within transactions."""
     engine = create_engine(f"sqlite:///{path}")
     event.listen(engine, "connect", _configure)
     event.listen(engine, "begin", _begin)
@@ -38,7 +38,7 @@ def sqlite_engine(path: Path) -> Engine:
 
 
 def _configure(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
-    # The driver would begin no transaction before CREATE or ALTER; `_begin` begins all.
+    # The driver would not begin a transaction before CREATE or ALTER, so `_begin` begins all of them.
     connection.isolation_level = None
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
@@ -53,11 +53,11 @@ def _begin(connection: Connection) -> None:
 
 
 def _check_pages(engine: Engine, path: Path) -> None:
-    # A truncated or overwritten file would be found out only when a query reaches the missing page.
+    # Without it, a truncated or overwritten file would fail only when a query reaches the missing page.
     with engine.connect() as connection:
-        found = connection.scalar(text("PRAGMA quick_check(1)"))
-    if found != "ok":
+        outcome = connection.scalar(text("PRAGMA quick_check(1)"))
+    if outcome != "ok":
         raise StoreError(
-            f"The records in {path} cannot be opened: the database is damaged ({found}). "
+            f"The records in {path} cannot be opened: the database is damaged ({outcome}). "
             "Restore the data folder or choose another with --data-dir."
         )

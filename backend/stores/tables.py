@@ -1,4 +1,4 @@
-"""Tables of the records, in SQLAlchemy Core, as the newest migration leaves them."""
+"""Defines the tables of the records in SQLAlchemy Core, as the newest migration leaves them."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ contributions = Table(
     Column("examples", Integer, nullable=False),
 )
 
-# Results of work units that are in the model, in the order in which they came there.
+# Work-unit results that are in the model, in the order of their assimilation.
 assimilations = Table(
     "assimilations",
     metadata,
@@ -129,7 +129,7 @@ checkpoints = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
-# Of accounts. Secrets lie here as SHA-256 only, passwords as argon2id.
+# Accounts. Secrets are stored only as SHA-256, passwords as argon2id.
 
 
 def _account() -> Column[str]:
@@ -220,7 +220,7 @@ admissions = Table(
     Column("created", Float, nullable=False),
 )
 
-# Of owners, by the name of their task.
+# The owners' decisions and alerts, by the name of the task.
 
 lives = Table(
     "lives",

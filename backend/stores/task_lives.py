@@ -1,4 +1,4 @@
-"""What a store of tasks' lives promises: where each is as its owner leads it, and whom the owner keeps out.
+"""Contract of the task-life store: the state that an owner set for each task, and banned clients.
 
 All methods raise StoreError, in a sentence for the operator, when the medium fails.
 """
@@ -13,7 +13,7 @@ from backend.protocols.tasks.task_life import Life
 
 @dataclass(frozen=True)
 class Ban:
-    """A client that may not take part, since when (Unix seconds), and why: the owner's own note."""
+    """A client that may not take part, since when (Unix seconds), and the owner's note on the reason."""
 
     client: str
     reason: str
@@ -21,28 +21,28 @@ class Ban:
 
 
 class Lives(Protocol):
-    """One life for each name of a task. A task without any is live."""
+    """Stores one life for each task name. A task without a record is live."""
 
     async def life(self, task: str) -> Life | None:
-        """Where the task was left; None where nobody led it so far."""
+        """Returns the task's state; None when its owner never changed it."""
         ...
 
     async def set_life(self, task: str, life: Life) -> None:
-        """Remembers where it is."""
+        """Stores the task's state."""
         ...
 
     async def forget_life(self, task: str) -> None:
-        """The task is gone: removes its life and its bans."""
+        """Removes the life and the bans of a deleted task."""
         ...
 
     async def bans(self, task: str) -> list[Ban]:
-        """Who may not take part, the oldest ban first."""
+        """Returns the bans of a task, oldest first."""
         ...
 
     async def ban(self, task: str, ban: Ban) -> None:
-        """Adds a ban, or replaces that of the same client."""
+        """Adds a ban, or replaces the same client's."""
         ...
 
     async def unban(self, task: str, client: str) -> None:
-        """Takes a ban back, if there is one."""
+        """Removes a client's ban, if there is one."""
         ...

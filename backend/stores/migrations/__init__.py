@@ -1,1 +1,1 @@
-"""How the records of older versions become today's; alembic runs these, each whole or not at all."""
+"""Migrations from older schemas to the current one; alembic runs each in one transaction."""

@@ -1,4 +1,4 @@
-"""What alembic runs: every migration is a transaction of its own, so that a killed one begins anew."""
+"""Runs the migrations for alembic, each in its own transaction, so that a killed one starts over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backend.stores import tables
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=tables.metadata,
-    # SQLite changes tables within transactions too, once the driver lets it (backend/stores/sqlite.py).
+    # SQLite can alter tables within transactions once the driver is configured (backend/stores/sqlite.py).
     transactional_ddl=True,
     transaction_per_migration=True,
     render_as_batch=True,

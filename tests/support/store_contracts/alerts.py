@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backend.stores.alerts import MOST_KEPT, AlertStore
+from backend.stores.alerts import MAX_KEPT, AlertStore
 
 
 class AlertsContract:
@@ -36,10 +36,10 @@ class AlertsContract:
 
     async def test_the_newest_are_kept_and_a_task_is_forgotten_whole(self, alerts: AlertStore) -> None:
         kept = await alerts.add_alert("other", "too-few", "One.", 1.0)
-        for number in range(MOST_KEPT + 3):
+        for number in range(MAX_KEPT + 3):
             await alerts.add_alert("digits", "too-few", f"Number {number}.", float(number))
         found = await alerts.alerts("digits")
-        assert (len(found), found[0].text) == (MOST_KEPT, "Number 3.")
+        assert (len(found), found[0].text) == (MAX_KEPT, "Number 3.")
         await alerts.forget_alerts("digits")
         assert await alerts.alerts("digits") == []
         assert await alerts.alerts("other") == [kept]

@@ -1,6 +1,6 @@
-"""Tasks, rounds, versions, evaluations and contributions.
+"""Creates the tables for tasks, rounds, versions, evaluations and contributions.
 
-Data folders from before there were migrations hold these tables, or some of them, already.
+Data folders older than the first migration already have some or all of these tables.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Makes the tables that are missing."""
+    """Creates the tables that are missing."""
     _make(
         "tasks",
         sa.Column("run", sa.Integer, primary_key=True),

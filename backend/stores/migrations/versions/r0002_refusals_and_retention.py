@@ -1,4 +1,4 @@
-"""Refusals by their code, versions that were let go, control variates, and evaluations by clients."""
+"""Adds refusals by code, deleted versions (`let_go`), control variates, and evaluations by clients."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ down_revision = "0001"
 
 
 def upgrade() -> None:
-    """Adds columns, and makes the source a part of an evaluation's key."""
+    """Adds columns, and includes the source in an evaluation's key."""
     op.add_column("rounds", sa.Column("refusals", sa.JSON, nullable=False, server_default="{}"))
     op.add_column("versions", sa.Column("control", sa.String(64)))
     op.add_column("versions", sa.Column("let_go", sa.Float))
     op.create_index("ix_versions_weights", "versions", ["weights"])
-    # SQLite cannot change a key, so the table is made anew there and everywhere.
+    # SQLite cannot change a key, so the table is recreated, for all databases alike.
     op.rename_table("evaluations", "evaluations_before")
     op.create_table(
         "evaluations",

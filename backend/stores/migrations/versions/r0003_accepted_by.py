@@ -1,4 +1,4 @@
-"""What kind of clients the accepted updates of a round came from."""
+"""Adds the counts of a round's accepted updates by kind of client."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Adds the column; of older rounds it is not known."""
+    """Adds the column; its value is unknown for older rounds."""
     op.add_column("rounds", sa.Column("accepted_by", sa.JSON, nullable=False, server_default="{}"))

@@ -1,4 +1,4 @@
-"""The noise in each version, and how often each run was opened."""
+"""Adds the noise in each version, and how often each run was opened."""
 
 from __future__ import annotations
 

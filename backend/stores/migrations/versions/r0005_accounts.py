@@ -1,4 +1,4 @@
-"""Accounts with what they sign in with, their roles on tasks, and invitations to tasks."""
+"""Creates the tables for accounts, their credentials, their roles on tasks, and invitations."""
 
 from __future__ import annotations
 

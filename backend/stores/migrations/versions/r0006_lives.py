@@ -1,4 +1,4 @@
-"""Lives of tasks as their owners lead them, bans, and how far apart clients' losses were."""
+"""Adds the lives of tasks as their owners set them, bans, and percentiles of clients' losses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Makes the tables, and adds the column; of older rounds it is not known."""
+    """Creates the tables and adds the column; its value is unknown for older rounds."""
     op.create_table(
         "lives",
         sa.Column("task", sa.String(64), primary_key=True),

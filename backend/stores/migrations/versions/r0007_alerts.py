@@ -1,4 +1,4 @@
-"""Alerts that owners were told, which outlive their server."""
+"""Creates the table of alerts to owners, so that they outlive the server process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Makes the table; earlier alerts were not kept."""
+    """Creates the table; earlier alerts were not stored."""
     op.create_table(
         "alerts",
         sa.Column("id", sa.Integer, primary_key=True),

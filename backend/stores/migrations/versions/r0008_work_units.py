@@ -1,4 +1,4 @@
-"""Work units: what was blended into models, and where a run goes on after its server ended."""
+"""Creates the tables for assimilated work-unit results, and for checkpoints to resume a run from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0007"
 
 
 def upgrade() -> None:
-    """Makes the tables; no run had work units before."""
+    """Creates the tables; no earlier run had work units."""
     op.create_table(
         "assimilations",
         sa.Column("run", sa.Integer, sa.ForeignKey("tasks.run"), primary_key=True),
