@@ -1,1 +1,1 @@
-"""Starlette: composition root, pages, API and sockets."""
+"""Serves HTTP with Starlette: composition root, pages, API and sockets."""

@@ -1,4 +1,4 @@
-"""Composition root of the server: which part gets which."""
+"""Composition root of the server: builds the ASGI application from its parts."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from backend.web.transport.security_headers import SecurityHeaders
 
 
 def build_app(settings: Settings) -> Starlette:
-    """The whole server as an ASGI application; its lifespan opens the stores and hosts the tasks.
+    """Builds the server as an ASGI application; its lifespan opens the stores and hosts the tasks.
 
     `app.state` holds `settings`, and from start-up on `stores`, `tasks` (the TaskRegistry), `access`,
-    `drafts` and `first_link`: the secret of a link for the first operator, None where there is one.
+    `drafts` and `first_link`: the secret of a link for the first operator, None once one exists.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        figures = Metrics()
+        metrics = Metrics()
         stores = open_stores(settings.data_dir)
-        observers = Observers([Logbook(), figures])
+        observers = Observers([Logbook(), metrics])
         registry = TaskRegistry(
             stores,
             settings.ops_file,
@@ -62,7 +62,7 @@ def build_app(settings: Settings) -> Starlette:
             settings.parameters,
         )
         exporter = Exporter(settings.data_dir / "exports", settings.limits.exports_megabytes * 10**6)
-        app.state.stores, app.state.tasks, app.state.metrics = stores, registry, figures
+        app.state.stores, app.state.tasks, app.state.metrics = stores, registry, metrics
         access = access_to(stores.access, time.time)
         app.state.access, app.state.connections = access, AuthorizedSockets()
         per_minute = settings.limits.sign_ins_per_minute
@@ -74,7 +74,7 @@ def build_app(settings: Settings) -> Starlette:
         drafts = app.state.drafts = DraftService(
             settings.data_dir, settings.limits, registry, access.roles, stores.lives, time.time
         )
-        looking = asyncio.create_task(app.state.connections.run())
+        recheck = asyncio.create_task(app.state.connections.run())
         try:
             await exporter.start()
             await stores.access.clear(time.time())
@@ -82,10 +82,10 @@ def build_app(settings: Settings) -> Starlette:
             await deletions.finish()
             await registry.start(settings.tasks, settings.overrides, settings.data_dir / TASKS)
             await drafts.start()
-            figures.watch(lambda: registry.hosts)
+            metrics.watch(lambda: registry.hosts)
             yield
         finally:
-            looking.cancel()
+            recheck.cancel()
             await exporter.stop()
             await drafts.stop()
             await registry.stop()
@@ -113,7 +113,7 @@ def build_app(settings: Settings) -> Starlette:
                     *handlers.routes(),
                 ]
             ),
-            # TF.js and its WASM shrink to a third; blobs are numbers and do not shrink.
+            # Compression shrinks TF.js and its WASM to a third; blobs are numbers and do not shrink.
             Mount("/docs", GZipMiddleware(PublicFiles(settings.site, pages=True))),
             Mount("/static/dist", GZipMiddleware(PublicFiles(settings.dist))),
         ],

@@ -1,4 +1,4 @@
-"""What each scheme of training brings to the web: the page where one takes part, and its own metrics."""
+"""Registers the web parts of each training scheme: its training page and its metrics."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from backend.web.api.unit_metrics import UnitGauges
 
 @dataclass(frozen=True)
 class WebScheme:
-    """`training` is the template of the page where one takes part. `gauges` reads figures off the hosts of
-    the scheme whenever Prometheus asks; None where all are those of every host."""
+    """The web parts of a scheme.
+
+    `training` is the template of its training page. `gauges` reads metrics from the scheme's hosts when
+    Prometheus asks; None for a scheme without metrics of its own.
+    """
 
     training: str
     gauges: Callable[[Callable[[], Iterable[Any]]], Collector] | None = None
 
 
-# By the name of the scheme, like backend/server/schemes.py.
+# By the scheme's name, as in backend/server/schemes.py.
 WEB_SCHEMES = {
     ROUNDS.name: WebScheme("train/train.html"),
     MESH.name: WebScheme("train/mesh.html"),

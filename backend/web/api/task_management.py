@@ -89,7 +89,7 @@ async def delete(request: Request) -> Response:
     await require(request, "delete", name)
     state = request.app.state
     await state.deletions.delete(name, state.tasks, state.results)
-    await connections_of(request).look()
+    await connections_of(request).recheck()
     return Response(status_code=204)
 
 
@@ -160,7 +160,7 @@ async def watch(websocket: WebSocket) -> None:
                 lost.append(error)
                 changed.set()
 
-            with connections_of(websocket).standing(websocket, "inspect", name, lose):
+            with connections_of(websocket).registered(websocket, "inspect", name, lose):
                 await websocket.accept()
                 await _push(websocket, board, changed, lost)
     except MingaError as error:

@@ -1,4 +1,4 @@
-"""Accounts over HTTP: signing in, cookies, invitations, who may do what.
+"""Handles accounts over HTTP: sign-in, cookies, invitations and permissions.
 
-The rules are in `server.accounts`.
+`server.accounts` has the rules.
 """

@@ -1,4 +1,4 @@
-"""Accounts as a whole: one's own may go, and operators see and remove those of others."""
+"""Handles the removal of one's own account, and the operators' list and removal of accounts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Named(Struct, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """What is done with accounts."""
+    """Returns the routes of accounts."""
     return [
         Route("/api/account", leave, methods=["DELETE"]),
         Route("/api/accounts", listing),
@@ -37,10 +37,10 @@ def routes() -> list[BaseRoute]:
 
 async def leave(request: Request) -> Response:
     """Removes one's own account, with its drafts."""
-    mine = await access_of(request).records.account(await person(request))
-    if mine is None:
+    account = await access_of(request).records.account(await person(request))
+    if account is None:
         raise NotFoundError("This account is gone.")
-    await _remove(request, mine)
+    await _remove(request, account)
     response = Response(status_code=204)
     drop_cookie(request, response, "minga_session")
     return response
@@ -50,28 +50,28 @@ async def listing(request: Request) -> Response:
     """Everybody with an account, for operators."""
     await require(request, "administer")
     access = access_of(request)
-    found = await access.records.accounts()
-    told = [
+    accounts = await access.records.accounts()
+    summaries = [
         {
-            "id": one.id,
-            "name": one.name,
-            "operator": one.operator,
-            "created": one.created,
-            "roles": await access.records.roles(one.id),
+            "id": account.id,
+            "name": account.name,
+            "operator": account.operator,
+            "created": account.created,
+            "roles": await access.records.roles(account.id),
         }
-        for one in found
+        for account in accounts
     ]
-    return fresh({"accounts": told})
+    return fresh({"accounts": summaries})
 
 
 async def remove(request: Request) -> Response:
     """An operator removes an account, with its drafts."""
     await require(request, "administer")
     await person(request)
-    found = await access_of(request).records.account(identified(request))
-    if found is None:
+    account = await access_of(request).records.account(identified(request))
+    if account is None:
         raise NotFoundError("There is no such account (any more).")
-    await _remove(request, found)
+    await _remove(request, account)
     return Response(status_code=204)
 
 
@@ -84,4 +84,4 @@ async def _remove(request: Request, account: AccountRecord) -> None:
     await access_of(request).leaving.remove(account, tasks)
     for draft in draft_service(request).drafts.of(account.id):
         await draft_service(request).delete(draft)
-    await connections_of(request).look()
+    await connections_of(request).recheck()

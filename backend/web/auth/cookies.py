@@ -1,4 +1,4 @@
-"""Cookies that hold a secret: never readable by scripts, never sent along from other sites."""
+"""Reads and sets secret cookies: scripts cannot read them, and other sites' requests do not send them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Cookie = Literal["minga_session", "minga_visitor"]
 
 
 def read_cookie(connection: HTTPConnection, name: Cookie) -> str | None:
-    """Its value; None without one."""
-    return connection.cookies.get(_full(connection, name))
+    """Returns the cookie's value; None if it is absent."""
+    return connection.cookies.get(_full_name(connection, name))
 
 
 def set_cookie(request: HTTPConnection, response: Response, name: Cookie, value: str, seconds: float) -> None:
-    """Has the browser keep `value` for so long."""
+    """Sets the cookie to `value` for `seconds`."""
     response.set_cookie(
-        _full(request, name),
+        _full_name(request, name),
         value,
         max_age=int(seconds),
         path="/",
@@ -32,14 +32,14 @@ def set_cookie(request: HTTPConnection, response: Response, name: Cookie, value:
 
 
 def drop_cookie(request: HTTPConnection, response: Response, name: Cookie) -> None:
-    """Has the browser forget it."""
+    """Deletes the cookie."""
     response.delete_cookie(
-        _full(request, name), path="/", secure=_is_secure(request), httponly=True, samesite="lax"
+        _full_name(request, name), path="/", secure=_is_secure(request), httponly=True, samesite="lax"
     )
 
 
 def refuse_readable(connection: HTTPConnection) -> None:
-    """Raises ForbiddenError where somebody else in the network could read a session on its way."""
+    """Raises ForbiddenError when others in the network could read the session: plain HTTP, not loopback."""
     if not _is_secure(connection) and connection.url.hostname not in LOOPBACK:
         raise ForbiddenError(
             "Sign in over https, or on the server's own machine at http://localhost: over plain http others "
@@ -51,6 +51,6 @@ def _is_secure(connection: HTTPConnection) -> bool:
     return connection.url.scheme in ("https", "wss")
 
 
-def _full(connection: HTTPConnection, name: Cookie) -> str:
-    # The prefix makes browsers refuse it from subdomains and without encryption (RFC 6265bis, 4.1.3.2).
+def _full_name(connection: HTTPConnection, name: Cookie) -> str:
+    # With this prefix, browsers reject the cookie from subdomains or without TLS (RFC 6265bis, 4.1.3.2).
     return f"__Host-{name}" if _is_secure(connection) else name

@@ -1,4 +1,4 @@
-"""Passwords and passkeys: signing in by them, and an account's own (docs/reference/http.md)."""
+"""Handles passwords and passkeys: sign-in, and an account's own (docs/reference/http.md)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from backend.web.pages.template_words import ENGLISH
 from backend.web.requests.body import read_json
 from backend.web.transport.authorized_sockets import connections_of
 
-# Who signed in so lately may set a password without the one before: they came by a link, perhaps.
-LATELY_SECONDS = 600.0
+# Within this time after sign-in, a password can be set without the old one: the user may have used a link.
+RECENT_SECONDS = 600.0
 
 Password = Annotated[str, Meta(max_length=4 * LONGEST)]
 
 
 def routes() -> list[BaseRoute]:
-    """Signing in, and what one signs in with."""
+    """Returns the routes of sign-in by password or passkey, and of both credentials."""
     return [
         Route("/api/sign-in/password", by_password, methods=["POST"]),
         Route("/api/sign-in/passkey/options", passkey_wanted, methods=["POST"]),
@@ -67,7 +67,7 @@ async def by_password(request: Request) -> Response:
     slow_down(request)
     refuse_readable(request)
     body = await read_json(request, NameAndPassword)
-    # Many addresses may guess at one account.
+    # Attackers may guess at one account from many addresses.
     request.app.state.attempts.count(f"account {body.name}")
     return await signed_in(request, await access_of(request).passwords.sign_in(body.name, body.password))
 
@@ -89,20 +89,20 @@ async def by_passkey(request: Request) -> Response:
 
 async def set_password(request: Request) -> Response:
     """Sets the account's password, and signs it out in other browsers."""
-    mine, body, access = await _account(request), await read_json(request, NewPassword), access_of(request)
-    here = await access.sessions.find(read_cookie(request, "minga_session") or "")
-    lately = here is not None and time.time() - here.created < LATELY_SECONDS
-    if mine.password is not None and not lately:
-        request.app.state.attempts.count(f"account {mine.name}")
-        if not await access.passwords.holds(mine.password, body.current):
+    account, body, access = await _account(request), await read_json(request, NewPassword), access_of(request)
+    session = await access.sessions.find(read_cookie(request, "minga_session") or "")
+    recent = session is not None and time.time() - session.created < RECENT_SECONDS
+    if account.password is not None and not recent:
+        request.app.state.attempts.count(f"account {account.name}")
+        if not await access.passwords.holds(account.password, body.current):
             raise SignInError(
                 "The current password is wrong. Signing in anew lets you set another without it."
             )
-    await access.passwords.set(mine.id, body.password)
-    for session in await access.sessions.of(mine.id):
-        if here is None or session.secret != here.secret:
-            await access.sessions.end(mine.id, session.secret)
-    await connections_of(request).look()
+    await access.passwords.set(account.id, body.password)
+    for other in await access.sessions.of(account.id):
+        if session is None or other.secret != session.secret:
+            await access.sessions.end(account.id, other.secret)
+    await connections_of(request).recheck()
     return Response(status_code=204)
 
 
@@ -114,34 +114,34 @@ async def remove_password(request: Request) -> Response:
 
 async def new_passkey(request: Request) -> Response:
     """What a browser needs to make a passkey."""
-    mine = await _account(request)
-    return fresh(await access_of(request).passkeys.ask_for_new(mine, _site(request)))
+    account = await _account(request)
+    return fresh(await access_of(request).passkeys.ask_for_new(account, _site(request)))
 
 
 async def add_passkey(request: Request) -> Response:
     """Keeps a passkey that a browser made."""
-    mine, body = await person(request), await read_json(request, Answered)
+    account, body = await person(request), await read_json(request, Answered)
     name = body.name or ENGLISH.browser(request.headers.get("user-agent", ""))
-    await access_of(request).passkeys.add(mine, name, body.credential, _site(request))
+    await access_of(request).passkeys.add(account, name, body.credential, _site(request))
     return Response(status_code=204)
 
 
 async def remove_passkey(request: Request) -> Response:
     """Forgets a passkey."""
-    mine, id, passkeys = await person(request), identified(request), access_of(request).passkeys
-    for one in await passkeys.of(mine):
-        if id_of(hashed(one.id)) == id:
-            await passkeys.remove(mine, one.id)
+    account, id, passkeys = await person(request), identified(request), access_of(request).passkeys
+    for passkey in await passkeys.of(account):
+        if id_of(hashed(passkey.id)) == id:
+            await passkeys.remove(account, passkey.id)
             return Response(status_code=204)
     raise NotFoundError("You have no such passkey (any more).")
 
 
 async def _account(request: Request) -> AccountRecord:
-    """Who is signed in. Raises SignInError."""
-    found = await access_of(request).records.account(await person(request))
-    if found is None:
+    """Returns the account of the signed-in person. Raises SignInError."""
+    account = await access_of(request).records.account(await person(request))
+    if account is None:
         raise SignInError("This account is gone.")
-    return found
+    return account
 
 
 def _site(request: Request) -> RelyingParty:

@@ -1,4 +1,4 @@
-"""Who sends a request, and whether they may."""
+"""Identifies the sender of a request and checks permissions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from backend.server.accounts.tokens import PREFIX
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.cookies import read_cookie
 
-_KEPT = "minga.identity"
+_CACHE_KEY = "minga.identity"
 
 
 async def require(connection: HTTPConnection, action: Action, task: str | None = None) -> Requester:
-    """Who sends this, if they may do `action` (on `task`); a request or a socket.
+    """Returns the sender of a request or socket if they may do `action` (on `task`).
 
-    Raises SignInError (401), ForbiddenError (403), or NotFoundError (404) for a task that does not exist, or
-    of which the sender may not know.
+    Raises SignInError (401), ForbiddenError (403), or NotFoundError (404) for a task that does not exist or
+    that the sender may not view.
     """
     identity = await identify(connection)
     registry: TaskRegistry = connection.app.state.tasks
@@ -31,35 +31,35 @@ async def require(connection: HTTPConnection, action: Action, task: str | None =
     return identity
 
 
-async def require_anew(connection: HTTPConnection, action: Action, task: str) -> None:
-    """As `require`, for one that has stood for a while: what was known of its sender counts no more."""
-    connection.scope.pop(_KEPT, None)
+async def require_again(connection: HTTPConnection, action: Action, task: str) -> None:
+    """Like `require`, but identifies the sender again, for a connection that has been open for a while."""
+    connection.scope.pop(_CACHE_KEY, None)
     await require(connection, action, task)
 
 
 async def identify(connection: HTTPConnection) -> Requester:
-    """Who sends this; anybody, where nothing is shown. Raises SignInError for a token that does not hold."""
+    """Returns the sender, ANYBODY without credentials. Raises SignInError for an invalid token."""
     scope = connection.scope
-    if _KEPT not in scope:
-        scope[_KEPT] = await _find(connection)
-    identity: Requester = scope[_KEPT]
+    if _CACHE_KEY not in scope:
+        scope[_CACHE_KEY] = await _resolve(connection)
+    identity: Requester = scope[_CACHE_KEY]
     return identity
 
 
 def signed_in(connection: HTTPConnection) -> bool:
-    """Whether a session or token was shown, as far as a handler asked already."""
-    identity: Requester | None = connection.scope.get(_KEPT)
+    """Whether the request has a valid session or token; False before a handler identified its sender."""
+    identity: Requester | None = connection.scope.get(_CACHE_KEY)
     return identity is not None and identity.account is not None
 
 
 async def summaries_for(connection: HTTPConnection) -> list[dict[str, Any]]:
-    """Summaries of the tasks that a list shows to whoever asks (docs/reference/http.md)."""
+    """Returns summaries of the tasks that are listed for the sender (docs/reference/http.md)."""
     identity = await identify(connection)
     registry: TaskRegistry = connection.app.state.tasks
-    return [one for one in registry.summaries() if listed(identity, registry.place(one["name"]))]
+    return [summary for summary in registry.summaries() if listed(identity, registry.place(summary["name"]))]
 
 
-async def _find(connection: HTTPConnection) -> Requester:
+async def _resolve(connection: HTTPConnection) -> Requester:
     access: Accounts = connection.app.state.access
     identity = await _account(connection, access)
     visitor = read_cookie(connection, "minga_visitor")

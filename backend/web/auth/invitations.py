@@ -1,4 +1,4 @@
-"""Invitations to tasks, and roles on them (docs/reference/http.md)."""
+"""Handles invitations to tasks, and roles on them (docs/reference/http.md)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from backend.web.pages.pages import page_route, render
 from backend.web.requests.body import read_json
 from backend.web.transport.authorized_sockets import connections_of
 
-# As long as browsers keep a cookie at most.
+# The longest time that browsers keep a cookie.
 VISITOR_SECONDS = 400 * DAY
 
 
 def routes() -> list[BaseRoute]:
-    """Invitations and roles of a task, and where an invitation leads."""
+    """Returns the routes of a task's invitations and roles, and of the page that an invitation opens."""
     return [
         page_route("/join", join_page),
         Route("/api/join", join, methods=["POST"]),
@@ -61,7 +61,7 @@ class GivenRole(Struct, forbid_unknown_fields=True):
 
 
 async def join_page(request: Request) -> Response:
-    """Where an invitation leads; its code stands behind the #."""
+    """Renders the page that an invitation opens; its code is in the URL fragment."""
     return render(request, "account/join.html", {})
 
 
@@ -76,7 +76,7 @@ async def join(request: Request) -> Response:
 
 
 async def access_page(request: Request) -> Response:
-    """Who may see a task: invitations and roles."""
+    """Renders the page with a task's invitations and roles."""
     name = request.path_params["name"]
     identity = await require(request, "manage", name)
     place = request.app.state.tasks.place(name)
@@ -107,8 +107,8 @@ async def invite(request: Request) -> Response:
     body = await read_json(request, NewInvitation)
     code = await access_of(request).invitations.make(name, body.note, body.uses, body.days)
     address = f"{request.url.scheme}://{request.url.netloc}/join#{code}"
-    picture = segno.make(address, error="m").svg_data_uri(scale=4, border=4, light="#fff")
-    return fresh({"code": code, "address": address, "qr": picture}, 201)
+    qr_code = segno.make(address, error="m").svg_data_uri(scale=4, border=4, light="#fff")
+    return fresh({"code": code, "address": address, "qr": qr_code}, 201)
 
 
 async def revoke(request: Request) -> Response:
@@ -117,7 +117,7 @@ async def revoke(request: Request) -> Response:
     await require(request, "manage", name)
     if not await access_of(request).invitations.revoke(name, identified(request)):
         raise NotFoundError("There is no such invitation (any more).")
-    await connections_of(request).look()
+    await connections_of(request).recheck()
     return Response(status_code=204)
 
 
@@ -125,8 +125,8 @@ async def members(request: Request) -> Response:
     """Who has a role on a task."""
     name = request.path_params["name"]
     await require(request, "inspect", name)
-    found = await access_of(request).roles.members(name)
-    return fresh({"members": [{"account": one.name, "role": one.role} for one in found]})
+    members_found = await access_of(request).roles.members(name)
+    return fresh({"members": [{"account": member.name, "role": member.role} for member in members_found]})
 
 
 async def give_role(request: Request) -> Response:
@@ -136,19 +136,19 @@ async def give_role(request: Request) -> Response:
     await person(request)
     body = await read_json(request, GivenRole)
     await access_of(request).roles.grant_by_name(name, body.account, body.role)
-    await connections_of(request).look()
+    await connections_of(request).recheck()
     return Response(status_code=204)
 
 
 async def _invitations(request: Request, name: str) -> list[dict[str, Any]]:
     return [
         {
-            "id": id_of(one.secret),
-            "note": one.note,
-            "created": one.created,
-            "expires": one.expires,
-            "uses": one.uses,
-            "used": one.used,
+            "id": id_of(invitation.secret),
+            "note": invitation.note,
+            "created": invitation.created,
+            "expires": invitation.expires,
+            "uses": invitation.uses,
+            "used": invitation.used,
         }
-        for one in await access_of(request).invitations.of(name)
+        for invitation in await access_of(request).invitations.of(name)
     ]

@@ -1,4 +1,4 @@
-"""Signing in and out, and what belongs to an account (docs/reference/http.md)."""
+"""Handles sign-in by link, sign-out, sessions and API tokens (docs/reference/http.md)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Label = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
 def routes() -> list[BaseRoute]:
-    """Signing in and out, sessions and API tokens."""
+    """Returns the routes of sign-in by link, sign-out, sessions and API tokens."""
     return [
         Route("/api/account", account),
         Route("/api/sign-in/link/look", look, methods=["POST"]),
@@ -73,39 +73,44 @@ async def account(request: Request) -> Response:
 
 
 async def account_summary(request: Request, identity: Requester) -> dict[str, Any]:
-    """What is told to somebody of their account. It has no secret in it."""
-    assert identity.account is not None  # noqa: S101 - the callers looked.
+    """Returns an account's data for its owner, without secrets."""
+    assert identity.account is not None  # noqa: S101 - the callers checked.
     access, cookie = access_of(request), read_cookie(request, "minga_session")
-    here = None if cookie is None else hashed(cookie)
-    mine = await access.records.account(identity.account)
+    current = None if cookie is None else hashed(cookie)
+    account = await access.records.account(identity.account)
     return {
         "account": {"name": identity.name, "operator": identity.operator, "roles": dict(identity.roles)},
-        "password": mine is not None and mine.password is not None,
+        "password": account is not None and account.password is not None,
         "passkeys": [
-            {"id": id_of(hashed(one.id)), "name": one.name, "created": one.created, "used": one.used}
-            for one in await access.passkeys.of(identity.account)
+            {
+                "id": id_of(hashed(passkey.id)),
+                "name": passkey.name,
+                "created": passkey.created,
+                "used": passkey.used,
+            }
+            for passkey in await access.passkeys.of(identity.account)
         ],
         "sessions": [
             {
-                "id": id_of(one.secret),
-                "agent": one.agent,
-                "created": one.created,
-                "seen": one.seen,
-                "here": one.secret == here,
+                "id": id_of(session.secret),
+                "agent": session.agent,
+                "created": session.created,
+                "seen": session.seen,
+                "here": session.secret == current,
             }
-            for one in await access.sessions.of(identity.account)
+            for session in await access.sessions.of(identity.account)
         ],
         "tokens": [
             {
-                "id": id_of(one.secret),
-                "name": one.name,
-                "scopes": one.scopes,
-                "task": one.task,
-                "created": one.created,
-                "used": one.used,
-                "expires": one.expires,
+                "id": id_of(token.secret),
+                "name": token.name,
+                "scopes": token.scopes,
+                "task": token.task,
+                "created": token.created,
+                "used": token.used,
+                "expires": token.expires,
             }
-            for one in await access.tokens.of(identity.account)
+            for token in await access.tokens.of(identity.account)
         ],
     }
 
@@ -114,8 +119,8 @@ async def look(request: Request) -> Response:
     """Whose account a link leads into."""
     slow_down(request)
     body = await read_json(request, LinkCode)
-    found = await access_of(request).links.look(body.code)
-    return fresh({"account": None if found is None else found.name})
+    account = await access_of(request).links.look(body.code)
+    return fresh({"account": None if account is None else account.name})
 
 
 async def open_link(request: Request) -> Response:
@@ -127,7 +132,7 @@ async def open_link(request: Request) -> Response:
 
 
 async def signed_in(request: Request, account: AccountRecord) -> Response:
-    """The answer with which `account` is signed in, in the browser that asked."""
+    """Starts a session of `account` in the requesting browser and returns the response with its cookie."""
     code = await access_of(request).sessions.begin(account.id, request.headers.get("user-agent", ""))
     response = fresh({"account": account.name})
     set_cookie(request, response, "minga_session", code, SESSION_SECONDS)
@@ -139,7 +144,7 @@ async def sign_out(request: Request) -> Response:
     identity, code = await identify(request), read_cookie(request, "minga_session")
     if identity.account is not None and code is not None:
         await access_of(request).sessions.end(identity.account, hashed(code))
-        await connections_of(request).look()
+        await connections_of(request).recheck()
     response = Response(status_code=204)
     drop_cookie(request, response, "minga_session")
     return response
@@ -148,7 +153,7 @@ async def sign_out(request: Request) -> Response:
 async def end_sessions(request: Request) -> Response:
     """Signs an account out everywhere."""
     await access_of(request).sessions.end(await person(request))
-    await connections_of(request).look()
+    await connections_of(request).recheck()
     response = Response(status_code=204)
     drop_cookie(request, response, "minga_session")
     return response
@@ -157,23 +162,23 @@ async def end_sessions(request: Request) -> Response:
 async def end_session(request: Request) -> Response:
     """Signs an account out in one browser."""
     ended = await access_of(request).sessions.end(await person(request), identified(request))
-    await connections_of(request).look()
-    return _gone(ended > 0, "session")
+    await connections_of(request).recheck()
+    return _removed(ended > 0, "session")
 
 
 async def make_token(request: Request) -> Response:
     """An API token, which is shown this once."""
-    mine = await person(request)
+    owner = await person(request)
     body = await read_json(request, NewToken)
-    token = await access_of(request).tokens.make(mine, body.name, body.scopes, body.task, body.days)
+    token = await access_of(request).tokens.make(owner, body.name, body.scopes, body.task, body.days)
     return fresh({"token": token, "id": id_of(hashed(token))}, 201)
 
 
 async def revoke_token(request: Request) -> Response:
     """Ends an API token."""
     revoked = await access_of(request).tokens.revoke(await person(request), identified(request))
-    await connections_of(request).look()
-    return _gone(revoked, "token")
+    await connections_of(request).recheck()
+    return _removed(revoked, "token")
 
 
 async def invite(request: Request) -> Response:
@@ -191,9 +196,9 @@ async def invite(request: Request) -> Response:
 
 
 async def person(request: Request) -> str:
-    """The account of somebody who is signed in. Raises SignInError, for programs with a token too.
+    """Returns the account of a signed-in person. Raises SignInError, also for requests with an API token.
 
-    A stolen token must not make others, nor end the sessions of whom it was stolen from.
+    A stolen token must not create more tokens, nor end its owner's sessions.
     """
     identity = await identify(request)
     if identity.account is None or identity.scopes is not None:
@@ -202,7 +207,7 @@ async def person(request: Request) -> str:
 
 
 def identified(request: Request) -> str:
-    """The id in an address. Raises BadRequestError where it could name several things."""
+    """Returns the id in the URL. Raises BadRequestError unless it is complete and names one record."""
     id: str = request.path_params["id"]
     if len(id) != 16 or not set(id) <= set("0123456789abcdef"):
         raise BadRequestError("An id has 16 hexadecimal digits.")
@@ -210,19 +215,19 @@ def identified(request: Request) -> str:
 
 
 def access_of(request: Request) -> Accounts:
-    """The server's."""
+    """Returns the server's Accounts."""
     access: Accounts = request.app.state.access
     return access
 
 
 def slow_down(request: Request) -> None:
-    """Raises TooFastError for a network address that tries to sign in too often."""
+    """Counts a sign-in attempt. Raises TooFastError if its network address makes too many."""
     attempts: Attempts = request.app.state.attempts
     attempts.count(household((request.client and read_address(request.client.host)) or UNKNOWN))
 
 
-def _gone(found: bool, what: str) -> Response:
-    if not found:
+def _removed(account: bool, what: str) -> Response:
+    if not account:
         raise NotFoundError(f"You have no such {what} (any more).")
     return Response(status_code=204)
 

@@ -1,4 +1,4 @@
-"""Every address of a task asks first whether its sender may know of the task."""
+"""Guards every URL of a task: senders that may not view the task get 404."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from backend.web.auth.identity import require
 
-_OF_TASKS = ("/tasks/{name}", "/api/tasks/{name}")
+_TASK_PATHS = ("/tasks/{name}", "/api/tasks/{name}")
 
 
 def guarded(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
-    """The routes; those of tasks answer others as if there were no such task. Sockets look themselves."""
+    """Adds the guard to the routes of tasks, and returns all routes. Sockets check permissions themselves."""
     for route in routes:
-        if isinstance(route, Route) and route.path.startswith(_OF_TASKS):
+        if isinstance(route, Route) and route.path.startswith(_TASK_PATHS):
             route.app = _Guard(route.app)
     return list(routes)
 

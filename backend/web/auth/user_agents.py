@@ -1,8 +1,8 @@
-"""Which browser on which system a User-Agent header speaks of, for people who look through their sessions."""
+"""Names the browser and system of a User-Agent header, for people's lists of sessions."""
 
 from __future__ import annotations
 
-# The first mark that stands in a header counts: all of them claim to be several others as well.
+# The first mark found in a header decides, because every browser also names several others.
 _BROWSERS = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -25,7 +25,7 @@ _SYSTEMS = (
 
 
 def browser_of(agent: str) -> tuple[str | None, str | None]:
-    """Browser and system; None where the header does not tell, as those of programs."""
+    """Returns browser and system; None where the header names none, as with programs."""
     return _first(_BROWSERS, agent), _first(_SYSTEMS, agent)
 
 

@@ -1,1 +1,1 @@
-"""Parts of a request, parsed and checked: bodies, queries, numbers in addresses."""
+"""Parses and checks parts of a request: bodies, queries and numbers in URLs."""

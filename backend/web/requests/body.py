@@ -1,4 +1,4 @@
-"""What comes in requests: JSON, and files in pieces."""
+"""Reads request bodies: JSON, bytes up to a limit, and files in pieces."""
 
 from __future__ import annotations
 
@@ -10,53 +10,54 @@ from starlette.requests import ClientDisconnect, Request
 
 from backend.errors import BadRequestError, TooLongError
 
-MOST_BYTES = 64 << 10
+MAX_JSON_BYTES = 64 << 10
 
 Body = TypeVar("Body")
 
 
-async def read_json(request: Request, kind: type[Body], most: int = MOST_BYTES) -> Body:
-    """The body as a `kind` (a msgspec Struct, say) of at most so many bytes.
+async def read_json(request: Request, kind: type[Body], max_bytes: int = MAX_JSON_BYTES) -> Body:
+    """Decodes a JSON body of at most `max_bytes` as `kind`, such as a msgspec Struct.
 
-    Raises BadRequestError, which names the field that is wrong, or TooLongError.
+    Raises BadRequestError, which names the wrong field, or TooLongError.
     """
-    # Forms of other sites cannot send this type without asking first.
+    # Forms of other sites cannot send this content type without a CORS preflight.
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise BadRequestError("Send JSON, with the header Content-Type: application/json.")
-    data = await read_body(request, most)
+    data = await read_body(request, max_bytes)
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequestError(f"The body of this request cannot be used: {error}.") from None
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """The body, of at most so many bytes. Raises TooLongError, or BadRequestError where it ends early."""
-    said = f"The body of this request has at most {most} bytes."
-    return bytes(await gather(request, most, said, "the request was"))
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """Reads a body of at most `max_bytes`. Raises TooLongError, or BadRequestError if it ends early."""
+    message = f"The body of this request has at most {max_bytes} bytes."
+    return bytes(await gather(request, max_bytes, message, "the request was"))
 
 
-async def gather(request: Request, most: int, too_long: str, what: str) -> bytearray:
-    """The body, of at most so many bytes.
+async def gather(request: Request, max_bytes: int, too_long: str, received: str) -> bytearray:
+    """Reads a body of at most `max_bytes`.
 
-    Raises TooLongError, which says `too_long`, or BadRequestError where it ends before `what` here.
+    Raises TooLongError with the text `too_long`, or BadRequestError if the connection ends before; its text
+    names what had to be `received`.
     """
     data = bytearray()
     try:
         async for part in request.stream():
             data += part
-            if len(data) > most:
+            if len(data) > max_bytes:
                 raise TooLongError(too_long)
     except ClientDisconnect as error:
-        raise BadRequestError(f"The connection ended before {what} here.") from error
+        raise BadRequestError(f"The connection ended before {received} here.") from error
     return data
 
 
-async def read_pieces(request: Request, cut: str) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises BadRequestError with the sentence `cut` where it ends early."""
+async def read_pieces(request: Request, cut_message: str) -> AsyncIterator[bytes]:
+    """Yields the body as it arrives. Raises BadRequestError with `cut_message` if it ends early."""
     try:
         async for part in request.stream():
             if part:
                 yield part
     except ClientDisconnect as error:
-        raise BadRequestError(cut) from error
+        raise BadRequestError(cut_message) from error

@@ -1,4 +1,4 @@
-"""Numbers in addresses."""
+"""Converts numbers in URL paths, with a limit on their digits."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from starlette.convertors import Convertor, register_url_convertor
 
 
 class WholeNumber(Convertor[int]):
-    """Of 18 digits at most, which records can hold; Starlette's own fails at thousands of digits."""
+    """A number of at most 18 digits, which fits the records. Starlette's fails at thousands of digits."""
 
     regex = "[0-9]{1,18}"
 
     def convert(self, value: str) -> int:
-        """Starlette's own."""
+        """See Convertor."""
         return int(value)
 
     def to_string(self, value: int) -> str:
-        """Starlette's own."""
+        """See Convertor."""
         return str(value)
 
 
 def bound_numbers() -> None:
-    """Has `{x:int}` in the addresses of routes that are made from now on mean such a number."""
+    """Makes `{x:int}` use WholeNumber in the paths of all routes that are created later."""
     register_url_convertor("int", WholeNumber())

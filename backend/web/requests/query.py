@@ -1,4 +1,4 @@
-"""What stands behind the question mark of an address."""
+"""Reads numbers from the query of a URL."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from starlette.requests import Request
 
 from backend.errors import BadRequestError
 
-Usual = TypeVar("Usual", int, None)
+Default = TypeVar("Default", int, None)
 
 
-def number_asked(request: Request, name: str, usual: Usual) -> int | Usual:
-    """The whole number that is asked for as `name`, or else the `usual` one. Raises BadRequestError."""
+def number_asked(request: Request, name: str, default: Default) -> int | Default:
+    """Returns the whole number of the query parameter `name`, else `default`. Raises BadRequestError."""
     text = request.query_params.get(name)
     if text is None:
-        return usual
+        return default
     if not text.isdecimal() or len(text) > 9:
         raise BadRequestError(f"'{name}' is a whole number from 0; '{text[:20]}' is not.")
     return int(text)

@@ -1,4 +1,4 @@
-"""Sockets that stand on a right: whoever loses it loses them, and is told."""
+"""Closes open sockets, with the reason, when their user loses the permission for them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from starlette.websockets import WebSocket
 
 from backend.errors import ClosedError, MingaError, StoreError
 from backend.server.accounts.permissions import TaskAction
-from backend.web.auth.identity import require_anew
+from backend.web.auth.identity import require_again
 
 log = structlog.stdlib.get_logger("minga.socket")
 
-# What only expires is found out so often.
-LOOK_SECONDS = 60.0
+# Interval for noticing permissions that expire.
+RECHECK_SECONDS = 60.0
 TAKEN_BACK = (
     "What let you in here was taken back: an invitation, a role, a sign-in or a token. Ask whoever runs the "
     "task if that is a mistake."
@@ -34,45 +34,45 @@ class _OpenSocket:
 
 
 class AuthorizedSockets:
-    """Knows every socket that stands, and asks again whether it may."""
+    """Tracks open sockets, and checks their permissions again."""
 
     def __init__(self) -> None:
-        self._standing: set[_OpenSocket] = set()
+        self._registered: set[_OpenSocket] = set()
 
     @contextmanager
-    def standing(
+    def registered(
         self, socket: WebSocket, action: TaskAction, task: str, close: Callable[[MingaError], None]
     ) -> Iterator[None]:
-        """While within, `socket` is closed by `close` once who opened it may not do `action` any more."""
-        one = _OpenSocket(socket, action, task, close)
-        self._standing.add(one)
+        """Within this context, calls `close` once the user of `socket` may no longer do `action`."""
+        entry = _OpenSocket(socket, action, task, close)
+        self._registered.add(entry)
         try:
             yield
         finally:
-            self._standing.discard(one)
+            self._registered.discard(entry)
 
-    async def look(self) -> None:
-        """A right was taken back: closes what rested on it. Raises StoreError."""
-        for one in list(self._standing):
+    async def recheck(self) -> None:
+        """Closes sockets whose permission was revoked. Raises StoreError."""
+        for entry in list(self._registered):
             try:
-                await require_anew(one.socket, one.action, one.task)
+                await require_again(entry.socket, entry.action, entry.task)
             except StoreError:
                 raise
             except MingaError:
-                log.info("a connection lost its right", task=one.task, action=one.action)
-                one.close(ClosedError(TAKEN_BACK))
+                log.info("a connection lost its right", task=entry.task, action=entry.action)
+                entry.close(ClosedError(TAKEN_BACK))
 
     async def run(self) -> None:
-        """Looks now and then, for what expires, until cancelled."""
+        """Rechecks at intervals, for permissions that expire, until cancelled."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(RECHECK_SECONDS)
             try:
-                await self.look()
+                await self.recheck()
             except StoreError as error:
                 log.warning("connections were not looked at", reason=str(error))
 
 
 def connections_of(connection: HTTPConnection) -> AuthorizedSockets:
-    """The server's."""
-    found: AuthorizedSockets = connection.app.state.connections
-    return found
+    """Returns the server's AuthorizedSockets."""
+    sockets: AuthorizedSockets = connection.app.state.connections
+    return sockets

@@ -52,7 +52,7 @@ async def _converse(websocket: WebSocket, link: SocketLink) -> None:
     name = websocket.path_params["name"]
     await require(websocket, "join", name)
     host = websocket.app.state.tasks.host(name)
-    with connections_of(websocket).standing(websocket, "join", name, link.close):
+    with connections_of(websocket).registered(websocket, "join", name, link.close):
         await _converse_with(websocket, host, scheme_of(host.task.file).socket, link)
 
 
