@@ -1,4 +1,4 @@
-"""Sockets and HTTP below the handlers: limits, headers, zero-copy files, slow and hostile clients.
+"""Transports HTTP and sockets below the handlers: limits, headers, zero-copy files, hostile clients.
 
-Nothing here knows what a task is, but for `task_socket`.
+Only `task_socket` may know what a task is.
 """

@@ -1,4 +1,4 @@
-"""Whose a connection is: the network address by which visitors are counted."""
+"""Finds the network address by which the visitor of a connection is counted."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from backend.settings import Network
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
-# Where a system does not say where a connection comes from.
+# The address of connections whose origin the system does not report.
 UNKNOWN: Address = IPv4Address(0)
-# One household or phone gets this much of IPv6 (RFC 6177), and may use any address in it.
+# One household or phone gets a prefix of this length (RFC 6177), and may use any address in it.
 IPV6_PREFIX = 64
 # A header longer than this names more proxies than there are.
 MAX_FORWARDED = 20
 
 
 def read_address(text: str) -> Address | None:
-    """An address as a system or a proxy writes it, with or without port and zone; None when it is none."""
+    """Parses an address from a system or a proxy, with or without port and zone; None if invalid."""
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -35,31 +35,31 @@ def read_address(text: str) -> Address | None:
 
 
 def visitor(peer: Address, forwarded: Iterable[str], trusted: Sequence[Network]) -> Address:
-    """Who speaks: `peer`, or behind a trusted proxy the last address in `forwarded` that no such proxy has.
+    """Returns the client's address: `peer`, or the last untrusted address in `forwarded` behind a proxy.
 
-    `forwarded` are the values of X-Forwarded-For: each proxy adds to the right where its request came from,
-    and whatever stands left of the last untrusted address could have been written by anybody.
+    `forwarded` are the values of X-Forwarded-For. Each proxy appends the address its request came from, so
+    anything left of the last untrusted address may be forged.
     """
     if not is_trusted(peer, trusted):
         return peer
-    found = peer
+    sender = peer
     for text in reversed(",".join(forwarded).rsplit(",", MAX_FORWARDED)):
         address = read_address(text)
         if address is None:
             break
-        found = address
+        sender = address
         if not is_trusted(address, trusted):
             break
-    return found
+    return sender
 
 
 def is_trusted(address: Address, trusted: Sequence[Network]) -> bool:
-    """Whether X-Forwarded-For from `address` is believed."""
+    """Whether X-Forwarded-For from `address` is trusted."""
     return any(address in network for network in trusted)
 
 
 def household(address: Address) -> str:
-    """The key under which visitors are counted: an IPv4 address, or a /64 of IPv6."""
+    """Returns the key under which visitors are counted: an IPv4 address, or a /64 of IPv6."""
     if isinstance(address, IPv4Address):
         return str(address)
     return str(IPv6Network((int(address) >> IPV6_PREFIX << IPV6_PREFIX, IPV6_PREFIX)))

@@ -1,4 +1,4 @@
-"""Who is let in: connections in all and of one visitor, and how often a visitor may join."""
+"""Limits connections in total and per visitor, and how often a visitor may join or send requests."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from backend.web.transport.client_address import Address, household, is_trusted,
 
 log = structlog.stdlib.get_logger("minga.doors")
 
-# Visitors whose last joins are remembered; a number and a short text each.
+# The number of visitors whose last joins are remembered; each takes a number and a short text.
 MAX_REMEMBERED = 20_000
-# Connections that are over a limit and wait for their sentence; more are dropped without one.
-MAX_TOLD = 64
-# A client may be ahead of its rate of frames or pings by so much.
+# Connections over a limit that are kept open to receive the reason; more are dropped without one.
+MAX_REJECTED = 64
+# The burst that a client's rate of frames or pings allows, in seconds of that rate.
 BURST_SECONDS = 10
 
 
 class ConnectionLimiter:
-    """Owns the counts of everybody who is connected. `clock` gives seconds; it is never set back."""
+    """Owns the counts of all connections. `clock` returns monotonic seconds."""
 
     def __init__(self, limits: ServerLimits, trusted: Sequence[Network], clock: Callable[[], float]) -> None:
         self.limits = limits
@@ -31,68 +31,68 @@ class ConnectionLimiter:
         self.pings = _rate(limits.pings_per_second)
         self._trusted = trusted
         self._clock = clock
-        self._inside: Counter[str] = Counter()
-        self._all = 0
-        self._told = 0
+        self._by_visitor: Counter[str] = Counter()
+        self._accepted = 0
+        self._rejected = 0
         self._warned = False
         self._joins = _rates(limits.joins_per_minute)
         self._requests = _rates(limits.requests_per_minute)
 
     def enter(self, peer: Address) -> ConnectionSlot:
-        """A connection came from `peer`; it counts until its visit ends."""
+        """Registers a connection from `peer`, which counts until its slot ends."""
         return ConnectionSlot(self, peer)
 
-    # For visits.
+    # For ConnectionSlot.
 
     def visitor_of(self, peer: Address, forwarded: Sequence[str]) -> str | None:
-        """The household for which `peer` speaks; None as long as a trusted proxy does not say."""
+        """Returns the household of the client behind `peer`; None while a trusted proxy has not named it."""
         if not is_trusted(peer, self._trusted):
             self._warn(peer, forwarded)
             return household(peer)
         return household(visitor(peer, forwarded, self._trusted)) if forwarded else None
 
     def admit(self, visitor: str | None) -> MingaError | None:
-        """Counts one more connection, or says why it is too much: then it only waits to be told."""
+        """Counts one more connection. Returns the reason if it is over a limit and counts as rejected."""
         refusal: MingaError | None
-        if self._all < self.limits.max_connections:
+        if self._accepted < self.limits.max_connections:
             refusal = self.admit_visitor(visitor)
         else:
             refusal = BusyError("This server has as many connections as it can hold. Try again in a minute.")
         if refusal is None:
-            self._all += 1
+            self._accepted += 1
         else:
-            self._told += 1
+            self._rejected += 1
         return refusal
 
-    def dismiss(self, told: bool) -> None:
-        """A connection is gone, or one that was `told` that it is too much."""
-        if told:
-            self._told -= 1
+    def dismiss(self, rejected: bool) -> None:
+        """Removes a connection, accepted or `rejected`, from the counts."""
+        if rejected:
+            self._rejected -= 1
         else:
-            self._all -= 1
+            self._accepted -= 1
 
     def admit_visitor(self, visitor: str | None) -> MingaError | None:
-        """Counts one more connection of `visitor`, or says why it is too much."""
-        most = self.limits.max_connections_per_address
+        """Counts one more connection of `visitor`. Returns the reason if it is over the limit."""
+        maximum = self.limits.max_connections_per_address
         if visitor is None:
             return None
-        if self._inside[visitor] < most:
-            self._inside[visitor] += 1
+        if self._by_visitor[visitor] < maximum:
+            self._by_visitor[visitor] += 1
             return None
         return BusyError(
-            f"{most} connections come from your network address already, as many as one may have here. "
+            f"{maximum} connections come from your network address already, as many as one may have here. "
             "Close some pages, or try again in a minute."
         )
 
     def dismiss_visitor(self, visitor: str | None) -> None:
-        """A connection of `visitor` is gone, or speaks for another now."""
+        """Removes a connection of `visitor` that ended, or now carries another visitor's requests."""
         if visitor is not None:
-            self._inside[visitor] -= 1
-            if not self._inside[visitor]:
-                del self._inside[visitor]
+            self._by_visitor[visitor] -= 1
+            if not self._by_visitor[visitor]:
+                del self._by_visitor[visitor]
 
     def join(self, visitor: str | None) -> MingaError | None:
-        """`visitor` opens a socket; why it may not."""
+        """Counts a socket that `visitor` opens. Returns the reason if it is over the limit."""
         if visitor is None or self._joins.spend(visitor, self._clock()):
             return None
         return TooFastError(
@@ -101,7 +101,7 @@ class ConnectionLimiter:
         )
 
     def request(self, visitor: str | None) -> MingaError | None:
-        """`visitor` asks for something; why it may not."""
+        """Counts a request of `visitor`. Returns the reason if it is over the limit."""
         if visitor is None or self._requests.spend(visitor, self._clock()):
             return None
         return TooFastError(
@@ -110,9 +110,9 @@ class ConnectionLimiter:
         )
 
     @property
-    def crowded(self) -> bool:
-        """Whether so many wait to be told of a refusal that no more may."""
-        return self._told > MAX_TOLD
+    def rejects_silently(self) -> bool:
+        """Whether more than MAX_REJECTED connections wait for their reason, so that more get none."""
+        return self._rejected > MAX_REJECTED
 
     def _warn(self, peer: Address, forwarded: Sequence[str]) -> None:
         if forwarded and not self._warned:
@@ -125,44 +125,44 @@ class ConnectionLimiter:
 
 
 class ConnectionSlot:
-    """One connection among all, from its first byte on.
+    """The slot of one connection, from its first byte on.
 
-    `refusal` is why it, or its last request, is not let in; one that is `drop_silently` is not even to be
-    told.
+    `refusal` is why the connection, or its last request, is rejected. With `drop_silently`, it is closed
+    without sending the reason.
     """
 
-    def __init__(self, doors: ConnectionLimiter, peer: Address) -> None:
-        self.doors = doors
+    def __init__(self, limiter: ConnectionLimiter, peer: Address) -> None:
+        self.limiter = limiter
         self._peer = peer
-        self._visitor = doors.visitor_of(peer, ())
-        self.refusal = doors.admit(self._visitor)
-        self._told = self.refusal is not None
-        self.drop_silently = self._told and doors.crowded
+        self._visitor = limiter.visitor_of(peer, ())
+        self.refusal = limiter.admit(self._visitor)
+        self._rejected = self.refusal is not None
+        self.drop_silently = self._rejected and limiter.rejects_silently
         self._ended = False
 
-    def speaks_for(self, forwarded: Sequence[str]) -> None:
-        """A request came with these values of X-Forwarded-For; a proxy speaks for many visitors."""
-        if self._told:
+    def set_forwarded(self, forwarded: Sequence[str]) -> None:
+        """Counts a request by its X-Forwarded-For values, as a proxy's connection carries many visitors'."""
+        if self._rejected:
             return
-        visitor = self.doors.visitor_of(self._peer, forwarded)
+        visitor = self.limiter.visitor_of(self._peer, forwarded)
         self.refusal = None
         if visitor != self._visitor:
-            self.doors.dismiss_visitor(self._visitor)
-            self.refusal = self.doors.admit_visitor(visitor)
+            self.limiter.dismiss_visitor(self._visitor)
+            self.refusal = self.limiter.admit_visitor(visitor)
             self._visitor = visitor if self.refusal is None else None
-        self.refusal = self.refusal or self.doors.request(self._visitor)
+        self.refusal = self.refusal or self.limiter.request(self._visitor)
 
     def join(self) -> MingaError | None:
-        """The connection becomes a socket; why it may not."""
-        return self.refusal or self.doors.join(self._visitor)
+        """Counts the connection as a socket. Returns the reason if it may not become one."""
+        return self.refusal or self.limiter.join(self._visitor)
 
     def end(self) -> None:
-        """The connection is gone."""
+        """Removes the connection from the counts."""
         if not self._ended:
             self._ended = True
-            if not self._told:
-                self.doors.dismiss_visitor(self._visitor)
-            self.doors.dismiss(self._told)
+            if not self._rejected:
+                self.limiter.dismiss_visitor(self._visitor)
+            self.limiter.dismiss(self._rejected)
 
 
 def _rate(per_second: int) -> Rate:
@@ -170,5 +170,5 @@ def _rate(per_second: int) -> Rate:
 
 
 def _rates(per_minute: int) -> TokenBuckets:
-    """A minute's worth may come at once."""
+    """Returns buckets that allow bursts of one minute's rate."""
     return TokenBuckets(Rate(per_minute / 60, per_minute), MAX_REMEMBERED)

@@ -1,4 +1,4 @@
-"""Errors as the reader can use them: JSON for programs, a page for people, never a stack trace."""
+"""Turns errors into responses: JSON for programs, a page for people, never a stack trace."""
 
 from __future__ import annotations
 
@@ -15,36 +15,40 @@ from backend.web.pages import pages
 
 
 def handlers() -> Mapping[type[Exception], ExceptionHandler]:
-    """For Starlette."""
-    return {MingaError: _known, HTTPException: _http, Exception: _unknown}
+    """Returns Starlette's exception handlers."""
+    return {MingaError: _minga_error, HTTPException: _http_error, Exception: _unexpected_error}
 
 
 def refusal(request: Request, error: MingaError) -> Response:
-    """`error` as the answer of a connection that ends with it."""
-    return _answer(request, error.http_status, error.code, str(error), {"Connection": "close"})
+    """Returns the response for `error`, which also ends the connection."""
+    return _error_response(request, error.http_status, error.code, str(error), {"Connection": "close"})
 
 
-def _known(request: Request, error: Exception) -> Response:
+def _minga_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, MingaError)  # noqa: S101 - Starlette looks handlers up by type.
-    return _answer(request, error.http_status, error.code, str(error), {})
+    return _error_response(request, error.http_status, error.code, str(error), {})
 
 
-def _http(request: Request, error: Exception) -> Response:
+def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - Starlette looks handlers up by type.
     phrase = HTTPStatus(error.status_code).phrase
     code = phrase.lower().replace(" ", "-")
     texts = {404: "There is nothing at this address. The gallery lists all tasks."}
-    return _answer(
+    return _error_response(
         request, error.status_code, code, texts.get(error.status_code, f"{phrase}."), error.headers or {}
     )
 
 
-def _unknown(request: Request, _error: Exception) -> Response:
-    return _answer(request, 500, "error", "Something went wrong on the server. Try again in a minute.", {})
+def _unexpected_error(request: Request, _error: Exception) -> Response:
+    return _error_response(
+        request, 500, "error", "Something went wrong on the server. Try again in a minute.", {}
+    )
 
 
-def _answer(request: Request, status: int, code: str, message: str, headers: Mapping[str, str]) -> Response:
-    if _is_person(request):
+def _error_response(
+    request: Request, status: int, code: str, message: str, headers: Mapping[str, str]
+) -> Response:
+    if _wants_html(request):
         context = {"status": status, "title": HTTPStatus(status).phrase, "message": message}
         page = pages.render(request, "error.html", context, status)
         page.headers.update(headers)
@@ -52,6 +56,6 @@ def _answer(request: Request, status: int, code: str, message: str, headers: Map
     return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
 
 
-def _is_person(request: Request) -> bool:
+def _wants_html(request: Request) -> bool:
     path = request.url.path
     return "text/html" in request.headers.get("accept", "") and not path.startswith(("/api/", "/blobs/"))

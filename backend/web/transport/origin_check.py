@@ -1,4 +1,4 @@
-"""Whether a request comes from a page of this server: others must not use a visitor's cookies."""
+"""Refuses requests of other sites' pages, which must not use a visitor's cookies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 def is_foreign(headers: Mapping[str, str]) -> bool:
-    """Whether a page of another site sends this. Programs, which send neither header, are not foreign."""
+    """Whether a page of another site sent this. Programs send neither header and are not foreign."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is not None and urlsplit(origin).netloc != headers.get("host"):
         return True
@@ -24,13 +24,13 @@ def is_foreign(headers: Mapping[str, str]) -> bool:
 
 
 def is_unknown(headers: Mapping[str, str]) -> bool:
-    """Whether this comes with a session, as from a browser, but does not say from which page."""
-    said = "origin" in headers or "sec-fetch-site" in headers
-    return not said and "minga_session" in headers.get("cookie", "")
+    """Whether this has a session cookie, as browsers send, but no header that names its page."""
+    has_origin = "origin" in headers or "sec-fetch-site" in headers
+    return not has_origin and "minga_session" in headers.get("cookie", "")
 
 
 class SameOrigin:
-    """Refuses what changes something and is sent by pages of other sites (cross-site request forgery)."""
+    """Refuses state-changing requests from pages of other sites (cross-site request forgery)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

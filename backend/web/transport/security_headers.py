@@ -1,4 +1,4 @@
-"""Headers that keep pages to themselves and allow WASM threads."""
+"""Adds headers that isolate pages from other sites and allow WASM threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLICY = "Content-Security-Policy"
 
 
 def policy(origins: Iterable[str] = ()) -> str:
-    """What a page may load and run: all of it ours. Its scripts may fetch from `origins`, too."""
+    """Returns the policy that limits a page to this server; its scripts may also fetch from `origins`."""
     return "; ".join(
         (
             "default-src 'self'",
@@ -38,7 +38,7 @@ HEADERS = {
 
 
 class SecurityHeaders:
-    """Adds HEADERS to every HTTP response; a page that says its own policy keeps it."""
+    """Adds HEADERS to every HTTP response, but keeps the policy of a response that has one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The outgoing side of one socket: whole frames, written at once."""
+"""Writes whole frames to one socket, without waiting."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from backend.errors import MingaError, TooSlowError
 from backend.wire.codec import encode
 from backend.wire.messages import Closing
 
-# In the scope of a socket: {"connection": a Connection}. To send by ASGI, which may wait, each connection
-# would need a queue and a task of its own.
+# Key in a socket's scope, with {"connection": a SocketWriter}. Sending by ASGI may wait, so it would need a
+# queue and a task for each connection.
 EXTENSION = "minga.connection"
 # A WebSocket close reason has at most 123 bytes.
 MAX_REASON = 123
 
-# Is offered a large message before everybody else; whether it took it.
-Taker: TypeAlias = Callable[[memoryview], bool]
+# Receives a large message before the application does. Returns whether it took the message.
+LargeMessageHandler: TypeAlias = Callable[[memoryview], bool]
 
 
 class SocketWriter(Protocol):
-    """A WebSocket as its server sees it. What cannot be sent any more is forgotten."""
+    """The server's writing side of a WebSocket. Drops frames that can no longer be sent."""
 
     @property
     def backlog(self) -> int:
-        """Bytes that the system has not taken yet."""
+        """The number of bytes that the system has not accepted yet."""
         ...
 
     def push(self, frame: bytes) -> None:
@@ -32,46 +32,46 @@ class SocketWriter(Protocol):
         ...
 
     def refuse(self, error: MingaError) -> None:
-        """Says why, hears no more, and ends the connection."""
+        """Sends the reason, reads no more, and ends the connection."""
         ...
 
-    def take_by(self, taker: Taker) -> None:
-        """Offers every large message to `taker` from now on."""
+    def set_large_handler(self, handler: LargeMessageHandler) -> None:
+        """Offers every later large message to `handler` first."""
         ...
 
 
 def last_frame(error: MingaError) -> bytes:
-    """What a connection that ends is told."""
+    """Returns the frame with the reason why a connection ends."""
     return encode(Closing(code=error.code, reason=str(error)[:500]))
 
 
 def close_reason(error: MingaError) -> str:
-    """The same within a close frame, as much of it as has room there."""
+    """Returns the reason, cut to the length of a close frame's."""
     return str(error).encode()[:MAX_REASON].decode(errors="ignore")
 
 
 class SocketLink:
-    """The task host's side of one connection, on which at most `most` bytes wait. Implements Link."""
+    """The task host's side of one connection, with at most `max_backlog` waiting bytes. Implements Link."""
 
-    def __init__(self, connection: SocketWriter, most: int) -> None:
+    def __init__(self, connection: SocketWriter, max_backlog: int) -> None:
         self._connection = connection
-        self._most = most
+        self._max_backlog = max_backlog
         self.closing = False
 
-    def take_by(self, taker: Taker) -> None:
-        """See Connection."""
-        self._connection.take_by(taker)
+    def set_large_handler(self, handler: LargeMessageHandler) -> None:
+        """See SocketWriter."""
+        self._connection.set_large_handler(handler)
 
     @property
     def backlog(self) -> int:
-        """See Connection."""
+        """See SocketWriter."""
         return self._connection.backlog
 
     def send(self, frame: bytes) -> None:
         """See Link."""
         if self.closing:
             return
-        if self._connection.backlog + len(frame) > self._most:
+        if self._connection.backlog + len(frame) > self._max_backlog:
             self.close(
                 TooSlowError("You read too slowly for this task. Connect again with a better connection.")
             )

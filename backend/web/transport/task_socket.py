@@ -1,4 +1,4 @@
-"""A task's socket. Decodes, hands over to the task's host, encodes."""
+"""Serves a task's socket: decodes frames, passes them to the task's host, and encodes its answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TakeChunk = Callable[[Any, str, SocketLink, Chunk], bool]
 
 async def task_socket(websocket: WebSocket) -> None:
     """`WS /api/tasks/{name}/socket`."""
-    protocol = _chosen(websocket)
+    protocol = _subprotocol(websocket)
     objection = _objection(websocket, protocol)
     if objection is not None:
         error = {"code": "bad-handshake", "message": objection}
@@ -39,34 +39,34 @@ async def task_socket(websocket: WebSocket) -> None:
     connection = websocket.scope["extensions"][EXTENSION]["connection"]
     link = SocketLink(connection, websocket.app.state.settings.limits.max_queued_bytes)
     try:
-        await _converse(websocket, link)
+        await _authorize(websocket, link)
     except MingaError as error:
         link.close(error)
     except Exception:
-        # A shell: whatever one client's frames brought about ends this connection, not the server.
+        # A shell: an error that one client's frames cause ends this connection, not the server.
         log.exception("a connection failed", task=websocket.path_params["name"])
         link.close(MingaError("Something went wrong on the server. Connect again in a minute."))
 
 
-async def _converse(websocket: WebSocket, link: SocketLink) -> None:
+async def _authorize(websocket: WebSocket, link: SocketLink) -> None:
     name = websocket.path_params["name"]
     await require(websocket, "join", name)
     host = websocket.app.state.tasks.host(name)
     with connections_of(websocket).registered(websocket, "join", name, link.close):
-        await _converse_with(websocket, host, scheme_of(host.task.file).socket, link)
+        await _run_session(websocket, host, scheme_of(host.task.file).socket, link)
 
 
-async def _converse_with(
+async def _run_session(
     websocket: WebSocket, host: TaskHost, socket: SchemeSocket[Any], link: SocketLink
 ) -> None:
-    opening = await _first(websocket, socket)
+    opening = await _first_message(websocket, socket)
     if opening is None:
         return
     if not isinstance(opening, socket.opening):
         raise FrameError(f"The first frame must be {socket.word}.")
     client = await socket.join(host, opening, link)
     if socket.take is not None:
-        link.take_by(partial(_taken, host, socket.decode, socket.take, client, link))
+        link.set_large_handler(partial(_take_chunk, host, socket.decode, socket.take, client, link))
     try:
         while not link.closing and (message := await _receive(websocket, socket.decode)) is not None:
             if isinstance(message, socket.opening):
@@ -76,10 +76,10 @@ async def _converse_with(
         await host.leave(client, link)
 
 
-def _taken(
+def _take_chunk(
     host: TaskHost, decode: Decode, take: TakeChunk, client: str, link: SocketLink, frame: memoryview
 ) -> bool:
-    """Whether a large frame was an update's next chunk, stored at once; others take their turn."""
+    """Stores an update's next chunk immediately. Returns False for other frames, which are queued."""
     try:
         message = decode(frame)
     except FrameError:
@@ -87,8 +87,8 @@ def _taken(
     return isinstance(message, Chunk) and take(host, client, link, message)
 
 
-async def _first(websocket: WebSocket, socket: SchemeSocket[Any]) -> Any:
-    """The first message, which is to be the scheme's opening; None at the end of the connection."""
+async def _first_message(websocket: WebSocket, socket: SchemeSocket[Any]) -> Any:
+    """Returns the first message, which must be the scheme's opening; None at the end of the connection."""
     seconds = websocket.app.state.settings.limits.hello_seconds
     try:
         async with asyncio.timeout(seconds):
@@ -98,7 +98,7 @@ async def _first(websocket: WebSocket, socket: SchemeSocket[Any]) -> Any:
 
 
 async def _receive(websocket: WebSocket, decode: Decode) -> Any:
-    """The next message; None at the end of the connection. Raises FrameError."""
+    """Returns the next message; None at the end of the connection. Raises FrameError."""
     event = await websocket.receive()
     if event["type"] == "websocket.disconnect":
         return None
@@ -108,19 +108,19 @@ async def _receive(websocket: WebSocket, decode: Decode) -> Any:
     return decode(frame)
 
 
-def _chosen(websocket: WebSocket) -> str:
-    """The protocol of the task; where there is none, any, so that the last frame can say so."""
+def _subprotocol(websocket: WebSocket) -> str:
+    """Returns the task's subprotocol; for an unknown task any, so that a last frame can give the reason."""
     try:
         host = websocket.app.state.tasks.host(websocket.path_params["name"])
     except NotFoundError:
-        asked = websocket.scope["subprotocols"]
-        usual, *others = (one.socket.protocol for one in SCHEMES.values())
-        return next((one for one in others if one in asked), usual)
+        offered = websocket.scope["subprotocols"]
+        default, *others = (scheme.socket.protocol for scheme in SCHEMES.values())
+        return next((protocol for protocol in others if protocol in offered), default)
     return scheme_of(host.task.file).socket.protocol
 
 
 def foreign(websocket: WebSocket) -> str | None:
-    """Why a handshake of another site's page is refused: it must not use a visitor's browser for its own."""
+    """Returns why a handshake is refused if another site's page sent it from a visitor's browser."""
     origin = websocket.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != websocket.headers.get("host"):
         return "Pages of other sites may not open this socket."
@@ -128,7 +128,7 @@ def foreign(websocket: WebSocket) -> str | None:
 
 
 def _objection(websocket: WebSocket, protocol: str) -> str | None:
-    """Why the handshake is refused."""
+    """Returns why the handshake is refused; None if it is accepted."""
     if (objection := foreign(websocket)) is not None:
         return objection
     if protocol not in websocket.scope["subprotocols"]:

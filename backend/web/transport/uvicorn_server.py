@@ -1,4 +1,4 @@
-"""uvicorn, set up for sockets that carry vectors."""
+"""Runs uvicorn, configured for sockets that carry vectors."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ from backend.web.transport.websocket_protocol import Sockets
 log = structlog.stdlib.get_logger("minga.server")
 
 BACKLOG = 512
-# A connection that takes a file has that open too, and a copy of its own descriptor; and there are records.
+# A connection that downloads a file also needs the file's and a duplicate descriptor. OTHER_FILES includes
+# the records.
 FILES_EACH, OTHER_FILES = 3, 256
 SHUTDOWN_SECONDS = 5
 
 
 class UvicornServer(uvicorn.Server):
-    """uvicorn that says when it is listening, and leaves what a signal means to its caller."""
+    """A uvicorn server that reports when it listens, and leaves the meaning of signals to its caller."""
 
     def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
         super().__init__(config)
@@ -41,33 +42,33 @@ class UvicornServer(uvicorn.Server):
         self.interrupted = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """uvicorn's own, then the report."""
+        """Extends uvicorn's: reports that the server listens."""
         await super().startup(sockets)
-        # What is here now stays: the collector need not look at it again and again.
+        # The objects of start-up live as long as the server, so the collector need not scan them.
         gc.collect()
         gc.freeze()
         self._listening()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Notes Ctrl-C, then shuts down; a second one does so without waiting."""
+        """Records Ctrl-C and shuts down; a second signal shuts down without waiting."""
         self.interrupted = self.interrupted or sig == signal.SIGINT
         super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """uvicorn raises a signal again at its end, before our stores are closed; this does not."""
-        before = {
+        """Handles signals without raising them again at the end, as uvicorn does before stores close."""
+        previous = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
         }
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in previous.items():
                 signal.signal(number, handler)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A bound socket; `port` 0 takes a free one. Raises SettingsError when it cannot be had."""
+    """Returns a bound socket; `port` 0 takes a free one. Raises SettingsError if binding fails."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
@@ -79,26 +80,26 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def allow_connections(limits: ServerLimits) -> ServerLimits:
-    """Raises the system's limit on open files to what `limits` need; fewer connections where it may not."""
+    """Raises the limit on open files to what `limits` need. Returns limits with what it allows."""
     try:
         import resource
     except ImportError:
         return limits  # Windows has no such limit.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES_EACH * limits.max_connections + OTHER_FILES
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    required = FILES_EACH * limits.max_connections + OTHER_FILES
+    allowed = required if hard == resource.RLIM_INFINITY else min(required, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
-    most = max(1, min(limits.max_connections, allowed - OTHER_FILES))
-    if most < limits.max_connections:
+    maximum = max(1, min(limits.max_connections, allowed - OTHER_FILES))
+    if maximum < limits.max_connections:
         log.warning(
-            "The system allows too few open files (ulimit -n) for MINGA_MAX_CONNECTIONS.", let_in=most
+            "The system allows too few open files (ulimit -n) for MINGA_MAX_CONNECTIONS.", let_in=maximum
         )
-    return replace(limits, max_connections=most)
+    return replace(limits, max_connections=maximum)
 
 
 def address_of(bound: socket.socket) -> str:
-    """URL under which a bound socket is reached."""
+    """Returns the URL of a bound socket."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -121,15 +122,15 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
 
 
 def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
-    doors = ConnectionLimiter(allow_connections(settings.limits), settings.trusted_proxies, monotonic)
+    limiter = ConnectionLimiter(allow_connections(settings.limits), settings.trusted_proxies, monotonic)
     ping_seconds = settings.limits.idle_seconds / 2
     return uvicorn.Config(
         app,
         loop="uvloop" if sys.platform != "win32" else "asyncio",
-        http=partial(Http, doors=doors),  # type: ignore[arg-type]  # Called as a class is.
+        http=partial(Http, limiter=limiter),  # type: ignore[arg-type]  # uvicorn only calls it.
         ws=Sockets,
         ws_max_size=settings.limits.max_message_bytes,
-        # What is compressed would have to be inflated before its size is known; and vectors do not shrink.
+        # The size of compressed messages is unknown before they are inflated, and vectors do not shrink.
         ws_per_message_deflate=False,
         ws_ping_interval=ping_seconds,
         ws_ping_timeout=ping_seconds,
@@ -137,10 +138,10 @@ def _config(app: Starlette, settings: Settings) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         server_header=False,
-        # From whom X-Forwarded-Proto is believed.
+        # X-Forwarded-Proto is trusted only from these proxies.
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        # `serve` enters it, so that its errors reach the caller.
+        # `serve` enters the lifespan, so that its errors reach the caller.
         lifespan="off",
     )

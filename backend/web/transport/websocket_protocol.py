@@ -1,4 +1,4 @@
-"""uvicorn's WebSockets, for clients that send models or wish us ill."""
+"""Hardens uvicorn's WebSockets for clients that send models, and against hostile ones."""
 
 from __future__ import annotations
 
@@ -16,68 +16,69 @@ from websockets.typing import Subprotocol
 from backend.errors import FrameError, IdleError, MingaError, TooFastError, TooLongError, TooSlowError
 from backend.protocols.token_bucket import NEVER
 from backend.web.transport.connection_limiter import ConnectionSlot
-from backend.web.transport.socket_writer import EXTENSION, Taker, close_reason, last_frame
+from backend.web.transport.socket_writer import EXTENSION, LargeMessageHandler, close_reason, last_frame
 from backend.wire.mesh_fields import MESH_PROTOCOL
 from backend.wire.messages import PROTOCOL
 
 MAX_FRAGMENTS = 64
-# Messages of one connection that wait for the application before no more is read.
+# Reading pauses when this many messages of a connection wait for the application.
 MAX_WAITING = 4
 LINGER_SECONDS = 5.0
-# Chunks are longer, and bounded by their credit; a client has few other things to say.
+# The frame rate limits only shorter messages: chunks are longer, and bounded by their credit.
 SHORT_BYTES = 64 << 10
 
 
 class Sockets(WebSocketsSansIOProtocol):
-    """A WebSocket. Large messages come through a Receiver.
+    """A WebSocket. Large messages arrive through a SocketReceiver.
 
-    Messages come in few fragments (putting thousands together costs far more than their bytes), whole in
-    time and not too often. Who breaks a limit is told in a last frame, is heard no more (`closing`), and is
-    gone soon, whether it reads that or not. Owns its connection's Visit.
+    A message must have few fragments (joining thousands costs far more than their bytes) and arrive
+    completely in time, and messages must not come too often. A client that breaks a limit gets the reason in
+    a last frame; then nothing more is read (`closing`), and the connection ends soon, whether the client
+    reads the reason or not. Owns its connection's ConnectionSlot.
     """
 
-    def __init__(self, *args: Any, visit: ConnectionSlot, refusal: MingaError | None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, slot: ConnectionSlot, refusal: MingaError | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.closing = False
-        self._visit = visit
+        self._slot = slot
         self._refusal = refusal
-        # When the buckets of Doors.frames and Doors.pings are full again.
+        # When the buckets of ConnectionLimiter.frames and .pings will be full again.
         self._frames_full = self._pings_full = NEVER
-        self._heard = 0.0
-        # Since when a message is half received, and what watches over that.
-        self._since: float | None = None
-        self._watch: asyncio.TimerHandle | None = None
-        self._unread: asyncio.TimerHandle | None = None
-        self._taker: Taker | None = None
-        # Bytes that were pushed since the loop's last turn: they go together.
-        self._pushed = 0
+        self._last_received = 0.0
+        # When the message that is partly received began, and the timer of its deadline.
+        self._message_started: float | None = None
+        self._message_timer: asyncio.TimerHandle | None = None
+        self._write_deadline: asyncio.TimerHandle | None = None
+        self._large_handler: LargeMessageHandler | None = None
+        # Bytes that were pushed in this iteration of the event loop; they are written together.
+        self._pushed_bytes = 0
 
-    # For links: what goes.
+    # Sending, for SocketLink.
 
     @property
     def backlog(self) -> int:
-        """See Connection."""
-        return 0 if self.disconnected else self.transport.get_write_buffer_size() + self._pushed
+        """See SocketWriter."""
+        return 0 if self.disconnected else self.transport.get_write_buffer_size() + self._pushed_bytes
 
     def push(self, frame: bytes) -> None:
-        """See Connection."""
+        """See SocketWriter."""
         if not self.disconnected and self.conn.state is State.OPEN:
             self.conn.send_binary(frame)
-            if not self._pushed:
+            if not self._pushed_bytes:
                 self.loop.call_soon(self._flush)
-            self._pushed += len(frame)
+            self._pushed_bytes += len(frame)
 
     def _flush(self) -> None:
-        self._pushed = 0
+        self._pushed_bytes = 0
         waiting = b"".join(self.conn.data_to_send())
         if waiting and not self.transport.is_closing():
             self.transport.write(waiting)
 
-    def take_by(self, taker: Taker) -> None:
-        """See Connection."""
-        self._taker = taker
+    def set_large_handler(self, handler: LargeMessageHandler) -> None:
+        """See SocketWriter."""
+        self._large_handler = handler
 
-    # What comes.
+    # Receiving.
 
     @property
     def between_messages(self) -> bool:
@@ -85,16 +86,16 @@ class Sockets(WebSocketsSansIOProtocol):
         return self.conn.state is State.OPEN and self.conn.current_size is None
 
     def data_received(self, data: bytes) -> None:
-        """uvicorn's own."""
+        """Extends uvicorn's: reads nothing while closing."""
         if not self.closing:
             super().data_received(data)
 
     def message_received(self, message: memoryview) -> None:
         """See Parser."""
-        self._since = None
-        if len(message) < SHORT_BYTES and not self._in_pace():
+        self._message_started = None
+        if len(message) < SHORT_BYTES and not self._within_frame_rate():
             return
-        if self._taker is not None and self.queue.empty() and self._taker(message):
+        if self._large_handler is not None and self.queue.empty() and self._large_handler(message):
             return
         event: Any = {"type": "websocket.receive", "bytes": message}
         self.queue.put_nowait(event)
@@ -102,18 +103,20 @@ class Sockets(WebSocketsSansIOProtocol):
             self.read_paused = True
             self.transport.pause_reading()
 
-    def bytes_received(self, half: bool) -> None:
-        """Something came, and after it a message is `half` received or none is."""
-        self._heard = self.loop.time()
-        if not half:
-            self._since = None
-        elif self._since is None:
-            self._since = self._heard
-            if self._watch is None:
-                self._watch = self.loop.call_later(self._message_seconds, self._look)
+    def bytes_received(self, incomplete: bool) -> None:
+        """See Watching."""
+        self._last_received = self.loop.time()
+        if not incomplete:
+            self._message_started = None
+        elif self._message_started is None:
+            self._message_started = self._last_received
+            if self._message_timer is None:
+                self._message_timer = self.loop.call_later(
+                    self._message_seconds, self._check_message_deadline
+                )
 
     def handle_events(self) -> None:
-        """uvicorn's own, as long as its frames are within the limits."""
+        """Replaces uvicorn's: handles frames while they are within the limits."""
         for event in self.conn.events_received():
             if self.closing:
                 return
@@ -123,7 +126,7 @@ class Sockets(WebSocketsSansIOProtocol):
                 self._handle_frame(event)
 
     def handle_connect(self, event: Request) -> None:
-        """uvicorn's own; one that is refused is let in only to be told, since pages see nothing else."""
+        """Extends uvicorn's: accepts a refused connection only to send the reason, which pages can read."""
         if self._refusal is None:
             super().handle_connect(event)
             return
@@ -135,7 +138,7 @@ class Sockets(WebSocketsSansIOProtocol):
         self.refuse(self._refusal)
 
     def handle_parser_exception(self) -> None:
-        """Says why in a last frame too, before websockets' close frame."""
+        """Sends the reason in a last frame too, before websockets' close frame."""
         close = self.conn.close_sent
         if self.closing or close is None:
             return
@@ -147,64 +150,64 @@ class Sockets(WebSocketsSansIOProtocol):
         match frame.opcode:
             case Opcode.CLOSE:
                 self.handle_close(frame)
-            case Opcode.PING if self._in_pace_of_pings():
+            case Opcode.PING if self._within_ping_rate():
                 self.handle_ping()
-            case Opcode.PONG if self._in_pace_of_pings():
+            case Opcode.PONG if self._within_ping_rate():
                 self.handle_pong(frame)
-            case Opcode.BINARY if self._in_pace():
+            case Opcode.BINARY if self._within_frame_rate():
                 self.handle_bytes(frame)
-            case Opcode.TEXT if self._in_pace():
+            case Opcode.TEXT if self._within_frame_rate():
                 self.handle_text(frame)
-            case Opcode.CONT if self._in_pace():
+            case Opcode.CONT if self._within_frame_rate():
                 self.handle_cont(frame)
 
     def handle_cont(self, event: Frame) -> None:
-        """Takes one more fragment, or closes."""
+        """Takes one more fragment, or closes if there are too many."""
         if len(self.frames) < MAX_FRAGMENTS:
             super().handle_cont(event)
         else:
             self.refuse(TooLongError(f"A message comes in at most {MAX_FRAGMENTS} fragments here."))
 
     def send_receive_event_to_app(self) -> None:
-        """uvicorn's own."""
-        self._since = None
+        """Extends uvicorn's: a message is complete."""
+        self._message_started = None
         super().send_receive_event_to_app()
 
     # Limits.
 
-    def _in_pace(self) -> bool:
-        after = self._visit.doors.frames.spend(self._frames_full, self.loop.time())
-        if after is None:
-            most = self._visit.doors.limits.frames_per_second
-            self.refuse(TooFastError(f"Messages come too fast; {most} a second are the most here."))
+    def _within_frame_rate(self) -> bool:
+        next_full = self._slot.limiter.frames.spend(self._frames_full, self.loop.time())
+        if next_full is None:
+            maximum = self._slot.limiter.limits.frames_per_second
+            self.refuse(TooFastError(f"Messages come too fast; {maximum} a second are the most here."))
             return False
-        self._frames_full = after
+        self._frames_full = next_full
         return True
 
-    def _in_pace_of_pings(self) -> bool:
-        after = self._visit.doors.pings.spend(self._pings_full, self.loop.time())
-        if after is None:
-            most = self._visit.doors.limits.pings_per_second
-            self.refuse(TooFastError(f"Pings and pongs come too fast; {most} a second are the most here."))
+    def _within_ping_rate(self) -> bool:
+        next_full = self._slot.limiter.pings.spend(self._pings_full, self.loop.time())
+        if next_full is None:
+            maximum = self._slot.limiter.limits.pings_per_second
+            self.refuse(TooFastError(f"Pings and pongs come too fast; {maximum} a second are the most here."))
             return False
-        self._pings_full = after
+        self._pings_full = next_full
         return True
 
     @property
     def _message_seconds(self) -> float:
-        return self._visit.doors.limits.seconds_for(self.config.ws_max_size)
+        return self._slot.limiter.limits.seconds_for(self.config.ws_max_size)
 
-    def _look(self) -> None:
-        """Ends the connection when the message that is half received has been so for too long."""
-        self._watch = None
-        if self._since is None:
+    def _check_message_deadline(self) -> None:
+        """Ends the connection when the message that is partly received has taken too long."""
+        self._message_timer = None
+        if self._message_started is None:
             return
         now = self.loop.time()
         if self.read_paused:
-            self._since = now  # It is we who do not read.
-        left = self._since + self._message_seconds - now
-        if left > 0:
-            self._watch = self.loop.call_later(left, self._look)
+            self._message_started = now  # The delay is the server's, which does not read.
+        remaining = self._message_started + self._message_seconds - now
+        if remaining > 0:
+            self._message_timer = self.loop.call_later(remaining, self._check_message_deadline)
             return
         self.refuse(
             TooSlowError(
@@ -214,35 +217,35 @@ class Sockets(WebSocketsSansIOProtocol):
         )
 
     def keepalive_timeout(self) -> None:
-        """Ends the connection of a client that is gone; one that says something else may answer later."""
+        """Ends the connection of a client that is gone; one that sent other bytes may answer later."""
         self.pong_timer = None
         self.pending_ping_payload = None
-        if self.read_paused or self._heard >= self.ping_sent_at:
+        if self.read_paused or self._last_received >= self.ping_sent_at:
             self.schedule_ping()
             return
-        seconds = self._visit.doors.limits.idle_seconds
+        seconds = self._slot.limiter.limits.idle_seconds
         self.refuse(IdleError(f"Nothing was heard from you for {seconds} seconds. Connect again."))
 
     def pause_writing(self) -> None:
-        """uvicorn's own; what waits, pongs included, is to be read in time."""
+        """Extends uvicorn's: aborts unless the client reads the waiting bytes, pongs included, in time."""
         super().pause_writing()
-        seconds = self._visit.doors.limits.seconds_for(self.transport.get_write_buffer_size())
-        self._unread = self.loop.call_later(seconds, self._abort)
+        seconds = self._slot.limiter.limits.seconds_for(self.transport.get_write_buffer_size())
+        self._write_deadline = self.loop.call_later(seconds, self._abort)
 
     def resume_writing(self) -> None:
-        """uvicorn's own."""
-        self._read()
+        """Extends uvicorn's: cancels the deadline for reading."""
+        self._cancel_write_deadline()
         super().resume_writing()
 
-    def _read(self) -> None:
-        if self._unread is not None:
-            self._unread.cancel()
-            self._unread = None
+    def _cancel_write_deadline(self) -> None:
+        if self._write_deadline is not None:
+            self._write_deadline.cancel()
+            self._write_deadline = None
 
-    # The end.
+    # Closing.
 
     def refuse(self, error: MingaError) -> None:
-        """Says why, hears no more, and ends the connection."""
+        """Sends the reason, reads no more, and ends the connection."""
         if self.close_sent or self.conn.state is not State.OPEN:
             self._end(b"", error.close_code, "")
             return
@@ -250,44 +253,44 @@ class Sockets(WebSocketsSansIOProtocol):
         self.conn.send_close(error.close_code, close_reason(error))
         self._end(b"", error.close_code, close_reason(error))
 
-    def _end(self, words: bytes, code: int, reason: str) -> None:
-        """Sends `words` and what stands in the parser, and lets the other side go first, for a while.
+    def _end(self, data: bytes, code: int, reason: str) -> None:
+        """Sends `data` and the parser's bytes, and waits LINGER_SECONDS for the client to close first.
 
-        Closing at once would make the system reset the connection where more is under way, and a reset may
-        overtake the last frame.
+        If bytes of the client were still in transit, closing immediately would make the system reset the
+        connection, and a reset may overtake the last frame.
         """
         if self.closing or self.transport.is_closing():
             return
         self.closing = self.close_sent = True
         self.stop_keepalive()
-        self.transport.write(words + b"".join(self.conn.data_to_send()))
+        self.transport.write(data + b"".join(self.conn.data_to_send()))
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.queue.put_nowait({"type": "websocket.disconnect", "code": code, "reason": reason})
         if self.read_paused:
             self.read_paused = False
             self.transport.resume_reading()
-        # With a timer here uvicorn leaves the connection open when the application is done.
+        # While `close_timer` is set, uvicorn leaves the connection open when the application is done.
         self.close_timer = self.loop.call_later(LINGER_SECONDS, self._abort)
 
     async def send(self, message: Any) -> None:
-        """uvicorn's own; nothing follows a last frame."""
+        """Extends uvicorn's: sends nothing after a last frame."""
         if self.closing:
             raise ClientDisconnected
         await super().send(message)
 
     async def run_asgi(self) -> None:
-        """Runs the application for this connection, then gives its last bytes a little time."""
+        """Runs the application for this connection, then aborts it after LINGER_SECONDS."""
         self.scope["extensions"] = {**(self.scope["extensions"] or {}), EXTENSION: {"connection": self}}
         await super().run_asgi()
         self.loop.call_later(LINGER_SECONDS, self._abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """uvicorn's own."""
-        if self._watch is not None:
-            self._watch.cancel()
-        self._read()
-        self._visit.end()
+        """Extends uvicorn's: ends the slot and the timers."""
+        if self._message_timer is not None:
+            self._message_timer.cancel()
+        self._cancel_write_deadline()
+        self._slot.end()
         super().connection_lost(exc)
 
     def _abort(self) -> None:
@@ -296,6 +299,6 @@ class Sockets(WebSocketsSansIOProtocol):
 
 
 def _protocol_of(headers: Headers) -> Subprotocol | None:
-    """The protocol of ours that a handshake asks for."""
-    offered = {word.strip() for word in ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")}
-    return next((Subprotocol(one) for one in (PROTOCOL, MESH_PROTOCOL) if one in offered), None)
+    """Returns the Minga protocol that a handshake offers."""
+    offered = {name.strip() for name in ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")}
+    return next((Subprotocol(name) for name in (PROTOCOL, MESH_PROTOCOL) if name in offered), None)

@@ -1,4 +1,4 @@
-"""Files onto sockets without a copy: ASGI's extension `http.response.zerocopysend`."""
+"""Sends files to sockets without copying: ASGI's extension `http.response.zerocopysend`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from backend.settings import ServerLimits
 
 EXTENSION = "http.response.zerocopysend"
-# What the system takes at a time, so that one fast reader leaves the loop to others.
-PIECE_BYTES = 1 << 20
+# Bytes per system call, so that one fast reader does not block the event loop.
+BLOCK_BYTES = 1 << 20
 
 Sender = Callable[[int, int, int, int], int]
 # None on Windows.
@@ -22,9 +22,9 @@ SENDFILE: Sender | None = getattr(os, "sendfile", None)
 
 
 def with_files(app: ASGIApp, cycle: RequestResponseCycle, limits: ServerLimits) -> ASGIApp:
-    """`app`, which may answer with `zerocopysend` of part of a file after a start with content-length."""
+    """Returns `app` with `zerocopysend`, by which it sends part of a file after a start with a length."""
 
-    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_or_file(message: Message) -> None:
             if message["type"] != EXTENSION:
                 await send(message)
@@ -36,13 +36,13 @@ def with_files(app: ASGIApp, cycle: RequestResponseCycle, limits: ServerLimits) 
         scope["extensions"] = {**scope.get("extensions", {}), EXTENSION: {}}
         await app(scope, receive, send_or_file)
 
-    return served
+    return wrapped
 
 
 async def _send_part(
     cycle: RequestResponseCycle, limits: ServerLimits, file: int, offset: int, count: int
 ) -> None:
-    """Sends it behind the head of the response; ends the connection of a reader that is gone or stuck."""
+    """Sends the bytes after the response's head. Aborts if the reader is gone or stuck."""
     try:
         await send_file(cycle.transport, limits, file, offset, count)
     except (OSError, TimeoutError):
@@ -59,28 +59,28 @@ async def send_file(
     count: int,
     sender: Sender | None = SENDFILE,
 ) -> None:
-    """Sends `count` bytes of the open `file` from `offset` on, after all that was written to `transport`.
+    """Sends `count` bytes of the open `file` from `offset`, after the bytes written to `transport` before.
 
-    Where the system has no `sender` (Windows), the bytes go through the transport. Raises OSError when the
-    other side is gone or the file too short, TimeoutError when it takes nothing for too long, or too little.
+    Where the system has no `sender` (Windows), the bytes pass through the transport. Raises OSError when the
+    client is gone or the file too short, and TimeoutError when the client stalls or reads too slowly.
     """
     now = asyncio.get_running_loop().time
-    first, begun = offset, now()
-    with suppress(AttributeError):  # Not everywhere; where it is, the disk is read ahead of us.
+    start_offset, started = offset, now()
+    with suppress(AttributeError):  # Not every system has it; it starts reading ahead from the disk.
         os.posix_fadvise(file, offset, count, os.POSIX_FADV_WILLNEED)
-    await _flushed(transport, limits)
+    await _wait_flushed(transport, limits)
     if sender is None:
         await _copy(transport, limits, file, offset, count)
         return
-    # The event loop keeps the transport's own descriptor to itself.
+    # The event loop does not allow a writer on the transport's own descriptor.
     out = os.dup(transport.get_extra_info("socket").fileno())
     try:
         while count:
             try:
-                sent = sender(out, file, offset, min(count, PIECE_BYTES))
+                sent = sender(out, file, offset, min(count, BLOCK_BYTES))
             except BlockingIOError:
-                left = begun + limits.seconds_for(offset - first) - now()
-                await _writable(out, min(left, limits.stall_seconds))
+                remaining = started + limits.seconds_for(offset - start_offset) - now()
+                await _wait_writable(out, min(remaining, limits.stall_seconds))
                 continue
             if not sent:
                 raise OSError("the file is shorter than it was")
@@ -90,7 +90,7 @@ async def send_file(
         os.close(out)
 
 
-async def _writable(descriptor: int, seconds: float) -> None:
+async def _wait_writable(descriptor: int, seconds: float) -> None:
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     loop.add_writer(descriptor, ready.set)
     try:
@@ -100,8 +100,8 @@ async def _writable(descriptor: int, seconds: float) -> None:
         loop.remove_writer(descriptor)
 
 
-async def _flushed(transport: asyncio.WriteTransport, limits: ServerLimits) -> None:
-    """Waits until nothing is left of what was written before."""
+async def _wait_flushed(transport: asyncio.WriteTransport, limits: ServerLimits) -> None:
+    """Waits until the transport has sent everything that was written before."""
     pause = 0.0
     async with asyncio.timeout(limits.seconds_for(transport.get_write_buffer_size())):
         while transport.get_write_buffer_size():
@@ -115,11 +115,11 @@ async def _copy(
     transport: asyncio.WriteTransport, limits: ServerLimits, file: int, offset: int, count: int
 ) -> None:
     while count:
-        data = await asyncio.to_thread(_read, file, offset, min(count, PIECE_BYTES))
+        data = await asyncio.to_thread(_read, file, offset, min(count, BLOCK_BYTES))
         if not data:
             raise OSError("the file is shorter than it was")
         transport.write(data)
-        await _flushed(transport, limits)
+        await _wait_flushed(transport, limits)
         offset, count = offset + len(data), count - len(data)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from backend.settings import ServerLimits, read_settings
-from backend.web.transport.connection_limiter import MAX_TOLD, ConnectionLimiter
+from backend.web.transport.connection_limiter import MAX_REJECTED, ConnectionLimiter
 
 LIMITS = ServerLimits(
     max_connections=6, max_connections_per_address=3, joins_per_minute=2, requests_per_minute=120
@@ -49,18 +49,18 @@ def test_so_many_connections_are_let_in_of_all_together() -> None:
 
 def test_those_who_wait_to_be_told_are_bounded_too() -> None:
     place = doors()
-    visits = [place.enter(ANN) for _ in range(3 + MAX_TOLD + 2)]
-    assert [visit.drop_silently for visit in visits] == [False] * (3 + MAX_TOLD) + [True] * 2
+    visits = [place.enter(ANN) for _ in range(3 + MAX_REJECTED + 2)]
+    assert [visit.drop_silently for visit in visits] == [False] * (3 + MAX_REJECTED) + [True] * 2
 
 
 def test_a_trusted_proxy_is_counted_as_those_for_whom_it_speaks() -> None:
     place = doors()
     visits = [place.enter(PROXY) for _ in range(4)]
     for visit in visits:
-        visit.speaks_for(["192.0.2.1"])
+        visit.set_forwarded(["192.0.2.1"])
     assert [visit.refusal is None for visit in visits] == [True] * 3 + [False]
-    visits[0].speaks_for(["192.0.2.2"])
-    visits[3].speaks_for(["192.0.2.1"])
+    visits[0].set_forwarded(["192.0.2.2"])
+    visits[3].set_forwarded(["192.0.2.1"])
     assert visits[3].refusal is None
     assert place.enter(ANN).refusal is not None
 
@@ -69,7 +69,7 @@ def test_what_an_untrusted_address_says_of_itself_changes_nothing() -> None:
     place = doors()
     visits = [place.enter(ANN) for _ in range(3)]
     for number, visit in enumerate(visits):
-        visit.speaks_for([f"198.51.100.{number}"])
+        visit.set_forwarded([f"198.51.100.{number}"])
     assert place.enter(ANN).refusal is not None
 
 
@@ -95,15 +95,15 @@ def test_requests_of_one_address_come_at_a_rate() -> None:
     place = doors(clock)
     ann, bob = place.enter(ANN), place.enter(BOB)
     for _ in range(120):
-        ann.speaks_for([])
+        ann.set_forwarded([])
         assert ann.refusal is None
-    ann.speaks_for([])
+    ann.set_forwarded([])
     assert "120 a minute" in str(ann.refusal)
     assert ann.join() is ann.refusal
-    bob.speaks_for([])
+    bob.set_forwarded([])
     assert bob.refusal is None
     clock[0] = 0.5
-    ann.speaks_for([])
+    ann.set_forwarded([])
     assert ann.refusal is None
     ann.end()
     assert [place.enter(ANN).refusal is None for _ in range(4)] == [True, True, True, False]
