@@ -1,4 +1,4 @@
-"""The JSON interface of tasks, and bytes by their address.
+"""Serves the JSON API of tasks, and blobs by their address.
 
-Drafts and accounts have folders of their own.
+Drafts and accounts have their own folders.
 """

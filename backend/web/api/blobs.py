@@ -1,4 +1,4 @@
-"""Immutable bytes by their address."""
+"""Serves immutable blobs by their address."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 async def blob(request: Request) -> Response:
     """`GET /blobs/{sha256}`: whole, by Range, or not at all where the reader has it already."""
     address = request.path_params["sha256"]
-    cached = await _cached(request, address)
+    cache_control = await _cache_control(request, address)
     path = request.app.state.tasks.snapshot(address) or await _path(request.app.state.stores, address)
-    headers = {"ETag": f'"{address}"', "Cache-Control": cached, "Accept-Ranges": "bytes"}
+    headers = {"ETag": f'"{address}"', "Cache-Control": cache_control, "Accept-Ranges": "bytes"}
     if has_already(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)
-    asked = request.headers.get("range", "")
+    byte_range = request.headers.get("range", "")
     if request.headers.get("if-range", f'"{address}"') != f'"{address}"':
-        asked = ""
+        byte_range = ""
     registry = request.app.state.tasks
-    return FilePart(path, asked, headers, lambda count: registry.fetched(address, count))
+    return FilePart(path, byte_range, headers, lambda count: registry.fetched(address, count))
 
 
-async def _cached(request: Request, address: str) -> str:
-    """How a blob may be cached. Raises NotFoundError for one of tasks that the asker may not know of."""
+async def _cache_control(request: Request, address: str) -> str:
+    """Returns a blob's Cache-Control. Raises NotFoundError if the sender may view none of its tasks."""
     places = request.app.state.tasks.places_of(address)
     if not places or any(may(ANYBODY, "view", place) for place in places):
         return IMMUTABLE
     identity = await identify(request)
     if not any(may(identity, "view", place) for place in places):
         raise NotFoundError(f"There is nothing at the address {address}.")
-    # Not by proxies: they would give it to anybody.
+    # Proxies must not cache it: they would serve it to everybody.
     return PRIVATE
 
 
@@ -53,10 +53,10 @@ async def _path(stores: Stores, address: str) -> Path:
     try:
         return await stores.blobs.path(address)
     except NotFoundError:
-        gone = await stores.records.gone(address)
-        if gone is None:
+        deleted = await stores.records.gone(address)
+        if deleted is None:
             raise
-        task, version = gone
+        task, version = deleted
         raise GoneError(
             f"Version {version} of '{task}' was let go to save space; its page has the newest."
         ) from None
@@ -68,34 +68,36 @@ def has_already(if_none_match: str, address: str) -> bool:
     return f'"{address}"' in tags or "*" in tags
 
 
-def part_of(asked: str, size: int) -> range | None:
-    """The bytes, of `size`, that a Range header asks for; an empty range when there are none of those.
+def part_of(byte_range: str, size: int) -> range | None:
+    """Returns the range of a Range header within `size` bytes; empty when it is outside them.
 
-    None for a header that is no single range of bytes: it may be ignored (RFC 9110, 14.2).
+    None for a header that is not a single byte range, which may be ignored (RFC 9110, 14.2).
     """
-    found = _RANGE.fullmatch(asked.strip())
-    if found is None or not (found[1] or found[2]):
+    match = _RANGE.fullmatch(byte_range.strip())
+    if match is None or not (match[1] or match[2]):
         return None
-    if not found[1]:
-        return range(max(0, size - int(found[2])), size)
-    if found[2] and int(found[2]) < int(found[1]):
+    if not match[1]:
+        return range(max(0, size - int(match[2])), size)
+    if match[2] and int(match[2]) < int(match[1]):
         return None
-    return range(int(found[1]), min(size, int(found[2]) + 1) if found[2] else size)
+    return range(int(match[1]), min(size, int(match[2]) + 1) if match[2] else size)
 
 
 class FilePart(Response):
-    """A file, or the part of it that was asked for, given to the system to send; `sent` is told how much."""
+    """Sends a file, or its requested part, by the system. `report_sent` receives the number of bytes."""
 
-    def __init__(self, path: Path, asked: str, headers: dict[str, str], sent: Callable[[int], None]) -> None:
+    def __init__(
+        self, path: Path, byte_range: str, headers: dict[str, str], report_sent: Callable[[int], None]
+    ) -> None:
         super().__init__(headers=headers, media_type="application/octet-stream")
         del self.headers["content-length"]  # Known when the file is open.
         self._path = path
-        self._asked = asked
-        self._sent = sent
+        self._byte_range = byte_range
+        self._report_sent = report_sent
 
     async def __call__(self, scope: Scope, _receive: Receive, send: Send) -> None:
         try:
-            # Opening a file is faster than asking a thread to.
+            # Opening a file here is faster than in a thread.
             file = os.open(self._path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except FileNotFoundError as error:
             raise NotFoundError(f"There is nothing at the address {self._path.name} any more.") from error
@@ -106,12 +108,12 @@ class FilePart(Response):
             )
             await send({"type": EXTENSION, "file": file, "offset": part.start, "count": len(part)})
             if scope["method"] != "HEAD":
-                self._sent(len(part))
+                self._report_sent(len(part))
         finally:
             os.close(file)
 
     def _choose(self, size: int) -> range:
-        part = part_of(self._asked, size)
+        part = part_of(self._byte_range, size)
         if part is None:
             part = range(size)
         elif part:

@@ -1,4 +1,4 @@
-"""Weights that a peer of a mesh brings, for the record of their task."""
+"""Accepts the weights that a mesh peer uploads for its task's records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def deposit(request: Request) -> Response:
 
 
 async def _body(request: Request, size: int) -> bytearray:
-    """The body, of exactly `size` bytes. Raises TooLongError or BadRequestError."""
+    """Reads a body of exactly `size` bytes. Raises TooLongError or BadRequestError."""
     too_long = f"The weights of this model have {size} bytes; these are more."
     data = await gather(request, size, too_long, "the weights were")
     if len(data) != size:

@@ -1,4 +1,4 @@
-"""What people take away from a task: figures, versions in other formats, model cards."""
+"""Serves a task's downloads: figures, versions in other formats, and model cards."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from backend.web.pages.pages import render
 from backend.web.requests.body import read_json
 from backend.web.requests.query import number_asked
 
-# A file that takes longer is asked for again: proxies cut answers that keep silent for a minute.
-WAIT_SECONDS, AGAIN_SECONDS = 10.0, 2
-_FRESH = {"Cache-Control": "no-store"}
+# A client retries for a file that takes longer, because proxies cut responses that are silent for a minute.
+WAIT_SECONDS, RETRY_SECONDS = 10.0, 2
+_NO_STORE = {"Cache-Control": "no-store"}
 
 
 class RollbackBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,7 +35,7 @@ class RollbackBody(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """Everything that is downloaded of a task, for programs below /api, and the pages that lead to it."""
+    """Returns the routes of a task's downloads, below /api for programs, and of their pages."""
     shrunk = [Middleware(GZipMiddleware)]
     return [
         Route("/api/tasks/{name}/figures/{file}", figure_file),
@@ -54,7 +54,7 @@ async def figure_file(request: Request) -> Response:
     """The rounds and versions of a task as a table, JSON or TensorBoard's events."""
     path, results = request.path_params, await _results(request)
     file = await results.figures(path["name"], path["file"])
-    return Response(file.content, media_type=file.media_type, headers={**_FRESH, **_named(file.name)})
+    return Response(file.content, media_type=file.media_type, headers={**_NO_STORE, **_attachment(file.name)})
 
 
 async def compare(request: Request) -> Response:
@@ -63,42 +63,42 @@ async def compare(request: Request) -> Response:
     before, after = (number_asked(request, name, None) for name in ("before", "after"))
     if before is None or after is None:
         raise BadRequestError("Say which two versions, as in compare?before=3&after=7.")
-    found = await results.compare(request.path_params["name"], before, after)
-    return JSONResponse(found, headers=_FRESH)
+    comparison = await results.compare(request.path_params["name"], before, after)
+    return JSONResponse(comparison, headers=_NO_STORE)
 
 
 async def restore(request: Request) -> Response:
     """An earlier version becomes the newest again."""
     await require(request, "manage", request.path_params["name"])
-    asked = await read_json(request, RollbackBody)
+    body = await read_json(request, RollbackBody)
     results = await _results(request)
-    return JSONResponse(await results.restore(request.path_params["name"], asked.version), headers=_FRESH)
+    return JSONResponse(await results.restore(request.path_params["name"], body.version), headers=_NO_STORE)
 
 
 async def export(request: Request) -> Response:
     """Everything of a task in one zip: task file, text, bundle, shards, figures, card, newest version."""
     name = request.path_params["name"]
     await require(request, "manage", name)
-    whole = await (await _results(request)).whole(name, WAIT_SECONDS)
-    if whole is None:
-        return JSONResponse({"state": "making"}, 202, {**_FRESH, "Retry-After": str(AGAIN_SECONDS)})
-    pieces = await asyncio.to_thread(zip_pieces, whole.toml, whole.readme, whole.files)
+    contents = await (await _results(request)).whole(name, WAIT_SECONDS)
+    if contents is None:
+        return JSONResponse({"state": "making"}, 202, {**_NO_STORE, "Retry-After": str(RETRY_SECONDS)})
+    pieces = await asyncio.to_thread(zip_pieces, contents.toml, contents.readme, contents.files)
     return StreamingResponse(
-        pieces, headers={**_FRESH, **_named(f"{name}.zip")}, media_type="application/zip"
+        pieces, headers={**_NO_STORE, **_attachment(f"{name}.zip")}, media_type="application/zip"
     )
 
 
 async def version(request: Request) -> Response:
     """A version and the formats it comes in."""
     path, results = request.path_params, await _results(request)
-    return JSONResponse(await results.version(path["name"], path["version"]), headers=_FRESH)
+    return JSONResponse(await results.version(path["name"], path["version"]), headers=_NO_STORE)
 
 
 async def card(request: Request) -> Response:
     """The model card of a version."""
     path, results = request.path_params, await _results(request)
     text = await results.card(path["name"], path["version"])
-    headers = {**_FRESH, **_named(f"{path['name']}-{path['version']}.md")}
+    headers = {**_NO_STORE, **_attachment(f"{path['name']}-{path['version']}.md")}
     return PlainTextResponse(text, media_type="text/markdown", headers=headers)
 
 
@@ -106,43 +106,45 @@ async def version_file(request: Request) -> Response:
     """A version in a format: the file, or 202 while it is being made."""
     file = await _file(request)
     if file.made is not None:
-        return _sent(request, file)
-    headers = {**_FRESH, "Retry-After": str(AGAIN_SECONDS)}
+        return _file_response(request, file)
+    headers = {**_NO_STORE, "Retry-After": str(RETRY_SECONDS)}
     return JSONResponse({"state": "making", "format": file.format.name}, 202, headers)
 
 
 async def version_file_for_people(request: Request) -> Response:
-    """As `version_file`; a page that asks again by itself while the file is being made."""
+    """Like `version_file`, but answers with a page that reloads itself while the file is being made."""
     file = await _file(request)
     if file.made is not None:
-        return _sent(request, file)
+        return _file_response(request, file)
     registry, path = request.app.state.tasks, request.path_params
     context = {"task": registry.summary(path["name"]), "version": path["version"], "format": file.format}
     page = render(request, "task/export_pending.html", context, 202)
-    page.headers.update({**_FRESH, "Refresh": str(AGAIN_SECONDS)})
+    page.headers.update({**_NO_STORE, "Refresh": str(RETRY_SECONDS)})
     return page
 
 
 async def version_page(request: Request) -> Response:
-    """What a version is, its files, and how it differs from the one before."""
+    """Renders a version's page: details, files, and the difference from another version."""
     registry, results = request.app.state.tasks, await _results(request)
     name, number = request.path_params["name"], request.path_params["version"]
-    told = await results.version(name, number)
-    others = [one["version"] for one in await registry.versions(name) if one["let_go"] is None]
-    others = [one for one in others if one != number]
-    compared: dict[str, Any] | None = None
-    if others and told["let_go"] is None:
+    details = await results.version(name, number)
+    others = [row["version"] for row in await registry.versions(name) if row["let_go"] is None]
+    others = [other for other in others if other != number]
+    comparison: dict[str, Any] | None = None
+    if others and details["let_go"] is None:
         other = number_asked(request, "with", None)
-        compared = await results.compare(name, _before(others, number) if other is None else other, number)
+        comparison = await results.compare(
+            name, _previous(others, number) if other is None else other, number
+        )
     summary = registry.summary(name)
-    leads = may(await identify(request), "manage", registry.place(name))
+    may_manage = may(await identify(request), "manage", registry.place(name))
     context = {
         "task": summary,
-        "version": told,
-        "compared": compared,
+        "version": details,
+        "compared": comparison,
         "others": others,
-        "may_restore": leads
-        and told["let_go"] is None
+        "may_restore": may_manage
+        and details["let_go"] is None
         and number != summary["version"]
         and summary["scheme"] == "federated",
     }
@@ -154,9 +156,9 @@ async def _file(request: Request) -> VersionFile:
     return await results.file(path["name"], path["version"], path["format"], WAIT_SECONDS)
 
 
-def _sent(request: Request, file: VersionFile) -> Response:
-    """The file, whole or by Range; its SHA-256 is its ETag and stands in Repr-Digest (RFC 9530)."""
-    assert file.made is not None  # noqa: S101 - who calls has looked.
+def _file_response(request: Request, file: VersionFile) -> Response:
+    """Returns the file, whole or by Range, with its SHA-256 as ETag and Repr-Digest (RFC 9530)."""
+    assert file.made is not None  # noqa: S101 - the callers checked.
     sha256 = file.made.sha256
     digest = base64.b64encode(bytes.fromhex(sha256)).decode()
     headers = {
@@ -165,27 +167,27 @@ def _sent(request: Request, file: VersionFile) -> Response:
         "Cache-Control": "private, no-cache",
         "Accept-Ranges": "bytes",
         "Content-Type": file.format.media_type,
-        **_named(file.name),
+        **_attachment(file.name),
     }
     if has_already(request.headers.get("if-none-match", ""), sha256):
         return Response(status_code=304, headers=headers)
-    asked = request.headers.get("range", "")
+    byte_range = request.headers.get("range", "")
     if request.headers.get("if-range", f'"{sha256}"') != f'"{sha256}"':
-        asked = ""
-    return FilePart(file.made.path, asked, headers, lambda _count: None)
+        byte_range = ""
+    return FilePart(file.made.path, byte_range, headers, lambda _count: None)
 
 
-def _before(others: list[int], number: int) -> int:
-    """The newest of `others` before `number`, or else the first after it."""
-    return max((one for one in others if one < number), default=min(others))
+def _previous(others: list[int], number: int) -> int:
+    """Returns the newest of `others` before `number`, or else the oldest of them."""
+    return max((other for other in others if other < number), default=min(others))
 
 
-def _named(name: str) -> dict[str, str]:
+def _attachment(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 async def _results(request: Request) -> TaskExports:
-    """What answers, for those who may see the task."""
+    """Returns the server's TaskExports. Raises as `require` unless the sender may view the task."""
     await require(request, "view", request.path_params["name"])
     results: TaskExports = request.app.state.results
     return results

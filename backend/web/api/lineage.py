@@ -1,4 +1,4 @@
-"""Which task came before a task, and which came after: a running task's model is never changed."""
+"""Finds the earlier and newer versions of a task, as a running task's model never changes."""
 
 from __future__ import annotations
 
@@ -13,27 +13,31 @@ from backend.web.auth.identity import identify
 
 
 async def lineage(request: Request, name: str) -> dict[str, Any]:
-    """`earlier`, the name of the task that this one follows, and `newer`, names of those that follow it.
+    """Returns `earlier`, the name of the task that this one follows, and `newer`, those that follow it.
 
-    Those of which the reader may not know are left out; `earlier` is None then, and where there is none.
+    Tasks that the reader may not view are omitted; `earlier` is None then, and if there is none.
     """
     registry: TaskRegistry = request.app.state.tasks
     identity = await identify(request)
     hosts = {host.name: host.task.file.follows for host in registry.hosts}
-    before = hosts[name]
-    known = before in hosts and may(identity, "view", registry.place(before))
-    newer = [one for one, of in hosts.items() if of == name and listed(identity, registry.place(one))]
-    return {"earlier": before if known else None, "newer": sorted(newer)}
+    earlier = hosts[name]
+    visible = earlier in hosts and may(identity, "view", registry.place(earlier))
+    newer = [
+        task
+        for task, followed in hosts.items()
+        if followed == name and listed(identity, registry.place(task))
+    ]
+    return {"earlier": earlier if visible else None, "newer": sorted(newer)}
 
 
-async def check_follows(request: Request, before: object) -> None:
-    """Who calls a task a new version of another has to be one who may change that. Raises NotReadyError."""
-    if before is None:
+async def check_follows(request: Request, earlier: object) -> None:
+    """Checks that the sender may edit the task that a draft follows. Raises NotReadyError."""
+    if earlier is None:
         return
     registry: TaskRegistry = request.app.state.tasks
-    there = any(host.name == before for host in registry.hosts)
-    if not there or not may(await identify(request), "edit", registry.place(str(before))):
+    exists = any(host.name == earlier for host in registry.hosts)
+    if not exists or not may(await identify(request), "edit", registry.place(str(earlier))):
         raise NotReadyError(
-            f"The draft says that it follows '{before}', which is no task that you may change. "
+            f"The draft says that it follows '{earlier}', which is no task that you may change. "
             "Take `follows` out of its task file."
         )

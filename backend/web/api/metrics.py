@@ -1,4 +1,4 @@
-"""Figures for Prometheus: counted as things happen, or read off the hosts when somebody asks."""
+"""Exports metrics to Prometheus: counters of events, and values read from the hosts at each scrape."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from backend.web.schemes import WEB_SCHEMES
 SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
 AGGREGATE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
 LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
-# Set by proxies: the connection comes from this machine, but not from somebody at it.
+# Proxies set these headers: the connection comes from this machine, but the client may not.
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 class Metrics:
-    """Owns the registry of one server; an Observer of its tasks."""
+    """Owns the metrics registry of one server. Implements Observer for its tasks."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -44,7 +44,7 @@ class Metrics:
         self._seconds = Histogram(
             "minga_round_seconds", "Seconds of a round", task, registry=self.registry, buckets=SECONDS
         )
-        self._making = Histogram(
+        self._aggregation_seconds = Histogram(
             "minga_aggregate_seconds",
             "Seconds from a round's last update to its recorded version",
             task,
@@ -57,7 +57,7 @@ class Metrics:
         self._dropped = self._count(
             "masked_dropped", "Clients that shared masks, but whose update is missing"
         )
-        self._unmasking = Histogram(
+        self._unmask_seconds = Histogram(
             "minga_unmask_seconds",
             "Seconds of taking the masks off a sum",
             task,
@@ -65,7 +65,7 @@ class Metrics:
             buckets=AGGREGATE_SECONDS,
         )
 
-        self._averaging = Histogram(
+        self._averaging_seconds = Histogram(
             "minga_averaging_seconds",
             "Seconds that peers took to average, the slowest of a round",
             task,
@@ -89,23 +89,23 @@ class Metrics:
             case task_events.SumUnmasked():
                 self._examples.labels(task).inc(event.examples)
                 self._dropped.labels(task).inc(event.dropped)
-                self._unmasking.labels(task).observe(event.seconds)
+                self._unmask_seconds.labels(task).observe(event.seconds)
             case task_events.PeersAveraged():
-                self._averaging.labels(task).observe(event.seconds)
+                self._averaging_seconds.labels(task).observe(event.seconds)
             case task_events.RoundEnded(ended, version):
                 self._rounds.labels(task, ended.outcome).inc()
                 self._seconds.labels(task).observe(ended.seconds)
                 if version is not None:
                     self._version.labels(task).set(version.version)
             case task_events.VersionMade():
-                self._making.labels(task).observe(event.seconds)
-            case task_events.VersionEvaluated(found):
-                self._evaluations.labels(task, found.source).inc()
+                self._aggregation_seconds.labels(task).observe(event.seconds)
+            case task_events.VersionEvaluated(evaluation):
+                self._evaluations.labels(task, evaluation.source).inc()
             case task_events.StoreFailed():
                 self._store_failures.labels(task).inc()
 
     def watch(self, hosts: Callable[[], Iterable[TaskHost]]) -> None:
-        """Reads the hosts that there are, too, whenever somebody asks."""
+        """Registers collectors that read the current hosts at each scrape."""
         self.registry.register(_HostFigures(hosts))
         for name, scheme in WEB_SCHEMES.items():
             if scheme.gauges is not None:
@@ -132,7 +132,7 @@ class _HostFigures(Collector):
                 links.add_metric([host.name, way], count)
             received.add_metric([host.name], host.received)
             sent.add_metric([host.name], host.sent)
-            for (kind, backend), count in collections.Counter(map(_known, host.clients)).items():
+            for (kind, backend), count in collections.Counter(map(_bounded_labels, host.clients)).items():
                 clients.add_metric([host.name, kind, backend], count)
             waiting.add_metric([host.name], host.waiting)
             trouble.add_metric([host.name], float(host.trouble is not None))
@@ -143,8 +143,8 @@ def _of_scheme(name: str, hosts: Callable[[], Iterable[TaskHost]]) -> list[TaskH
     return [host for host in hosts() if host.task.file.coordination.scheme == name]
 
 
-def _known(client: tuple[str, str]) -> tuple[str, str]:
-    # Clients choose these words: unknown ones would be a new series each.
+def _bounded_labels(client: tuple[str, str]) -> tuple[str, str]:
+    # Clients choose these words, and each unknown one would create a new series.
     kind, backend = client
     return kind if kind in KINDS else "other", backend if backend in BACKENDS else "other"
 
@@ -153,16 +153,16 @@ async def metrics(request: Request) -> Response:
     """`GET /metrics`: for who holds the token or, where there is none, for this machine."""
     token: str | None = request.app.state.settings.metrics_token
     if token is not None:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if not hmac.compare_digest(given.encode(), token.encode()):
+        token_sent = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if not hmac.compare_digest(token_sent.encode(), token.encode()):
             raise ForbiddenError("Send the server's metrics token: `Authorization: Bearer TOKEN`.")
     elif not _is_local(request):
         raise ForbiddenError(
             "Metrics are shown on the server's own machine only, or with a token (--metrics-token-file)."
         )
-    figures: Metrics = request.app.state.metrics
+    server_metrics: Metrics = request.app.state.metrics
     return PlainTextResponse(
-        generate_latest(figures.registry), media_type="text/plain; version=0.0.4; charset=utf-8"
+        generate_latest(server_metrics.registry), media_type="text/plain; version=0.0.4; charset=utf-8"
     )
 
 

@@ -1,4 +1,4 @@
-"""The built web app, and the documentation's pages."""
+"""Serves the built web app and the documentation's pages."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from starlette.types import Scope
 
 from backend.web.api.blobs import IMMUTABLE
 
-# Vite puts a hash of the content into names: `assets/train-BxYz12_4.js`.
+# Vite adds a hash of the content to names: `assets/train-BxYz12_4.js`.
 _HASHED = re.compile(r"-[A-Za-z0-9_-]{8,}\.[a-z0-9]+$")
 
 
 class PublicFiles(StaticFiles):
-    """The files of a folder, which may be missing; `pages` where its names are those of pages.
+    """Serves the files of a folder, which may be missing; with `pages`, as HTML pages.
 
-    Caches ask for pages again. Of the web app they keep for ever what has its hash in its name.
+    Caches revalidate pages. They keep files of the web app with a hash in their name indefinitely.
     """
 
     def __init__(self, folder: Path, *, pages: bool = False) -> None:
         super().__init__(directory=folder, html=pages, check_dir=False)
 
     async def check_config(self) -> None:
-        """Nothing: what is asked of a folder that is missing is not there, and no fault of the server."""
+        """Checks nothing: a missing folder means 404 for its files, not a server error."""
 
     def file_response(
         self,
@@ -35,7 +35,7 @@ class PublicFiles(StaticFiles):
         scope: Scope,
         status_code: int = 200,
     ) -> Response:
-        """Starlette's response with the cache's rule added."""
+        """Returns Starlette's response with a Cache-Control header added."""
         response = super().file_response(full_path, stat_result, scope, status_code)
         hashed = not self.html and _HASHED.search(os.fspath(full_path))
         response.headers["Cache-Control"] = IMMUTABLE if hashed else "no-cache"

@@ -1,4 +1,4 @@
-"""For a task's owner: its dashboard, orders, and participants (docs/reference/http.md)."""
+"""Handles an owner's requests for a task: dashboard, orders, participants (docs/reference/http.md)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from backend.web.transport.authorized_sockets import connections_of
 from backend.web.transport.task_socket import foreign
 
 Note = Annotated[str, Meta(max_length=300)]
-# A dashboard is told of changes so often at most, and so often at least what is counted (bytes, say).
-LEAST_SECONDS, MOST_SECONDS = 0.5, 5.0
+# Shortest and longest interval between a dashboard's updates; counters such as bytes change without an event.
+MIN_SECONDS, MAX_SECONDS = 0.5, 5.0
 
 
 class Ordered(Struct, forbid_unknown_fields=True):
@@ -51,7 +51,7 @@ class AlertBody(Struct, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """Everything that needs a role on the task."""
+    """Returns the routes that need a role on the task."""
     return [
         page_route("/tasks/{name}/manage", page),
         Route("/api/tasks/{name}", delete, methods=["DELETE"]),
@@ -66,7 +66,7 @@ def routes() -> list[BaseRoute]:
 
 
 async def page(request: Request) -> Response:
-    """The dashboard for people."""
+    """Renders the dashboard's page."""
     name = request.path_params["name"]
     identity = await require(request, "inspect", name)
     registry = _registry(request)
@@ -96,43 +96,45 @@ async def delete(request: Request) -> Response:
 async def dashboard(request: Request) -> Response:
     """How the task stands, and how it went."""
     board = await _board(request)
-    return _fresh({**board.now(), **board.history()})
+    return _json_response({**board.now(), **board.history()})
 
 
 async def units(request: Request) -> Response:
     """Work units, who is trusted with them, and what their results came to."""
-    return _fresh(await (await _board(request)).units())
+    return _json_response(await (await _board(request)).units())
 
 
 async def participants(request: Request) -> Response:
     """Who is here, who is kept out, and who helped most."""
-    return _fresh({"participants": (await _board(request)).participants()})
+    return _json_response({"participants": (await _board(request)).participants()})
 
 
 async def order(request: Request) -> Response:
     """The owner leads the task: pause, resume, finish, stop, archive and so on."""
     name = request.path_params["name"]
     await require(request, "manage", name)
-    asked = await read_json(request, Ordered)
-    return _fresh(_told(await _registry(request).lifecycle(name).order(asked.order, asked.reason, asked.cut)))
+    body = await read_json(request, Ordered)
+    return _json_response(
+        _life_json(await _registry(request).lifecycle(name).order(body.order, body.reason, body.cut))
+    )
 
 
 async def treat(request: Request) -> Response:
     """A participant is sent away, kept out, or let in again."""
     name, client = request.path_params["name"], request.path_params["client"]
     await require(request, "manage", name)
-    asked = await read_json(request, Treated)
+    body = await read_json(request, Treated)
     lifecycle = _registry(request).lifecycle(name)
     if len(client) != 16 or not set(client) <= set("0123456789abcdef"):
         raise NotFoundError("A participant is named by 16 hexadecimal digits; the dashboard lists them.")
-    match asked.act:
+    match body.act:
         case "remove":
             await lifecycle.remove(client)
         case "ban":
-            await lifecycle.ban(client, asked.reason)
+            await lifecycle.ban(client, body.reason)
         case "unban":
             await lifecycle.unban(client)
-    return _fresh({"banned": sorted(lifecycle.bans)})
+    return _json_response({"banned": sorted(lifecycle.bans)})
 
 
 async def acknowledge(request: Request) -> Response:
@@ -142,7 +144,7 @@ async def acknowledge(request: Request) -> Response:
     await read_json(request, AlertBody)
     board = _registry(request).board(name)
     await board.acknowledge(id)
-    return _fresh({"alerts": board.now()["alerts"]})
+    return _json_response({"alerts": board.now()["alerts"]})
 
 
 async def watch(websocket: WebSocket) -> None:
@@ -153,62 +155,62 @@ async def watch(websocket: WebSocket) -> None:
         name = websocket.path_params["name"]
         await require(websocket, "inspect", name)
         board = websocket.app.state.tasks.board(name)
-        lost: list[MingaError] = []
+        revoked: list[MingaError] = []
         with board.watching() as changed:
 
-            def lose(error: MingaError) -> None:
-                lost.append(error)
+            def revoke(error: MingaError) -> None:
+                revoked.append(error)
                 changed.set()
 
-            with connections_of(websocket).registered(websocket, "inspect", name, lose):
+            with connections_of(websocket).registered(websocket, "inspect", name, revoke):
                 await websocket.accept()
-                await _push(websocket, board, changed, lost)
+                await _push(websocket, board, changed, revoked)
     except MingaError as error:
         content = {"error": {"code": error.code, "message": str(error)}}
         await websocket.send_denial_response(JSONResponse(content, error.http_status))
 
 
 async def _push(
-    websocket: WebSocket, board: Dashboard, changed: asyncio.Event, lost: list[MingaError]
+    websocket: WebSocket, board: Dashboard, changed: asyncio.Event, revoked: list[MingaError]
 ) -> None:
-    """Tells until the other side is gone, or has `lost` its right, which is told last.
+    """Sends changes until the client closes, or its permission is `revoked`, which the last frame reports.
 
-    What it has not read yet holds up no more than its own frames.
+    A client that reads slowly delays only its own frames.
     """
-    gone = asyncio.create_task(_until_gone(websocket))
-    told: dict[str, str] = {}
+    closed = asyncio.create_task(_until_closed(websocket))
+    sent: dict[str, str] = {}
     try:
-        while not gone.done():
+        while not closed.done():
             changed.clear()
-            if lost:
-                await websocket.send_json({"type": "ended", "reason": str(lost[0])})
-                await websocket.close(lost[0].close_code)
+            if revoked:
+                await websocket.send_json({"type": "ended", "reason": str(revoked[0])})
+                await websocket.close(revoked[0].close_code)
                 return
             for kind, content in (("history", board.history()), ("now", board.now())):
                 text = json.dumps({"type": kind, **content}, allow_nan=False)
-                if told.get(kind) != text:
-                    told[kind] = text
+                if sent.get(kind) != text:
+                    sent[kind] = text
                     await websocket.send_text(text)
-            await asyncio.wait([gone], timeout=LEAST_SECONDS)
+            await asyncio.wait([closed], timeout=MIN_SECONDS)
             with suppress(TimeoutError):
-                async with asyncio.timeout(MOST_SECONDS):
-                    await _either(gone, changed)
+                async with asyncio.timeout(MAX_SECONDS):
+                    await _wait_for_either(closed, changed)
     except WebSocketDisconnect:
         return
     finally:
-        gone.cancel()
+        closed.cancel()
 
 
-async def _either(gone: asyncio.Task[None], changed: asyncio.Event) -> None:
+async def _wait_for_either(closed: asyncio.Task[None], changed: asyncio.Event) -> None:
     waiting = asyncio.create_task(changed.wait())
     try:
-        await asyncio.wait([gone, waiting], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([closed, waiting], return_when=asyncio.FIRST_COMPLETED)
     finally:
         waiting.cancel()
 
 
-async def _until_gone(websocket: WebSocket) -> None:
-    """Returns at the end of the connection; a dashboard has nothing to say."""
+async def _until_closed(websocket: WebSocket) -> None:
+    """Returns at the end of the connection; ignores messages, since a dashboard sends none."""
     while (await websocket.receive())["type"] != "websocket.disconnect":
         pass
 
@@ -224,9 +226,9 @@ def _registry(request: Request) -> TaskRegistry:
     return registry
 
 
-def _told(life: Life) -> dict[str, Any]:
+def _life_json(life: Life) -> dict[str, Any]:
     return {"state": life.state, "reason": life.reason, "since": life.since, "orders": list(life.orders)}
 
 
-def _fresh(content: dict[str, Any]) -> Response:
+def _json_response(content: dict[str, Any]) -> Response:
     return JSONResponse(content, headers={"Cache-Control": "no-store"})

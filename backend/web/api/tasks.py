@@ -1,4 +1,4 @@
-"""The JSON interface; docs/reference/http.md is its specification."""
+"""Serves the JSON API of tasks; docs/reference/http.md is its specification."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from backend.web.auth.identity import summaries_for
 from backend.web.requests.query import number_asked
 from backend.web.transport.task_socket import task_socket
 
-USUAL_ROUNDS, MOST_ROUNDS = 100, 1000
+DEFAULT_ROUNDS, MAX_ROUNDS = 100, 1000
 
 
 def routes() -> list[BaseRoute]:
-    """Everything for programs."""
+    """Returns the routes of the JSON API of tasks."""
     return [
         Route("/api/tasks", tasks),
         Route("/api/tasks/{name}", task),
@@ -49,75 +49,79 @@ def routes() -> list[BaseRoute]:
 
 async def tasks(request: Request) -> Response:
     """All tasks that the asker may find here."""
-    return _fresh({"tasks": await summaries_for(request)})
+    return _json_response({"tasks": await summaries_for(request)})
 
 
 async def task(request: Request) -> Response:
     """One task."""
-    return _fresh(_registry(request).summary(request.path_params["name"]))
+    return _json_response(_registry(request).summary(request.path_params["name"]))
 
 
 async def model(request: Request) -> Response:
     """What a task's model asks of a device."""
     name, dist = request.path_params["name"], request.app.state.settings.dist
     inspection = await asyncio.to_thread(_registry(request).inspection, name, dist)
-    return _fresh(inspection.to_json())
+    return _json_response(inspection.to_json())
 
 
 async def disclosure(request: Request) -> Response:
     """What the server, other participants and readers of the model can learn, in sentences."""
-    return _fresh(asdict(_registry(request).disclosure(request.path_params["name"])))
+    return _json_response(asdict(_registry(request).disclosure(request.path_params["name"])))
 
 
 async def about(request: Request) -> Response:
     """What a task's owner says of it, its data and their people, and which task came before and after."""
     name = request.path_params["name"]
     detail = _registry(request).detail(name)
-    said = {key: msgspec.to_builtins(getattr(detail.file, key)) for key in ("licence", "consent", "ethics")}
-    return _fresh({"html": detail.readme_html, **said, **await lineage(request, name)})
+    statements = {
+        key: msgspec.to_builtins(getattr(detail.file, key)) for key in ("licence", "consent", "ethics")
+    }
+    return _json_response({"html": detail.readme_html, **statements, **await lineage(request, name)})
 
 
 async def data(request: Request) -> Response:
     """How a task's data are read, and what volunteers' own have to be like."""
-    return _fresh(_registry(request).data(request.path_params["name"]))
+    return _json_response(_registry(request).data(request.path_params["name"]))
 
 
 async def versions(request: Request) -> Response:
     """The versions of a task."""
-    return _fresh({"versions": await _registry(request).versions(request.path_params["name"])})
+    return _json_response({"versions": await _registry(request).versions(request.path_params["name"])})
 
 
 async def contributions(request: Request) -> Response:
     """Who gave what to a task."""
-    return _fresh({"contributions": await _registry(request).contributions(request.path_params["name"])})
+    return _json_response(
+        {"contributions": await _registry(request).contributions(request.path_params["name"])}
+    )
 
 
 async def rounds(request: Request) -> Response:
     """How the rounds of a task went."""
-    after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
+    after, last = number_asked(request, "after", 0), number_asked(request, "last", DEFAULT_ROUNDS)
     before = number_asked(request, "before", None)
     name = request.path_params["name"]
-    found = await _registry(request).rounds(name, after, min(last, MOST_ROUNDS), before)
-    return _fresh({"rounds": found})
+    rows = await _registry(request).rounds(name, after, min(last, MAX_ROUNDS), before)
+    return _json_response({"rounds": rows})
 
 
 async def mesh(request: Request) -> Response:
     """Who is in the mesh of a decentralized task, their links, and who averages with whom."""
-    return _fresh(_registry(request).mesh(request.path_params["name"]))
+    return _json_response(_registry(request).mesh(request.path_params["name"]))
 
 
 async def results(request: Request) -> Response:
     """The results of work units that are in the model of a volunteer task."""
-    after, last = number_asked(request, "after", 0), number_asked(request, "last", USUAL_ROUNDS)
+    after, last = number_asked(request, "after", 0), number_asked(request, "last", DEFAULT_ROUNDS)
     name = request.path_params["name"]
-    found = await _registry(request).assimilations(name, after, min(last, MOST_ROUNDS))
-    return _fresh({"results": [result_json(one) for one in found]})
+    rows = await _registry(request).assimilations(name, after, min(last, MAX_ROUNDS))
+    return _json_response({"results": [result_json(row) for row in rows]})
 
 
 async def readyz(request: Request) -> Response:
     """Whether everything works, and what does not."""
-    found = await _registry(request).readiness()
-    return _fresh(found, 200 if found["ready"] else 503)
+    readiness = await _registry(request).readiness()
+    return _json_response(readiness, 200 if readiness["ready"] else 503)
 
 
 async def healthz(_request: Request) -> Response:
@@ -130,5 +134,5 @@ def _registry(request: Request) -> TaskRegistry:
     return registry
 
 
-def _fresh(content: dict[str, Any], status: int = 200) -> Response:
+def _json_response(content: dict[str, Any], status: int = 200) -> Response:
     return JSONResponse(content, status, headers={"Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""Figures of work units for Prometheus, counted as things happen."""
+"""Exports metrics of work units to Prometheus."""
 
 from __future__ import annotations
 
@@ -11,30 +11,34 @@ from prometheus_client.registry import Collector
 from backend.server.observers import task_events
 from backend.server.units.host import UnitsHost
 
-# How many results went in since a result was begun.
+# Buckets of the results assimilated since a result's training began.
 STALENESS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 STATES = ("open", "leased", "compared", "done", "failed", "dropped")
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60)
 
 
 class UnitFigures:
-    """Counts in `registry` what happens to the work units of tasks."""
+    """Counts the events of tasks' work units in `registry`."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        def count(name: str, text: str, *labels: str) -> Counter:
+        def make_counter(name: str, text: str, *labels: str) -> Counter:
             return Counter(f"minga_{name}", text, ["task", *labels], registry=registry)
 
-        def spread(name: str, text: str, buckets: tuple[float, ...]) -> Histogram:
+        def make_histogram(name: str, text: str, buckets: tuple[float, ...]) -> Histogram:
             return Histogram(f"minga_{name}", text, ["task"], registry=registry, buckets=buckets)
 
-        self._leased = count("units_leased", "Work units given to clients")
-        self._returned = count("units_returned", "Results of work units received", "late")
-        self._released = count("units_released", "Work units that clients gave back", "cause")
-        self._counted = count("units_counted", "Results of work units that held")
-        self._rejected = count("units_rejected", "Results of work units that do not count", "code")
-        self._examples = count("units_examples", "Examples of the results that held")
-        self._staleness = spread("staleness", "Results blended since a blended one was begun", STALENESS)
-        self._seconds = spread("assimilate_seconds", "Seconds until a result is in the model", SECONDS)
+        self._leased = make_counter("units_leased", "Work units given to clients")
+        self._returned = make_counter("units_returned", "Results of work units received", "late")
+        self._released = make_counter("units_released", "Work units that clients gave back", "cause")
+        self._counted = make_counter("units_counted", "Results of work units that held")
+        self._rejected = make_counter("units_rejected", "Results of work units that do not count", "code")
+        self._examples = make_counter("units_examples", "Examples of the results that held")
+        self._staleness = make_histogram(
+            "staleness", "Results blended since a blended one was begun", STALENESS
+        )
+        self._seconds = make_histogram(
+            "assimilate_seconds", "Seconds until a result is in the model", SECONDS
+        )
 
     def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
@@ -56,7 +60,7 @@ class UnitFigures:
 
 
 class UnitGauges(Collector):
-    """How far the work units of `hosts` are, read off the hosts whenever somebody asks."""
+    """Reads the state of work units from `hosts` at each scrape."""
 
     def __init__(self, hosts: Callable[[], Iterable[UnitsHost]]) -> None:
         self._hosts = hosts
@@ -73,8 +77,8 @@ class UnitGauges(Collector):
             for state in STATES:
                 units.add_metric([host.name, state], getattr(tally, state))
             clients = host.state.scheduler.clients()
-            here = [clients[one.client] for one in host.presences if one.client in clients]
-            slots.add_metric([host.name], sum(one.slots for one in here))
+            connected = [clients[entry.client] for entry in host.presences if entry.client in clients]
+            slots.add_metric([host.name], sum(client.slots for client in connected))
             servers.add_metric([host.name], host.state.servers.count)
             backlog.add_metric([host.name], host.state.servers.backlog)
             lost.add_metric([host.name], host.state.servers.lost)

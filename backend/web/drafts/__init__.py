@@ -1,4 +1,1 @@
-"""`/api/drafts`: what owners do with tasks before they are launched.
-
-Thin handlers over `server.drafts`.
-"""
+"""`/api/drafts`: prepares tasks before their launch, with thin handlers over `server.drafts`."""

@@ -1,4 +1,4 @@
-"""Drafts as files and from files, copies of drafts and tasks, and what differs between two of them."""
+"""Imports, exports, copies and compares drafts and tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from backend.web.requests.body import read_body, read_json, read_pieces
 
 TOML, ZIP = "application/toml", "application/zip"
 
-_CUT = "The connection ended before the zip file was here."
+_CUT_MESSAGE = "The connection ended before the zip file was here."
 
 
 class Copy(Struct, forbid_unknown_fields=True):
@@ -37,17 +37,17 @@ class Copy(Struct, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """Everything that makes one draft of another, or compares two."""
+    """Returns the routes that import, export, copy and compare drafts."""
     return [
-        Route("/api/drafts/import", bring, methods=["PUT"]),
+        Route("/api/drafts/import", import_draft, methods=["PUT"]),
         Route("/api/drafts/{id}/export", export),
         Route("/api/drafts/{id}/clone", clone, methods=["POST"]),
-        Route("/api/tasks/{name}/clone", renew, methods=["POST"]),
+        Route("/api/tasks/{name}/clone", clone_task, methods=["POST"]),
         Route("/api/differences", compare),
     ]
 
 
-async def bring(request: Request) -> Response:
+async def import_draft(request: Request) -> Response:
     """A new draft from a zip that was exported, or from a task file."""
     identity = await require(request, "create")
     drafts, owner = draft_service(request).drafts, identity.account or ""
@@ -57,11 +57,11 @@ async def bring(request: Request) -> Response:
         draft = await import_toml(drafts, owner, await read_body(request, MAX_BYTES))
     elif kind == ZIP:
         draft = await draft_service(request).bringing.bring(
-            owner, _length(request), read_pieces(request, _CUT)
+            owner, _length(request), read_pieces(request, _CUT_MESSAGE)
         )
     else:
         raise BadRequestError(f"Send a zip with Content-Type: {ZIP}, or a task.toml with {TOML}.")
-    return await _begun(request, draft, request.query_params.get("onward") == "1")
+    return await _start(request, draft, request.query_params.get("onward") == "1")
 
 
 async def export(request: Request) -> Response:
@@ -75,8 +75,10 @@ async def export(request: Request) -> Response:
     ]
     pieces = await asyncio.to_thread(zip_pieces, draft_service(request).toml(draft), draft.readme, files)
     name = draft.task.get("name")
-    shown = name if isinstance(name, str) and name.replace("-", "").isalnum() and name.isascii() else "draft"
-    headers = FRESH | {"Content-Disposition": f'attachment; filename="{shown}.zip"'}
+    filename = (
+        name if isinstance(name, str) and name.replace("-", "").isalnum() and name.isascii() else "draft"
+    )
+    headers = FRESH | {"Content-Disposition": f'attachment; filename="{filename}.zip"'}
     return StreamingResponse(pieces, headers=headers, media_type=ZIP)
 
 
@@ -84,44 +86,44 @@ async def clone(request: Request) -> Response:
     """Another draft like this one."""
     draft = await draft_of(request)
     identity = await require(request, "create")
-    asked = await read_json(request, Copy)
+    body = await read_json(request, Copy)
     await draft_service(request).measure(identity.account or "")
-    made = await copy_draft(draft_service(request).drafts, draft, identity.account or "", asked.name)
-    return await _begun(request, made, asked.onward)
+    copy = await copy_draft(draft_service(request).drafts, draft, identity.account or "", body.name)
+    return await _start(request, copy, body.onward)
 
 
-async def renew(request: Request) -> Response:
+async def clone_task(request: Request) -> Response:
     """A draft of a new version of a task, which stays as it is."""
     name = request.path_params["name"]
     await require(request, "edit", name)
     identity = await require(request, "create")
-    asked = await read_json(request, Copy)
+    body = await read_json(request, Copy)
     await draft_service(request).measure(identity.account or "")
     registry: TaskRegistry = request.app.state.tasks
-    made = await copy_task(
-        draft_service(request).drafts, registry.folder(name), identity.account or "", asked.name
+    copy = await copy_task(
+        draft_service(request).drafts, registry.folder(name), identity.account or "", body.name
     )
-    return await _begun(request, made, asked.onward)
+    return await _start(request, copy, body.onward)
 
 
 async def compare(request: Request) -> Response:
     """What differs between two drafts or tasks, each named as `draft:ID` or `task:NAME`."""
     first, second = request.query_params.get("before", ""), request.query_params.get("after", "")
     before, after = await _side(request, first), await _side(request, second)
-    found = await asyncio.to_thread(differences, before, after)
-    return json_response({"before": first, "after": second, "changes": msgspec.to_builtins(found)})
+    changes = await asyncio.to_thread(differences, before, after)
+    return json_response({"before": first, "after": second, "changes": msgspec.to_builtins(changes)})
 
 
-async def _begun(request: Request, draft: Draft, onward: bool) -> Response:
-    """A new draft that is whole; its work may begin now."""
+async def _start(request: Request, draft: Draft, onward: bool) -> Response:
+    """Saves a complete new draft and starts its jobs."""
     draft.onward = onward
     await draft_service(request).drafts.save(draft)
     await draft_service(request).queue.advance(draft)
     return json_response(await draft_service(request).describe(draft), 201)
 
 
-async def _side(request: Request, said: str) -> Side:
-    kind, _, name = said.partition(":")
+async def _side(request: Request, reference: str) -> Side:
+    kind, _, name = reference.partition(":")
     if kind == "draft":
         draft: Draft = await owned(request, name)
         return side_of_draft(draft)
@@ -133,5 +135,5 @@ async def _side(request: Request, said: str) -> Side:
 
 
 def _length(request: Request) -> int | None:
-    said = request.headers.get("content-length", "")
-    return int(said) if said.isdecimal() and len(said) < 16 else None
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isdecimal() and len(length) < 16 else None

@@ -1,4 +1,4 @@
-"""What handlers of drafts share."""
+"""Functions that the handlers of drafts share."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ FRESH = {"Cache-Control": "no-store"}
 
 
 def draft_service(request: Request) -> DraftService:
-    """What does all the work."""
-    found: DraftService = request.app.state.drafts
-    return found
+    """Returns the server's DraftService."""
+    service: DraftService = request.app.state.drafts
+    return service
 
 
 async def draft_of(request: Request) -> Draft:
-    """The draft of the address, for those whose it is, and operators. Raises as `require`; NotFoundError."""
+    """Returns the draft in the URL, for its owner or an operator. Raises as `require`, and NotFoundError."""
     return await owned(request, request.path_params["id"])
 
 
 async def owned(request: Request, name: str) -> Draft:
-    """The draft of that id, for those whose it is, and operators. Raises as `draft_of`."""
+    """Returns the draft of the id, for its owner or an operator. Raises as `draft_of`."""
     identity = await require(request, "create")
     draft = draft_service(request).drafts.get(name)
     if draft.owner != identity.account and not identity.operator:
@@ -36,5 +36,5 @@ async def owned(request: Request, name: str) -> Draft:
 
 
 def json_response(content: Any, status: int = 200) -> Response:
-    """JSON that is never kept by caches."""
+    """Returns a JSON response that caches do not store."""
     return JSONResponse(content, status, headers=FRESH)

@@ -1,4 +1,4 @@
-"""`/api/drafts`: tasks on their way from a model's file to a training (docs/reference/drafts.md)."""
+"""`/api/drafts`: handles drafts, from a model's file to the launch (docs/reference/drafts.md)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Launch(Struct, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """Everything about drafts."""
+    """Returns the routes of drafts."""
     return [
         Route("/api/drafts", drafts),
         Route("/api/drafts", begin, methods=["POST"]),
@@ -85,25 +85,25 @@ def routes() -> list[BaseRoute]:
 async def drafts(request: Request) -> Response:
     """The drafts of who asks, the newest first."""
     identity = await require(request, "create")
-    mine = draft_service(request).drafts.of(identity.account or "")
-    brief = [
+    own_drafts = draft_service(request).drafts.of(identity.account or "")
+    summaries = [
         {
-            "id": one.id,
-            "name": one.task.get("name"),
-            "title": one.task.get("title"),
-            "created": one.created,
-            "changed": one.changed,
+            "id": draft.id,
+            "name": draft.task.get("name"),
+            "title": draft.task.get("title"),
+            "created": draft.created,
+            "changed": draft.changed,
         }
-        for one in mine
+        for draft in own_drafts
     ]
-    return json_response({"drafts": brief})
+    return json_response({"drafts": summaries})
 
 
 async def begin(request: Request) -> Response:
     """A new draft."""
     identity = await require(request, "create")
-    asked = await read_json(request, DraftBody)
-    draft = await draft_service(request).begin(identity.account or "", asked.name, asked.title, asked.onward)
+    body = await read_json(request, DraftBody)
+    draft = await draft_service(request).begin(identity.account or "", body.name, body.title, body.onward)
     return json_response(await draft_service(request).describe(draft), 201)
 
 
@@ -115,18 +115,18 @@ async def show(request: Request) -> Response:
 async def change(request: Request) -> Response:
     """Saves what was filled in; what is not sound yet is told by the checklist."""
     draft = await draft_of(request)
-    asked = await read_json(request, TablesBody, 2 * MAX_BYTES)
-    await draft_service(request).change(draft, asked.task, asked.readme, asked.onward)
+    body = await read_json(request, TablesBody, 2 * MAX_BYTES)
+    await draft_service(request).change(draft, body.task, body.readme, body.onward)
     return json_response(await draft_service(request).describe(draft))
 
 
 async def start(request: Request) -> Response:
     """Begins with the model of a task that one may see."""
     draft = await draft_of(request)
-    asked = await read_json(request, FromTaskBody)
-    await require(request, "view", asked.task)
+    body = await read_json(request, FromTaskBody)
+    await require(request, "view", body.task)
     registry: TaskRegistry = request.app.state.tasks
-    await draft_service(request).start_with(draft, registry.folder(asked.task))
+    await draft_service(request).start_with(draft, registry.folder(body.task))
     return json_response(await draft_service(request).describe(draft))
 
 
@@ -152,8 +152,8 @@ async def write_toml(request: Request) -> Response:
 async def ask(request: Request) -> Response:
     """Begins work: `convert`, `look`, `cut` or `rehearse`."""
     draft = await draft_of(request)
-    asked = await read_json(request, JobBody)
-    return json_response(msgspec.to_builtins(await draft_service(request).queue.ask(draft, asked.kind)), 202)
+    body = await read_json(request, JobBody)
+    return json_response(msgspec.to_builtins(await draft_service(request).queue.ask(draft, body.kind)), 202)
 
 
 async def watch(request: Request) -> Response:

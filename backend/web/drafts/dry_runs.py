@@ -1,4 +1,4 @@
-"""`/api/drafts/{id}/trial`: an owner's browser takes the server's step (docs/reference/drafts.md)."""
+"""`/api/drafts/{id}/trial`: runs the dry-run step in the owner's browser (docs/reference/drafts.md)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from backend.web.auth.user_agents import browser_of
 from backend.web.drafts.draft_requests import draft_of, draft_service, json_response
 from backend.web.requests.body import read_json
 
-MOST_BYTES = 4096
+MAX_REPORT_BYTES = 4096
 
 
 def routes() -> list[BaseRoute]:
-    """What the dry run in a browser asks for and tells."""
+    """Returns the routes of the dry run in a browser."""
     return [
         Route("/api/drafts/{id}/trial", trial),
         Route("/api/drafts/{id}/tried", tried, methods=["POST"]),
@@ -36,8 +36,8 @@ async def trial(request: Request) -> Response:
 async def tried(request: Request) -> Response:
     """Takes what came of a try; answers as `trial`."""
     draft = await draft_of(request)
-    # msgspec wants the union itself, which is no type for mypy.
-    report: Report = await read_json(request, Report, MOST_BYTES)  # type: ignore[arg-type]
+    # msgspec needs the union itself, which mypy does not accept as a type.
+    report: Report = await read_json(request, Report, MAX_REPORT_BYTES)  # type: ignore[arg-type]
     await draft_service(request).try_out(draft, report, _agent(request))
     return await trial(request)
 

@@ -1,4 +1,4 @@
-"""What a draft's plan would cost, and what it would tell of volunteers (docs/reference/drafts.md)."""
+"""Estimates a draft's costs, and what its training would reveal of volunteers (docs/reference/drafts.md)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AskProtection(Struct, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """What is worked out, and changes nothing."""
+    """Returns the routes of estimates, which change nothing."""
     return [
         Route("/api/drafts/{id}/estimate", costs, methods=["POST"]),
         Route("/api/drafts/{id}/privacy", protection, methods=["POST"]),
@@ -47,18 +47,18 @@ def routes() -> list[BaseRoute]:
 async def costs(request: Request) -> Response:
     """Bytes, seconds, energy, and proposals."""
     draft = await draft_of(request)
-    asked = await read_json(request, AskCosts, 2 * MAX_BYTES)
+    body = await read_json(request, AskCosts, 2 * MAX_BYTES)
     program = await asyncio.to_thread(program_bytes, request.app.state.settings.dist)
     return json_response(
-        await draft_service(request).outlook(draft, asked.task, asked.volunteers, asked.examples, program)
+        await draft_service(request).outlook(draft, body.task, body.volunteers, body.examples, program)
     )
 
 
 async def protection(request: Request) -> Response:
     """Sentences by who reads along, what noise is worth, and what else could be chosen."""
     draft = await draft_of(request)
-    asked = await read_json(request, AskProtection, 2 * MAX_BYTES)
-    here = draft_service(request)
+    body = await read_json(request, AskProtection, 2 * MAX_BYTES)
+    service = draft_service(request)
     return json_response(
-        await here.protection.report(draft, here.drafts.folder(draft), asked.task, asked.epsilon)
+        await service.protection.report(draft, service.drafts.folder(draft), body.task, body.epsilon)
     )

@@ -1,4 +1,4 @@
-"""What an owner looks over before a launch: the text as people read it, all in words, the task file."""
+"""Serves the review before a launch: the rendered text, the draft in sentences, checks of the task file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class MarkdownBody(Struct, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """What the steps `about` and `review` ask for."""
+    """Returns the routes of the steps `about` and `review`."""
     return [
         Route("/api/drafts/{id}/preview", preview, methods=["POST"]),
         Route("/api/drafts/{id}/review", review),
@@ -38,15 +38,15 @@ def routes() -> list[BaseRoute]:
 async def preview(request: Request) -> Response:
     """A text as the task's page will show it."""
     await draft_of(request)
-    asked = await read_json(request, MarkdownBody, 2 * MAX_BYTES)
-    return json_response({"html": await asyncio.to_thread(rendered, asked.readme)})
+    body = await read_json(request, MarkdownBody, 2 * MAX_BYTES)
+    return json_response({"html": await asyncio.to_thread(rendered, body.readme)})
 
 
 async def review(request: Request) -> Response:
     """The whole draft in sentences, by steps."""
     draft = await draft_of(request)
-    found = sections(draft, await draft_service(request).inspection(draft))
-    return json_response({"sections": msgspec.to_builtins(found)})
+    review_sections = sections(draft, await draft_service(request).inspection(draft))
+    return json_response({"sections": msgspec.to_builtins(review_sections)})
 
 
 async def check(request: Request) -> Response:
@@ -57,5 +57,5 @@ async def check(request: Request) -> Response:
         text = content.decode()
     except UnicodeDecodeError as error:
         raise BadRequestError("task.toml is not UTF-8; save it as UTF-8.") from error
-    found = await asyncio.to_thread(problems, text, fixed)
-    return json_response({"problems": msgspec.to_builtins(found)})
+    problems_found = await asyncio.to_thread(problems, text, fixed)
+    return json_response({"problems": msgspec.to_builtins(problems_found)})

@@ -1,4 +1,4 @@
-"""`/api/drafts/{id}/files/{kind}`: models and data in pieces. Who was cut off asks how far it came."""
+"""`/api/drafts/{id}/files/{kind}`: uploads models and data in pieces; a cut-off client can resume."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from backend.web.requests.body import read_json, read_pieces
 
 OFFSET, LENGTH = "Upload-Offset", "Upload-Length"
 
-_CUT = "The connection ended; what came is kept."
+_CUT_MESSAGE = "The connection ended; what came is kept."
 
 
 class BeginUpload(Struct, forbid_unknown_fields=True):
@@ -29,7 +29,7 @@ class BeginUpload(Struct, forbid_unknown_fields=True):
 
 
 def routes() -> list[BaseRoute]:
-    """The steps of an upload."""
+    """Returns the routes of an upload's steps."""
     path = "/api/drafts/{id}/files/{kind}"
     return [
         Route(path, begin, methods=["POST"]),
@@ -42,10 +42,10 @@ def routes() -> list[BaseRoute]:
 async def begin(request: Request) -> Response:
     """Announces a file."""
     draft = await draft_of(request)
-    asked = await read_json(request, BeginUpload)
+    body = await read_json(request, BeginUpload)
     await draft_service(request).measure(draft.owner)
     upload = await draft_service(request).uploads.begin(
-        draft, _kind(request), asked.name, asked.bytes, asked.sha256
+        draft, _kind(request), body.name, body.bytes, body.sha256
     )
     return json_response({**msgspec.to_builtins(upload), "offset": 0}, 201)
 
@@ -53,12 +53,12 @@ async def begin(request: Request) -> Response:
 async def offset(request: Request) -> Response:
     """How many bytes are here of a file on its way, or of the one with the hash that is asked for."""
     draft, kind = await draft_of(request), _kind(request)
-    here = draft_service(request).uploads.offset(draft, kind, request.query_params.get("sha256"))
+    received = draft_service(request).uploads.offset(draft, kind, request.query_params.get("sha256"))
     upload = draft.uploads.get(kind)
     return Response(
         headers={
-            OFFSET: str(here),
-            LENGTH: str(here if upload is None else upload.bytes),
+            OFFSET: str(received),
+            LENGTH: str(received if upload is None else upload.bytes),
             "Cache-Control": "no-store",
         }
     )
@@ -66,11 +66,13 @@ async def offset(request: Request) -> Response:
 
 async def append(request: Request) -> Response:
     """Takes the next piece; the last one has the file looked at and kept."""
-    draft, said = await draft_of(request), request.headers.get(OFFSET, "")
-    if not said.isdecimal() or len(said) > 15:
+    draft, upload_offset = await draft_of(request), request.headers.get(OFFSET, "")
+    if not upload_offset.isdecimal() or len(upload_offset) > 15:
         raise BadRequestError(f"Say where the piece belongs: {OFFSET}, a whole number of bytes.")
-    here = await draft_service(request).append(draft, _kind(request), int(said), read_pieces(request, _CUT))
-    return Response(status_code=204, headers={OFFSET: str(here)})
+    received = await draft_service(request).append(
+        draft, _kind(request), int(upload_offset), read_pieces(request, _CUT_MESSAGE)
+    )
+    return Response(status_code=204, headers={OFFSET: str(received)})
 
 
 async def cancel(request: Request) -> Response:
