@@ -1,1 +1,1 @@
-"""The API as OpenAPI: what it takes and answers stands in one table, the rest comes from the routes."""
+"""Describes the API in OpenAPI, from one table of parameters and responses, and from the routes."""

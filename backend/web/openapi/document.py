@@ -1,4 +1,4 @@
-"""The OpenAPI document: addresses from the routes, sentences from the handlers, the rest from the table."""
+"""Builds the OpenAPI document from the routes (paths), handlers (summaries) and the table (the rest)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from backend.web.openapi import owner_rows, self_rows, task_rows
 from backend.web.openapi.rows import BINARY, JSON, NUMBER, BodyContent, Row, Schema
 
 TABLE: Mapping[str, Row] = {**task_rows.ROWS, **owner_rows.ROWS, **self_rows.ROWS}
-# For programs, though they lie elsewhere; everything else outside /api is a page.
-ELSEWHERE = ("/blobs/{sha256}", "/healthz", "/readyz", "/metrics")
+# Paths for programs outside /api; all others outside /api are pages.
+OUTSIDE_API = ("/blobs/{sha256}", "/healthz", "/readyz", "/metrics")
 
 _HEX = "[0-9a-f]"
 PATHS: Mapping[str, Schema] = {
@@ -44,9 +44,9 @@ _REF = "#/components/schemas/{name}"
 
 
 def documented(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Route]]:
-    """Every operation for programs, as METHOD ADDRESS, with its route."""
+    """Yields every operation for programs as "METHOD PATH", with its route."""
     for route in routes:
-        if isinstance(route, Route) and (route.path.startswith("/api/") or route.path in ELSEWHERE):
+        if isinstance(route, Route) and (route.path.startswith("/api/") or route.path in OUTSIDE_API):
             methods = route.methods or set()
             # Starlette answers HEAD wherever it answers GET.
             for method in sorted(methods - {"HEAD"} if "GET" in methods else methods):
@@ -54,12 +54,12 @@ def documented(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, Route]]:
 
 
 def address(path: str) -> str:
-    """A route's path without the types of its parameters."""
+    """Returns a route's path without the types of its parameters."""
     return re.sub(r":\w+\}", "}", path)
 
 
 def openapi(routes: Iterable[BaseRoute], version: str) -> dict[str, Any]:
-    """The document, OpenAPI 3.1, for all `routes` for programs. Raises KeyError for one without a row."""
+    """Builds the OpenAPI 3.1 document of all `routes` for programs. Raises KeyError for one without a row."""
     routes = list(routes)
     bodies = {name: row.body for name, row in TABLE.items() if not isinstance(row.body, BodyContent | None)}
     refs, components = msgspec.json.schema_components(bodies.values(), ref_template=_REF)
@@ -77,7 +77,7 @@ def openapi(routes: Iterable[BaseRoute], version: str) -> dict[str, Any]:
         },
         "paths": paths,
         "components": {
-            "schemas": {**_portable(components), "Error": _ERROR},
+            "schemas": {**_portable_patterns(components), "Error": _ERROR},
             "securitySchemes": {
                 "token": {
                     "type": "http",
@@ -88,25 +88,25 @@ def openapi(routes: Iterable[BaseRoute], version: str) -> dict[str, Any]:
             },
         },
         "x-sockets": [
-            {"path": address(route.path), "summary": _sentence(route)}
+            {"path": address(route.path), "summary": _summary(route)}
             for route in routes
             if isinstance(route, WebSocketRoute)
         ],
     }
 
 
-def _portable(schema: Any) -> Any:
-    """The same with patterns that other languages read: Python alone writes the end of a text as \\Z."""
+def _portable_patterns(schema: Any) -> Any:
+    """Returns the schema with portable patterns: only Python writes the end of a text as \\Z."""
     if isinstance(schema, dict):
         return {
-            key: re.sub(r"\\Z$", "$", value) if key == "pattern" else _portable(value)
+            key: re.sub(r"\\Z$", "$", value) if key == "pattern" else _portable_patterns(value)
             for key, value in schema.items()
         }
-    return [_portable(one) for one in schema] if isinstance(schema, list) else schema
+    return [_portable_patterns(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def tag_of(path: str) -> str:
-    """The part of the API to which an address belongs."""
+    """Returns the part of the API to which a path belongs."""
     parts = path.split("/")
     if len(parts) > 2 and parts[2] in ("tasks", "drafts"):
         return parts[2]
@@ -118,49 +118,49 @@ def tag_of(path: str) -> str:
 def _operation(operation: str, route: Route, schemas: Mapping[str, Schema]) -> dict[str, Any]:
     method, path = operation.split(" ")
     row = TABLE[operation]
-    told: dict[str, Any] = {
+    operation_object: dict[str, Any] = {
         "tags": [tag_of(path)],
         "operationId": re.sub(r"\W+", "-", operation.lower()).strip("-"),
-        "summary": _sentence(route),
+        "summary": _summary(route),
         "parameters": _parameters(row, path),
         "responses": _responses(row, method, path),
         "security": _security(row),
         "x-who": row.who,
     }
     if row.note:
-        told["description"] = row.note
+        operation_object["description"] = row.note
     if row.body is not None:
         content = row.body if isinstance(row.body, BodyContent) else BodyContent((JSON,), schemas[operation])
-        told["requestBody"] = {"required": True, "content": _content(content)}
-    return told
+        operation_object["requestBody"] = {"required": True, "content": _content(content)}
+    return operation_object
 
 
-def _sentence(route: Route | WebSocketRoute) -> str:
+def _summary(route: Route | WebSocketRoute) -> str:
     text = (route.endpoint.__doc__ or "").strip().splitlines()
     return text[0] if text else ""
 
 
 def _parameters(row: Row, path: str) -> list[dict[str, Any]]:
-    inside = [
+    path_parameters = [
         {"name": name, "in": "path", "required": True, "schema": row.paths.get(name) or PATHS[name]}
         for name in re.findall(r"\{(\w+)\}", path)
     ]
-    asked = [
+    other_parameters = [
         {
-            "name": one.name,
-            "in": one.place,
-            "required": one.required,
-            "description": one.text,
-            "schema": one.schema,
+            "name": parameter.name,
+            "in": parameter.place,
+            "required": parameter.required,
+            "description": parameter.text,
+            "schema": parameter.schema,
         }
-        for one in row.parameters
+        for parameter in row.parameters
     ]
-    return inside + asked
+    return path_parameters + other_parameters
 
 
 def _responses(row: Row, method: str, path: str) -> dict[str, Any]:
     answers: dict[int, dict[str, Any]] = {
-        status: _refused(status, method) for status in refusals(row, method, path)
+        status: _refusal_response(status, method) for status in refusals(row, method, path)
     }
     for status, content in row.answers.items():
         answers[status] = {"description": HTTPStatus(status).phrase}
@@ -170,32 +170,32 @@ def _responses(row: Row, method: str, path: str) -> dict[str, Any]:
 
 
 def refusals(row: Row, method: str, path: str) -> set[int]:
-    """Statuses of all refusals: the row's own, and those that follow from address, body and who may."""
-    found = set(row.refusals)
+    """Returns the statuses of all refusals: the row's own, and those implied by path, body and `who`."""
+    statuses = set(row.refusals)
     if method not in ("GET", "HEAD"):
-        found.add(403)  # Pages of other sites change nothing.
+        statuses.add(403)  # For pages of other sites.
     if row.body is not None:
-        found |= {400, 413}
+        statuses |= {400, 413}
     if row.parameters:
-        found.add(400)
+        statuses.add(400)
     if row.who != "anybody":
-        found |= {401, 403}
+        statuses |= {401, 403}
     if re.match(r"/api/(tasks|drafts)/\{", path):
-        found |= {401, 404}
-    return found
+        statuses |= {401, 404}
+    return statuses
 
 
-def _refused(status: int, method: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"description": HTTPStatus(status).phrase}
+def _refusal_response(status: int, method: str) -> dict[str, Any]:
+    operation_object: dict[str, Any] = {"description": HTTPStatus(status).phrase}
     if method != "HEAD":
-        told["content"] = {JSON: {"schema": {"$ref": _REF.format(name="Error")}}}
-    return told
+        operation_object["content"] = {JSON: {"schema": {"$ref": _REF.format(name="Error")}}}
+    return operation_object
 
 
 def _content(content: BodyContent) -> dict[str, Any]:
-    # Among files, JSON is one of any shape.
-    loose = content.schema is BINARY
-    return {kind: {"schema": {} if loose and kind == JSON else content.schema} for kind in content.types}
+    # JSON as an alternative to files may have any shape.
+    any_json = content.schema is BINARY
+    return {kind: {"schema": {} if any_json and kind == JSON else content.schema} for kind in content.types}
 
 
 def _security(row: Row) -> list[dict[str, list[str]]]:

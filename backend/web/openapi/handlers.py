@@ -1,4 +1,4 @@
-"""`/api/openapi.json` for programs, `/api/docs` for people."""
+"""Serves the API's description: `/api/openapi.json` for programs, `/api/docs` for people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend.web.pages.pages import page_route, render
 
 
 def routes() -> list[BaseRoute]:
-    """The API's description."""
+    """Returns the routes of the API's description."""
     return [
         Route("/api/openapi.json", document, middleware=[Middleware(GZipMiddleware)]),
         page_route("/api/docs", page),
@@ -32,22 +32,22 @@ async def document(request: Request) -> Response:
 
 async def page(request: Request) -> Response:
     """This API as a page to read."""
-    described, here = _document(request), f"{request.url.scheme}://{request.url.netloc}"
+    document_json, origin = _document(request), f"{request.url.scheme}://{request.url.netloc}"
     context = {
-        "example": f'curl -H "Authorization: Bearer $MINGA_TOKEN" {here}/api/drafts',
-        "sections": sections(described),
-        "sockets": described["x-sockets"],
+        "example": f'curl -H "Authorization: Bearer $MINGA_TOKEN" {origin}/api/drafts',
+        "sections": sections(document_json),
+        "sockets": document_json["x-sockets"],
     }
     return render(request, "docs/api.html", context)
 
 
 def _document(request: Request) -> dict[str, Any]:
-    # The app does not change while it runs.
+    # Cached, because the routes do not change while the server runs.
     state = request.app.state
     if not hasattr(state, "openapi"):
         state.openapi = openapi(request.app.routes, _version())
-    described: dict[str, Any] = state.openapi
-    return described
+    document_json: dict[str, Any] = state.openapi
+    return document_json
 
 
 def _version() -> str:

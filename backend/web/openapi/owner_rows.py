@@ -1,4 +1,4 @@
-"""Rows of drafts and accounts."""
+"""Table rows of drafts and accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document as its page shows it: flat, in the order of the addresses, types in words."""
+"""Flattens the OpenAPI document for its page: operations in order of their paths, types in words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class Value:
-    """A parameter or a field of a body."""
+    """A parameter of an operation, or a field of its body."""
 
     name: str
     place: str
@@ -32,7 +32,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: its status in words, and the keys of its JSON or else its types."""
+    """A response: its status in words, and the keys of its JSON or its content types."""
 
     status: int
     phrase: str
@@ -42,7 +42,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class ShownOperation:
-    """One operation."""
+    """One operation as the page shows it."""
 
     id: str
     method: str
@@ -56,66 +56,72 @@ class ShownOperation:
 
     @property
     def refused(self) -> list[Reply]:
-        """The answers that say why not."""
-        return [one for one in self.replies if one.refused]
+        """The responses that refuse the request."""
+        return [reply for reply in self.replies if reply.refused]
 
 
 def sections(document: Mapping[str, Any]) -> dict[str, list[ShownOperation]]:
-    """Operations by the part of the API to which they belong."""
-    found: dict[str, list[ShownOperation]] = {name: [] for name in SECTIONS}
+    """Returns the operations by the part of the API to which they belong."""
+    operations: dict[str, list[ShownOperation]] = {name: [] for name in SECTIONS}
     schemas = document["components"]["schemas"]
     for path, methods in sorted(document["paths"].items()):
-        for method, told in methods.items():
-            found[told["tags"][0]].append(_shown(method.upper(), path, told, schemas))
-    return found
+        for method, operation in methods.items():
+            operations[operation["tags"][0]].append(_operation(method.upper(), path, operation, schemas))
+    return operations
 
 
-def _shown(method: str, path: str, told: Mapping[str, Any], schemas: Mapping[str, Schema]) -> ShownOperation:
-    content = told.get("requestBody", {}).get("content", {})
-    body = resolved(content.get(JSON, {}).get("schema", {}), schemas)
-    needed = set(body.get("required", ()))
+def _operation(
+    method: str, path: str, operation: Mapping[str, Any], schemas: Mapping[str, Schema]
+) -> ShownOperation:
+    content = operation.get("requestBody", {}).get("content", {})
+    body = resolve(content.get(JSON, {}).get("schema", {}), schemas)
+    required = set(body.get("required", ()))
     fields = [
-        Value(name, "body", words(schema, schemas), name in needed, "")
+        Value(name, "body", type_text(schema, schemas), name in required, "")
         for name, schema in body.get("properties", {}).items()
     ]
-    asked = [
+    parameters = [
         Value(
-            one["name"], one["in"], words(one["schema"], schemas), one["required"], one.get("description", "")
+            parameter["name"],
+            parameter["in"],
+            type_text(parameter["schema"], schemas),
+            parameter["required"],
+            parameter.get("description", ""),
         )
-        for one in told["parameters"]
+        for parameter in operation["parameters"]
     ]
     return ShownOperation(
-        id=told["operationId"],
+        id=operation["operationId"],
         method=method,
         path=path,
-        summary=told["summary"],
-        note=told.get("description", ""),
-        who=told["x-who"],
-        takes=(*asked, *fields),
+        summary=operation["summary"],
+        note=operation.get("description", ""),
+        who=operation["x-who"],
+        takes=(*parameters, *fields),
         body=", ".join(content),
-        replies=tuple(_reply(int(status), one) for status, one in told["responses"].items()),
+        replies=tuple(_reply(int(status), response) for status, response in operation["responses"].items()),
     )
 
 
-def _reply(status: int, answer: Mapping[str, Any]) -> Reply:
-    content = answer.get("content", {})
-    held = content.get(JSON, {}).get("schema", {}).get("required") or content
-    return Reply(status, HTTPStatus(status).phrase, tuple(held), "$ref" in str(content))
+def _reply(status: int, response: Mapping[str, Any]) -> Reply:
+    content = response.get("content", {})
+    keys = content.get(JSON, {}).get("schema", {}).get("required") or content
+    return Reply(status, HTTPStatus(status).phrase, tuple(keys), "$ref" in str(content))
 
 
-def resolved(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
-    """What a reference leads to; else the schema itself."""
+def resolve(schema: Schema, schemas: Mapping[str, Schema]) -> Schema:
+    """Returns the schema that a reference names, or the schema itself."""
     return schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
-def words(schema: Schema, schemas: Mapping[str, Schema]) -> str:
-    """A schema in few words: `integer, from 1, to 3650, or null`."""
-    schema = resolved(schema, schemas)
+def type_text(schema: Schema, schemas: Mapping[str, Schema]) -> str:
+    """Returns a schema in a few words: `integer, from 1, to 3650, or null`."""
+    schema = resolve(schema, schemas)
     if "anyOf" in schema:
-        return ", or ".join(words(one, schemas) for one in schema["anyOf"])
+        return ", or ".join(type_text(option, schemas) for option in schema["anyOf"])
     if "enum" in schema:
-        return " · ".join(str(one) for one in schema["enum"])
+        return " · ".join(str(value) for value in schema["enum"])
     kind = str(schema.get("type", "any"))
     if kind == "array" and schema.get("items"):
-        kind = f"list of {words(schema['items'], schemas)}"
+        kind = f"list of {type_text(schema['items'], schemas)}"
     return ", ".join([kind, *(text.format(schema[key]) for key, text in _LIMITS.items() if key in schema)])

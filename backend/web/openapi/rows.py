@@ -1,4 +1,4 @@
-"""What a row of the table says of one operation; address and summary come from its route and handler."""
+"""Defines a table row of one operation; its path and summary come from the route and handler."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any, Literal, TypeAlias
 from backend.server.accounts.permissions import Action
 
 Schema: TypeAlias = dict[str, Any]
-# `anybody` needs nothing, `session` a person who is signed in; an action, an account or token that may do it.
+# `anybody` needs nothing, `session` a signed-in person; an action needs an account or token that may do it.
 Who: TypeAlias = Action | Literal["anybody", "session"]
 
 JSON, TEXT, BYTES = "application/json", "text/plain", "application/octet-stream"
 ZIP = "application/zip"
 
 
-# As `backend.web.requests.path_numbers` reads them in addresses.
+# The numbers that `backend.web.requests.path_numbers` accepts in paths.
 NUMBER: Schema = {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}
 BINARY: Schema = {"type": "string", "format": "binary"}
 
 
 @dataclass(frozen=True)
 class BodyContent:
-    """A body that is sent or answered: its types, and what it is like."""
+    """The body of a request or response: its content types and schema."""
 
     types: tuple[str, ...]
     schema: Schema = field(default_factory=dict)
@@ -32,7 +32,7 @@ class BodyContent:
 
 @dataclass(frozen=True)
 class Parameter:
-    """What may stand in the query or head of a request."""
+    """A parameter in the query or head of a request."""
 
     name: str
     schema: Schema
@@ -46,10 +46,10 @@ RANGE = Parameter("Range", {"type": "string"}, "The bytes that are wanted, as by
 
 @dataclass(frozen=True)
 class Row:
-    """One operation: who may, what it answers by status, the body that it takes, and what else it refuses.
+    """One operation: who may call it, its responses by status, its body, and its refusals.
 
-    A `body` that is no Content is the type (or union) as which its JSON is decoded. `refusals` are statuses
-    beside those that follow from the address, the body and `who`.
+    A `body` that is not a BodyContent is the type (or union) as which its JSON is decoded. `refusals` are
+    statuses in addition to those implied by the path, the body and `who`.
     """
 
     who: Who
@@ -62,25 +62,25 @@ class Row:
 
 
 def keys(*names: str) -> BodyContent:
-    """A JSON object with these keys, at least."""
+    """Returns the content of a JSON object with at least these keys."""
     return BodyContent(
         (JSON,), {"type": "object", "required": list(names), "properties": {name: {} for name in names}}
     )
 
 
 def file(*types: str) -> BodyContent:
-    """Bytes of one of these types."""
+    """Returns the content of bytes of one of these types."""
     return BodyContent(types, BINARY)
 
 
 def number(name: str, text: str, *, required: bool = False) -> Parameter:
-    """A whole number from 0 in the query."""
+    """Returns a query parameter that is a whole number from 0."""
     return Parameter(name, {"type": "integer", "minimum": 0, "maximum": 999_999_999}, text, required=required)
 
 
-def one_of(*words: str) -> Schema:
-    """One of these words."""
-    return {"type": "string", "enum": list(words)}
+def one_of(*values: str) -> Schema:
+    """Returns the schema of a string that is one of these values."""
+    return {"type": "string", "enum": list(values)}
 
 
 EMPTY: Mapping[int, BodyContent | None] = {204: None}

@@ -1,4 +1,4 @@
-"""Rows of the API's own description."""
+"""Table rows of the API's own description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of tasks: what they are, how they go, what is taken away from them."""
+"""Table rows of tasks: their data, their training and their downloads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SUMMARY = (
 _VERSION = ("version", "round", "weights", "accepted", "examples", "created", "let_go")
 _LIFE = keys("state", "reason", "since", "orders")
 _FIGURES = ("text/csv", "application/json", BYTES)
-_FILES = tuple(dict.fromkeys([*(one.media_type for one in FORMATS.values()), JSON]))
+_FILES = tuple(dict.fromkeys([*(export_format.media_type for export_format in FORMATS.values()), JSON]))
 
 ROWS: dict[str, Row] = {
     "GET /api/tasks": Row("anybody", {200: keys("tasks")}, refusals=(401,)),

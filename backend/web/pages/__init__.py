@@ -1,4 +1,4 @@
-"""Pages for people, rendered from webapp/templates.
+"""Renders the pages for people from webapp/templates.
 
-They show what the API tells; nothing is decided here.
+Pages show what the API returns; they make no decisions.
 """

@@ -1,4 +1,4 @@
-"""The wizard's pages: one's drafts, and each step of one (docs/reference/drafts.md)."""
+"""Renders the wizard's pages: the list of drafts, and each step of a draft (docs/reference/drafts.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service
 from backend.web.pages.pages import page_route, render
 from backend.web.transport.security_headers import POLICY, policy
 
-# What the steps `about` and `review` offer.
+# The choices of the steps `about` and `review`.
 _CHOICES = {
     "licences": {"model": MODELS, "data": DATA},
     "bases": BASES,
@@ -29,7 +29,7 @@ _CHOICES = {
 
 
 def routes() -> list[BaseRoute]:
-    """The list, a draft, and its steps."""
+    """Returns the routes of the wizard's pages."""
     return [
         page_route("/drafts", drafts),
         page_route("/drafts/{id}", draft),
@@ -38,58 +38,58 @@ def routes() -> list[BaseRoute]:
 
 
 async def drafts(request: Request) -> Response:
-    """The drafts of who asks, and how to begin another."""
+    """Renders the list of the sender's drafts, and the form for a new one."""
     identity = await require(request, "create")
-    mine = [
-        await draft_service(request).describe(one)
-        for one in draft_service(request).drafts.of(identity.account or "")
+    own_drafts = [
+        await draft_service(request).describe(own_draft)
+        for own_draft in draft_service(request).drafts.of(identity.account or "")
     ]
     limits = request.app.state.settings.limits
-    return _fresh(
+    return _uncached(
         render(
             request,
             "drafts/drafts.html",
-            {"drafts": mine, "limits": limits, "tasks": _changeable(request, identity)},
+            {"drafts": own_drafts, "limits": limits, "tasks": _editable_tasks(request, identity)},
         )
     )
 
 
 async def draft(request: Request) -> Response:
-    """Leads on to the first step that is not done."""
-    found = await draft_of(request)
-    name = await draft_service(request).next_step(found)
-    return RedirectResponse(f"/drafts/{found.id}/{name}", 303, FRESH)
+    """Redirects to the first step that is not done."""
+    current = await draft_of(request)
+    name = await draft_service(request).next_step(current)
+    return RedirectResponse(f"/drafts/{current.id}/{name}", 303, FRESH)
 
 
 async def step(request: Request) -> Response:
-    """One step of the wizard."""
-    found, name = await draft_of(request), request.path_params["step"]
+    """Renders one step of the wizard."""
+    current, name = await draft_of(request), request.path_params["step"]
     if name not in STEPS:
         raise NotFoundError(f"There is no such step; there are {', '.join(STEPS)}.")
     number = STEPS.index(name)
     context = {
-        "draft": await draft_service(request).describe(found),
+        "draft": await draft_service(request).describe(current),
         "step": name,
         "body": f"drafts/steps/{name}.html",
         "before": STEPS[number - 1] if number else None,
         "after": STEPS[number + 1] if number + 1 < len(STEPS) else None,
         "limits": request.app.state.settings.limits,
         **_CHOICES,
-        "reachable": origin_left(found) if name == "data" else "",
+        "reachable": origin_left(current) if name == "data" else "",
         "models": await summaries_for(request) if name == "model" else [],
     }
     page = render(request, "drafts/draft.html", context)
-    # There the owner's browser tries what volunteers' browsers will fetch.
+    # In the step `data`, the owner's browser fetches what volunteers' browsers will fetch.
     page.headers[POLICY] = policy(filter(None, [context["reachable"]]))
-    return _fresh(page)
+    return _uncached(page)
 
 
-def _fresh(page: Response) -> Response:
+def _uncached(page: Response) -> Response:
     page.headers.update(FRESH)
     return page
 
 
-def _changeable(request: Request, identity: Requester) -> list[str]:
-    """Names of the tasks of which new versions can be made."""
+def _editable_tasks(request: Request, identity: Requester) -> list[str]:
+    """Returns the names of the tasks of which the sender may make new versions."""
     registry: TaskRegistry = request.app.state.tasks
     return sorted(host.name for host in registry.hosts if may(identity, "edit", registry.place(host.name)))

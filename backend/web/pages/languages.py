@@ -1,7 +1,7 @@
-"""In which language a page speaks: what the reader's browser asks for, of what there is a catalogue for.
+"""Chooses a page's language from the browser's header and the existing catalogues.
 
-Sentences stand in English where they are used, in templates between `trans` and `endtrans`, and are looked up
-in `webapp/locales/<language>.po`. What scripts say has its own catalogue, `webapp/static/src/i18n`.
+English sentences are in the code and, between `trans` and `endtrans`, in the templates; translations are in
+`webapp/locales/<language>.po`. Scripts have their own catalogue, `webapp/static/src/i18n`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from babel.messages.pofile import read_po
 
 FALLBACK = "en"
 LANGUAGES = (FALLBACK, "es")
-# Pages for volunteers. Others, which are for owners and operators, are in English.
+# Pages for volunteers are translated. Others, for owners and operators, are in English.
 TRANSLATED = frozenset(
     {
         "gallery/gallery.html",
@@ -33,33 +33,33 @@ TRANSLATED = frozenset(
 
 
 def language_of(template: str, accepted: str) -> str:
-    """In which language the page of `template` is said to who sends `accepted` as Accept-Language."""
+    """Returns the language of the page of `template` for the Accept-Language header `accepted`."""
     return negotiated(accepted) if template in TRANSLATED else FALLBACK
 
 
 def negotiated(accepted: str, offered: Sequence[str] = LANGUAGES) -> str:
-    """The offered language that `accepted`, an Accept-Language header (RFC 9110, 12.5.4), likes best.
+    """Returns the offered language that an Accept-Language header prefers (RFC 9110, 12.5.4).
 
-    Regions count as their language; who asks for none of those offered gets English.
+    Regions count as their language. If the header accepts none of those offered, the result is English.
     """
-    wishes = sorted(map(_wish, accepted.split(",")), key=lambda wish: -wish[1])
-    liked = (language for language, weight in wishes if weight > 0 and language in offered)
-    return next(liked, FALLBACK)
+    weighted = sorted(map(_weighted_language, accepted.split(",")), key=lambda wish: -wish[1])
+    accepted_languages = (language for language, weight in weighted if weight > 0 and language in offered)
+    return next(accepted_languages, FALLBACK)
 
 
-def _wish(text: str) -> tuple[str, float]:
-    """A language without its region, and how much it is liked: 0 to 1."""
+def _weighted_language(text: str) -> tuple[str, float]:
+    """Parses a language without its region, and its weight from 0 to 1."""
     tag, _, weight = text.partition(";")
     try:
-        liked = float(weight.strip().removeprefix("q=") or 1)
+        quality = float(weight.strip().removeprefix("q=") or 1)
     except ValueError:
-        liked = 0.0
-    return tag.strip().lower().partition("-")[0], liked
+        quality = 0.0
+    return tag.strip().lower().partition("-")[0], quality
 
 
 @lru_cache(maxsize=8)
 def catalogue(locales: Path, language: str) -> NullTranslations:
-    """The sentences of `language` by the English ones; English itself needs none."""
+    """Returns the translations of `language` by the English sentences; English needs none."""
     if language == FALLBACK:
         return NullTranslations()
     with (locales / f"{language}.po").open("rb") as file:

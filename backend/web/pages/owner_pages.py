@@ -1,4 +1,4 @@
-"""Pages for owners: signing in, and their account."""
+"""Renders the owners' pages for sign-in and their account."""
 
 from __future__ import annotations
 
@@ -17,53 +17,55 @@ PRIVATE = {"Cache-Control": "no-store"}
 
 
 def routes() -> list[BaseRoute]:
-    """The pages /sign-in and /account."""
+    """Returns the routes of the pages /sign-in and /account."""
     return [page_route("/sign-in", sign_in), page_route("/account", account)]
 
 
 async def sign_in(request: Request) -> Response:
-    """Where one signs in; with a link, its code stands behind the #."""
-    return _private(render(request, "account/sign-in.html", {}))
+    """Renders the sign-in page; a sign-in link has its code in the URL fragment."""
+    return _uncached(render(request, "account/sign-in.html", {}))
 
 
 async def account(request: Request) -> Response:
-    """What belongs to who is signed in; others sign in first."""
+    """Renders the account's page, or redirects to the sign-in page."""
     identity = await identify(request)
     if identity.account is None:
         return RedirectResponse("/sign-in", 303, PRIVATE)
-    told = await account_summary(request, identity)
+    summary = await account_summary(request, identity)
     place = request.app.state.tasks.place
-    mine = [
+    own_tasks = [
         (task, identity.roles.get(task["name"]))
         for task in await summaries_for(request)
         if may(identity, "inspect", place(task["name"]))
     ]
-    # What only an operator may is not offered to others, nor what no token may do so far.
+    # Do not offer scopes that the account may not use, nor one that no token may use yet.
     scopes = [scope for scope in SCOPES if scope != "share" and (identity.operator or scope != "administer")]
     service = draft_service(request)
-    room = {
+    storage = {
         "taken": await service.measure(identity.account),
         "most": service.drafts.limits.max_owner_mib << 20,
     }
     context = {
-        **told,
-        "room": room,
-        "tasks": mine,
+        **summary,
+        "room": storage,
+        "tasks": own_tasks,
         "scopes": scopes,
-        "others": await _others(request, identity),
+        "others": await _other_accounts(request, identity),
     }
-    return _private(render(request, "account/account.html", context))
+    return _uncached(render(request, "account/account.html", context))
 
 
-async def _others(request: Request, identity: Requester) -> list[tuple[AccountRecord, dict[str, str]]]:
-    """Everybody else with an account and their roles, for operators."""
+async def _other_accounts(
+    request: Request, identity: Requester
+) -> list[tuple[AccountRecord, dict[str, str]]]:
+    """Returns all other accounts and their roles, for operators only."""
     if not identity.operator:
         return []
     records = access_of(request).records
-    found = [one for one in await records.accounts() if one.id != identity.account]
-    return [(one, await records.roles(one.id)) for one in found]
+    others = [record for record in await records.accounts() if record.id != identity.account]
+    return [(record, await records.roles(record.id)) for record in others]
 
 
-def _private(page: Response) -> Response:
+def _uncached(page: Response) -> Response:
     page.headers.update(PRIVATE)
     return page

@@ -1,4 +1,4 @@
-"""The pages for people: rendered here, complete without scripts but for training itself."""
+"""Renders the pages of the gallery and of tasks; all but the training page work without scripts."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from backend.web.transport.security_headers import POLICY, policy
 
 SOURCES = "webapp/static/src/entries"
 WORDS = "webapp/static/src/i18n"
-FEW_ROUNDS, PAGE_OF_ROUNDS = 3, 50
+RECENT_ROUNDS, ROUNDS_PER_PAGE = 3, 50
 
 
 def routes() -> list[BaseRoute]:
-    """Gallery, the four pages of a task, and the logo as the pages' icon."""
+    """Returns the routes of the gallery, the four pages of a task, and the logo as the pages' icon."""
     return [
         page_route("/", gallery),
         Route("/favicon.svg", favicon, name="favicon"),
@@ -50,16 +50,16 @@ def routes() -> list[BaseRoute]:
 
 
 def page_route(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
-    """A page, which shrinks to a third on its way: that counts where the network is slow."""
+    """Returns a page's route with compression, which shrinks pages to a third for slow networks."""
     return Route(path, endpoint, middleware=[Middleware(GZipMiddleware)])
 
 
 async def gallery(request: Request) -> Response:
-    asked = request.query_params
-    search = Search(asked.get("q", "").strip(), asked.get("topic", ""))
-    tasks = by_need(one for one in await summaries_for(request) if one["state"] != "archived")
-    found = sum(search.finds(task) for task in tasks)
-    context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": found}
+    query = request.query_params
+    search = Search(query.get("q", "").strip(), query.get("topic", ""))
+    tasks = by_need(task for task in await summaries_for(request) if task["state"] != "archived")
+    matches = sum(search.finds(task) for task in tasks)
+    context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": matches}
     return render(request, "gallery/gallery.html", context)
 
 
@@ -72,7 +72,7 @@ async def task(request: Request) -> Response:
     context = _task_context(request, name)
     context["versions"] = await registry.versions(name)
     context["contributions"] = await registry.contributions(name)
-    context["rounds"] = await registry.rounds(name, 0, FEW_ROUNDS)
+    context["rounds"] = await registry.rounds(name, 0, RECENT_ROUNDS)
     context |= await lineage(request, name)
     return render(request, "task/task.html", context)
 
@@ -81,12 +81,12 @@ async def rounds(request: Request) -> Response:
     registry, name = _registry(request), request.path_params["name"]
     before = number_asked(request, "before", None)
     context = _task_context(request, name)
-    shown = await registry.rounds(name, 0, PAGE_OF_ROUNDS, before)
-    oldest, newest = (shown[0]["round"], shown[-1]["round"]) if shown else (0, before or 0)
-    following = newest + PAGE_OF_ROUNDS + 1
+    page_rounds = await registry.rounds(name, 0, ROUNDS_PER_PAGE, before)
+    oldest, newest = (page_rounds[0]["round"], page_rounds[-1]["round"]) if page_rounds else (0, before or 0)
+    following = newest + ROUNDS_PER_PAGE + 1
     newer = following if following <= registry.host(name).round else "newest"
     context |= {
-        "rounds": shown,
+        "rounds": page_rounds,
         "newest": before is None,
         "older": oldest if oldest > 1 else None,
         "newer": None if before is None else newer,
@@ -107,7 +107,7 @@ async def model(request: Request) -> Response:
         "wire": inspection.traffic,
         "devices": [device.name for device in DEVICES],
         "backends": inspection.backends,
-        "times": {(one.device, one.backend): one for one in inspection.step_times},
+        "times": {(time.device, time.backend): time for time in inspection.step_times},
         "fastest": fastest(inspection.step_times),
         "reasons": inspection.reasons(),
     }
@@ -125,10 +125,10 @@ async def train(request: Request) -> Response:
 
 
 def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> HTMLResponse:
-    """The page of `template` in the reader's language, with the built scripts and styles that it needs."""
+    """Renders `template` in the reader's language, with the built scripts and styles that it needs."""
     webapp, dist = _webapp(request), request.app.state.settings.dist
     language = language_of(template, request.headers.get("accept-language", ""))
-    # Pages without a script of their own, such as errors, take the gallery's.
+    # Pages without their own script, such as errors, use the gallery's.
     entries = (f"{SOURCES}/{name}.ts" for name in (Path(template).stem, "gallery"))
     built = next(filter(None, (assets(dist, entry, language) for entry in entries)), None)
     text = (
@@ -140,9 +140,9 @@ def render(request: Request, template: str, context: dict[str, Any], status: int
 
 
 def assets(dist: Path, entry: str, language: str = FALLBACK) -> dict[str, Any] | None:
-    """Addresses below `dist` of the entry's script, of the modules that it needs and of all their styles.
+    """Returns the paths below `dist` of the entry's script, its modules, and the styles of all of them.
 
-    None when the web app, or this entry of it, was not built. Of the languages, English is in every script.
+    None when the web app, or this entry of it, was not built. English texts are part of every script.
     """
     path = dist / "manifest.json"
     if not path.is_file():
@@ -150,14 +150,14 @@ def assets(dist: Path, entry: str, language: str = FALLBACK) -> dict[str, Any] |
     manifest = _manifest(path, path.stat().st_mtime_ns)
     if entry not in manifest:
         return None
-    words = f"{WORDS}/{language}/index.ts"
-    waiting = [entry, *([words] if words in manifest else [])]
+    language_entry = f"{WORDS}/{language}/index.ts"
+    pending = [entry, *([language_entry] if language_entry in manifest else [])]
     needed: dict[str, Any] = {}
-    while waiting:
-        name = waiting.pop(0)
+    while pending:
+        name = pending.pop(0)
         if name not in needed:
             needed[name] = manifest[name]
-            waiting += needed[name].get("imports", [])
+            pending += needed[name].get("imports", [])
     styles = dict.fromkeys(style for chunk in needed.values() for style in chunk.get("css", []))
     modules = [chunk["file"] for name, chunk in needed.items() if name != entry]
     return {"script": manifest[entry]["file"], "modules": modules, "styles": list(styles)}
@@ -183,7 +183,7 @@ def _environment(webapp: Path, language: str) -> Environment:
     environment.install_gettext_translations(sentences, newstyle=True)  # type: ignore[attr-defined]  # By i18n.
     environment.policies["ext.i18n.trimmed"] = True
     environment.filters.update(TemplateWords(language, sentences).filters())
-    # The drawing stands in the page itself, so that it takes the colours of light and dark.
+    # The logo is inlined, so that it takes the colours of the light or dark theme.
     environment.globals["logo"] = Markup((templates / "logo.svg").read_text(encoding="utf-8"))  # noqa: S704
     return environment
 

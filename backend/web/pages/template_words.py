@@ -1,4 +1,4 @@
-"""Words and figures as people read them, for the templates."""
+"""Formats words and numbers for people, as filters of the templates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend.web.auth.user_agents import browser_of
 
 
 def later(text: str) -> str:
-    """Marks a sentence of a table for the registry; it is looked up where it is said."""
+    """Marks a table's sentence for the catalogue; it is translated where it is used."""
     return text
 
 
@@ -47,7 +47,7 @@ REFUSALS = {
     "too-slow": later("sent too slowly"),
     "wrong-length": later("incomplete, or of another model"),
 }
-# What volunteers bring, by the kind of preprocessing.
+# The data that volunteers bring, by the kind of preprocessing.
 BRINGS = {
     "image": later("You bring pictures."),
     "table": later("You bring a table as a CSV file."),
@@ -59,22 +59,22 @@ LABELS = {"accuracy": later("Accuracy"), "loss": later("Loss")}
 
 
 def number(value: float) -> str:
-    """A whole number with its thousands apart, `12 345`: by a thin space, in all languages (ISO 80000-1)."""
+    """Formats a whole number with thin spaces between thousands, in all languages (ISO 80000-1): `12 345`."""
     return f"{value:,.0f}".replace(",", "\u202f")
 
 
 def counted(value: int, singular: str, plural: str | None = None) -> str:
-    """`1 step`, `3 steps`: for what commands say, in English."""
+    """Formats a count with its English noun, for commands: `1 step`, `3 steps`."""
     return f"{number(value)} {singular if value == 1 else plural or singular + 's'}"
 
 
 def instant(seconds: float) -> str:
-    """Unix time for machines: `2026-11-21T16:20:03Z`."""
+    """Formats Unix time for machines: `2026-11-21T16:20:03Z`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class TemplateWords:
-    """What the templates say by rule, in one language."""
+    """Formats values and sentences for the templates in one language."""
 
     def __init__(self, language: str = "en", sentences: NullTranslations | None = None) -> None:
         sentences = sentences or NullTranslations()
@@ -84,7 +84,7 @@ class TemplateWords:
         self._point = get_decimal_symbol(language)
 
     def filters(self) -> dict[str, Callable[..., str]]:
-        """For the templates."""
+        """Returns the filters of the templates by name."""
         return {
             "backend": self.backend,
             "between": self.between,
@@ -111,35 +111,35 @@ class TemplateWords:
         }
 
     def percent(self, value: float | None) -> str:
-        """A share between 0 and 1 as `93.1 %`; a dash when there is none yet."""
-        return "–" if value is None else self._pointed(f"{value * 100:.1f}\u202f%")
+        """Formats a share between 0 and 1 as `93.1 %`; a dash when there is none yet."""
+        return "–" if value is None else self._localized(f"{value * 100:.1f}\u202f%")
 
     def decimal(self, value: float | None) -> str:
-        """A loss with four digits; a dash when there is none yet."""
+        """Formats a loss with four digits; a dash when there is none yet."""
         if value is None:
             return "–"
         if 0 < value < 0.001:
-            return self._("below %(least)s") % {"least": self._pointed("0.001")}
-        return self._pointed(f"{value:.4g}")
+            return self._("below %(least)s") % {"least": self._localized("0.001")}
+        return self._localized(f"{value:.4g}")
 
     def between(self, low_ms: float, high_ms: float) -> str:
-        """A range of times: `6.5–25 ms`."""
-        return self._pointed(formatting.between(low_ms, high_ms))
+        """Formats a range of times: `6.5–25 ms`."""
+        return self._localized(formatting.between(low_ms, high_ms))
 
     def operations(self, count: float) -> str:
-        """Floating-point operations: `45 MFLOP`."""
-        return self._pointed(formatting.operations(count))
+        """Formats a count of floating-point operations: `45 MFLOP`."""
+        return self._localized(formatting.operations(count))
 
     def size(self, count: float) -> str:
-        """Bytes: `3.4 MB`."""
-        return self._pointed(formatting.size(count))
+        """Formats a number of bytes: `3.4 MB`."""
+        return self._localized(formatting.size(count))
 
     def participants(self, count: int) -> str:
-        """`1 participant`, `3 participants`."""
+        """Formats a number of participants: `1 participant`, `3 participants`."""
         return self._counted(count, self.ngettext("%(count)s participant", "%(count)s participants", count))
 
     def standing(self, task: Mapping[str, Any]) -> str:
-        """What happens in a task now, as a sentence without its full stop."""
+        """Describes the task's current phase in a sentence without a full stop."""
         round_, version = {"round": number(task["round"])}, {"version": number(task["version"])}
         match task["phase"]:
             case "finished":
@@ -160,24 +160,24 @@ class TemplateWords:
             return self._("Waiting for volunteers")
         return self._("Waiting for the first volunteer")
 
-    def _waiting(self, lacking: int) -> str:
-        if lacking == 0:
+    def _waiting(self, missing_count: int) -> str:
+        if missing_count == 0:
             return self._("Waiting for more volunteers")
         sentence = self.ngettext(
-            "Waiting for %(count)s more volunteer", "Waiting for %(count)s more volunteers", lacking
+            "Waiting for %(count)s more volunteer", "Waiting for %(count)s more volunteers", missing_count
         )
-        return self._counted(lacking, sentence)
+        return self._counted(missing_count, sentence)
 
     def brings(self, kind: str | None) -> str:
-        """What a task wants of who takes part."""
+        """Describes the data that a task needs from a volunteer."""
         return self._("You need nothing: examples are given.") if kind is None else self._(BRINGS[kind])
 
     def backend(self, word: str) -> str:
-        """What a client computes with, as its makers write it."""
+        """Returns the name of a client's backend as its makers write it."""
         return self._(BACKENDS[word]) if word in BACKENDS else word
 
     def runner(self, words: str) -> str:
-        """A client by its kind and backend, such as `browser webgpu`."""
+        """Describes a client, given its kind and backend such as `browser webgpu`."""
         what, _, runs_on = words.partition(" ")
         who = self._(RUNNERS[what]) if what in RUNNERS else self._("other client")
         if not runs_on:
@@ -185,31 +185,31 @@ class TemplateWords:
         return self._("%(client)s with %(backend)s") % {"client": who, "backend": self.backend(runs_on)}
 
     def refusal(self, code: str) -> str:
-        """Why an update was refused."""
+        """Returns the reason why an update was refused, by its code."""
         return self._(REFUSALS[code]) if code in REFUSALS else code
 
     def label(self, name: str) -> str:
-        """A metric's name at the head of its value."""
+        """Returns a metric's name as a label before its value."""
         return self._(LABELS[name]) if name in LABELS else name.replace("_", " ").capitalize()
 
     def moment(self, seconds: float) -> str:
-        """Unix time as `21 Nov 2026, 16:20:03 UTC`; pages' scripts put it into the reader's own time."""
+        """Formats Unix time as `21 Nov 2026, 16:20:03 UTC`; scripts convert it to the reader's time zone."""
         at = datetime.fromtimestamp(seconds, UTC)
         return f"{format_datetime(at, 'd MMM y, HH:mm:ss', locale=self._language)} UTC"
 
     def duration(self, seconds: float) -> str:
-        """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
+        """Formats a duration: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
         if seconds < 10:
-            return self._pointed(f"{seconds:.1f} s")
-        whole = round(seconds)
-        if whole < 60:
-            return f"{whole} s"
-        if whole < 3600:
-            return f"{whole // 60} min {whole % 60} s"
-        return f"{number(whole // 3600)} h {whole % 3600 // 60} min"
+            return self._localized(f"{seconds:.1f} s")
+        total = round(seconds)
+        if total < 60:
+            return f"{total} s"
+        if total < 3600:
+            return f"{total // 60} min {total % 60} s"
+        return f"{number(total // 3600)} h {total % 3600 // 60} min"
 
     def kept(self, plan: Checkpoints) -> str:
-        """Which versions' weights can be had, in a sentence."""
+        """Describes in a sentence which versions' weights are kept."""
         parts = [self._("the newest %(count)s") % {"count": number(plan.keep_last)}]
         if plan.keep_best:
             best = self.ngettext("the best", "the best %(count)s", plan.keep_best)
@@ -221,11 +221,11 @@ class TemplateWords:
         ) % {"versions": ", ".join(parts)}
 
     def device(self, word: str) -> str:
-        """A class of devices."""
+        """Returns the name of a class of devices."""
         return self._(DEVICES[word]) if word in DEVICES else word
 
     def browser(self, agent: str) -> str:
-        """What a User-Agent header speaks of, such as `Firefox on Android`."""
+        """Describes the sender of a User-Agent header, such as `Firefox on Android`."""
         browser, system = browser_of(agent)
         if browser is None:
             return agent[:40] or self._("A program")
@@ -234,15 +234,15 @@ class TemplateWords:
         return self._("%(browser)s on %(system)s") % {"browser": browser, "system": system}
 
     def kind(self, word: str) -> str:
-        """What somebody takes part with."""
+        """Returns the name of a client's kind."""
         return self._(KINDS[word]) if word in KINDS else word
 
     def _counted(self, count: int, sentence: str) -> str:
         return sentence % {"count": number(count)}
 
-    def _pointed(self, figure: str) -> str:
-        """A figure with the language's decimal sign."""
-        return figure.replace(".", self._point)
+    def _localized(self, text: str) -> str:
+        """Returns a formatted number with the language's decimal sign."""
+        return text.replace(".", self._point)
 
 
 ENGLISH = TemplateWords()
