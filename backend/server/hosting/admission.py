@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from backend.errors import BannedError, BusyError, ClosedError
@@ -25,10 +25,6 @@ class AdmissionControl:
             raise ClosedError(self.closed)
         if client in self.banned:
             raise BannedError("The owner of this task does not let this device take part (any more).")
-
-    def turned_away(self, clients: Iterable[str]) -> list[str]:
-        """Those of `clients` who may not stay."""
-        return [client for client in clients if self.closed is not None or client in self.banned]
 
 
 def check_room(client: str, here: Collection[str], most: int, what: str) -> None:
