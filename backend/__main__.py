@@ -1,4 +1,4 @@
-"""The command `minga`."""
+"""Runs the command `minga`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from backend.errors import MingaError
 
-# Each command and its module in backend.commands.
+# Command -> its module in backend.commands.
 COMMANDS = {
     "serve": "serve",
     "convert": "convert",
@@ -30,7 +30,7 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; its exit code: 0, 1 (unexpected), 2 (refused, with a sentence) or 130 (Ctrl-C)."""
+    """Runs one command. Returns 0, 1 (unexpected), 2 (refused, with a sentence) or 130 (Ctrl-C)."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser(words)
     args = parser.parse_args(words)
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser of all commands, or of the one that was asked for: the others need not even be imported."""
+    """Returns the parser of all commands, or of the requested one only, to import no other command."""
     parser = argparse.ArgumentParser(
         prog="minga", description="Neighbours train one neural network together: browsers, laptops and GPUs."
     )

@@ -1,4 +1,4 @@
-"""One tree of errors. Each leaf has a wire code, an HTTP status and a text that says what to do next."""
+"""Defines the tree of errors: each leaf has a wire code, an HTTP status and a text that says what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class MingaError(Exception):
 
 
 class FrameError(MingaError):
-    """A frame that is not a message of the protocol: garbage, unknown tag, wrong type, too long."""
+    """The frame is not a message of the protocol: garbage, unknown tag, wrong type, too long."""
 
     code = "bad-frame"
     http_status = 400
@@ -22,7 +22,7 @@ class FrameError(MingaError):
 
 
 class NotFoundError(MingaError):
-    """No task, blob or version of that name."""
+    """No task, blob or version has that name."""
 
     code = "not-found"
     http_status = 404
@@ -30,21 +30,21 @@ class NotFoundError(MingaError):
 
 
 class BadRequestError(MingaError):
-    """An address or a query that cannot be understood."""
+    """The address or the query cannot be parsed."""
 
     code = "bad-request"
     http_status = 400
 
 
 class NotWantedError(MingaError):
-    """Something that is brought, but that nobody asks for (any more)."""
+    """The request does not fit the current state: it is outdated, unasked for, or its name is taken."""
 
     code = "not-wanted"
     http_status = 409
 
 
 class SignInError(MingaError):
-    """Something for which one has to sign in, or a sign-in that failed."""
+    """The request needs a signed-in account, or a sign-in failed."""
 
     code = "sign-in"
     http_status = 401
@@ -52,7 +52,7 @@ class SignInError(MingaError):
 
 
 class ForbiddenError(MingaError):
-    """Something that is not for this reader."""
+    """The account may not do or read what it requested."""
 
     code = "forbidden"
     http_status = 403
@@ -60,21 +60,21 @@ class ForbiddenError(MingaError):
 
 
 class OrderError(MingaError):
-    """Something that a task's owner asks for, but that it cannot do in its state."""
+    """The task cannot carry out its owner's command in its current state."""
 
     code = "wrong-state"
     http_status = 409
 
 
 class GoneError(MingaError):
-    """A version whose weights were let go to save space."""
+    """The weights of the version were deleted to save space."""
 
     code = "gone"
     http_status = 410
 
 
 class ReplacedError(MingaError):
-    """The same client connected again; the older connection gives way."""
+    """The same client opened a second connection, which replaces the older one."""
 
     code = "replaced"
     http_status = 409
@@ -82,7 +82,7 @@ class ReplacedError(MingaError):
 
 
 class RemovedError(MingaError):
-    """A client that the task's owner sent away; it may come back when its volunteer asks for it."""
+    """The task's owner removed the client; it may rejoin when its volunteer asks for it."""
 
     code = "removed"
     http_status = 403
@@ -90,7 +90,7 @@ class RemovedError(MingaError):
 
 
 class BannedError(MingaError):
-    """A client that the task's owner lets in no more."""
+    """The task's owner banned the client."""
 
     code = "banned"
     http_status = 403
@@ -98,7 +98,7 @@ class BannedError(MingaError):
 
 
 class ClosedError(MingaError):
-    """A task that is archived: nobody takes part in it."""
+    """The task is archived, so no client can take part in it."""
 
     code = "closed"
     http_status = 409
@@ -106,7 +106,7 @@ class ClosedError(MingaError):
 
 
 class UnfitError(MingaError):
-    """A client and a task that cannot agree how updates are added up; the text says what would work."""
+    """The client does not support how the task aggregates updates; the text says what would work."""
 
     code = "unfit"
     http_status = 409
@@ -114,7 +114,7 @@ class UnfitError(MingaError):
 
 
 class IdleError(MingaError):
-    """A connection that said nothing when something was due."""
+    """The connection sent nothing when a message was due."""
 
     code = "idle"
     http_status = 408
@@ -122,7 +122,7 @@ class IdleError(MingaError):
 
 
 class BusyError(MingaError):
-    """A limit on connections is reached."""
+    """The server or the task has reached its limit of connections."""
 
     code = "busy"
     http_status = 503
@@ -130,7 +130,7 @@ class BusyError(MingaError):
 
 
 class TooFastError(MingaError):
-    """More connections, frames or pings than one may send in a time."""
+    """The client opened more connections, or sent more frames or pings, than the rate limit allows."""
 
     code = "too-fast"
     http_status = 429
@@ -138,7 +138,7 @@ class TooFastError(MingaError):
 
 
 class TooSlowError(MingaError):
-    """A connection over which less moves than the least that is asked of everybody."""
+    """The connection transfers less than the required minimum rate."""
 
     code = "too-slow"
     http_status = 408
@@ -146,7 +146,7 @@ class TooSlowError(MingaError):
 
 
 class TooLongError(MingaError):
-    """A message over the limit, or in too many fragments."""
+    """The message exceeds the size limit, or has too many fragments."""
 
     code = "too-long"
     http_status = 413
@@ -154,49 +154,49 @@ class TooLongError(MingaError):
 
 
 class TaskFileError(MingaError):
-    """A task.toml that cannot be used; the text names the field and what to write instead."""
+    """The task.toml is invalid; the text names the field and what to write instead."""
 
     code = "bad-task"
     http_status = 400
 
 
 class BundleError(MingaError):
-    """A bundle that is damaged, incomplete, or asks for an op outside the allow-list."""
+    """The bundle is damaged, incomplete, or uses an op outside the allow-list."""
 
     code = "bad-bundle"
     http_status = 400
 
 
 class DataError(MingaError):
-    """Data that cannot be used as it is declared; the text names file, row or column and what to do."""
+    """The data do not match their declaration; the text names file, row or column and what to do."""
 
     code = "bad-data"
     http_status = 400
 
 
 class RefusedFileError(MingaError):
-    """A file of an owner that is not taken; the text says why and what to bring instead."""
+    """An owner's file is refused; the text says why and what to upload instead."""
 
     code = "refused-file"
     http_status = 422
 
 
 class NotReadyError(MingaError):
-    """A draft that cannot be launched yet; the text says all that is left to do."""
+    """The draft cannot be launched yet; the text lists everything that is missing."""
 
     code = "not-ready"
     http_status = 409
 
 
 class CancelledError(MingaError):
-    """Work that somebody ended before it was done."""
+    """A user cancelled the job before it finished."""
 
     code = "cancelled"
     http_status = 409
 
 
 class OverQuotaError(MingaError):
-    """More than one owner may have here, or than the server's disk can hold."""
+    """The request exceeds the owner's quota, or the free space of the server's disk."""
 
     code = "over-quota"
     http_status = 413
@@ -210,137 +210,137 @@ class StoreError(MingaError):
 
 
 class RecordedBeforeError(StoreError):
-    """A round or version that is recorded already; trying again helps nobody."""
+    """The round or version is recorded already, so a retry cannot succeed."""
 
 
 class UpdateRefusedError(MingaError):
-    """An update that does not count. Refused alone: the round goes on and the client stays connected."""
+    """The update is refused. Only the update: the round continues and the client stays connected."""
 
     code = "refused"
     http_status = 422
 
 
 class WrongLengthError(UpdateRefusedError):
-    """More, fewer or misplaced bytes than the model's flat vector has."""
+    """The update has more, fewer or misplaced bytes compared with the model's flat vector."""
 
     code = "wrong-length"
 
 
 class SlowUploadError(UpdateRefusedError):
-    """An update of which no more comes, or too little."""
+    """The upload of the update stalled, or is too slow."""
 
     code = "too-slow"
 
 
 class NotFiniteError(UpdateRefusedError):
-    """NaN or infinity in the update, its loss or its metrics."""
+    """The update, its loss or its metrics contain NaN or infinity."""
 
     code = "not-finite"
 
 
 class NormTooLargeError(UpdateRefusedError):
-    """The update's L2 norm is over the task's bound."""
+    """The update's L2 norm exceeds the task's bound."""
 
     code = "norm-too-large"
 
 
 class BadExamplesError(UpdateRefusedError):
-    """An example count below one or above what the plan handed out."""
+    """The example count is below one, or above what the plan assigned."""
 
     code = "bad-examples"
 
 
 class StaleRoundError(UpdateRefusedError):
-    """An update for a round that is over or was never opened."""
+    """The update is for a round that has ended or was never opened."""
 
     code = "stale-round"
 
 
 class NotSelectedError(UpdateRefusedError):
-    """An update from a client that is not in this round's cohort."""
+    """The client that sent the update is not in this round's cohort."""
 
     code = "not-selected"
 
 
 class DuplicateError(UpdateRefusedError):
-    """A second update of one client in one round."""
+    """The client sent a second update in the same round."""
 
     code = "duplicate"
 
 
 class NotMaskedError(UpdateRefusedError):
-    """A client's part of a masked round is missing, late or wrong; its update could not be unmasked."""
+    """A client's message of a masked round is missing, late or wrong; its update could not be unmasked."""
 
     code = "not-masked"
 
 
 class MaskingError(MingaError):
-    """Keys, shares or secrets of a masked round that do not fit: nothing is revealed, nothing unmasked."""
+    """Keys, shares or secrets of a masked round do not match: nothing is revealed, nothing unmasked."""
 
     code = "masking"
     http_status = 422
 
 
 class BadKeyError(MaskingError):
-    """A public key with which no secret can be agreed on."""
+    """The key agreement fails with this public key."""
 
     code = "bad-key"
 
 
 class UnsealError(MaskingError):
-    """Sealed shares that are damaged, or were sealed by or for somebody else or in another round."""
+    """Sealed shares are damaged, or were sealed by or for another client or in another round."""
 
     code = "unseal"
 
 
 class ShareMismatchError(MaskingError):
-    """No choice among the shares of a secret gives one that fits what its owner said of it at first."""
+    """No subset of a secret's shares reconstructs the secret that its owner committed to."""
 
     code = "share-mismatch"
 
 
 class SiteError(MingaError):
-    """Documentation from which no pages can be made; the text says which page is wrong."""
+    """The documentation's pages cannot be built; the text says which page is wrong."""
 
     code = "bad-site"
 
 
 class PeerError(MingaError):
-    """A headless peer cannot take part: no TensorFlow, no such task, no server, data that does not fit."""
+    """A headless peer cannot take part: no TensorFlow, no such task, no server, data that do not fit."""
 
     code = "peer"
     http_status = 400
 
 
 class LinkError(MingaError):
-    """Two peers of a mesh cannot link, or what came over their link is not of it."""
+    """Two peers of a mesh cannot connect, or their link carried an invalid message."""
 
     code = "link"
     http_status = 502
 
 
 class GroupError(MingaError):
-    """A group of a mesh ended without a result for this peer, which keeps the weights that it trained."""
+    """A mesh group ended without a result for this peer, which keeps the weights that it trained."""
 
     code = "group"
     http_status = 409
 
 
 class SettingsError(MingaError):
-    """A flag or environment variable that cannot be used; the text says what to give instead."""
+    """A flag or environment variable is invalid; the text says what to give instead."""
 
     code = "bad-settings"
     http_status = 500
 
 
 class UnreachableError(PeerError):
-    """The server did not answer; trying again later may help."""
+    """The server did not answer; a later retry may succeed."""
 
     code = "unreachable"
     http_status = 503
 
 
 class DemoError(MingaError):
-    """A part of the demonstration did not come up or ended by itself."""
+    """A process of the demonstration did not start, or exited by itself."""
 
     code = "demo"

@@ -1,4 +1,4 @@
-"""Every setting of the server, once: from flags, else the environment (MINGA_*), else the defaults below."""
+"""Reads the server's settings: from flags, else the environment (MINGA_*), else the defaults below."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from backend.wire.codec import MAX_CLIENT_FRAME
 
 HOST = "127.0.0.1"
 PORT = 8000
-# At most the protocol's own longest message, and so long that chunks do not count as short messages.
-# A peer must be able to relay one parcel at once.
+# Messages: at most the protocol's longest, and long enough that chunks do not count as short messages.
+# Relay: at least one parcel a second, so that a peer can send a parcel without waiting.
 RANGES = {
     "max_message_bytes": (128 << 10, MAX_CLIENT_FRAME),
     "relay_bytes_per_second": (128 << 10, 10**9),
 }
-MOST_ICE_URLS = 8
-MOST_PARAMETER_SERVERS = 32
+MAX_ICE_URLS = 8
+MAX_PARAMETER_SERVERS = 32
 ICE_SCHEMES = ("stun:", "stuns:", "turn:", "turns:")
 
 Network: TypeAlias = IPv4Network | IPv6Network
@@ -42,7 +42,7 @@ LogLevel = Literal["debug", "info", "warning", "error"]
 
 @dataclass(frozen=True)
 class ServerLimits(TaskLimits, DraftLimits):
-    """What one server takes from its visitors (MINGA_MAX_CONNECTIONS and so on)."""
+    """Limits of one server on what its clients may use (MINGA_MAX_CONNECTIONS and so on)."""
 
     max_connections: int = 4000
     max_connections_per_address: int = 512
@@ -62,10 +62,11 @@ class ServerLimits(TaskLimits, DraftLimits):
 
 @dataclass(frozen=True)
 class Settings:
-    """How a server runs. `port` 0 takes a free one; `overrides` are `task.table.key=value`.
+    """Settings of a server. `port` 0 binds a free port; `overrides` are `task.table.key=value`.
 
-    `hooks` lets task files run programs on the server. `ice` helps peers of decentralized tasks to links.
-    `outside` is where alerts may go, `parameters` where those of work units stand.
+    `hooks` lets task files run programs on the server. `ice` lists the ICE servers with which peers of
+    decentralized tasks connect. `outside` says where alerts may be sent, `parameters` where the parameters
+    of work-unit tasks are stored.
     """
 
     data_dir: Path
@@ -86,27 +87,27 @@ class Settings:
 
     @property
     def assets(self) -> Path:
-        """Folder with `webapp/` and `models/`."""
+        """Returns the folder that contains `webapp/` and `models/`."""
         return assets_folder()
 
     @property
     def dist(self) -> Path:
-        """Folder of the built web app; it may be missing."""
+        """Returns the folder of the built web app, which may be missing."""
         return dist_folder()
 
     @property
     def site(self) -> Path:
-        """Folder of the documentation's pages; it may be missing."""
+        """Returns the folder of the documentation's pages, which may be missing."""
         return site_folder()
 
     @property
     def ops_file(self) -> Path:
-        """The allow-list, a data file of the converter."""
+        """Returns the path of the op allow-list, a data file of the converter."""
         return ops_file()
 
 
 def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Settings:
-    """Settings from parsed flags (None where not given) and the environment. Raises SettingsError."""
+    """Returns the settings from parsed flags (None if absent) and the environment. Raises SettingsError."""
     tasks = flags.get("tasks") or [
         path for path in environment.get("MINGA_TASKS", "").split(os.pathsep) if path
     ]
@@ -130,23 +131,23 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
 
 
 def assets_folder() -> Path:
-    """Folder of templates, built web app and gallery: beside the installed package, or the checkout."""
+    """Returns the folder of templates, web app and gallery: beside the installed package, or the checkout."""
     installed = _root() / "minga_assets"
     return installed if installed.is_dir() else _root()
 
 
 def dist_folder() -> Path:
-    """See Settings."""
+    """Returns the folder of the built web app (see Settings.dist)."""
     return assets_folder() / "webapp" / "static" / "dist"
 
 
 def site_folder() -> Path:
-    """See Settings."""
+    """Returns the folder of the documentation's pages (see Settings.site)."""
     return assets_folder() / "webapp" / "docs" / "dist"
 
 
 def ops_file() -> Path:
-    """See Settings."""
+    """Returns the path of the op allow-list (see Settings.ops_file)."""
     return _root() / "converter" / "ops.json"
 
 
@@ -168,8 +169,8 @@ def _ice(environment: Mapping[str, str]) -> IceServers:
                 f"MINGA_ICE_SERVERS has '{url}'; give addresses such as stun:stun.example.org:3478 and "
                 "turn:turn.example.org:3478, with commas between them."
             )
-    if len(urls) > MOST_ICE_URLS:
-        raise SettingsError(f"MINGA_ICE_SERVERS has {len(urls)} addresses; {MOST_ICE_URLS} are the most.")
+    if len(urls) > MAX_ICE_URLS:
+        raise SettingsError(f"MINGA_ICE_SERVERS has {len(urls)} addresses; {MAX_ICE_URLS} are the most.")
     username = environment.get("MINGA_TURN_USERNAME", "")
     credential = _secret("password", environment.get("MINGA_TURN_PASSWORD_FILE"))
     secret = _secret("secret", environment.get("MINGA_TURN_SECRET_FILE"))
@@ -220,17 +221,17 @@ def _parameters(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Par
 
 
 def _pool(text: str | None) -> PoolRules:
-    """`3` is three at all times, `1-4` as many of them as are needed."""
+    """Parses the size of the server pool: `3` is a fixed size, `1-4` a range that adapts to the load."""
     if text is None:
         return PoolRules()
     numbers = re.fullmatch(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", text)
-    least, most = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (0, 0)
-    if not 1 <= least <= most <= MOST_PARAMETER_SERVERS:
+    minimum, maximum = (int(numbers[1]), int(numbers[2] or numbers[1])) if numbers else (0, 0)
+    if not 1 <= minimum <= maximum <= MAX_PARAMETER_SERVERS:
         raise SettingsError(
             f"--parameter-servers is '{text}'; give a number such as 3, or a range such as 1-4, up to "
-            f"{MOST_PARAMETER_SERVERS}."
+            f"{MAX_PARAMETER_SERVERS}."
         )
-    return PoolRules(least=least, most=most)
+    return PoolRules(least=minimum, most=maximum)
 
 
 def _secret(what: str, file: str | None) -> str | None:
@@ -252,17 +253,17 @@ def _token(file: str | None) -> str | None:
 
 
 def _one_of(
-    words: Any, flags: Mapping[str, Any], environment: Mapping[str, str], name: str, usual: str
+    literal: Any, flags: Mapping[str, Any], environment: Mapping[str, str], name: str, default: str
 ) -> Any:
-    word = _first(flags, environment, name) or usual
-    if word not in get_args(words):
-        known = ", ".join(get_args(words))
-        raise SettingsError(f"--{name.replace('_', '-')} is one of {known}; '{word}' is not.")
+    word = _first(flags, environment, name) or default
+    if word not in get_args(literal):
+        choices = ", ".join(get_args(literal))
+        raise SettingsError(f"--{name.replace('_', '-')} is one of {choices}; '{word}' is not.")
     return word
 
 
 def _limits(environment: Mapping[str, str]) -> ServerLimits:
-    given: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for field in fields(ServerLimits):
         name = f"MINGA_{field.name.upper()}"
         text = environment.get(name)
@@ -270,11 +271,11 @@ def _limits(environment: Mapping[str, str]) -> ServerLimits:
             continue
         if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
             raise SettingsError(f"{name} is '{text}'; give a whole number above zero.")
-        least, most = RANGES.get(field.name, (1, 10**9))
-        if not least <= int(text) <= most:
-            raise SettingsError(f"{name} is {text}; give a number from {least} to {most}.")
-        given[field.name] = int(text)
-    return ServerLimits(**given)
+        minimum, maximum = RANGES.get(field.name, (1, 10**9))
+        if not minimum <= int(text) <= maximum:
+            raise SettingsError(f"{name} is {text}; give a number from {minimum} to {maximum}.")
+        limits[field.name] = int(text)
+    return ServerLimits(**limits)
 
 
 def _networks(environment: Mapping[str, str], name: str) -> tuple[Network, ...]:

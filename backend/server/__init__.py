@@ -1,1 +1,1 @@
-"""One task, one host: performs what the machines decide."""
+"""Hosts tasks: runs the effects of the protocol machines, and owns drafts, accounts and exports."""

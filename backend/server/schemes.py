@@ -1,4 +1,4 @@
-"""The table of all schemes of training that the server hosts, by their names in task files."""
+"""Lists the training schemes that the server hosts, by their names in task files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from backend.server.mesh.scheme import MESH
 from backend.server.rounds.scheme import ROUNDS
 from backend.server.units.scheme import UNITS
 
-# What concerns pages and metrics is in backend/web/schemes.py.
-SCHEMES: dict[str, Scheme[Any]] = {one.name: one for one in (ROUNDS, MESH, UNITS)}
+# Their pages and metrics are registered in backend/web/schemes.py.
+SCHEMES: dict[str, Scheme[Any]] = {scheme.name: scheme for scheme in (ROUNDS, MESH, UNITS)}
 
 
 def scheme_of(file: TaskFile) -> Scheme[Any]:
-    """The scheme of a task file."""
+    """Returns the scheme that a task file names."""
     return SCHEMES[file.coordination.scheme]
