@@ -169,7 +169,7 @@ async def open_native(task: Task, blobs: BlobStore, seed: int) -> Native:
             "--train needs data, and this task's stays with its volunteers; leave it out to try the plan "
             "alone."
         )
-    if task.shards.elsewhere:
+    if task.shards.from_url:
         raise SettingsError(
             "--train needs data on this machine, and this task's are fetched by its clients; leave it out to "
             "try the plan alone."

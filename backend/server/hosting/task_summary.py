@@ -16,7 +16,7 @@ from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.model_inspection import Inspection, inspect
 from backend.server.tasks.playground import Playground
 from backend.server.tasks.task import Task
-from backend.server.tasks.task_data import elsewhere
+from backend.server.tasks.task_data import url_data_summary
 from backend.stores.contracts import EvaluationRecord
 
 
@@ -75,7 +75,7 @@ def data(task: Task) -> dict[str, Any]:
         "source": task.file.data.source,
         "preprocess": msgspec.to_builtins(task.shards.preprocess),
         "volunteer": msgspec.to_builtins(task.file.data.own),
-        "url": elsewhere(task.file.data),
+        "url": url_data_summary(task.file.data),
         "trial": msgspec.to_builtins(task.trial),
     }
 

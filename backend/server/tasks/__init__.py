@@ -1,4 +1,4 @@
-"""A task as it lies in its folder, checked, and what pages say of it.
+"""Loads and checks tasks from their folders, and formats them for pages.
 
-Nothing here runs a task: that is hosting/.
+Running a task belongs to hosting/.
 """

@@ -1,4 +1,4 @@
-"""A bundle folder, checked byte by byte and copied into the blob store."""
+"""Checks a bundle folder byte by byte and copies it into the blob store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MAX_MANIFEST = 16 << 20
 
 @dataclass(frozen=True)
 class Bundle:
-    """A checked bundle: its folder, its manifest, and address and length of bundle.json."""
+    """A checked bundle: its folder, its manifest, and the blob address and length of bundle.json."""
 
     folder: Path
     manifest: Manifest
@@ -28,7 +28,7 @@ class Bundle:
 
     @property
     def weights(self) -> str:
-        """Address of version 0."""
+        """Returns the blob address of version 0."""
         return self.manifest.files["weights.bin"].sha256
 
 
@@ -47,7 +47,7 @@ async def store_bundle(folder: Path, allowed: frozenset[str], blobs: BlobStore) 
 
 
 def check_bundle(folder: Path, allowed: frozenset[str]) -> Manifest:
-    """The manifest of the bundle in `folder`, all of whose files were found good. Raises BundleError."""
+    """Checks every file of the bundle in `folder` and returns its manifest. Raises BundleError."""
     try:
         if (folder / "bundle.json").stat().st_size > _MAX_MANIFEST:
             raise BundleError(f"{folder / 'bundle.json'} is over {_MAX_MANIFEST} bytes.")

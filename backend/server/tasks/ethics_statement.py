@@ -1,4 +1,4 @@
-"""What an owner says of a task's data and its people, as sentences, and which answers are missing yet."""
+"""Formats an owner's statement on a task's data and people as sentences, and lists missing answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ SENSITIVE = {
 
 @dataclass(frozen=True)
 class Publication:
-    """What is said, empty where nothing was: `consent` and `people` in our words, the rest in the owner's."""
+    """The published statement: `consent` and `people` are our sentences, the others the owner's text.
+
+    A field is empty where the owner gave no answer.
+    """
 
     consent: str
     consent_note: str
@@ -40,12 +43,12 @@ class Publication:
 
     @property
     def said(self) -> bool:
-        """Whether anything was."""
+        """Whether any field is filled in."""
         return any(getattr(self, name) for name in self.__dataclass_fields__)
 
 
 def publication(file: TaskFile) -> Publication:
-    """What the task file says."""
+    """Returns the statement of a task file."""
     consent, ethics = file.consent, file.ethics
     people = [PEOPLE[ethics.people]] if ethics.people else []
     if ethics.people not in (None, "none") and ethics.sensitive is not None:
@@ -62,17 +65,17 @@ def publication(file: TaskFile) -> Publication:
 
 
 def consent_missing(consent: Mapping[str, Any]) -> str | None:
-    """What is left to say in [consent], as a sentence; None once all is said."""
+    """Returns a sentence on the missing answer in [consent]; None if it is complete."""
     basis = consent.get("basis")
     if basis not in BASES:
         return "Say why the data may be used."
-    if basis == "other" and not _said(consent, "note"):
+    if basis == "other" and not _filled_in(consent, "note"):
         return "Say for which other reason the data may be used."
     return None
 
 
 def ethics_missing(ethics: Mapping[str, Any]) -> list[str]:
-    """What is left to answer in [ethics], each as a part of a sentence; empty once all is answered."""
+    """Returns the missing answers in [ethics], each as a part of a sentence; empty if it is complete."""
     return list(_ethics_missing(ethics))
 
 
@@ -83,16 +86,16 @@ def _ethics_missing(ethics: Mapping[str, Any]) -> Iterator[str]:
     if people in ("anonymous", "recognisable"):
         if not isinstance(ethics.get("sensitive"), bool):
             yield "whether the data tell what is sensitive"
-        if not _said(ethics, "care"):
+        if not _filled_in(ethics, "care"):
             yield "what protects these people"
-    if not _said(ethics, "misuse"):
+    if not _filled_in(ethics, "misuse"):
         yield "how the model could do harm"
-    if not _said(ethics, "benefit"):
+    if not _filled_in(ethics, "benefit"):
         yield "who gains by it"
-    if not _said(ethics, "contact"):
+    if not _filled_in(ethics, "contact"):
         yield "whom to ask"
 
 
-def _said(table: Mapping[str, Any], key: str) -> bool:
+def _filled_in(table: Mapping[str, Any], key: str) -> bool:
     value = table.get(key)
     return isinstance(value, str) and bool(value.strip())

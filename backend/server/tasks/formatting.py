@@ -1,4 +1,4 @@
-"""Figures as people say them."""
+"""Formats sizes, times, operation counts and shapes for people."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 
 def size(count: float) -> str:
-    """Bytes: `21 kB`, `3.4 MB`."""
+    """Formats bytes: `21 kB`, `3.4 MB`."""
     return _scaled(count, ("bytes", "kB", "MB", "GB"))
 
 
 def operations(count: float) -> str:
-    """Floating-point operations: `45 MFLOP`."""
+    """Formats a number of floating-point operations: `45 MFLOP`."""
     return _scaled(count, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"))
 
 
 def between(low_ms: float, high_ms: float) -> str:
-    """A range of times: `6.5–25 ms`, `0.4–1.6 s`."""
+    """Formats a range of times: `6.5–25 ms`, `0.4–1.6 s`."""
     if high_ms < 1000:
         return f"{_short(low_ms)}–{_short(high_ms)} ms"
     return f"{_short(low_ms / 1000)}–{_short(high_ms / 1000)} s"
 
 
 def shape(lengths: Sequence[int | None]) -> str:
-    """`8 × 8 × 16`; a single value is `1`."""
+    """Formats a tensor's shape: `8 × 8 × 16`; a scalar is `1`, an unknown length `?`."""
     return " × ".join("?" if length is None else str(length) for length in lengths) or "1"
 
 

@@ -1,4 +1,4 @@
-"""The gallery's order and search, over tasks' summaries (docs/reference/http.md)."""
+"""Orders and searches the gallery's tasks by their summaries (docs/reference/http.md)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ Summary = Mapping[str, Any]
 
 
 def missing(summary: Summary) -> int:
-    """How many volunteers a task lacks for a round; 0 once it is finished."""
+    """Returns how many volunteers a task lacks for a round; 0 once it is finished."""
     lacking: int = summary["wanted"] - summary["participants"]
     return 0 if summary["phase"] == "finished" else max(0, lacking)
 
 
 def by_need(summaries: Iterable[Summary]) -> list[Summary]:
-    """Where one more helps most comes first: tasks that lack few, that lack more, that run, finished ones.
+    """Sorts tasks by how much one more volunteer helps.
 
-    Running tasks of fewer participants come first; ties go by title.
+    First the tasks that lack volunteers, the fewest lacking first; then running tasks, then finished ones.
+    Within a group, tasks of fewer participants come first; ties are sorted by title.
     """
     return sorted(summaries, key=_rank)
 
@@ -31,28 +32,28 @@ def _rank(summary: Summary) -> tuple[int, int, int, str]:
 
 
 def topics(summaries: Iterable[Summary]) -> list[str]:
-    """Every topic once, the most frequent first; ties go by the alphabet."""
+    """Returns every topic once, the most frequent first; ties are sorted alphabetically."""
     counts = Counter(topic for summary in summaries for topic in dict.fromkeys(summary["topics"]))
     return sorted(counts, key=lambda topic: (-counts[topic], topic))
 
 
 def words(summary: Summary) -> str:
-    """What a search looks through: name, title, summary and topics, in lower case."""
+    """Returns the text that a search covers: name, title, summary and topics, in lower case."""
     return " ".join([summary["name"], summary["title"], summary["summary"], *summary["topics"]]).lower()
 
 
 @dataclass(frozen=True)
 class Search:
-    """What somebody looks for: words, all of which must be found, and a topic; empty ones ask for nothing.
+    """A search query: words, all of which must occur, and a topic; empty ones match every task.
 
-    `webapp/static/src/ui/task/gallery-search.ts` does the same while somebody types.
+    `webapp/static/src/ui/task/gallery-search.ts` does the same in the browser, during typing.
     """
 
     words: str
     topic: str
 
-    def finds(self, summary: Summary) -> bool:
-        """Whether the task is one of those looked for."""
+    def matches(self, summary: Summary) -> bool:
+        """Whether the task matches the query."""
         text = words(summary)
         return all(word in text for word in self.words.lower().split()) and (
             not self.topic or self.topic in summary["topics"]

@@ -1,4 +1,4 @@
-"""Usual licences of models and data, by their SPDX names, in plain words."""
+"""Lists common licences of models and data by their SPDX names, with a plain summary of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class KnownLicence:
-    """One licence: its title, and what it lets others do."""
+    """A licence: its title, and a sentence on what it permits."""
 
     title: str
     words: str

@@ -1,4 +1,4 @@
-"""Owners' texts as pages show them: Markdown, of which nothing can run."""
+"""Renders owners' Markdown as HTML that cannot run scripts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _FOR_OPERATORS = "\n## For operators\n"
 
 
 def rendered(text: str) -> str:
-    """HTML of a README, up to the section for operators: volunteers read it.
+    """Returns the HTML of a README for volunteers, without its section for operators.
 
-    Raw HTML in it is shown as text; links are checked by the renderer.
+    Raw HTML in the text is escaped; the renderer checks links.
     """
     shown = text.partition(_FOR_OPERATORS)[0]
     html: str = MarkdownIt("commonmark", {"html": False}).enable("table").render(shown)

@@ -1,4 +1,4 @@
-"""What a bundle asks of a device: the facts behind `minga inspect` and a task's model page."""
+"""Computes what a bundle requires of a device: the facts of `minga inspect` and a task's model page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verdict = Literal["everywhere", "some devices", "nowhere"]
 
 @dataclass(frozen=True)
 class Backend:
-    """Where a backend can train the model; `reasons` are sentences, one for each thing in the way."""
+    """States where a backend can train the model; `reasons` has a sentence for each obstacle."""
 
     backend: BackendName
     eligible: Verdict
@@ -29,7 +29,7 @@ class Backend:
 
 @dataclass(frozen=True)
 class StepTime:
-    """Milliseconds of one step, from fast devices to slow ones; None where the backend cannot train there."""
+    """Milliseconds of one step, from fast devices to slow ones; None if the backend cannot train there."""
 
     device: DeviceName
     backend: BackendName
@@ -39,7 +39,7 @@ class StepTime:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Everything `minga inspect` says, in its order."""
+    """All facts that `minga inspect` reports, in its order."""
 
     manifest: Manifest
     traffic: Traffic
@@ -48,24 +48,24 @@ class Inspection:
 
     @property
     def step_flops(self) -> int:
-        """Floating-point operations of one training step."""
+        """Returns the floating-point operations of one training step."""
         return self.manifest.flops.train + self.manifest.flops.apply
 
     @property
     def step_ops(self) -> int:
-        """Ops that one training step runs."""
+        """Returns how many ops one training step runs."""
         return sum(row.runs for row in self.manifest.step.ops)
 
     def reasons(self) -> dict[str, list[BackendName]]:
-        """Each sentence about what is in the way, once, with the backends it is true of."""
-        found: dict[str, list[BackendName]] = {}
-        for one in self.backends:
-            for reason in one.reasons:
-                found.setdefault(reason, []).append(one.backend)
-        return found
+        """Returns each sentence on an obstacle once, with the backends that it concerns."""
+        backends: dict[str, list[BackendName]] = {}
+        for backend in self.backends:
+            for reason in backend.reasons:
+                backends.setdefault(reason, []).append(backend.backend)
+        return backends
 
     def to_json(self) -> dict[str, Any]:
-        """The stable form (docs/reference/inspect.md)."""
+        """Returns the stable JSON form (docs/reference/inspect.md)."""
         manifest = self.manifest
         memory, sliced = manifest.step.memory, manifest.step.sliced
         return {
@@ -78,39 +78,39 @@ class Inspection:
             "memory_sliced": None if sliced is None else _memory(sliced.memory),
             "ops": msgspec.to_builtins(manifest.step.ops),
             "wire": asdict(self.traffic),
-            "backends": [asdict(one) for one in self.backends],
-            "step_times": [asdict(one) for one in self.step_times],
+            "backends": [asdict(backend) for backend in self.backends],
+            "step_times": [asdict(time) for time in self.step_times],
         }
 
 
 def inspect(manifest: Manifest, traffic: Traffic) -> Inspection:
-    """The facts of a checked bundle."""
+    """Returns the facts of a checked bundle."""
     obstacles = [(place, list(_obstacles(manifest, place))) for place in PLACES]
     backends = []
     for backend in dict.fromkeys(place.backend for place in PLACES):
         lists = [reasons for place, reasons in obstacles if place.backend == backend]
-        reasons = list(dict.fromkeys(reason for one in lists for reason in one))
+        reasons = list(dict.fromkeys(reason for sentences in lists for reason in sentences))
         backends.append(Backend(backend, _verdict(lists), reasons))
     times = [_step_time(manifest, place, not reasons) for place, reasons in obstacles]
     return Inspection(manifest, traffic, backends, times)
 
 
 def fastest(step_times: list[StepTime]) -> dict[DeviceName, StepTime]:
-    """For each device that can train, the backend with the shortest time on its slow end."""
+    """Returns, for each device that can train, the backend whose slow end takes the shortest time."""
     best: dict[DeviceName, StepTime] = {}
-    for one in step_times:
-        if one.range_ms is None:
+    for time in step_times:
+        if time.range_ms is None:
             continue
-        rival = best.get(one.device)
-        if rival is None or rival.range_ms is None or one.range_ms[1] < rival.range_ms[1]:
-            best[one.device] = one
+        rival = best.get(time.device)
+        if rival is None or rival.range_ms is None or time.range_ms[1] < rival.range_ms[1]:
+            best[time.device] = time
     return best
 
 
 def likely_device(manifest: Manifest, backend: str, step_ms: float) -> DeviceName | None:
-    """The class of devices on which a step with `backend` is expected to take about as long: a guess.
+    """Guesses the device class on which a step with `backend` is expected to take about `step_ms`.
 
-    None where the time, or the backend, is not known.
+    None if the time or the backend is unknown.
     """
     expected: dict[DeviceName, float] = {}
     for place in PLACES:
@@ -127,7 +127,7 @@ def _verdict(lists: list[list[str]]) -> Verdict:
 
 
 def _obstacles(manifest: Manifest, place: DeviceBackend) -> Iterator[str]:
-    """Sentences: what is in the way, why, and what to change. Browsers may take the batch in slices."""
+    """Yields a sentence on each obstacle, its reason and its remedy. Browsers may slice the batch."""
     step, limits = manifest.step, place.limits
     deepest = step.deepest_tensor
     if limits.dimensions is not None and len(deepest.shape) > limits.dimensions:
@@ -135,8 +135,8 @@ def _obstacles(manifest: Manifest, place: DeviceBackend) -> Iterator[str]:
             f"It knows tensors of up to {limits.dimensions} dimensions, and {_named(deepest)} has "
             f"{len(deepest.shape)}: merge dimensions in that layer with a Reshape."
         )
-    taken = step if step.sliced is None or place.native else step.sliced
-    largest, needed = taken.largest_tensor, taken.memory.peak * place.waste
+    variant = step if step.sliced is None or place.native else step.sliced
+    largest, needed = variant.largest_tensor, variant.memory.peak * place.waste
     if limits.tensor_bytes is not None and largest.bytes > limits.tensor_bytes:
         yield (
             f"On {place.device.phrase} one tensor may take {size(limits.tensor_bytes)}, and "
@@ -150,7 +150,7 @@ def _obstacles(manifest: Manifest, place: DeviceBackend) -> Iterator[str]:
 
 
 def _step_time(manifest: Manifest, place: DeviceBackend, fits: bool) -> StepTime:
-    """Work over rates, at both ends: arithmetic, memory traffic and the cost of each op add up."""
+    """Adds up the times of arithmetic, memory traffic and ops, at the slow and the fast end of the rates."""
     flops = manifest.flops.train + manifest.flops.apply
     moved = sum(row.bytes for row in manifest.step.ops)
     runs = sum(row.runs for row in manifest.step.ops)
@@ -166,7 +166,7 @@ def _step_time(manifest: Manifest, place: DeviceBackend, fits: bool) -> StepTime
 
 
 def _remedy(manifest: Manifest, tensor: TensorShape) -> str:
-    """What makes this tensor smaller: it grows with the batch, the optimizer, or the model."""
+    """Says how to make this tensor smaller: it grows with the batch, the optimizer or the model."""
     trainable = manifest.parameters.trainable
     if tensor.shape == [manifest.optimizer.slots, trainable] and manifest.optimizer.slots > 1:
         return "use an optimizer with fewer slots, such as momentum, or a smaller model"
@@ -185,5 +185,5 @@ def _named(tensor: TensorShape) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Two digits: no estimate knows more."""
+    """Rounds to two significant digits, the precision of these estimates."""
     return float(f"{value:.2g}")

@@ -1,4 +1,4 @@
-"""What people show a task's model to try it, and what its answers are called."""
+"""Derives the form on which people try a task's model: its inputs and the names of its answers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from backend.numerics.preprocess.fitted import (
 
 Kind = Literal["draw", "picture", "row", "text", "prompt", "numbers"]
 
-# The grid of the digits data set, which a drawing becomes.
+# Values of the digits data set's grid, to which a drawing is reduced.
 GRID = 64
-# More numbers than these nobody writes into a box.
-MOST_NUMBERS = 1024
-# Of an output with more, only places are known.
-MOST_NAMES = 10_000
+# Longer series cannot be typed into a text box.
+MAX_NUMBERS = 1024
+# The answers of a wider output are not named; pages number them.
+MAX_NAMES = 10_000
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column as a form asks for it; `value` is what stands there at first."""
+    """A form field for a column of a table; `value` is its initial value."""
 
     title: str
     value: str
@@ -43,10 +43,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Playground:
-    """What a page needs to let people try the model.
+    """Describes how a page lets people try the model.
 
-    `chances`: the first output is how likely each of `labels` is, as logits or not; of two labels and one
-    value it is the second's. Otherwise its values are numbers, called `labels`.
+    `chances`: the first output is the probability (a logit if `logits`) of each of `labels`; for two labels
+    and one value it is the second label's. Otherwise its values are numbers, named by `labels`.
     """
 
     kind: Kind
@@ -58,14 +58,14 @@ class Playground:
     length: int
 
 
-def trial_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Playground | None:
-    """How the model is tried; None where nobody could show it anything by hand. Raises TaskFileError."""
+def playground_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Playground | None:
+    """Returns the model's playground; None if its input cannot be given by hand. Raises TaskFileError."""
     chosen = file.trial
     kind = _kind(file, data, manifest)
     if kind is None:
         if chosen is not None:
             raise TaskFileError(
-                f"{file.name}: [try] fits pictures, rows, texts, series of at most {MOST_NUMBERS} numbers "
+                f"{file.name}: [try] fits pictures, rows, texts, series of at most {MAX_NUMBERS} numbers "
                 "and drawn digits of 64 values; this task has none of them. Take the table out."
             )
         return None
@@ -89,33 +89,33 @@ def _kind(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Kind | Non
     if not manifest.inputs or not manifest.outputs:
         return None
     shape = manifest.inputs[0].shape
-    alone = len(manifest.inputs) == 1
+    single_input = len(manifest.inputs) == 1
     if file.trial is not None and file.trial.input == "draw":
-        drawn = alone and prod(shape) == GRID and (data is None or isinstance(data, Arrays))
-        return "draw" if drawn else None
+        drawable = single_input and prod(shape) == GRID and (data is None or isinstance(data, Arrays))
+        return "draw" if drawable else None
     if isinstance(data, FittedTable):
         return "row"
-    if not alone:
+    if not single_input:
         return None
     if isinstance(data, Image):
         return "picture"
     if isinstance(data, FittedText):
         return "prompt" if data.label is None else "text"
-    numbers = isinstance(data, Arrays) and shape[1:] in ([], [1]) and 0 < prod(shape) <= MOST_NUMBERS
+    numbers = isinstance(data, Arrays) and shape[1:] in ([], [1]) and 0 < prod(shape) <= MAX_NUMBERS
     return "numbers" if numbers else None
 
 
 def _labels(file: TaskFile, data: Fitted | None, manifest: Manifest, chances: bool) -> list[str]:
-    """Names of the answers. Raises TaskFileError where [try] has too few or too many."""
+    """Returns the names of the answers. Raises TaskFileError if [try] has too few or too many."""
     width = prod(manifest.outputs[0].shape)
     count = 2 if chances and width == 1 else width
-    given = list(file.trial.labels) if file.trial is not None else []
-    if given and len(given) != count:
+    declared = list(file.trial.labels) if file.trial is not None else []
+    if declared and len(declared) != count:
         raise TaskFileError(
-            f"{file.name}: [try] has {len(given)} labels, and the model gives {count} answers."
+            f"{file.name}: [try] has {len(declared)} labels, and the model gives {count} answers."
         )
-    if given or count > MOST_NAMES:
-        return given
+    if declared or count > MAX_NAMES:
+        return declared
     label = _label(data)
     if isinstance(label, ClassLabel) and len(label.classes) == count:
         return list(label.classes)
@@ -138,7 +138,7 @@ def _logits(file: TaskFile) -> bool:
 
 
 def _fields(file: TaskFile, data: FittedTable) -> list[Field]:
-    """A field a column. Raises TaskFileError where the example or its names are of another table."""
+    """Returns a field for each column. Raises TaskFileError if the example or names have other columns."""
     chosen = file.trial
     example = chosen.example if chosen is not None and chosen.example is not None else {}
     if not isinstance(example, dict):
@@ -147,8 +147,8 @@ def _fields(file: TaskFile, data: FittedTable) -> list[Field]:
         )
     titles = chosen.names if chosen is not None else {}
     names = [column.column for column in data.columns]
-    for key, given in (("example", example), ("names", titles)):
-        if others := [name for name in given if name not in names]:
+    for key, columns in (("example", example), ("names", titles)):
+        if others := [name for name in columns if name not in names]:
             raise TaskFileError(
                 f"{file.name}: [try] {key} has '{others[0]}', which is no column of [data.preprocess]; "
                 f"these are {', '.join(names)}."
@@ -173,17 +173,17 @@ def _field(file: TaskFile, column: Column, titles: Mapping[str, str], value: str
 
 
 def _example(file: TaskFile, kind: Kind, manifest: Manifest) -> str:
-    """What the box holds at first. Raises TaskFileError where it is of another kind."""
+    """Returns the initial text of the input box. Raises TaskFileError if the example has another kind."""
     example = file.trial.example if file.trial is not None else None
     if example is None:
         return ""
     if kind in ("text", "prompt") and isinstance(example, str):
         return example
     if kind == "numbers" and isinstance(example, list):
-        wanted = prod(manifest.inputs[0].shape)
-        if len(example) != wanted:
+        length = prod(manifest.inputs[0].shape)
+        if len(example) != length:
             raise TaskFileError(
-                f"{file.name}: [try] example has {len(example)} numbers, the model takes {wanted}."
+                f"{file.name}: [try] example has {len(example)} numbers, the model takes {length}."
             )
         return " ".join(_written(value, ".") for value in example)
     raise TaskFileError(

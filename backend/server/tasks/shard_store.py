@@ -1,4 +1,4 @@
-"""Data shards of a task, checked and, where they are for clients, copied into the blob store."""
+"""Checks a task's data shards, and copies those that clients fetch into the blob store."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from backend.stores.contracts import BlobStore
 
 @dataclass(frozen=True)
 class Shards:
-    """Shards for clients, in the blob store, and files of held-out ones.
+    """The training shards in the blob store, and the files of held-out shards.
 
-    `preprocess` is how they were made, where that is known, and how volunteers read data of their own.
-    `measured` are the held-out ones again where clients measure versions on them: then they are in the blob
-    store, too. `elsewhere` says that clients fetch the data from another place: these are then names of parts
-    of it, and no blobs.
+    `preprocess` says how the shards were made, if known, and how volunteers read data of their own.
+    `measured` lists the held-out shards if clients evaluate versions on them: they are then in the blob
+    store, too. `from_url` says that clients fetch the data from a URL: the shards then name parts of these
+    data and are no blobs.
     """
 
     train: tuple[ShardFile, ...]
     holdout: tuple[Path, ...]
     preprocess: Fitted | None = None
     measured: tuple[ShardFile, ...] = ()
-    elsewhere: bool = False
+    from_url: bool = False
 
     @property
     def fetched(self) -> tuple[ShardFile, ...]:
-        """Those of the training shards that clients fetch from this server."""
-        return () if self.elsewhere else self.train
+        """Returns the training shards that clients fetch from this server."""
+        return () if self.from_url else self.train
 
     @property
     def blobs(self) -> frozenset[str]:
-        """Addresses of the shards in the blob store."""
-        return frozenset(shard.sha256 for shard in (*self.train, *self.measured) if not self.elsewhere)
+        """Returns the addresses of the shards in the blob store."""
+        return frozenset(shard.sha256 for shard in (*self.train, *self.measured) if not self.from_url)
 
     @property
     def examples(self) -> int:
-        """Number of training examples."""
+        """Returns the number of training examples."""
         return sum(shard.examples for shard in self.train)
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """The part of each training shard where the data were dealt out to clients; else empty."""
+        """Returns the part of each training shard if the data were partitioned among clients; else empty."""
         parts = [shard.part for shard in self.train if shard.part is not None]
         return tuple(parts) if len(parts) == len(self.train) else ()
 
 
 async def store_shards(folder: Path, manifest: Manifest, blobs: BlobStore, clients_measure: bool) -> Shards:
-    """Checks the shards in `folder` against shards.json and the model, and copies those for clients.
+    """Checks the shards in `folder` against shards.json and the model, and stores those for clients.
 
     Raises BundleError when a file is missing, differs from its hash, or does not fit the model's input.
     """

@@ -1,4 +1,4 @@
-"""A task as it lies in its folder: file, bundle, shards and text, all checked."""
+"""Loads a task from its folder and checks its file, bundle, shards and README."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.stop_rules import LOSS, Source, StopRules, Watched
 from backend.server.tasks.bundle_store import Bundle, store_bundle
 from backend.server.tasks.markdown import rendered
-from backend.server.tasks.playground import Playground, trial_of
+from backend.server.tasks.playground import Playground, playground_of
 from backend.server.tasks.shard_store import Shards
 from backend.server.tasks.task_data import load_data
 from backend.server.tasks.task_validation import check_task
@@ -32,18 +32,18 @@ _MAX_README = 1 << 18
 
 @dataclass(frozen=True)
 class Task:
-    """Everything a host needs to know of its task."""
+    """A loaded task: everything that its host needs to know of it."""
 
     file: TaskFile
     bundle: Bundle
     shards: Shards
     readme_html: str
-    # Where SCAFFOLD's control variates begin, as a blob; None without such.
+    # Address of the blob of zeros with which SCAFFOLD's control variates begin; None if they are not used.
     zero_control: str | None = None
 
     @property
     def learning_rate(self) -> float:
-        """The clients' learning rate: the task file's, else the bundle's; a schedule's factor."""
+        """Returns the clients' learning rate: the task file's, else the bundle's; a schedule's factor."""
         optimizer, bundled = self.file.model.optimizer, self.bundle.manifest.optimizer
         if self.file.training.learning_rate is not None:
             return self.file.training.learning_rate
@@ -53,22 +53,22 @@ class Task:
 
     @property
     def batch_size(self) -> int:
-        """Rows of a client's step."""
+        """Returns the rows of a client's step."""
         return self.file.training.batch_size or self.bundle.manifest.batch_size
 
     @property
     def trial(self) -> Playground | None:
-        """How people try the model."""
-        return trial_of(self.file, self.shards.preprocess, self.bundle.manifest)
+        """Returns how people try the model; None if they cannot."""
+        return playground_of(self.file, self.shards.preprocess, self.bundle.manifest)
 
     @property
     def epochs(self) -> int:
-        """Visits to each example in a round; 0 where steps are counted instead."""
+        """Returns the epochs of a round; 0 if the task file sets a number of steps instead."""
         return 0 if self.file.training.steps else self.file.training.epochs or 1
 
     @property
     def privacy(self) -> Privacy | None:
-        """What clients do for theirs, as their orders say it; what the server does for them is not in it."""
+        """Returns the clipping and noise that clients apply, as sent to them; without the server's own."""
         chosen = self.file.privacy
         if chosen is None:
             return None
@@ -82,24 +82,24 @@ class Task:
         )
 
     def past_steps(self, version: int) -> int:
-        """Steps that a client took up to `version`, had it been in every round: a schedule's position."""
+        """Returns the steps up to `version` of a client in every round: the position in a schedule."""
         if self.bundle.manifest.optimizer.schedule is None:
             return 0
         if self.file.training.steps:
             return version * self.file.training.steps
-        # Where the data were dealt out, a client has one part of them: their mean stands for it.
+        # If the data are partitioned, a client has one part: the mean size of the parts stands for it.
         shards, parts = len(self.shards.train), len(set(self.shards.parts)) or 1
         share = min(self.file.data.shards_per_client, shards / parts) * self.shards.examples / shards
         return version * self.epochs * math.ceil(share / self.batch_size)
 
     def addresses(self) -> frozenset[str]:
-        """Of all blobs that clients may fetch, but for those of versions."""
+        """Returns the addresses of all blobs that clients may fetch, except those of versions."""
         bundle, shards = self.bundle, self.shards
         files = (file.sha256 for file in bundle.manifest.files.values())
         return frozenset([bundle.address, *files, *shards.blobs])
 
     def plan(self) -> RoundPlan:
-        """What its rounds are like."""
+        """Returns the plan of the task's rounds."""
         chosen, manifest = self.file.coordination, self.bundle.manifest
         return RoundPlan(
             rounds=chosen.rounds,
@@ -138,13 +138,13 @@ class Task:
         )
 
     def server_optimizer(self) -> ServerOptimizer:
-        """How its versions are made."""
+        """Returns the optimizer with which the server makes versions from aggregates."""
         chosen = self.file.coordination.server_optimizer
         return SERVER_OPTIMIZERS[name_of(chosen)](**hyperparameters(chosen))
 
 
 def stop_rules(stop: StopTable, source: Source) -> StopRules:
-    """The rules of a task file; evaluations by `source` count."""
+    """Returns the stop rules of a task file; only evaluations by `source` count."""
     target = stop.target
     return StopRules(
         watched=LOSS if target is None else Watched(target.metric, target.upward),
@@ -157,31 +157,34 @@ def stop_rules(stop: StopTable, source: Source) -> StopRules:
 
 
 def find_tasks(folders: Sequence[Path]) -> list[Path]:
-    """Task files in `folders`: of each itself, or else of its subfolders. TaskFileError if there is none."""
-    found: list[Path] = []
+    """Returns the task file in each of `folders`, or else those in its subfolders.
+
+    Raises TaskFileError if a folder has none.
+    """
+    files: list[Path] = []
     for folder in folders:
         own = folder / TASK_FILE
-        here = [own] if own.is_file() else sorted(folder.glob(f"*/{TASK_FILE}"))
-        if not here:
+        in_folder = [own] if own.is_file() else sorted(folder.glob(f"*/{TASK_FILE}"))
+        if not in_folder:
             raise TaskFileError(f"There is no {TASK_FILE} in {folder} or one folder below; check --tasks.")
-        found += here
-    return found
+        files += in_folder
+    return files
 
 
 def find_launched(folder: Path | None) -> list[Path]:
-    """Task files in the subfolders of `folder`, where owners' tasks lie; there may be none."""
+    """Returns the task files in the subfolders of `folder`, where owners' tasks lie; may be empty."""
     return sorted(folder.glob(f"*/{TASK_FILE}")) if folder is not None else []
 
 
 def overrides_of(name: str, overrides: Sequence[str]) -> list[str]:
-    """Those of `name.table.key=value` that are for the task `name`, without that name."""
+    """Returns the overrides (`name.table.key=value`) of the task `name`, without that name."""
     return [override.partition(".")[2] for override in overrides if override.partition(".")[0] == name]
 
 
 async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str], blobs: BlobStore) -> Task:
-    """The task in the file at `path`, its public parts copied into `blobs`.
+    """Loads the task in the file at `path` and copies its public parts into `blobs`.
 
-    Raises TaskFileError, BundleError or StoreError with a sentence that says what is wrong.
+    Raises TaskFileError, BundleError, DataError or StoreError with a sentence that says what is wrong.
     """
     file = await asyncio.to_thread(read_task_file, path, overrides)
     bundle = await store_bundle(path.parent / file.model.bundle, allowed, blobs)
@@ -196,7 +199,7 @@ async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str
 
 
 def _check(task: Task) -> None:
-    """Raises TaskFileError when the task file asks for what bundle or shards do not give."""
+    """Raises TaskFileError if the bundle or the shards lack what the task file needs."""
     check_task(task.file, task.bundle.manifest, bool(task.shards.holdout), bool(task.shards.measured))
     _ = task.trial
 
@@ -209,7 +212,7 @@ async def _store_zeros(values: int, blobs: BlobStore) -> str:
 
 
 def _readme(path: Path) -> str:
-    """README.md as HTML; empty where there is none, or one that is too long."""
+    """Returns README.md as HTML; empty if it is missing or too long."""
     if not path.is_file() or path.stat().st_size > _MAX_README:
         return ""
     return rendered(path.read_text(encoding="utf-8", errors="replace"))

@@ -1,4 +1,4 @@
-"""The data of a task, checked against its bundle."""
+"""Loads a task's data and checks them against its bundle."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from backend.stores.contracts import BlobStore
 async def load_data(
     folder: Path, data: Data, manifest: Manifest, blobs: BlobStore, clients_measure: bool = False
 ) -> Shards:
-    """What [data] of the task file in `folder` names, checked against the bundle; shards go into `blobs`.
+    """Checks the data that [data] of the task file in `folder` names; copies the shards into `blobs`.
 
-    With `clients_measure` the held-out ones go there, too.
+    With `clients_measure` the held-out shards are copied, too.
 
     Raises BundleError or DataError that says what to do.
     """
     check_loading(data, manifest)
     if data.url is not None:
-        fitted = await asyncio.to_thread(_fitted_elsewhere, folder, data, manifest)
-        return dealt(data.url, fitted, clients_measure)
+        fitted = await asyncio.to_thread(_url_preprocess, folder, data, manifest)
+        return url_shards(data.url, fitted, clients_measure)
     if data.shards is None:
         return Shards((), (), own_data(data.preprocess, manifest))
     shards = await store_shards(folder / data.shards, manifest, blobs, clients_measure)
@@ -40,8 +40,8 @@ async def load_data(
     return shards
 
 
-def elsewhere(data: Data) -> dict[str, Any] | None:
-    """What clients have to know of data that they fetch from elsewhere (docs/reference/http.md)."""
+def url_data_summary(data: Data) -> dict[str, Any] | None:
+    """Describes to clients the data that they fetch from a URL (docs/reference/http.md); None without."""
     url = data.url
     if url is None:
         return None
@@ -55,24 +55,24 @@ def elsewhere(data: Data) -> dict[str, Any] | None:
     }
 
 
-def dealt(url: UrlData, fitted: Fitted, clients_measure: bool) -> Shards:
-    """Parts of the data that clients fetch from elsewhere, by the names that both sides give them."""
+def url_shards(url: UrlData, fitted: Fitted, clients_measure: bool) -> Shards:
+    """Returns the parts of data that clients fetch from a URL, by the names that both sides derive."""
     key = data_key([file.sha256 for file in url.files])
     each = url.bytes // (url.train + url.held_out)
 
-    def named(half: Half, examples: int) -> tuple[ShardFile, ...]:
+    def parts(half: Half, examples: int) -> tuple[ShardFile, ...]:
         sizes = part_sizes(examples, url.most) if examples else []
         names = (part_name(key, half, number) for number in range(len(sizes)))
         return tuple(
             ShardFile(name, name, size, size * each) for name, size in zip(names, sizes, strict=True)
         )
 
-    measured = named("held-out", url.held_out) if clients_measure else ()
-    return Shards(named("train", url.train), (), fitted, measured, elsewhere=True)
+    measured = parts("held-out", url.held_out) if clients_measure else ()
+    return Shards(parts("train", url.train), (), fitted, measured, from_url=True)
 
 
-def _fitted_elsewhere(folder: Path, data: Data, manifest: Manifest) -> Fitted:
-    """How clients read what they fetch. Raises BundleError or DataError."""
+def _url_preprocess(folder: Path, data: Data, manifest: Manifest) -> Fitted:
+    """Returns the preprocessing of data that clients fetch from a URL. Raises BundleError or DataError."""
     if data.url is None or data.url.fitted is None:
         return own_data(data.preprocess, manifest)
     path = folder / data.url.fitted
@@ -87,10 +87,10 @@ def _fitted_elsewhere(folder: Path, data: Data, manifest: Manifest) -> Fitted:
 
 
 def own_data(declared: Preprocess | None, manifest: Manifest) -> Fitted:
-    """How volunteers read data of their own. Raises DataError where not all is declared, or does not fit."""
+    """Returns the preprocessing of volunteers' own data. Raises DataError if it is incomplete or unfit."""
     if isinstance(declared, DeclaredArrays):
         x, y = (
-            [StoredSpec(list(one.shape), one.dtype) for one in specs]
+            [StoredSpec(list(spec.shape), spec.dtype) for spec in specs]
             for specs in (manifest.inputs, manifest.labels)
         )
         return Arrays(inputs=x, labels=y, x=declared.x, y=declared.y)
@@ -106,7 +106,7 @@ def own_data(declared: Preprocess | None, manifest: Manifest) -> Fitted:
 
 
 def check_loading(data: Data, manifest: Manifest) -> None:
-    """Raises BundleError when the bundle was converted with another scale, mean or std."""
+    """Raises BundleError if the bundle was converted with another scale, mean or std."""
     declared = data.preprocess.loading if data.preprocess is not None else (1.0, 0.0)
     if declared != (manifest.preprocess.scale, manifest.preprocess.offset):
         raise BundleError(

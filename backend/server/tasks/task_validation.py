@@ -1,4 +1,4 @@
-"""Whether a task file asks for what its model and its data give."""
+"""Checks a task file against its model and its data."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 
 
-def check_task(file: TaskFile, manifest: Manifest, held: bool, measured: bool) -> None:
-    """Raises TaskFileError with what to change.
+def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_holdout: bool) -> None:
+    """Raises TaskFileError that says what to change.
 
-    `held` says whether shards are held out for the server to measure on, `measured` whether for clients.
+    `server_holdout` says whether the server has held-out shards to evaluate on, `client_holdout` whether
+    clients have them.
     """
     training, where = file.training, file.name
     if training.batch_size and training.batch_size > manifest.batch_size:
@@ -28,24 +29,24 @@ def check_task(file: TaskFile, manifest: Manifest, held: bool, measured: bool) -
         )
     _check_privacy(file, manifest)
     _check_schedule(file, manifest)
-    if file.fraction_evaluate > 0.0 and not measured and not file.data.own:
+    if file.fraction_evaluate > 0.0 and not client_holdout and not file.data.own:
         raise TaskFileError(
             f"{where}: coordination.fraction_evaluate needs a held-out shard for clients to measure on. "
             "Cut the data with one, or leave it out."
         )
-    by_clients = measured or file.data.own is not None
-    _check_stop(file, manifest, held or (by_clients and file.fraction_evaluate > 0.0))
+    by_clients = client_holdout or file.data.own is not None
+    _check_stop(file, manifest, server_holdout or (by_clients and file.fraction_evaluate > 0.0))
 
 
-def roomy_norm(file: TaskFile, manifest: Manifest) -> int:
-    """A `max_update_norm` that takes updates with the task's local noise; 0 without any."""
+def noisy_norm_bound(file: TaskFile, manifest: Manifest) -> int:
+    """Returns a `max_update_norm` that accepts updates with the task's local noise; 0 without noise."""
     privacy = file.privacy
     if privacy is None or privacy.mechanism != "local":
         return 0
-    return math.ceil(1.2 * _usual_norm(file, manifest))
+    return math.ceil(1.2 * _expected_norm(file, manifest))
 
 
-def _usual_norm(file: TaskFile, manifest: Manifest) -> float:
+def _expected_norm(file: TaskFile, manifest: Manifest) -> float:
     privacy = file.privacy
     if privacy is None:
         return 0.0
@@ -53,7 +54,7 @@ def _usual_norm(file: TaskFile, manifest: Manifest) -> float:
 
 
 def _check_privacy(file: TaskFile, manifest: Manifest) -> None:
-    """The model cannot be noised, or noised updates would all be refused."""
+    """Raises TaskFileError if the model cannot be noised, or noised updates would all be refused."""
     privacy, where = file.privacy, file.name
     if privacy is None:
         return
@@ -63,12 +64,12 @@ def _check_privacy(file: TaskFile, manifest: Manifest) -> None:
             "(BatchNormalization): noise would make variances negative. Take GroupNormalization or "
             "LayerNormalization instead."
         )
-    usual = _usual_norm(file, manifest)
-    if privacy.mechanism == "local" and file.security.max_update_norm < 1.1 * usual:
+    expected = _expected_norm(file, manifest)
+    if privacy.mechanism == "local" and file.security.max_update_norm < 1.1 * expected:
         raise TaskFileError(
-            f"{where}: updates with local noise have norms of about {usual:.4g}, and "
+            f"{where}: updates with local noise have norms of about {expected:.4g}, and "
             f"security.max_update_norm takes {file.security.max_update_norm:g}. Raise it to "
-            f"{roomy_norm(file, manifest)}."
+            f"{noisy_norm_bound(file, manifest)}."
         )
 
 

@@ -27,7 +27,7 @@ from backend.server.privacy.epsilon import NoiseAsked
 from backend.server.privacy.mechanism import Mechanism
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, visits_of
 from backend.server.schemes import scheme_of
-from backend.server.tasks.task_validation import check_task, roomy_norm
+from backend.server.tasks.task_validation import check_task, noisy_norm_bound
 
 _KEPT, _TRIES = 64, 8
 _POINTS = 24
@@ -157,7 +157,7 @@ def _options(tables: Mapping[str, Any], made: DraftProducts | None) -> Any:
             file = parsed(changed)
         except MingaError:
             return
-        if (needed := roomy_norm(file, made.manifest)) > file.security.max_update_norm:
+        if (needed := noisy_norm_bound(file, made.manifest)) > file.security.max_update_norm:
             changed.setdefault("security", {})["max_update_norm"] = float(needed)
 
     return options(tables, check, mend)

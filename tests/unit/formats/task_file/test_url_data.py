@@ -1,4 +1,4 @@
-"""Tasks whose data lie elsewhere: what their files may say, and what becomes of it."""
+"""Tests tasks whose clients fetch the data from a URL: what their files may say, and the shards they give."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend.formats.task_file import Data, parse_task
 from backend.numerics.partition import data_key, parse_part
 from backend.server.schemes import scheme_of
 from backend.server.tasks.bundle_store import check_bundle
-from backend.server.tasks.task_data import dealt, elsewhere, load_data
+from backend.server.tasks.task_data import load_data, url_data_summary, url_shards
 from backend.stores.blobs import FileBlobs
 from tests.support.tasks import tiny_task
 
@@ -51,7 +51,7 @@ def manifest(tmp_path: Path) -> Manifest:
 def test_parts_are_dealt_out_by_names_that_clients_can_make(manifest: Manifest) -> None:
     url = data(shard_examples=20).url
     assert url is not None
-    shards = dealt(url, dealing_of(manifest), clients_measure=True)
+    shards = url_shards(url, dealing_of(manifest), clients_measure=True)
     assert [one.examples for one in shards.train] == [18] * 5
     assert [one.examples for one in shards.measured] == [10]
     assert shards.examples == 90
@@ -72,15 +72,15 @@ def test_without_a_wish_a_shard_is_of_a_size_that_a_small_cohort_can_share() -> 
 
 
 def test_clients_are_told_where_the_files_lie() -> None:
-    told = elsewhere(data(holdout=0.1))
-    assert told == {
+    summary = url_data_summary(data(holdout=0.1))
+    assert summary == {
         "files": [{**FILE, "name": "digits.npz"}],
         "train": 90,
         "held_out": 10,
         "holdout": 0.1,
         "shard_examples": 6,
     }
-    assert elsewhere(msgspec.convert({"source": "shards", "shards": "shards"}, Data)) is None
+    assert url_data_summary(msgspec.convert({"source": "shards", "shards": "shards"}, Data)) is None
 
 
 def test_all_measure_on_what_only_they_have_and_none_where_nothing_is_held_out() -> None:

@@ -41,7 +41,7 @@ def test_topics_come_by_how_many_tasks_have_them() -> None:
 @pytest.mark.parametrize("search", GOLDEN["searches"], ids=lambda one: f"{one['words']}/{one['topic']}")
 def test_a_search_finds_what_has_all_its_words_and_its_topic(search: dict[str, Any]) -> None:
     asked = Search(search["words"], search["topic"])
-    assert [one["name"] for one in GOLDEN["tasks"] if asked.finds(one)] == search["found"]
+    assert [one["name"] for one in GOLDEN["tasks"] if asked.matches(one)] == search["found"]
 
 
 def test_what_is_looked_through_is_in_lower_case() -> None:

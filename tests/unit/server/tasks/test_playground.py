@@ -13,7 +13,7 @@ import pytest
 from backend.errors import TaskFileError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import parse_task
-from backend.server.tasks.playground import Playground, trial_of
+from backend.server.tasks.playground import Playground, playground_of
 from backend.server.tasks.task_data import own_data
 from tests.support.tasks import tiny_task
 
@@ -51,7 +51,7 @@ def tried(task: str, change: Callable[[dict[str, Any]], None] = lambda _: None) 
     manifest = manifest_of(task)
     # The shards of digits come without: its script writes them by itself.
     data = own_data(file.data.preprocess, manifest) if task != "models/digits" else None
-    return trial_of(file, data, manifest)
+    return playground_of(file, data, manifest)
 
 
 @pytest.mark.parametrize(
