@@ -1,4 +1,4 @@
-"""Defines the tree of errors: each leaf has a wire code, an HTTP status and a text that says what to do."""
+"""Defines the tree of errors: each leaf has a wire code, an HTTP status and a text with a remedy."""
 
 from __future__ import annotations
 

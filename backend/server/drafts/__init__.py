@@ -1,1 +1,1 @@
-"""Tasks on their way from a model's file to a training that people can join (docs/reference/drafts.md)."""
+"""Manages drafts: tasks that owners prepare before their launch (docs/reference/drafts.md)."""

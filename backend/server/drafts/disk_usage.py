@@ -1,4 +1,4 @@
-"""What an owner's launched tasks take of the server's disk."""
+"""Measures the disk space of an owner's launched tasks."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from backend.server.hosting.task_registry import TaskRegistry
 
 @dataclass(frozen=True)
 class HostedTasks:
-    """Measures the tasks in the folder `tasks`. Tasks in folders of the operator's count for nobody."""
+    """Measures the tasks in the folder `tasks`. Tasks in the operator's folders count for no owner."""
 
     registry: TaskRegistry
     roles: Roles
     tasks: Path
 
     async def bytes_of(self, owner: str) -> int:
-        """Bytes of the tasks that `owner` owns: their files, and the weights of kept versions."""
+        """Returns the bytes of the tasks that `owner` owns: their files, and the weights of kept versions."""
         owned = {task for task, role in (await self.roles.of(owner)).items() if role == "owner"}
         place = self.tasks.resolve()
         launched = [
@@ -33,8 +33,8 @@ class HostedTasks:
 
 
 def _weights(host: TaskHost) -> int:
-    kept = sum(one.let_go is None for one in host.history.versions)
-    return 4 * host.task.bundle.manifest.parameters.total * kept
+    versions = sum(version.let_go is None for version in host.history.versions)
+    return 4 * host.task.bundle.manifest.parameters.total * versions
 
 
 def _size(folders: list[Path]) -> int:

@@ -1,4 +1,4 @@
-"""All that owners do with drafts, put together."""
+"""Provides every operation of owners on drafts, over their store, uploads and job queue."""
 
 from __future__ import annotations
 
@@ -23,10 +23,16 @@ from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds
 from backend.server.drafts.review.cost_preview import cost_preview, products_of
 from backend.server.drafts.review.protection import Protection
-from backend.server.drafts.review.wizard_steps import StepName, first_left, step_of, step_states, steps
+from backend.server.drafts.review.wizard_steps import (
+    StepName,
+    first_incomplete_step,
+    step_of,
+    step_states,
+    steps,
+)
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
-from backend.server.drafts.transfer.import_zip import Bringing
+from backend.server.drafts.transfer.import_zip import ZipImporter
 from backend.server.drafts.transfer.uploads import PIECE_BYTES, DraftUploads
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.tasks.device_support import browsers, device_support, payload
@@ -34,8 +40,8 @@ from backend.server.tasks.model_inspection import Inspection
 from backend.stores.task_lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"
-# What is told of a record as it is.
-_TOLD = ("id", "created", "changed", "onward", "task", "readme", "files", "uploads", "jobs")
+# Keys of a record that are sent to its owner unchanged.
+_RECORD_KEYS = ("id", "created", "changed", "onward", "task", "readme", "files", "uploads", "jobs")
 
 
 class DraftService:
@@ -55,55 +61,55 @@ class DraftService:
     ) -> None:
         self.drafts = Drafts(data_dir / DRAFTS, limits, clock)
         self.uploads = DraftUploads(self.drafts)
-        self.bringing = Bringing(self.drafts)
+        self.imports = ZipImporter(self.drafts)
         self.queue = DraftJobQueue(self.drafts)
         self.protection = Protection()
         self._hosted = HostedTasks(registry, roles, data_dir / TASKS)
         self._tasks, self._registry, self._roles, self._lives = data_dir / TASKS, registry, roles, lives
-        self._sweeping: asyncio.Task[None] | None = None
-        # Of two drafts of one name only one may become a task, and its owner alone the task's.
+        self._sweep_task: asyncio.Task[None] | None = None
+        # Only one of two drafts of the same name may become a task, owned by that draft's owner alone.
         self._launching = asyncio.Lock()
 
     async def start(self) -> None:
-        """Takes up what was there before."""
+        """Loads drafts, restarts interrupted jobs and completes uploads that arrived whole."""
         await self.drafts.start()
         await self.queue.start()
         for draft in self.drafts.all():
             if await self.uploads.keep_whole(draft):
                 await self.queue.advance(draft)
-        self._sweeping = asyncio.create_task(self._sweep())
+        self._sweep_task = asyncio.create_task(self._sweep())
 
     async def stop(self) -> None:
-        """Ends all work; it is begun again at the next start."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
+        """Stops all jobs; they begin again at the next start."""
+        if self._sweep_task is not None:
+            self._sweep_task.cancel()
         await self.queue.stop()
 
     async def begin(self, owner: str, name: str, title: str, onward: bool = False) -> Draft:
-        """A new draft; one that goes `onward` has its work begun by itself. Raises OverQuotaError."""
+        """Creates a draft; with `onward` its jobs start automatically. Raises OverQuotaError."""
         return await self.drafts.create(owner, task_tables.begin(name, title or name), "", onward)
 
     async def measure(self, owner: str) -> int:
-        """Bytes that an owner's drafts and tasks take now; what is asked for next is held against that."""
+        """Measures the bytes of an owner's drafts and tasks; later quota checks use this measurement."""
         self.drafts.hosted[owner] = await self._hosted.bytes_of(owner)
-        return self.drafts.taken(owner)
+        return self.drafts.used_bytes(owner)
 
     async def append(self, draft: Draft, kind: FileKind, offset: int, parts: AsyncIterator[bytes]) -> int:
-        """The next piece of a file; with the last one goes on what waits for it. As `DraftUploads.append`."""
-        here = await self.uploads.append(draft, kind, offset, parts)
+        """Appends a piece of a file as `DraftUploads.append`; the last one starts the jobs that need it."""
+        received = await self.uploads.append(draft, kind, offset, parts)
         if kind not in draft.uploads:
             await self.queue.advance(draft)
-        return here
+        return received
 
     async def start_with(self, draft: Draft, folder: Path) -> None:
-        """Brings the model of the task in `folder`. Raises as `take_model`."""
+        """Copies the model of the task in `folder` into the draft. Raises as `take_model`."""
         await take_model(self.drafts, draft, folder)
         await self.queue.advance(draft)
 
     async def change(
         self, draft: Draft, task: Mapping[str, Any] | None, readme: str | None, onward: bool | None = None
     ) -> None:
-        """Saves what was filled in, sound or not yet. Raises TaskFileError for what nobody may say here."""
+        """Saves the owner's entries, complete or not. Raises TaskFileError for what drafts may not have."""
         draft.onward = draft.onward if onward is None else onward
         if task is not None:
             draft.task = task_tables.fixed(task)
@@ -113,24 +119,24 @@ class DraftService:
         await self.queue.advance(draft)
 
     async def change_toml(self, draft: Draft, content: bytes) -> None:
-        """Takes a whole task file. Raises TaskFileError."""
+        """Replaces the draft's tables by a whole task file. Raises TaskFileError."""
         draft.task = task_tables.from_bytes(content)
         await self.drafts.save(draft)
         await self.queue.advance(draft)
 
     def toml(self, draft: Draft) -> str:
-        """The task file."""
+        """Returns the task file as TOML."""
         return to_toml(draft.task)
 
     async def describe(self, draft: Draft) -> dict[str, Any]:
-        """A draft as its owner sees it (docs/reference/drafts.md)."""
+        """Describes a draft to its owner (docs/reference/drafts.md)."""
         inspection = await self.inspection(draft)
         record = msgspec.to_builtins(draft)
         for kind, upload in record["uploads"].items():
             upload["offset"] = self.uploads.offset(draft, kind)
         items = checklist(draft, self.drafts.folder(draft), inspection)
         return {
-            **{key: record[key] for key in _TOLD},
+            **{key: record[key] for key in _RECORD_KEYS},
             "piece_bytes": PIECE_BYTES,
             "checklist": [{**msgspec.to_builtins(item), "step": step_of(item.key)} for item in items],
             "steps": msgspec.to_builtins(steps(items)),
@@ -140,12 +146,15 @@ class DraftService:
         }
 
     async def next_step(self, draft: Draft) -> StepName:
-        """The step of the wizard that a draft is to go on with."""
+        """Returns the wizard's step with which the draft continues."""
         inspection = await asyncio.to_thread(self._inspection, draft)
-        return first_left(checklist(draft, self.drafts.folder(draft), inspection))
+        return first_incomplete_step(checklist(draft, self.drafts.folder(draft), inspection))
 
-    async def trial(self, draft: Draft) -> dict[str, Any]:
-        """What a browser is to try, null before the server's own step, and what came of it (drafts.md)."""
+    async def browser_dry_run(self, draft: Draft) -> dict[str, Any]:
+        """Describes the dry run in browsers: its files, null before the server's own step, and its results.
+
+        See docs/reference/drafts.md.
+        """
         folder = self.drafts.folder(draft)
         inspection = await asyncio.to_thread(self._inspection, draft)
         ready = holds(draft, "rehearse", folder)
@@ -155,28 +164,28 @@ class DraftService:
             if ready
             else None,
             "tried": [
-                {**msgspec.to_builtins(one), "outdated": not ready or one.of != now} for one in draft.tried
+                {**msgspec.to_builtins(run), "outdated": not ready or run.of != now} for run in draft.tried
             ],
             "takers": [] if inspection is None else msgspec.to_builtins(device_support(inspection)),
             "browsers": [] if inspection is None else browsers(inspection),
             "payload": None if inspection is None else payload(inspection.traffic),
         }
 
-    async def try_out(self, draft: Draft, report: Report, agent: str) -> None:
-        """Keeps what a browser tells. Raises NotReadyError, NotWantedError where it tried what was before."""
-        trial = await asyncio.to_thread(dry_run_files, draft, self.drafts.folder(draft))
-        if report.of != trial.of:
+    async def record_dry_run(self, draft: Draft, report: Report, agent: str) -> None:
+        """Records a browser's report. Raises NotReadyError, or NotWantedError if the step is outdated."""
+        files = await asyncio.to_thread(dry_run_files, draft, self.drafts.folder(draft))
+        if report.of != files.of:
             raise NotWantedError(
                 "The model or the data were changed meanwhile; reload the page and try again."
             )
-        draft.tried = with_report(draft.tried, assessed(report, trial.loss, agent, self.drafts.clock()))
+        draft.tried = with_report(draft.tried, assessed(report, files.loss, agent, self.drafts.clock()))
         await self.drafts.save(draft)
 
-    def served(self, draft: Draft, sha256: str) -> Path:
-        """A file of the draft for its dry run. Raises NotFoundError, NotReadyError."""
+    def dry_run_file(self, draft: Draft, sha256: str) -> Path:
+        """Returns a file of the draft for its dry run. Raises NotFoundError or NotReadyError."""
         return dry_run_file(draft, self.drafts.folder(draft), sha256)
 
-    async def outlook(
+    async def cost_preview(
         self,
         draft: Draft,
         task: Mapping[str, Any] | None,
@@ -184,20 +193,22 @@ class DraftService:
         brought: int | None,
         program: int | None,
     ) -> dict[str, Any]:
-        """What the draft would cost with the tables of `task`, which are not saved; as
-        `cost_preview.outlook`."""
+        """Returns the costs of the draft with the tables of `task`, which are not saved.
+
+        See `review.cost_preview`.
+        """
         folder = self.drafts.folder(draft)
         return await asyncio.to_thread(cost_preview, draft, folder, task, volunteers, brought, program)
 
     async def delete(self, draft: Draft) -> None:
-        """Forgets a draft, and ends what is being done with it."""
+        """Cancels the draft's jobs and deletes it."""
         await self.queue.cancel_all(draft)
         await self.drafts.delete(draft)
 
     async def launch(self, draft: Draft, test: bool) -> str:
-        """Hosts what the draft has become, live or as a private test; the task's name.
+        """Launches the draft as a task, live or as a private test. Returns the task's name.
 
-        Raises as `launching.launch`, and OverQuotaError where its owner takes too much of the disk.
+        Raises as `launch.launch`, and OverQuotaError if its owner is over the disk quota.
         """
         inspection = await self.inspection(draft)
         await self.measure(draft.owner)
@@ -216,12 +227,12 @@ class DraftService:
             )
 
     async def inspection(self, draft: Draft) -> Inspection | None:
-        """What the model asks of devices; None as long as it is not converted."""
+        """Returns what the model requires of devices; None until it is converted."""
         return await asyncio.to_thread(self._inspection, draft)
 
     def _inspection(self, draft: Draft) -> Inspection | None:
-        made = products_of(draft, self.drafts.folder(draft))
-        return None if made is None else made.inspection()
+        products = products_of(draft, self.drafts.folder(draft))
+        return None if products is None else products.inspection()
 
     async def _sweep(self) -> None:
         while True:
@@ -230,13 +241,13 @@ class DraftService:
 
 
 def _devices(inspection: Inspection) -> dict[str, Any]:
-    """Who can take part, how long a step takes and what moves over the network."""
-    told = inspection.to_json()
-    return {key: told[key] for key in ("parameters", "memory", "wire", "backends", "step_times")}
+    """Returns which devices can take part, how long a step takes, and the traffic."""
+    facts = inspection.to_json()
+    return {key: facts[key] for key in ("parameters", "memory", "wire", "backends", "step_times")}
 
 
 def _model(inspection: Inspection) -> dict[str, Any]:
-    """What the converted model takes and gives, and how it steps."""
+    """Returns the converted model's inputs, labels, outputs, metrics and optimizer."""
     manifest = inspection.manifest
     return {
         key: msgspec.to_builtins(getattr(manifest, key))

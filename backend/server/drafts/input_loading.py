@@ -1,4 +1,4 @@
-"""How stored values are loaded is said in the bundle, and chosen after the model was converted."""
+"""Writes how clients load stored values into a converted bundle."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from backend.numerics.preprocess.declared import Preprocess
 
 
 def set_loading(bundle: Path, tables: Mapping[str, Any]) -> None:
-    """Has the bundle load values as [data.preprocess] of a task file's tables says.
+    """Sets the scale and offset in the bundle to those of [data.preprocess] in a task file's tables.
 
-    Only clients' arithmetic before the graphs depends on it: the model need not be converted again. Raises
-    TaskFileError or BundleError.
+    Only clients' arithmetic before the graphs depends on them, so the model need not be converted again.
+    Raises TaskFileError or BundleError.
     """
-    path, wanted = bundle / "bundle.json", _loading_of(tables)
+    path, loading = bundle / "bundle.json", _loading_of(tables)
     try:
         manifest: dict[str, Any] = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise BundleError(f"The bundle cannot be read ({error}); convert the model again.") from error
-    if manifest.get("preprocess") == wanted:
+    if manifest.get("preprocess") == loading:
         return
     aside = path.with_name(".bundle.json")
-    aside.write_bytes(msgspec.json.format(msgspec.json.encode({**manifest, "preprocess": wanted}), indent=1))
+    aside.write_bytes(msgspec.json.format(msgspec.json.encode({**manifest, "preprocess": loading}), indent=1))
     aside.replace(path)
 
 
@@ -39,5 +39,5 @@ def _loading_of(tables: Mapping[str, Any]) -> dict[str, Any]:
         scale, offset = msgspec.convert(declared, type=Preprocess).loading
     except (msgspec.ValidationError, ValueError) as error:
         raise TaskFileError(f"[data.preprocess] cannot be used: {error}.") from error
-    # What is as usual is left out, as the converter does.
+    # Default values are omitted, as the converter does.
     return ({} if scale == 1.0 else {"scale": scale}) | ({} if offset == 0.0 else {"offset": offset})

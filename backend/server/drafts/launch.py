@@ -1,4 +1,4 @@
-"""A draft becomes a task: its folder moves to those that are served, and is hosted at once."""
+"""Launches a draft as a task: moves its folder to the served tasks and hosts it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backend.stores.error_translation import translated
 from backend.stores.task_lives import Lives
 
 README = "README.md"
-# Called before the task is hosted, with its name: who owns it, in which state it begins.
+# Called with the task's name before it is hosted: records its owner and its initial state.
 Prepare = Callable[[str], Awaitable[None]]
 Host = Callable[[Path], Awaitable[None]]
 
@@ -33,13 +33,13 @@ async def launch(
     prepare: Prepare,
     host: Host,
 ) -> str:
-    """Hosts what the draft has become, and forgets the draft; the name of the task.
+    """Hosts the draft as a task and deletes the draft. Returns the task's name.
 
-    `taken` says whether there is a task of a name. Raises NotReadyError with all that is left to do,
-    NotWantedError where the name is taken, and what `host` raises; then everything is as before.
+    `taken` says whether a task of a name exists. Raises NotReadyError that lists everything missing,
+    NotWantedError if the name is taken, and what `host` raises; the draft's folder is then moved back.
     """
-    if left := missing(items):
-        raise NotReadyError(" ".join(item.text for item in left))
+    if incomplete := missing(items):
+        raise NotReadyError(" ".join(item.text for item in incomplete))
     name = parsed(draft.task).name
     place, source = tasks / name, drafts.folder(draft) / TASK
     if taken(name) or place.exists():
@@ -61,7 +61,7 @@ async def launch(
 
 
 async def begin_life(lives: Lives, name: str, test: bool, now: float) -> None:
-    """A new task is live, or a private test. What an earlier one of its name left behind is void."""
+    """Sets a new task live, or to a private test, and lifts the bans of an earlier task of its name."""
     state = LifeState.TEST if test else LifeState.LIVE
     for ban in await lives.bans(name):
         await lives.unban(name, ban.client)
@@ -70,13 +70,13 @@ async def begin_life(lives: Lives, name: str, test: bool, now: float) -> None:
 
 def _write(folder: Path, draft: Draft) -> None:
     cut = draft.jobs.get("cut")
-    # Whatever was written over it since: what clients check the file by is what was cut.
+    # The owner may have edited the tables since: clients must check the very file that was cut.
     task = url_completed(draft.task, draft.files.get("data"), cut.result or {}) if cut else draft.task
     (folder / TASK_FILE).write_text(to_toml(task), "utf-8")
     (folder / README).write_text(draft.readme, "utf-8")
 
 
 def _move(source: Path, place: Path) -> None:
-    """In one step, so that a killed server leaves a task or a draft, and nothing between."""
+    """Moves the folder in one step, so that a killed server leaves either the task or the draft."""
     place.parent.mkdir(parents=True, exist_ok=True)
     source.rename(place)

@@ -1,4 +1,4 @@
-"""What a server takes from the owners of tasks."""
+"""Defines the limits on owners' drafts and tasks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DraftLimits:
-    """Each is a setting of the server; docs/reference/settings.md gives the reason of every default."""
+    """Limits on drafts; each is a setting, whose default docs/reference/settings.md explains."""
 
     max_drafts: int = 20
     max_model_mib: int = 512

@@ -1,4 +1,4 @@
-"""What is remembered of a draft: one file, `draft.json`, in the draft's own folder."""
+"""Defines a draft's record, which is stored as `draft.json` in the draft's own folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ID = re.compile(r"[0-9a-f]{16}")
 FileKind = Literal["model", "data"]
 FILE_KINDS: tuple[FileKind, ...] = ("model", "data")
 JobKind = Literal["convert", "look", "show", "cut", "rehearse"]
-# What a draft that goes on by itself has done, in this order.
+# Jobs that start automatically for a draft with `onward`, in this order.
 ONWARD: tuple[JobKind, ...] = ("convert", "look", "cut", "rehearse")
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 LIVE: tuple[JobState, ...] = ("waiting", "running")
@@ -27,9 +27,9 @@ BrowserBackend = Literal["webgpu", "webgl", "wasm", "cpu"]
 
 
 class DraftUpload(Struct):
-    """A file on its way in: `bytes` are to come, `sha256` is what its owner says of them, if anything.
+    """An unfinished upload: `bytes` is its announced size, `sha256` the owner's hash of it, if given.
 
-    How many are here says the length of the file that takes them.
+    The length of the file that receives it is the number of bytes received.
     """
 
     name: str
@@ -39,7 +39,7 @@ class DraftUpload(Struct):
 
 
 class StoredFile(Struct):
-    """A file that is here whole. `suffix` says its kind, `name` is its owner's."""
+    """A complete file. `suffix` states its kind; `name` is the owner's name of it."""
 
     name: str
     suffix: str
@@ -49,14 +49,14 @@ class StoredFile(Struct):
 
 
 class JobLine(Struct):
-    """What a job said, and when (Unix seconds)."""
+    """A line of a job's log; `at` is in Unix seconds."""
 
     at: float
     text: str
 
 
 class DraftJob(Struct):
-    """Work on a draft. `of` is a hash of what it works on: a result counts as long as that is the same."""
+    """A job on a draft. `of` is a hash of its inputs: its result is valid while they stay the same."""
 
     state: JobState
     of: str
@@ -68,15 +68,15 @@ class DraftJob(Struct):
 
     @property
     def live(self) -> bool:
-        """Whether it waits or runs."""
+        """Whether the job waits or runs."""
         return self.state in LIVE
 
 
 class BrowserDryRun(Struct):
-    """What came of the dry run in a browser: of a step with a backend, or of reading the data.
+    """The result of a dry run in a browser: of a step with a backend, or of reading the data.
 
-    `of` is the fingerprint of the rehearsal whose step it was, `agent` the browser in words; `none`: no
-    browser tried. `loss_error` and `gradient_error` are relative (L2) to the native step.
+    `of` is the fingerprint of the server's dry run whose step it was, `agent` names the browser; `none`
+    means that no browser tried. `loss_error` and `gradient_error` are relative (L2) to the native step.
     """
 
     of: str
@@ -91,9 +91,9 @@ class BrowserDryRun(Struct):
 
 
 class Draft(Struct):
-    """A task that is being made. `task` are the tables of its task.toml, as far as they are known.
+    """The record of a task in preparation. `task` holds the tables of its task.toml, complete or not.
 
-    `onward`: the server begins work by itself as soon as what it needs is there.
+    `onward`: the server starts each job as soon as its inputs exist.
     """
 
     id: str
@@ -110,7 +110,7 @@ class Draft(Struct):
 
 
 def read_draft(folder: Path) -> Draft:
-    """The draft in `folder`. Raises NotFoundError where there is none, StoreError where it is damaged."""
+    """Reads the draft in `folder`. Raises NotFoundError if there is none, StoreError if it is damaged."""
     path = folder / RECORD
     try:
         with translated(f"The draft in {folder} cannot be read"):
@@ -122,7 +122,7 @@ def read_draft(folder: Path) -> Draft:
 
 
 def write_draft(folder: Path, draft: Draft) -> None:
-    """Writes aside and renames, so that a killed server leaves the old record or the new one."""
+    """Writes the record to a second file and renames it: a killed server leaves the old record or the new."""
     aside = folder / f".{RECORD}"
     with translated(f"The draft in {folder} cannot be written"):
         with aside.open("wb") as file:
@@ -133,7 +133,7 @@ def write_draft(folder: Path, draft: Draft) -> None:
 
 
 def check_id(text: str) -> str:
-    """`text`, if it can be the id of a draft: it becomes the name of a folder. Raises NotFoundError."""
+    """Returns `text` if it is a valid draft id, which names a folder. Raises NotFoundError."""
     if not ID.fullmatch(text):
         raise NotFoundError("There is no such draft; your list of drafts has all that there are.")
     return text

@@ -1,4 +1,4 @@
-"""The tables of a draft's task file: what owners may say in them, and what is proposed."""
+"""Reads and completes the tables of a draft's task file: owners' values, fixed values and proposals."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from backend.server.drafts.transfer.url_data import fixed_url
 
 WHERE = "task.toml"
 MAX_BYTES, MAX_DEPTH = 1 << 18, 12
-# Where the parts of a task lie in its folder: never an owner's choice.
+# Paths of a task's parts within its folder, which owners cannot choose.
 BUNDLE, SHARDS, MODEL = "bundle", "shards", "bundle/model.keras"
 _SMALL = 500
 
 
 def begin(name: str, title: str) -> dict[str, Any]:
-    """A task file to begin with."""
+    """Returns the initial task file of a draft."""
     return fixed(
         {
             "name": name,
@@ -40,14 +40,16 @@ def begin(name: str, title: str) -> dict[str, Any]:
 
 
 def fixed(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """`tables` of an owner with what is not theirs to choose. Raises TaskFileError."""
+    """Returns an owner's `tables` with the values that owners cannot choose. Raises TaskFileError."""
     _check_size(tables)
     if "hooks" in tables:
         raise TaskFileError(
             f"{WHERE}: [hooks] runs a program on the server, which is for those who run it. Take it out."
         )
-    mended = {key: dict(value) if isinstance(value, Mapping) else value for key, value in tables.items()}
-    model, data = mended.setdefault("model", {}), mended.setdefault("data", {})
+    fixed_tables = {
+        key: dict(value) if isinstance(value, Mapping) else value for key, value in tables.items()
+    }
+    model, data = fixed_tables.setdefault("model", {}), fixed_tables.setdefault("data", {})
     if not isinstance(model, dict) or not isinstance(data, dict):
         raise TaskFileError(f"{WHERE}: [model] and [data] are tables; write them so.")
     model |= {"file": MODEL, "bundle": BUNDLE}
@@ -56,11 +58,11 @@ def fixed(tables: Mapping[str, Any]) -> dict[str, Any]:
         data["url"] = fixed_url(data["url"], SHARDS)
     if data.get("source") == "shards":
         data["shards"] = SHARDS
-    return mended
+    return fixed_tables
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    """The tables in a text. Raises TaskFileError."""
+    """Parses the tables in a text. Raises TaskFileError."""
     if len(text) > MAX_BYTES:
         raise TaskFileError(f"{WHERE} has over {MAX_BYTES >> 10} KiB; keep long texts in README.md.")
     try:
@@ -72,7 +74,7 @@ def from_toml(text: str) -> dict[str, Any]:
 
 
 def from_bytes(content: bytes) -> dict[str, Any]:
-    """The tables in a file. Raises TaskFileError."""
+    """Parses the tables in a file's content. Raises TaskFileError."""
     try:
         return from_toml(content.decode())
     except UnicodeDecodeError as error:
@@ -80,7 +82,7 @@ def from_bytes(content: bytes) -> dict[str, Any]:
 
 
 def read_tables(path: Path) -> dict[str, Any]:
-    """The tables of a task file that somebody else wrote, as they stand there. Raises TaskFileError."""
+    """Reads the tables of a launched task's file, unchanged. Raises TaskFileError."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -88,30 +90,30 @@ def read_tables(path: Path) -> dict[str, Any]:
 
 
 def parsed(tables: Mapping[str, Any]) -> TaskFile:
-    """The typed task file. Raises TaskFileError that names the field."""
+    """Returns the typed task file. Raises TaskFileError that names the field."""
     return parse_task(dict(tables), WHERE)
 
 
 def proposed(tables: Mapping[str, Any], findings: DataFindings) -> dict[str, Any]:
-    """`tables` with what the data suggest, where their owner has not said it."""
+    """Returns `tables` with proposals from the data for values that the owner has not set."""
     data = {"preprocess": findings.preprocess, **tables.get("data", {})}
     training = {**plan(findings.examples, data), **tables.get("training", {})}
     return {**tables, "data": data, "training": training}
 
 
 def with_model(tables: Mapping[str, Any], lacking: Mapping[str, Any]) -> dict[str, Any]:
-    """`tables` with what the conversion proposes for [model], where their owner has not said it."""
+    """Returns `tables` with the conversion's proposals for values of [model] that the owner has not set."""
     return {**tables, "model": {**lacking, **tables.get("model", {})}}
 
 
 def plan(examples: int, data: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan for so many examples: few are visited twice in a round, so that it is worth its traffic."""
+    """Proposes [training]: 2 epochs for few examples or volunteers' own, to justify a round's traffic."""
     return {"epochs": 2 if examples <= _SMALL or data.get("source") == "volunteer" else 1}
 
 
 def _check_size(tables: Mapping[str, Any]) -> None:
     try:
-        # JSON, in which drafts are kept and told, has no words for dates, NaN and infinity.
+        # Drafts are stored and sent as JSON, which has no dates, NaN or infinity.
         size = len(json.dumps(tables, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
         raise TaskFileError(
@@ -125,4 +127,4 @@ def _check_size(tables: Mapping[str, Any]) -> None:
 
 def _depth(value: Any) -> int:
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return 1 + max((_depth(one) for one in inner), default=0)
+    return 1 + max((_depth(item) for item in inner), default=0)

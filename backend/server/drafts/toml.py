@@ -1,4 +1,4 @@
-"""Tables as TOML text: what `tomllib` reads, this writes."""
+"""Writes tables as TOML text that `tomllib` reads."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b
 
 
 def to_toml(tables: Mapping[str, Any]) -> str:
-    """TOML of texts, numbers, truth values, lists and tables; what is None is left out.
+    """Returns TOML of strings, numbers, booleans, lists and tables; None values are omitted.
 
-    Tables become sections, those within lists inline tables. Raises TypeError for anything else.
+    Tables become sections, tables within lists become inline tables. Raises TypeError for other types.
     """
     return "\n".join(_section(tables, ())).strip("\n") + "\n"
 
@@ -42,14 +42,14 @@ def _value(value: Any) -> str:
         case int():
             return str(value)
         case float():
-            # A whole number stays a float; `nan` and `inf` are words of TOML, too.
+            # `repr` keeps a whole number a float; `nan` and `inf` are valid TOML.
             return repr(value)
         case str():
             return _text(value)
         case list() | tuple():
             return f"[{', '.join(map(_value, value))}]"
         case Mapping():
-            pairs = (f"{_key(key)} = {_value(one)}" for key, one in value.items() if one is not None)
+            pairs = (f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
             return f"{{ {', '.join(pairs)} }}" if value else "{}"
     raise TypeError(f"{type(value).__name__} is nothing that TOML can say")
 
@@ -58,7 +58,9 @@ def _text(text: str) -> str:
     return f'"{"".join(map(_character, text))}"'
 
 
-def _character(one: str) -> str:
-    if one in _ESCAPES:
-        return _ESCAPES[one]
-    return one if one.isprintable() else f"\\u{ord(one):04x}" if ord(one) < 0x10000 else f"\\U{ord(one):08x}"
+def _character(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"

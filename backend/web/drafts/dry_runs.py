@@ -29,7 +29,7 @@ def routes() -> list[BaseRoute]:
 async def trial(request: Request) -> Response:
     """What is to be tried, what came of it so far, and who will be able to take part."""
     return json_response(
-        {**await draft_service(request).trial(await draft_of(request)), "agent": _agent(request)}
+        {**await draft_service(request).browser_dry_run(await draft_of(request)), "agent": _agent(request)}
     )
 
 
@@ -45,7 +45,7 @@ async def tried(request: Request) -> Response:
 async def blob(request: Request) -> Response:
     """A file of the draft by its hash: immutable, and for nobody else's cache."""
     draft, address = await draft_of(request), request.path_params["sha256"]
-    path = await asyncio.to_thread(draft_service(request).served, draft, address)
+    path = await asyncio.to_thread(draft_service(request).dry_run_file, draft, address)
     headers = {"ETag": f'"{address}"', "Cache-Control": PRIVATE, "Accept-Ranges": "bytes"}
     if has_already(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)

@@ -10,7 +10,7 @@ from backend.errors import NotFoundError
 from backend.server.accounts.permissions import Requester, may
 from backend.server.drafts.review.review import VISIBILITY
 from backend.server.drafts.review.wizard_steps import STEPS
-from backend.server.drafts.transfer.url_data import origin_left
+from backend.server.drafts.transfer.url_data import data_origin
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS

@@ -1,4 +1,4 @@
-"""Dry runs of a draft: the files that a browser needs, and what browsers told.
+"""Manages dry runs of a draft in browsers: the files that a browser needs, and browsers' reports.
 
 The server's own step is in `server.sandbox.dry_run`.
 """

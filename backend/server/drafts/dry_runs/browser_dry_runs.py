@@ -1,4 +1,4 @@
-"""The dry run in browsers: what they tell of the step that the server took before, and what that means."""
+"""Assesses browsers' reports on the training step that the server took before as its own dry run."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from msgspec import Meta, Struct
 
 from backend.server.drafts.record import BrowserBackend, BrowserDryRun
 
-# Relative L2 distance up to which a browser's step is the server's. Of the 86 models of
+# Relative L2 distance up to which a browser's step agrees with the server's. For the 86 models of
 # docs/reference/models.md no loss or gradient is further off than a tenth of it, on any backend.
 AGREE = 1e-3
-# A smaller loss is compared as if it were so large: what is nearly nothing has no digits that could agree.
-_LEAST_LOSS = 1e-3
-_KEPT = 40
+# Smaller losses are compared as if they had this value: they are too close to zero for a relative error.
+_MIN_LOSS = 1e-3
+_MAX_REPORTS = 40
 _NAMES: dict[str, str] = {"webgpu": "WebGPU", "webgl": "WebGL", "wasm": "WebAssembly", "cpu": "JavaScript"}
 
 Of = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}\Z")]
@@ -23,13 +23,13 @@ Amount = Annotated[float, Meta(ge=0, le=1e30)]
 
 
 class _Report(Struct, frozen=True, forbid_unknown_fields=True, tag_field="outcome"):
-    """`of` is the fingerprint of the rehearsal whose step was taken."""
+    """A browser's report; `of` is the fingerprint of the server's dry run whose step was taken."""
 
     of: Of
 
 
 class Stepped(_Report, frozen=True, tag="stepped"):
-    """A step was taken; `gradient_error` is relative to the native one's L2 norm."""
+    """The browser took the step; `gradient_error` is relative to the L2 norm of the native gradient."""
 
     backend: BrowserBackend
     loss: Annotated[float, Meta(ge=-1e30, le=1e30)]
@@ -38,7 +38,7 @@ class Stepped(_Report, frozen=True, tag="stepped"):
 
 
 class BackendFailed(_Report, frozen=True, tag="failed"):
-    """A backend that is there could not take it; `reason` is a sentence."""
+    """An available backend could not take the step; `reason` is a sentence."""
 
     backend: BrowserBackend
     reason: Reason
@@ -51,26 +51,26 @@ class Absent(_Report, frozen=True, tag="absent"):
 
 
 class DataRead(_Report, frozen=True, tag="data"):
-    """The first shard was fetched and read; `problem` is a sentence where it was not what was expected."""
+    """The browser fetched and read the first shard; `problem` is a sentence if it was not as expected."""
 
     examples: Annotated[int, Meta(ge=0, le=2**31)]
     problem: Reason | None = None
 
 
 class NoBrowser(_Report, frozen=True, tag="no-browser"):
-    """Nobody takes the step in a browser: only Python peers are known to be able to take part."""
+    """The owner skips the step in a browser: only Python peers are known to be able to take part."""
 
 
 Report = Stepped | BackendFailed | Absent | DataRead | NoBrowser
 
 
 def assessed(report: Report, loss: float, agent: str, at: float) -> BrowserDryRun:
-    """What a report means, where the server's own step had that `loss`."""
+    """Returns the result of a report, given the `loss` of the server's own step."""
     match report:
-        case Stepped(of, backend, theirs, gradient_error, step_ms):
-            loss_error = abs(theirs - loss) / max(abs(loss), _LEAST_LOSS)
+        case Stepped(of, backend, browser_loss, gradient_error, step_ms):
+            loss_error = abs(browser_loss - loss) / max(abs(loss), _MIN_LOSS)
             agrees = max(loss_error, gradient_error) <= AGREE
-            text = _stepped(backend, agrees, theirs, loss, gradient_error)
+            text = _stepped(backend, agrees, browser_loss, loss, gradient_error)
             verdict: Literal["agrees", "differs"] = "agrees" if agrees else "differs"
             return BrowserDryRun(of, at, agent, backend, verdict, text, loss_error, gradient_error, step_ms)
         case BackendFailed(of, backend, reason):
@@ -88,44 +88,44 @@ def assessed(report: Report, loss: float, agent: str, at: float) -> BrowserDryRu
 
 
 def with_report(tried: list[BrowserDryRun], new: BrowserDryRun) -> list[BrowserDryRun]:
-    """`tried` with `new` instead of what the same browser said of the same before; the newest are kept."""
-    others = [one for one in tried if (one.agent, one.what) != (new.agent, new.what)]
-    return [*others, new][-_KEPT:]
+    """Returns the newest of `tried` with `new`, which replaces the same browser's report of the same."""
+    others = [run for run in tried if (run.agent, run.what) != (new.agent, new.what)]
+    return [*others, new][-_MAX_REPORTS:]
 
 
 def summary_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "todo", "failed"], str]:
-    """State and sentence of the checklist's line about browsers, for the rehearsal with that fingerprint."""
-    now = [one for one in tried if one.of == of]
-    steps = [one for one in now if one.what in _NAMES]
-    agreeing = [one for one in steps if one.verdict == "agrees"]
-    for one in now:
-        if one.what == "data" and one.verdict == "failed":
-            return "failed", f"The data could not be read in {one.agent}: {one.text}"
+    """Returns the checklist's state and sentence on browsers for the dry run with fingerprint `of`."""
+    current = [run for run in tried if run.of == of]
+    steps = [run for run in current if run.what in _NAMES]
+    agreeing = [run for run in steps if run.verdict == "agrees"]
+    for run in current:
+        if run.what == "data" and run.verdict == "failed":
+            return "failed", f"The data could not be read in {run.agent}: {run.text}"
     if agreeing:
         return "done", f"The server's step is also that of {_listed(agreeing)}.{_but(steps)}"
-    if wrong := [one for one in steps if one.verdict == "differs"]:
+    if wrong := [run for run in steps if run.verdict == "differs"]:
         return "failed", (
             f"{_listed(wrong)} computed another step than the server. Try another browser or device, and "
             "report this with the model."
         )
-    if any(one.what == "none" for one in now) or len(steps) == len(_NAMES):
+    if any(run.what == "none" for run in current) or len(steps) == len(_NAMES):
         return "done", (
             "No browser has taken the step, so only Python peers (`minga peer join`) are known to be able "
             "to take part."
         )
-    if tried and not now:
+    if tried and not current:
         return "todo", "Take the step in a browser again: something that it depends on was changed."
     return "todo", "Take the same step in your own browser."
 
 
-def _stepped(backend: str, agrees: bool, theirs: float, loss: float, gradient_error: float) -> str:
+def _stepped(backend: str, agrees: bool, browser_loss: float, loss: float, gradient_error: float) -> str:
     name = _NAMES[backend]
     if agrees:
         return (
             f"{name} took the server's step: its gradient is off by {_small(gradient_error)} of its length."
         )
     return (
-        f"{name} took another step than the server: its loss is {theirs:.6g} where {loss:.6g} was "
+        f"{name} took another step than the server: its loss is {browser_loss:.6g} where {loss:.6g} was "
         f"expected, its gradient off by {_small(gradient_error)} of its length. {AGREE:g} is allowed."
     )
 
@@ -137,13 +137,13 @@ def _small(value: float) -> str:
 
 def _listed(some: list[BrowserDryRun]) -> str:
     agents: dict[str, list[str]] = {}
-    for one in some:
-        agents.setdefault(one.agent, []).append(_NAMES[one.what])
+    for run in some:
+        agents.setdefault(run.agent, []).append(_NAMES[run.what])
     return "; ".join(f"{', '.join(names)} in {agent}" for agent, names in agents.items())
 
 
 def _but(steps: list[BrowserDryRun]) -> str:
-    wrong = [one for one in steps if one.verdict in ("differs", "failed")]
+    wrong = [run for run in steps if run.verdict in ("differs", "failed")]
     return f" Not so: {_listed(wrong)}." if wrong else ""
 
 

@@ -1,4 +1,4 @@
-"""The files of a draft that its owner's browser needs for a dry run, by the SHA-256 of their bytes."""
+"""Finds the files of a draft that a browser needs for a dry run, by the SHA-256 of their bytes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MANIFEST, WEIGHTS = "bundle.json", "weights.bin"
 
 
 class DryRunFiles(Struct, frozen=True):
-    """What a browser takes the server's step with: addresses (SHA-256) of files, and what the server found.
+    """What a browser needs to repeat the server's step: SHA-256 of files, and the server's results.
 
-    `of` is the fingerprint of the rehearsal; `shard` is the first one of the training data, None where
-    volunteers bring theirs.
+    `of` is the fingerprint of the server's dry run; `shard` is the first shard of the training data, None if
+    volunteers bring their own.
     """
 
     of: str
@@ -37,7 +37,7 @@ class DryRunFiles(Struct, frozen=True):
 
 
 def dry_run_files(draft: Draft, folder: Path) -> DryRunFiles:
-    """What is to be tried. Raises NotReadyError before the rehearsal is done."""
+    """Returns the files of the dry run. Raises NotReadyError before the server's own dry run is done."""
     if not holds(draft, "rehearse", folder):
         raise NotReadyError("Take the step on the server first: the dry run (`rehearse`).")
     done = msgspec.convert(draft.jobs["rehearse"].result, Rehearsed)
@@ -58,17 +58,17 @@ def dry_run_files(draft: Draft, folder: Path) -> DryRunFiles:
 
 
 def dry_run_file(draft: Draft, folder: Path, sha256: str) -> Path:
-    """The file with that hash. Raises NotFoundError, and NotReadyError before the rehearsal is done."""
-    for known, path in _files(draft, folder, dry_run_files(draft, folder)):
-        if known == sha256:
+    """Returns the file with that hash. Raises NotFoundError, or NotReadyError before the server's dry run."""
+    for address, path in _files(draft, folder, dry_run_files(draft, folder)):
+        if address == sha256:
             return path
     raise NotFoundError("This draft has no such file any more: the model or the data were changed. Reload.")
 
 
-def _files(draft: Draft, folder: Path, trial: DryRunFiles) -> Iterator[tuple[str, Path]]:
+def _files(draft: Draft, folder: Path, dry_run: DryRunFiles) -> Iterator[tuple[str, Path]]:
     bundle, shards = folder / MADE["convert"], folder / MADE["cut"]
-    yield trial.bundle, bundle / MANIFEST
-    yield trial.step, folder / MADE["rehearse"] / STEP
+    yield dry_run.bundle, bundle / MANIFEST
+    yield dry_run.step, folder / MADE["rehearse"] / STEP
     for name, file in parse_manifest((bundle / MANIFEST).read_bytes()).files.items():
         yield file.sha256, bundle / name
     if (index := _index(draft, folder)) is not None:

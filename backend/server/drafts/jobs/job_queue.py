@@ -18,7 +18,7 @@ from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.jobs.job_runner import perform
 from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
 from backend.server.drafts.review.checklist import fingerprint, holds
-from backend.server.drafts.transfer.url_data import address_left, url_completed
+from backend.server.drafts.transfer.url_data import address_state, url_completed
 
 log = structlog.stdlib.get_logger("minga.drafts")
 
@@ -102,7 +102,7 @@ class DraftJobQueue:
         What runs for something that was changed meanwhile ends. What failed or was cancelled is left alone
         until something that it depends on changes.
         """
-        if not draft.onward or not self._drafts.knows(draft):
+        if not draft.onward or not self._drafts.exists(draft):
             return
         for kind in ONWARD:
             job, of = draft.jobs.get(kind), fingerprint(draft, kind)
@@ -144,7 +144,7 @@ class DraftJobQueue:
             case "show":
                 return "data" in draft.files and "preprocess" in draft.task.get("data", {})
             case "cut":
-                placed = draft.task.get("data", {}).get("source") != "url" or address_left(draft)[0]
+                placed = draft.task.get("data", {}).get("source") != "url" or address_state(draft)[0]
                 return placed and "data" in draft.files and holds(draft, "convert", folder)
             case "rehearse":
                 shards = draft.task.get("data", {}).get("source") in ("shards", "url")

@@ -1,4 +1,4 @@
-"""What an owner looks over before a launch: checklist, costs, protection, differences.
+"""Computes what an owner reviews before a launch: checklist, costs, protection, differences.
 
-Sentences and figures; nothing here changes a draft.
+Returns sentences and figures; nothing in this package changes a draft.
 """

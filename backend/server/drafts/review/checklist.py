@@ -1,4 +1,4 @@
-"""How far a draft is: which results still hold, and what is left to do."""
+"""Lists what a draft still needs before its launch, and which results of its jobs are still valid."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from backend.formats.task_file import TaskFile
 from backend.server.drafts.dry_runs.browser_dry_runs import summary_of
 from backend.server.drafts.record import Draft, JobKind
 from backend.server.drafts.task_tables import BUNDLE, SHARDS, parsed
-from backend.server.drafts.transfer.url_data import address_left
+from backend.server.drafts.transfer.url_data import address_state
 from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.ethics_statement import consent_missing, ethics_missing
 from backend.server.tasks.model_inspection import Inspection
 from backend.server.tasks.task_validation import check_task
 
-# Within a draft's folder: what becomes the task's folder, and what was found in the data.
+# Within a draft's folder: the future task's folder, the inspected data and the previewed data.
 TASK, LOOKED, SHOWN = "task", "looked", "shown"
 MADE: dict[JobKind, str] = {
     "convert": f"{TASK}/{BUNDLE}",
@@ -29,7 +29,7 @@ MADE: dict[JobKind, str] = {
     "cut": f"{TASK}/{SHARDS}",
     "rehearse": "rehearsed",
 }
-# Keys of [data] on which shards depend; how many a client gets of them is for the rounds.
+# Keys of [data] on which shards depend; the number of shards per client only concerns rounds.
 _CUTTING = ("source", "holdout", "partition", "preprocess")
 
 
@@ -42,7 +42,7 @@ class Item(Struct):
 
 
 def fingerprint(draft: Draft, kind: JobKind) -> str:
-    """A hash of all that the result of such a job depends on."""
+    """Returns a hash of everything that the result of such a job depends on."""
     data = _table(draft, "data")
     hashes = {name: stored.sha256 for name, stored in draft.files.items()}
     parts: Any
@@ -64,7 +64,7 @@ def fingerprint(draft: Draft, kind: JobKind) -> str:
 
 
 def holds(draft: Draft, kind: JobKind, folder: Path) -> bool:
-    """Whether the result of such a job is here, and still what it would be now."""
+    """Whether the result of such a job exists and its inputs have not changed."""
     job = draft.jobs.get(kind)
     if job is None or job.state != "done" or job.of != fingerprint(draft, kind):
         return False
@@ -72,7 +72,7 @@ def holds(draft: Draft, kind: JobKind, folder: Path) -> bool:
 
 
 def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list[Item]:
-    """What has to be done before a launch, in its order; the last lines say who can take part."""
+    """Returns the requirements of a launch, in their order; the last items state which devices can train."""
     file = _task_file(draft)
     own = isinstance(file, TaskFile) and file.data.own is not None
     items = [
@@ -92,7 +92,7 @@ def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list
             _job_item(draft, folder, "cut", "Cut the data for this model."),
         ]
     if _table(draft, "data").get("source") == "url":
-        placed, text = address_left(draft)
+        placed, text = address_state(draft)
         items.append(Item("address", "done" if placed else "todo", text))
     items.append(_job_item(draft, folder, "rehearse", "Take one training step as a dry run."))
     items.append(_browser_item(draft, folder))
@@ -102,7 +102,7 @@ def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list
 
 
 def missing(items: list[Item]) -> list[Item]:
-    """What stands between a draft and its launch."""
+    """Returns the items that still prevent the launch."""
     return [item for item in items if item.state != "done"]
 
 
@@ -114,13 +114,13 @@ def _task_file(draft: Draft) -> TaskFile | str:
 
 
 def _task_item(file: TaskFile | str, inspection: Inspection | None) -> Item:
-    """Whether the task file is sound and, once there is a model, suits it."""
+    """Checks the task file, and its fit to the model once that is converted."""
     if isinstance(file, str):
         return Item("task", "failed", file)
     if inspection is not None:
-        held = file.data.holdout > 0.0
+        holdout = file.data.holdout > 0.0
         try:
-            check_task(file, inspection.manifest, held, held)
+            check_task(file, inspection.manifest, holdout, holdout)
         except TaskFileError as error:
             return Item("task", "failed", str(error))
     return Item("task", "done", "The task file is sound.")
@@ -159,9 +159,9 @@ def _browser_item(draft: Draft, folder: Path) -> Item:
 
 
 def _texts(draft: Draft) -> list[Item]:
-    """What people read before they take part."""
+    """Returns the items for the texts that volunteers read before they take part."""
     licence, ethics = _table(draft, "licence"), ethics_missing(_table(draft, "ethics"))
-    wanted = {
+    texts = {
         "summary": (
             "The summary is said.",
             None if draft.task.get("summary") else "Say in a sentence what the task is for.",
@@ -179,19 +179,19 @@ def _texts(draft: Draft) -> list[Item]:
         ),
     }
     return [
-        Item(key, "done", done) if left is None else Item(key, "todo", left)
-        for key, (done, left) in wanted.items()
+        Item(key, "done", done) if remedy is None else Item(key, "todo", remedy)
+        for key, (done, remedy) in texts.items()
     ]
 
 
 def _table(draft: Draft, name: str) -> dict[str, Any]:
-    """A table of the draft; empty where something else stands there: the task file's own line says so."""
-    found = draft.task.get(name)
-    return found if isinstance(found, dict) else {}
+    """Returns a table of the draft; empty if it is no table, which the task file's item reports."""
+    table = draft.task.get(name)
+    return table if isinstance(table, dict) else {}
 
 
 def _devices(inspection: Inspection) -> list[Item]:
-    if all(one.eligible == "nowhere" for one in inspection.backends):
+    if all(backend.eligible == "nowhere" for backend in inspection.backends):
         reason = inspection.backends[0].reasons[0]
         return [Item("devices", "failed", f"No device can train this model. {reason}")]
     return [Item("devices", "done", trained_with(inspection))]

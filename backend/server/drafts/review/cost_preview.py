@@ -1,4 +1,4 @@
-"""What a draft will cost, what it will tell of its volunteers, and what would fit it better."""
+"""Previews the costs of a draft's task, and proposes better values for its task file."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from backend.server.mesh.averaging_plan import averages_of
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection, inspect
 
-# How many volunteers a plan is made for where nobody said it.
+# Volunteers that the preview assumes if the owner gives no number.
 VOLUNTEERS = 10
 
 
 @dataclass(frozen=True)
 class DraftProducts:
-    """What was made of a draft: a converted model, and shards where they are cut."""
+    """Results of a draft's jobs: a converted model, and the shards if they are cut."""
 
     manifest: Manifest
     manifest_bytes: int
     shards: ShardIndex | None
 
     def inspection(self, file: TaskFile | None = None, program: int | None = None) -> Inspection:
-        """What the model asks of devices, in the task of that `file`."""
+        """Returns what the model requires of devices in the task `file`; `program`: bytes of the web app."""
         averages = None if file is None else averages_of(file, self.manifest.parameters.total)
         shards = () if self.shards is None else self.shards.train
-        each = 1 if file is None else file.data.shards_per_client
-        wire = traffic(self.manifest, self.manifest_bytes, shards, each, program, averages)
+        per_client = 1 if file is None else file.data.shards_per_client
+        wire = traffic(self.manifest, self.manifest_bytes, shards, per_client, program, averages)
         return inspect(self.manifest, wire)
 
 
 def products_of(draft: Draft, folder: Path) -> DraftProducts | None:
-    """None as long as the model is not converted."""
+    """Returns the results of a draft's jobs; None until the model is converted."""
     if not holds(draft, "convert", folder):
         return None
     content = (folder / MADE["convert"] / "bundle.json").read_bytes()
@@ -62,46 +62,47 @@ def cost_preview(
     brought: int | None,
     program: int | None,
 ) -> dict[str, Any]:
-    """The costs of the draft with `tables` instead of its own, and proposals (docs/reference/drafts.md).
+    """Returns the costs of the draft with `tables` instead of its own, and proposals.
 
-    `brought` is what one volunteer brings, `program` the bytes of the web app.
+    `brought` is the number of examples that one volunteer brings, `program` the bytes of the web app. See
+    docs/reference/drafts.md.
     """
-    told: dict[str, Any] = {"problem": None, "waits": None, "estimate": None, "proposals": []}
-    # As it was begun: nobody has looked at its plan yet.
-    told["fresh"] = draft.task.get("coordination") == begin("new", "New")["coordination"]
+    preview: dict[str, Any] = {"problem": None, "waits": None, "estimate": None, "proposals": []}
+    # The initial plan is unchanged: the owner has not chosen one yet.
+    preview["fresh"] = draft.task.get("coordination") == begin("new", "New")["coordination"]
     try:
         file = parsed(draft.task if tables is None else fixed(tables))
     except MingaError as error:
-        return told | {"problem": str(error)}
-    made = products_of(draft, folder)
-    if made is None:
-        return told | {"waits": "Convert the model first: costs follow from its size and its work."}
-    supply = _supply(draft, file, made, brought)
+        return preview | {"problem": str(error)}
+    products = products_of(draft, folder)
+    if products is None:
+        return preview | {"waits": "Convert the model first: costs follow from its size and its work."}
+    supply = _supply(draft, file, products, brought)
     if supply is None:
-        return told | {"waits": "Look at the data first: costs follow from how many examples there are."}
+        return preview | {"waits": "Look at the data first: costs follow from how many examples there are."}
     people = volunteers or max(VOLUNTEERS, file.coordination.wanted)
-    inspection = made.inspection(file, program)
-    facts = (made.manifest, inspection.traffic, inspection.step_times, supply, people)
+    inspection = products.inspection(file, program)
+    facts = (products.manifest, inspection.traffic, inspection.step_times, supply, people)
     scheme = scheme_of(file)
-    return told | {
+    return preview | {
         "estimate": scheme.estimate(file, *facts).to_json(),
         "supply": asdict(supply),
-        "batch_size": made.manifest.batch_size,
+        "batch_size": products.manifest.batch_size,
         "optimizer": {
-            "name": made.manifest.optimizer.name,
-            "learning_rate": made.manifest.optimizer.learning_rate,
+            "name": products.manifest.optimizer.name,
+            "learning_rate": products.manifest.optimizer.learning_rate,
         },
-        "proposals": [asdict(one) for one in scheme.propose(file, *facts)],
+        "proposals": [asdict(proposal) for proposal in scheme.propose(file, *facts)],
     }
 
 
-def _supply(draft: Draft, file: TaskFile, made: DraftProducts, brought: int | None) -> Supply | None:
-    """What there is to train on; None where nothing is known yet."""
+def _supply(draft: Draft, file: TaskFile, products: DraftProducts, brought: int | None) -> Supply | None:
+    """Returns the supply of training data; None if nothing is known yet."""
     if file.data.own is not None:
         return own_supply(file, brought)
-    if made.shards is not None:
-        return cut_supply(made.shards)
+    if products.shards is not None:
+        return cut_supply(products.shards)
     look = draft.jobs.get("look")
     if look is None or look.result is None:
         return None
-    return expected_supply(int(look.result["examples"]), file, made.manifest)
+    return expected_supply(int(look.result["examples"]), file, products.manifest)

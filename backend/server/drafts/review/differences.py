@@ -1,4 +1,4 @@
-"""What differs between two drafts or tasks, key by key, with a sentence for each."""
+"""Lists the differences between two drafts or tasks, key by key, with a sentence for each."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 from msgspec import Struct
 
-_LONGEST = 80
-# Lines of both texts; beyond, comparing them line by line would take long.
-_MOST_LINES = 2000
-# Whatever a task file says, so much of it is told.
-MOST_CHANGES = 500
+_MAX_VALUE_LENGTH = 80
+# Lines of both texts together; a line-by-line comparison of more takes too long.
+_MAX_LINES = 2000
+# Bounds the answer, however large the task files are.
+MAX_CHANGES = 500
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of two that are compared: its tables, its text, and the SHA-256 of its files by their kind."""
+    """One side of a comparison: its tables, its README, and the SHA-256 of its files by their kind."""
 
     task: Mapping[str, Any]
     readme: str
@@ -27,7 +27,7 @@ class Side:
 
 
 class Difference(Struct):
-    """One difference; `before` or `after` is None where the key is on the other side alone."""
+    """One difference; `before` or `after` is None if only the other side has the key."""
 
     key: str
     before: Any
@@ -36,19 +36,19 @@ class Difference(Struct):
 
 
 def differences(before: Side, after: Side) -> list[Difference]:
-    """All of them, in the order of the keys."""
-    found = [*_tables(before.task, after.task), *_files(before.files, after.files)]
+    """Returns at most MAX_CHANGES differences, in the order of the keys: tables, files, README."""
+    changes = [*_tables(before.task, after.task), *_files(before.files, after.files)]
     if before.readme != after.readme:
-        found.append(_texts(before.readme, after.readme))
-    return found[:MOST_CHANGES]
+        changes.append(_texts(before.readme, after.readme))
+    return changes[:MAX_CHANGES]
 
 
 def _tables(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Difference]:
     first, second = dict(_flat(before)), dict(_flat(after))
     for key in sorted(first.keys() | second.keys()):
-        one, other = first.get(key), second.get(key)
-        if one != other or type(one) is not type(other):
-            yield Difference(key, one, other, _sentence(key, one, other))
+        left, right = first.get(key), second.get(key)
+        if left != right or type(left) is not type(right):
+            yield Difference(key, left, right, _sentence(key, left, right))
 
 
 def _flat(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -75,27 +75,27 @@ def _number(value: Any) -> bool:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}…"
 
 
 def _files(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Difference]:
     for kind in sorted(before.keys() | after.keys()):
-        one, other = before.get(kind), after.get(kind)
-        if one == other:
+        left, right = before.get(kind), after.get(kind)
+        if left == right:
             continue
-        if one is None or other is None:
-            text = f"Only the {'second' if one is None else 'first'} has a {kind} file."
+        if left is None or right is None:
+            text = f"Only the {'second' if left is None else 'first'} has a {kind} file."
         else:
             text = f"The {kind} is another file."
-        yield Difference(f"{kind} file", one, other, text)
+        yield Difference(f"{kind} file", left, right, text)
 
 
 def _texts(before: str, after: str) -> Difference:
-    if before.count("\n") + after.count("\n") > _MOST_LINES:
+    if before.count("\n") + after.count("\n") > _MAX_LINES:
         return Difference("README.md", before, after, "The description differs.")
     lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
-    added, gone = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    text = f"The description differs: {added} {_lines(added)} added, {gone} left out."
+    added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
+    text = f"The description differs: {added} {_lines(added)} added, {removed} left out."
     return Difference("README.md", before, after, text)
 
 

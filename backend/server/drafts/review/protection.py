@@ -1,4 +1,4 @@
-"""What a draft's task would tell of its volunteers, and what could be chosen to tell less."""
+"""Reports what a draft's task would disclose of its volunteers, and the options that disclose less."""
 
 from __future__ import annotations
 
@@ -29,110 +29,112 @@ from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, v
 from backend.server.schemes import scheme_of
 from backend.server.tasks.task_validation import check_task, noisy_norm_bound
 
-_KEPT, _TRIES = 64, 8
-_POINTS = 24
+_CACHE_SIZE, _ATTEMPTS = 64, 8
+_CURVE_POINTS = 24
 
 
 class Protection:
-    """Owns the figures that the accountant has found: each takes seconds, and pages ask again and again."""
+    """Owns a cache of the accountant's results: each takes seconds, and pages request them repeatedly."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[bytes, PrivacyBudget | str | float] = OrderedDict()
-        # One at a time: each is a process.
-        self._asking = asyncio.Lock()
+        self._results: OrderedDict[bytes, PrivacyBudget | str | float] = OrderedDict()
+        # Each computation runs in a process, so only one runs at a time.
+        self._lock = asyncio.Lock()
 
     async def report(
         self, draft: Draft, folder: Path, task: Mapping[str, Any] | None, epsilon: float | None
     ) -> dict[str, Any]:
-        """Who could learn what with the tables of `task`, and every other choice (docs/reference/drafts.md).
+        """Reports who could learn what with the tables of `task`, and every other option.
 
-        With `epsilon` also the noise that it takes.
+        With `epsilon` also the noise that it requires. See docs/reference/drafts.md.
         """
-        made = await asyncio.to_thread(products_of, draft, folder)
+        products = await asyncio.to_thread(products_of, draft, folder)
         try:
             tables = draft.task if task is None else fixed(task)
         except MingaError as error:
-            return _nothing(str(error))
-        chosen = await asyncio.to_thread(_options, tables, made)
-        told: dict[str, Any] = {"options": [one.to_json() for one in chosen], "needed": None}
+            return _problem(str(error))
+        chosen = await asyncio.to_thread(_options, tables, products)
+        report: dict[str, Any] = {"options": [option.to_json() for option in chosen], "needed": None}
         try:
-            file = _checked(tables, made)
-            account = await self._account(file, made.manifest) if made is not None else None
+            file = _checked(tables, products)
+            account = await self._account(file, products.manifest) if products is not None else None
             if epsilon is not None and file.privacy is not None:
-                told["needed"] = await self._enough(file, file.privacy, made, epsilon)
+                report["needed"] = await self._sufficient_noise(file, file.privacy, products, epsilon)
         except MingaError as error:
-            return _nothing(str(error)) | told
-        return _sentences(file, account, made is not None) | told
+            return _problem(str(error)) | report
+        return _sentences(file, account, products is not None) | report
 
     async def _account(self, file: TaskFile, manifest: Manifest) -> PrivacyBudget | None:
-        """What all planned rounds come to. Raises TaskFileError."""
+        """Returns the privacy budget of all planned rounds; None without privacy. Raises TaskFileError."""
         if file.privacy is None:
             return None
-        rows = sum(one.rows for one in manifest.metrics)
+        rows = sum(metric.rows for metric in manifest.metrics)
         key = [file.privacy, file.coordination.rounds, visits_of(file), file.security.masked]
         name = msgspec.json.encode([*key, manifest.parameters, rows])
-        async with self._asking:
-            if name not in self._found:
+        async with self._lock:
+            if name not in self._results:
                 try:
-                    found = await open_account(file, [], manifest.parameters.total, rows)
-                    self._keep(name, found or "")
+                    budget = await open_account(file, [], manifest.parameters.total, rows)
+                    self._cache(name, budget or "")
                 except MingaError as error:
-                    self._keep(name, str(error))
-        kept = self._found[name]
-        if isinstance(kept, PrivacyBudget):
-            return kept
-        raise TaskFileError(str(kept))
+                    self._cache(name, str(error))
+        result = self._results[name]
+        if isinstance(result, PrivacyBudget):
+            return result
+        raise TaskFileError(str(result))
 
-    async def _enough(
-        self, file: TaskFile, privacy: PrivacyTable, made: DraftProducts | None, epsilon: float
+    async def _sufficient_noise(
+        self, file: TaskFile, privacy: PrivacyTable, products: DraftProducts | None, epsilon: float
     ) -> float | None:
-        """The noise multiplier that keeps a client of all rounds at or below `epsilon`; None where none is
-        found. Raises TaskFileError."""
+        """Returns the noise multiplier that keeps a client of all rounds at or below `epsilon`.
+
+        None if none is found. Raises TaskFileError.
+        """
         noise = await self._noise(file, privacy, epsilon)
         if privacy.mechanism != "distributed":
             return noise
-        # Rounded shares of noise are worth a little less than Gaussian noise.
-        for _ in range(_TRIES if made is not None else 0):
-            tried = replace(file, privacy=replace(privacy, noise_multiplier=noise, epsilon=None))
-            account = await self._account(tried, made.manifest) if made is not None else None
-            found = None if account is None else account.epsilon(file.coordination.rounds)
-            if found is None:
+        # Rounded shares of noise protect a little less than Gaussian noise.
+        for _ in range(_ATTEMPTS if products is not None else 0):
+            candidate = replace(file, privacy=replace(privacy, noise_multiplier=noise, epsilon=None))
+            account = await self._account(candidate, products.manifest) if products is not None else None
+            spent = None if account is None else account.epsilon(file.coordination.rounds)
+            if spent is None:
                 return None
-            if found <= epsilon:
+            if spent <= epsilon:
                 return noise
-            noise *= max(1.01, found / epsilon)
+            noise *= max(1.01, spent / epsilon)
         return None
 
     async def _noise(self, file: TaskFile, privacy: PrivacyTable, epsilon: float) -> float:
-        """The least noise multiplier that keeps a client of all rounds at or below `epsilon`."""
+        """Returns the smallest noise multiplier that keeps a client of all rounds within `epsilon`."""
         visits = visits_of(file) if privacy.of_examples else 1
         rounds = file.coordination.rounds
         mechanism = Mechanism(privacy.mechanism, 0.0, rounds, privacy.tree, None, visits, privacy.microbatch)
-        asked = NoiseAsked(mechanism, rounds, 1.0, privacy.delta, epsilon)
-        name = msgspec.json.encode(asked)
-        async with self._asking:
-            if name not in self._found:
-                self._keep(name, await asyncio.to_thread(ask_accountant, asked, float))
-        return float(self._found[name])  # type: ignore[arg-type]  # a name is that of one kind
+        query = NoiseAsked(mechanism, rounds, 1.0, privacy.delta, epsilon)
+        name = msgspec.json.encode(query)
+        async with self._lock:
+            if name not in self._results:
+                self._cache(name, await asyncio.to_thread(ask_accountant, query, float))
+        return float(self._results[name])  # type: ignore[arg-type]  # Queries of noise give floats.
 
-    def _keep(self, name: bytes, found: PrivacyBudget | str | float) -> None:
-        self._found[name] = found
-        while len(self._found) > _KEPT:
-            self._found.popitem(last=False)
+    def _cache(self, name: bytes, result: PrivacyBudget | str | float) -> None:
+        self._results[name] = result
+        while len(self._results) > _CACHE_SIZE:
+            self._results.popitem(last=False)
 
 
-def _nothing(problem: str) -> dict[str, Any]:
+def _problem(problem: str) -> dict[str, Any]:
     return {"problem": problem, "disclosure": None, "fewest": None, "guarantee": None, "curve": []}
 
 
 def _sentences(file: TaskFile, account: PrivacyBudget | None, converted: bool) -> dict[str, Any]:
     rounds = file.coordination.rounds
-    told = account.report(rounds, account.privacy.clip) if account is not None else None
+    report = account.report(rounds, account.privacy.clip) if account is not None else None
     guarantee = None
-    if told is not None:
-        guarantee = Guarantee(**{key: told[key] for key in ("sentence", "epsilon", "delta", "budget")})
+    if report is not None:
+        guarantee = Guarantee(**{key: report[key] for key in ("sentence", "epsilon", "delta", "budget")})
     points = account.curve.points if account is not None and account.curve is not None else []
-    step = max(1, len(points) // _POINTS)
+    step = max(1, len(points) // _CURVE_POINTS)
     within = [point for point in points if point[0] <= rounds]
     waits = "Convert the model first: what noise is worth depends on it."
     return {
@@ -140,39 +142,39 @@ def _sentences(file: TaskFile, account: PrivacyBudget | None, converted: bool) -
         "waits": waits if file.privacy is not None and not converted else None,
         "disclosure": asdict(scheme_of(file).disclose(file, guarantee)),
         "fewest": fewest_updates(file),
-        "guarantee": told,
+        "guarantee": report,
         "curve": [*within[::step], *within[-1:]],
     }
 
 
-def _options(tables: Mapping[str, Any], made: DraftProducts | None) -> Any:
+def _options(tables: Mapping[str, Any], products: DraftProducts | None) -> Any:
     def check(changed: Tables) -> TaskFile:
-        return _checked(changed, made)
+        return _checked(changed, products)
 
     def mend(changed: Tables) -> None:
-        """Local noise makes updates long: the bound on them is raised where it would refuse all."""
-        if made is None:
+        """Raises the norm bound if it would refuse every update with local noise, which makes them long."""
+        if products is None:
             return
         try:
             file = parsed(changed)
         except MingaError:
             return
-        if (needed := noisy_norm_bound(file, made.manifest)) > file.security.max_update_norm:
+        if (needed := noisy_norm_bound(file, products.manifest)) > file.security.max_update_norm:
             changed.setdefault("security", {})["max_update_norm"] = float(needed)
 
     return options(tables, check, mend)
 
 
-def _checked(tables: Mapping[str, Any], made: DraftProducts | None) -> TaskFile:
-    """The task file, sound and, as far as there is a model, one that suits it. Raises TaskFileError."""
+def _checked(tables: Mapping[str, Any], products: DraftProducts | None) -> TaskFile:
+    """Parses the task file and checks it against the model, if there is one. Raises TaskFileError."""
     file = parsed(tables)
-    if made is not None:
-        check_protection(file, made)
+    if products is not None:
+        check_protection(file, products)
     return file
 
 
-def check_protection(file: TaskFile, made: DraftProducts) -> None:
-    """Raises TaskFileError where the task file does not suit the model."""
-    index = made.shards
-    held = bool(index.holdout) if index is not None else file.data.holdout > 0.0
-    check_task(file, made.manifest, held, held)
+def check_protection(file: TaskFile, products: DraftProducts) -> None:
+    """Raises TaskFileError if the task file does not fit the model."""
+    index = products.shards
+    holdout = bool(index.holdout) if index is not None else file.data.holdout > 0.0
+    check_task(file, products.manifest, holdout, holdout)

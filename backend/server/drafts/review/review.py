@@ -1,4 +1,4 @@
-"""A whole draft in sentences, by the steps in which it was filled in: what is looked over before a launch."""
+"""Summarises a whole draft in sentences, by the wizard's steps, for the review before a launch."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ _CLASSES_SHOWN = 6
 
 
 class Section(Struct):
-    """What one step came to."""
+    """The summary of one step."""
 
     step: str
     lines: list[str]
 
 
 def sections(draft: Draft, inspection: Inspection | None) -> list[Section]:
-    """One for each step; where the task file is not sound, they say what the files and jobs alone tell."""
+    """Returns a section for each step; if the task file is invalid, they summarise files and jobs only."""
     try:
         file = parsed(draft.task)
     except MingaError:
         file = None
-    tellers: dict[str, Callable[[TaskFile], Iterator[str]]] = {
+    writers: dict[str, Callable[[TaskFile], Iterator[str]]] = {
         "preprocess": _preprocess,
         "plan": _plan,
         "privacy": _privacy,
         "about": _about,
     }
-    found = {"model": list(_model(draft, file, inspection)), "data": list(_data(draft, file))}
-    found |= {step: list(tell(file)) if file else [] for step, tell in tellers.items()}
-    found["trial"] = list(_playground(draft, inspection))
-    return [Section(step, lines) for step, lines in found.items()]
+    steps = {"model": list(_model(draft, file, inspection)), "data": list(_data(draft, file))}
+    steps |= {step: list(write(file)) if file else [] for step, write in writers.items()}
+    steps["trial"] = list(_dry_run(draft, inspection))
+    return [Section(step, lines) for step, lines in steps.items()]
 
 
 def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -
         return
     yield f"A step takes {_rows(file.model.batch_size)}."
     if file.model.loss is not None:
-        yield f"The loss is {_named(file.model.loss)}."
+        yield f"The loss is {_measure_name(file.model.loss)}."
     if chosen := file.model.optimizer:
         rate = "" if chosen.learning_rate is None else f", with a learning rate of {chosen.learning_rate:g}"
         yield f"Clients step with {chosen.name}{rate}."
@@ -73,11 +73,14 @@ def _rows(count: int) -> str:
     return "one example" if count == 1 else f"{count} examples at a time"
 
 
-def _named(measure: Any) -> str:
+def _measure_name(measure: Any) -> str:
     if isinstance(measure, dict):
-        return str(measure.get("name") or ", ".join(f"{key}: {_named(one)}" for key, one in measure.items()))
+        return str(
+            measure.get("name")
+            or ", ".join(f"{key}: {_measure_name(value)}" for key, value in measure.items())
+        )
     if isinstance(measure, list):
-        return ", ".join(map(_named, measure))
+        return ", ".join(map(_measure_name, measure))
     return str(measure)
 
 
@@ -110,13 +113,13 @@ def _preprocess(file: TaskFile) -> Iterator[str]:
     if declared is None:
         yield "The data are taken as they are."
         return
-    said = msgspec.to_builtins(declared)
-    yield f"An example is {_EXAMPLES.get(str(said.get('kind')), 'read as the task file says')}."
-    if isinstance(edges := said.get("size"), list):
+    preprocess = msgspec.to_builtins(declared)
+    yield f"An example is {_EXAMPLES.get(str(preprocess.get('kind')), 'read as the task file says')}."
+    if isinstance(edges := preprocess.get("size"), list):
         yield f"Pictures become {' by '.join(map(str, edges))} points."
-    if columns := said.get("columns"):
+    if columns := preprocess.get("columns"):
         yield f"{len(columns)} columns are learnt from."
-    if length := said.get("length"):
+    if length := preprocess.get("length"):
         yield f"Texts are cut into {length} tokens."
     if file.data.source == "shards":
         yield f"{file.data.holdout:.0%} of the examples are held out, to measure versions on."
@@ -138,9 +141,9 @@ def _plan(file: TaskFile) -> Iterator[str]:
 
 
 def _privacy(file: TaskFile) -> Iterator[str]:
-    told = scheme_of(file).disclose(file, None)
-    yield from (f"Volunteers are told of the server: {sentence}" for sentence in told.server)
-    yield from (f"And of others who take part: {sentence}" for sentence in told.participants)
+    disclosure = scheme_of(file).disclose(file, None)
+    yield from (f"Volunteers are told of the server: {sentence}" for sentence in disclosure.server)
+    yield from (f"And of others who take part: {sentence}" for sentence in disclosure.participants)
 
 
 def _about(file: TaskFile) -> Iterator[str]:
@@ -151,17 +154,17 @@ def _about(file: TaskFile) -> Iterator[str]:
         yield f"Topics: {', '.join(file.topics)}."
     if file.licence.model and file.licence.data:
         yield f"The model is under {file.licence.model}, the data: {file.licence.data}."
-    told = publication(file)
+    ethics = publication(file)
     yield from filter(
-        None, (" ".join(filter(None, (told.consent, told.consent_note))), told.people, told.care)
+        None, (" ".join(filter(None, (ethics.consent, ethics.consent_note))), ethics.people, ethics.care)
     )
-    for word, said in (("Harm", told.misuse), ("Benefit", told.benefit), ("Contact", told.contact)):
-        if said:
-            yield f"{word}: {said}"
+    for word, text in (("Harm", ethics.misuse), ("Benefit", ethics.benefit), ("Contact", ethics.contact)):
+        if text:
+            yield f"{word}: {text}"
     yield VISIBILITY[file.access.visibility]
 
 
-def _playground(draft: Draft, inspection: Inspection | None) -> Iterator[str]:
+def _dry_run(draft: Draft, inspection: Inspection | None) -> Iterator[str]:
     job = draft.jobs.get("rehearse")
     if job is not None and job.state == "done" and job.log:
         yield job.log[-1].text

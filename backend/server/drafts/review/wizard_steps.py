@@ -1,4 +1,4 @@
-"""The steps of the wizard, and how far each is by the checklist: which step asks for what."""
+"""Maps the checklist's items to the wizard's steps, and computes the state of each step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS: tuple[StepName, ...] = (
     "trial",
     "review",
 )
-# Where an item of the checklist is dealt with; those that stand nowhere here belong to the review.
+# Item of the checklist -> the step that completes it; other items belong to the review.
 _STEP_OF: dict[str, StepName] = {
     "model-file": "model",
     "convert": "model",
@@ -37,50 +37,50 @@ _STEP_OF: dict[str, StepName] = {
     "rehearse": "trial",
     "browser": "trial",
 }
-# What is asked for first says how a step stands.
-_WEIGHT = ("failed", "running", "todo")
+# The first of these states that one of its items has is the step's state.
+_STATE_ORDER = ("failed", "running", "todo")
 
 
 class WizardStep(Struct):
-    """A step and how it stands; `free` where nothing has to be done: its defaults hold."""
+    """A step and its state; `free` means that it requires nothing because its defaults apply."""
 
     name: StepName
     state: Literal["done", "todo", "running", "failed", "free"]
 
 
 def step_of(key: str) -> StepName:
-    """The step in which an item of the checklist is dealt with."""
+    """Returns the step that completes an item of the checklist."""
     return _STEP_OF.get(key, "review")
 
 
 def steps(items: Sequence[Item]) -> list[WizardStep]:
-    """All steps in their order. The review is done when everything is."""
+    """Returns all steps in their order. The review is done when every item is."""
     return [WizardStep(name, _state(name, items)) for name in STEPS]
 
 
-def first_left(items: Sequence[Item]) -> StepName:
-    """The step to go on with: the first that lacks something, or the review."""
-    left = {step_of(item.key) for item in missing(list(items))}
-    return next((name for name in STEPS if name in left), "review")
+def first_incomplete_step(items: Sequence[Item]) -> StepName:
+    """Returns the first step with an item that is not done, or the review."""
+    incomplete = {step_of(item.key) for item in missing(list(items))}
+    return next((name for name in STEPS if name in incomplete), "review")
 
 
 def step_states(items: Sequence[Item]) -> str:
-    """How a draft stands, in a sentence or two."""
-    left = sorted(missing(list(items)), key=lambda item: STEPS.index(step_of(item.key)))
-    if not left:
+    """Returns a sentence on the draft's most urgent open item."""
+    incomplete = sorted(missing(list(items)), key=lambda item: STEPS.index(step_of(item.key)))
+    if not incomplete:
         return "Everything is ready for the launch."
     for state, words in (("running", "Under way: "), ("failed", "This needs you: ")):
-        for item in left:
+        for item in incomplete:
             if item.state == state:
                 return words + item.text
-    return f"Next: {left[0].text}"
+    return f"Next: {incomplete[0].text}"
 
 
 def _state(name: StepName, items: Sequence[Item]) -> Literal["done", "todo", "running", "failed", "free"]:
-    mine = [item.state for item in items if step_of(item.key) == name]
-    if name == "review" and set(mine) <= {"done"}:
+    states = [item.state for item in items if step_of(item.key) == name]
+    if name == "review" and set(states) <= {"done"}:
         return "todo" if missing(list(items)) else "done"
-    for state in _WEIGHT:
-        if state in mine:
+    for state in _STATE_ORDER:
+        if state in states:
             return state
-    return "done" if mine else "free"
+    return "done" if states else "free"

@@ -29,14 +29,14 @@ async def import_toml(drafts: Drafts, owner: str, content: bytes) -> Draft:
     return await drafts.create(owner, task_tables.from_bytes(content), "")
 
 
-class Bringing:
+class ZipImporter:
     """Takes zips of drafts in, one of an owner at a time: what is on its way is in no quota yet."""
 
     def __init__(self, drafts: Drafts) -> None:
         self._drafts = drafts
         self._busy: set[str] = set()
 
-    async def bring(self, owner: str, size: int | None, content: AsyncIterator[bytes]) -> Draft:
+    async def import_zip(self, owner: str, size: int | None, content: AsyncIterator[bytes]) -> Draft:
         """A draft of all that the zip holds, of `size` bytes, where that is known.
 
         Raises NotWantedError for a second one, OverQuotaError, TooLongError, and DataError, RefusedFileError
@@ -46,12 +46,12 @@ class Bringing:
             raise NotWantedError("Another zip of yours is being imported; wait until that is done.")
         self._busy.add(owner)
         try:
-            return await _bring(self._drafts, owner, size, content)
+            return await _import(self._drafts, owner, size, content)
         finally:
             self._busy.discard(owner)
 
 
-async def _bring(drafts: Drafts, owner: str, size: int | None, content: AsyncIterator[bytes]) -> Draft:
+async def _import(drafts: Drafts, owner: str, size: int | None, content: AsyncIterator[bytes]) -> Draft:
     limits = drafts.limits
     most = {"model": limits.max_model_mib * MIB, "data": limits.max_data_mib * MIB}
     longest = sum(most.values()) + _ROOM

@@ -41,7 +41,7 @@ def url_completed(
     return {**tables, "data": {**data, "url": {**url, **counts, "files": files}}}
 
 
-def address_left(draft: Draft) -> tuple[bool, str]:
+def address_state(draft: Draft) -> tuple[bool, str]:
     """Whether clients can be told where the data lie, and a sentence: what they do, or what is left."""
     url = draft.task.get("data", {}).get("url")
     files = url.get("files") if isinstance(url, Mapping) else None
@@ -58,9 +58,9 @@ def address_left(draft: Draft) -> tuple[bool, str]:
     return True, f"Clients fetch the data from {address}, which has to be the very file that you brought."
 
 
-def origin_left(draft: Draft) -> str:
+def data_origin(draft: Draft) -> str:
     """Scheme, host and port of the data's address, as headers name them; empty without a sound one."""
-    placed, _ = address_left(draft)
+    placed, _ = address_state(draft)
     return origin_of(draft.task["data"]["url"]["files"][0]["address"]) if placed else ""
 
 

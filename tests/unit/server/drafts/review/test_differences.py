@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.server.drafts.review.differences import MOST_CHANGES, Side, differences
+from backend.server.drafts.review.differences import MAX_CHANGES, Side, differences
 from backend.server.drafts.task_tables import begin
 
 VALUES = st.recursive(
@@ -52,7 +52,7 @@ def test_true_is_not_one() -> None:
 
 
 def test_what_is_told_is_bounded() -> None:
-    many: dict[str, Any] = {f"k{n}": "x" * 1000 for n in range(2 * MOST_CHANGES)}
+    many: dict[str, Any] = {f"k{n}": "x" * 1000 for n in range(2 * MAX_CHANGES)}
     found = differences(Side({}, "", {}), Side(many, "", {}))
-    assert len(found) == MOST_CHANGES
+    assert len(found) == MAX_CHANGES
     assert all(len(one.text) < 200 for one in found)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backend.server.drafts.review.checklist import Item
-from backend.server.drafts.review.wizard_steps import STEPS, first_left, step_states, steps
+from backend.server.drafts.review.wizard_steps import STEPS, first_incomplete_step, step_states, steps
 
 
 def items(**states: Any) -> list[Item]:
@@ -42,4 +42,4 @@ def test_an_item_that_no_step_knows_belongs_to_the_review() -> None:
     ],
 )
 def test_a_draft_goes_on_where_something_is_left(found: list[Item], step: str, sentence: str) -> None:
-    assert (first_left(found), step_states(found)) == (step, sentence)
+    assert (first_incomplete_step(found), step_states(found)) == (step, sentence)

@@ -15,7 +15,7 @@ from backend.server.drafts.jobs.job_queue import DraftJobQueue
 from backend.server.drafts.record import Draft, DraftJob, StoredFile
 from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
 from backend.server.drafts.task_tables import fixed, parsed
-from backend.server.drafts.transfer.url_data import address_left, fixed_url, forget_shards, url_completed
+from backend.server.drafts.transfer.url_data import address_state, fixed_url, forget_shards, url_completed
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.task_data import load_data
 from backend.stores.blobs import FileBlobs
@@ -51,7 +51,7 @@ async def test_cutting_says_what_clients_check_the_file_by_and_the_launched_task
 ) -> None:
     async with opened(tmp_path) as (drafts, queue):
         draft = await addressed(drafts, tmp_path)
-        assert address_left(draft)[0]
+        assert address_state(draft)[0]
         for kind in ("look", "cut"):
             job = await done(queue, draft, kind)
             assert job.state == "done", job.log[-1].text
@@ -110,7 +110,7 @@ def test_owners_say_the_address_and_the_server_the_rest() -> None:
 def test_what_is_left_is_said(url: Any, left: str) -> None:
     draft = Draft("1", "ana", 1.0, 1.0, {"data": {"source": "url", "url": url}})
     draft.files["data"] = StoredFile("d.csv", ".csv", 10, "a" * 64, 1.0)
-    placed, text = address_left(draft)
+    placed, text = address_state(draft)
     assert not placed
     assert left in text
 
