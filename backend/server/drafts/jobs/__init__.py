@@ -1,4 +1,4 @@
-"""Long work on drafts: the queue, and what each kind of job does.
+"""Runs long jobs on drafts: the queue, and the work of each kind of job.
 
-Jobs run strangers' files in `server.sandbox` only.
+Jobs process uploaded files in `server.sandbox` only.
 """

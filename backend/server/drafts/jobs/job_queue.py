@@ -1,4 +1,4 @@
-"""Work on drafts that takes long: told live, cancelled at will, begun anew after a restart."""
+"""Queues long jobs on drafts: their logs are live, they can be cancelled, and restart with the server."""
 
 from __future__ import annotations
 
@@ -34,95 +34,99 @@ _NEEDS: dict[JobKind, str] = {
 class DraftJobQueue:
     """Owns the queue of jobs, from `start` to `stop`.
 
-    One is done at a time: a conversion takes much memory.
+    One job runs at a time, because a conversion takes much memory.
     """
 
     def __init__(self, drafts: Drafts) -> None:
         self._drafts = drafts
         self._queue: deque[tuple[Draft, JobKind]] = deque()
         self._wake = asyncio.Event()
-        # Set, and replaced, whenever a log grows or a job ends.
-        self._news = asyncio.Event()
+        # Set and replaced whenever a log grows or a job ends.
+        self._changed = asyncio.Event()
         self._current: tuple[Draft, JobKind] | None = None
-        self._halt = threading.Event()
+        self._cancel_current = threading.Event()
         self._stopping = False
-        self._running: asyncio.Task[None] | None = None
+        self._worker: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begins again what a restart interrupted, and says so in its log."""
+        """Queues again the jobs that a restart interrupted, and says so in their logs."""
         for draft in self._drafts.all():
             for kind, job in draft.jobs.items():
                 if job.live:
                     job.restarts += 1
-                    self._say(job, "The server was started again in the middle of this; it begins anew.")
+                    self._append_log(
+                        job, "The server was started again in the middle of this; it begins anew."
+                    )
                     job.state = "waiting"
                     self._queue.append((draft, kind))
                     await self._drafts.save(draft, touched=False)
         self._wake.set()
-        self._running = asyncio.create_task(self._work())
+        self._worker = asyncio.create_task(self._run_queue())
 
     async def stop(self) -> None:
-        """Ends the job that runs; its record says that it is to be begun again."""
+        """Ends the running job; its record stays live, so that the next start queues it again."""
         self._stopping = True
-        self._halt.set()
+        self._cancel_current.set()
         self._wake.set()
-        if self._running is not None:
-            await self._running
+        if self._worker is not None:
+            await self._worker
 
     async def ask(self, draft: Draft, kind: JobKind) -> DraftJob:
-        """Puts a job into the queue. Raises NotWantedError where it waits or runs, or lacks what it needs."""
-        if (before := draft.jobs.get(kind)) is not None and before.live:
+        """Queues a job. Raises NotWantedError if it waits or runs already, or lacks its inputs."""
+        if (previous := draft.jobs.get(kind)) is not None and previous.live:
             raise NotWantedError("This is being done already; wait for it, or cancel it.")
         if not self._ready(draft, kind):
             raise NotWantedError(_NEEDS[kind])
         job = draft.jobs[kind] = DraftJob("waiting", fingerprint(draft, kind), self._drafts.clock())
         waiting = len(self._queue) + (self._current is not None)
         if waiting:
-            self._say(job, f"Waits for {waiting} other {'job' if waiting == 1 else 'jobs'} on this server.")
-        # Somebody looks on at what becomes of their examples, and it takes a second or two.
+            self._append_log(
+                job, f"Waits for {waiting} other {'job' if waiting == 1 else 'jobs'} on this server."
+            )
+        # A preview goes first: its owner watches the page, and it takes a second or two.
         (self._queue.appendleft if kind == "show" else self._queue.append)((draft, kind))
         self._wake.set()
         await self._drafts.save(draft)
         return job
 
     async def cancel(self, draft: Draft, kind: JobKind) -> None:
-        """Ends a job that waits or runs. Raises NotFoundError where there is none."""
+        """Cancels a job that waits or runs. Raises NotFoundError if there is none."""
         job = draft.jobs.get(kind)
         if job is None or not job.live:
             raise NotFoundError("Nothing of that kind is being done.")
         if (draft, kind) == self._current:
-            self._halt.set()
+            self._cancel_current.set()
             return
         self._queue.remove((draft, kind))
         await self._end(draft, job, "cancelled", "Cancelled.")
 
     async def advance(self, draft: Draft) -> None:
-        """Begins all work on a draft that goes on by itself: what can be done and was not, or not so.
+        """Queues every due job of a draft with `onward`: its inputs exist and it has no valid result.
 
-        What runs for something that was changed meanwhile ends. What failed or was cancelled is left alone
-        until something that it depends on changes.
+        Cancels a running job whose inputs changed. A job that failed or was cancelled is not queued again
+        until its inputs change.
         """
         if not draft.onward or not self._drafts.exists(draft):
             return
         for kind in ONWARD:
             job, of = draft.jobs.get(kind), fingerprint(draft, kind)
             if job is not None and job.live:
-                # The one that runs asks again at its end; one that waits reads the draft when it begins.
+                # A cancelled job is queued again at its end; a waiting one reads the draft when it starts.
                 if job.state == "running" and job.of != of:
                     await self.cancel(draft, kind)
-            elif (job is None or job.of != of or job.state == "done") and self._wants(draft, kind):
+            elif (job is None or job.of != of or job.state == "done") and self._is_due(draft, kind):
                 await self.ask(draft, kind)
 
     async def cancel_all(self, draft: Draft) -> None:
-        """Ends all work on a draft, and returns when it is over."""
+        """Cancels all jobs of a draft, and returns when they have ended."""
         for kind, job in draft.jobs.items():
             if job.live:
                 await self.cancel(draft, kind)
         while self._current is not None and self._current[0] is draft:
-            await self._news.wait()
+            await self._changed.wait()
 
     async def watch(self, draft: Draft, kind: JobKind, after: int, seconds: float) -> DraftJob:
-        """The job, as soon as its log is longer than `after` lines or it is over; at most after `seconds`.
+        """Returns the job once its log has more than `after` lines, it has ended, or `seconds` have passed.
 
         Raises NotFoundError.
         """
@@ -131,7 +135,7 @@ class DraftJobQueue:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while draft.jobs[kind].live and len(draft.jobs[kind].log) <= after:
-                    await self._news.wait()
+                    await self._changed.wait()
         return draft.jobs[kind]
 
     def _ready(self, draft: Draft, kind: JobKind) -> bool:
@@ -150,58 +154,58 @@ class DraftJobQueue:
                 shards = draft.task.get("data", {}).get("source") in ("shards", "url")
                 return holds(draft, "convert", folder) and (not shards or holds(draft, "cut", folder))
 
-    def _wants(self, draft: Draft, kind: JobKind) -> bool:
-        """Whether a draft lacks what such a job makes, and has what it needs."""
+    def _is_due(self, draft: Draft, kind: JobKind) -> bool:
+        """Whether a draft has no valid result of such a job but has the job's inputs."""
         folder = self._drafts.folder(draft)
         if holds(draft, kind, folder) or not self._ready(draft, kind):
             return False
         match kind:
             case "look":
-                # What the model takes says how its data are to be read.
+                # The model's inputs determine how its data are read.
                 conversion = draft.jobs.get("convert")
                 return conversion is None or not conversion.live
             case "cut":
                 data = draft.task.get("data", {})
-                asked = data.get("source") in ("shards", "url") and "preprocess" in data
-                return asked and holds(draft, "look", folder)
+                declared = data.get("source") in ("shards", "url") and "preprocess" in data
+                return declared and holds(draft, "look", folder)
             case _:
                 return True
 
-    async def _work(self) -> None:
+    async def _run_queue(self) -> None:
         while not self._stopping:
             if not self._queue:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
             draft, kind = self._current = self._queue.popleft()
-            self._halt.clear()
+            self._cancel_current.clear()
             try:
-                await self._do(draft, kind, draft.jobs[kind])
+                await self._run(draft, kind, draft.jobs[kind])
             finally:
                 self._current = None
-                self._spread()
+                self._notify()
             if not self._stopping:
-                await self._go_on(draft)
+                await self._advance_safely(draft)
 
-    async def _go_on(self, draft: Draft) -> None:
-        """As `advance`; a full disk must not end the work on the drafts of others."""
+    async def _advance_safely(self, draft: Draft) -> None:
+        """Calls `advance`; logs its errors, so that a full disk does not stop jobs on other drafts."""
         try:
             await self.advance(draft)
         except MingaError as error:
             log.error("a draft does not go on", draft=draft.id, reason=str(error))
 
-    async def _do(self, draft: Draft, kind: JobKind, job: DraftJob) -> None:
+    async def _run(self, draft: Draft, kind: JobKind, job: DraftJob) -> None:
         loop = asyncio.get_running_loop()
 
         def tell(text: str) -> None:
-            loop.call_soon_threadsafe(self._hear, job, text)
+            loop.call_soon_threadsafe(self._log_progress, job, text)
 
-        # As it is now: it may have been changed while the job waited.
+        # The draft may have changed while the job waited.
         job.state, job.of = "running", fingerprint(draft, kind)
         try:
             await self._drafts.save(draft, touched=False)
             result, message = await asyncio.to_thread(
-                perform, self._drafts, draft, kind, tell, self._halt.is_set
+                perform, self._drafts, draft, kind, tell, self._cancel_current.is_set
             )
         except CancelledError as error:
             if not self._stopping:
@@ -209,35 +213,35 @@ class DraftJobQueue:
         except MingaError as error:
             await self._end(draft, job, "failed", str(error))
         except Exception as error:
-            # A shell: one file that makes work fail in a way nobody thought of must not end the others'.
+            # A shell: an unforeseen failure on one file must not stop jobs on other drafts.
             log.exception("work on a draft failed", draft=draft.id, kind=kind)
             await self._end(draft, job, "failed", f"This failed unexpectedly ({type(error).__name__}).")
         else:
             job.result = result
-            _take_in(draft, kind, job)
+            _apply_result(draft, kind, job)
             await self._end(draft, job, "done", message)
 
-    def _say(self, job: DraftJob, text: str) -> None:
+    def _append_log(self, job: DraftJob, text: str) -> None:
         job.log.append(JobLine(self._drafts.clock(), text))
 
-    def _hear(self, job: DraftJob, text: str) -> None:
-        self._say(job, text)
-        self._spread()
+    def _log_progress(self, job: DraftJob, text: str) -> None:
+        self._append_log(job, text)
+        self._notify()
 
-    def _spread(self) -> None:
-        """Wakes those who watch."""
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+    def _notify(self) -> None:
+        """Wakes the callers of `watch` and `cancel_all`."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     async def _end(self, draft: Draft, job: DraftJob, state: Any, text: str) -> None:
         job.state, job.ended = state, self._drafts.clock()
-        self._say(job, text)
+        self._append_log(job, text)
         await self._drafts.save(draft, touched=False)
-        self._spread()
+        self._notify()
 
 
-def _take_in(draft: Draft, kind: JobKind, job: DraftJob) -> None:
-    """Writes into the task file what a job proposes, where its owner has not said it."""
+def _apply_result(draft: Draft, kind: JobKind, job: DraftJob) -> None:
+    """Writes a job's proposals into the task file for values that the owner has not set."""
     if kind == "look":
         draft.task = task_tables.proposed(draft.task, msgspec.convert(job.result, DataFindings))
     if kind == "cut" and job.result is not None and job.of == fingerprint(draft, kind):

@@ -1,4 +1,4 @@
-"""What each kind of work does, in a thread: it reads a draft's files and writes what it makes beside them."""
+"""Runs each kind of job in a thread: it reads a draft's files and writes its results beside them."""
 
 from __future__ import annotations
 
@@ -25,46 +25,48 @@ from backend.server.sandbox.dry_run import dry_run
 from backend.server.sandbox.limited_process import Cancelled, Tell
 
 LIMITS = ConversionLimits(memory_bytes=8 << 30, cpu_seconds=600, wall_seconds=900.0)
-Done = tuple[dict[str, Any] | None, str]
+JobResult = tuple[dict[str, Any] | None, str]
 
 
-def perform(drafts: Drafts, draft: Draft, kind: JobKind, tell: Tell, halted: Cancelled) -> Done:
-    """Does a job; what it found, and a sentence. Raises MingaError with what to do, CancelledError."""
+def perform(drafts: Drafts, draft: Draft, kind: JobKind, tell: Tell, cancelled: Cancelled) -> JobResult:
+    """Runs a job. Returns its result and a sentence. Raises MingaError with a remedy, or CancelledError."""
     folder = drafts.folder(draft)
     (folder / TASK).mkdir(exist_ok=True)
     shutil.rmtree(folder / MADE[kind], ignore_errors=True)
     match kind:
         case "convert":
-            return _convert(drafts, draft, tell, halted)
+            return _convert(drafts, draft, tell, cancelled)
         case "look":
-            return _look(drafts, draft, tell, halted)
+            return _look(drafts, draft, tell, cancelled)
         case "show":
-            return _show(drafts, draft, tell, halted)
+            return _show(drafts, draft, tell, cancelled)
         case "cut":
-            return _cut(drafts, draft, tell, halted)
+            return _cut(drafts, draft, tell, cancelled)
         case "rehearse":
-            return _dry_run(draft, folder, tell, halted)
+            return _dry_run(draft, folder, tell, cancelled)
 
 
-def _convert(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+def _convert(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
     folder = drafts.folder(draft)
-    file, made = folder / TASK / "task.toml", folder / MADE["convert"]
+    file, bundle = folder / TASK / "task.toml", folder / MADE["convert"]
     file.write_text(to_toml(draft.task), "utf-8")
-    found: list[Proposed] = []
-    message = convert(drafts.file(draft, "model"), file, made, LIMITS, None, tell, halted, found.append)
-    return {"model": found[0].tables()}, message
+    proposals: list[Proposed] = []
+    message = convert(
+        drafts.file(draft, "model"), file, bundle, LIMITS, None, tell, cancelled, proposals.append
+    )
+    return {"model": proposals[0].tables()}, message
 
 
-def _look(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+def _look(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
     folder = drafts.folder(draft)
     file, name = drafts.file(draft, "data"), draft.files["data"].name
-    found = inspect_data(file, name, _model_input(folder), folder / MADE["look"], tell, halted)
-    return msgspec.to_builtins(found), f"Found {found.examples:,} examples."
+    findings = inspect_data(file, name, _model_input(folder), folder / MADE["look"], tell, cancelled)
+    return msgspec.to_builtins(findings), f"Found {findings.examples:,} examples."
 
 
-def _show(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+def _show(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
-    shown = preview_data(
+    preview = preview_data(
         drafts.file(draft, "data"),
         draft.files["data"].name,
         preprocess,
@@ -72,50 +74,50 @@ def _show(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
         folder / MADE["convert"] / "bundle.json" if holds(draft, "convert", folder) else None,
         folder / MADE["show"],
         tell,
-        halted,
+        cancelled,
     )
-    return msgspec.to_builtins(shown), "This is what becomes of some examples."
+    return msgspec.to_builtins(preview), "This is what becomes of some examples."
 
 
-def _cut(drafts: Drafts, draft: Draft, tell: Tell, halted: Cancelled) -> Done:
+def _cut(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
-    bundle, made = folder / MADE["convert"], folder / ".cut"
+    bundle, output = folder / MADE["convert"], folder / ".cut"
     set_loading(bundle, draft.task)
-    shutil.rmtree(made, ignore_errors=True)
+    shutil.rmtree(output, ignore_errors=True)
     message = cut_data(
         drafts.file(draft, "data"),
         draft.files["data"].name,
         preprocess,
         holdout,
         bundle / "bundle.json",
-        made,
+        output,
         tell,
-        halted,
+        cancelled,
         strict=draft.task["data"].get("source") == "url",
     )
-    (made / task_tables.SHARDS).rename(folder / MADE["cut"])
-    made.rmdir()
+    (output / task_tables.SHARDS).rename(folder / MADE["cut"])
+    output.rmdir()
     index = msgspec.json.decode((folder / MADE["cut"] / INDEX).read_bytes(), type=ShardIndex)
-    counts = (sum(shard.examples for shard in some) for some in (index.train, index.holdout))
+    counts = (sum(shard.examples for shard in half) for half in (index.train, index.holdout))
     return dict(zip(("train", "held_out"), counts, strict=True)), message
 
 
-def _dry_run(draft: Draft, folder: Path, tell: Tell, halted: Cancelled) -> Done:
-    bundle, made = folder / MADE["convert"], folder / MADE["rehearse"]
+def _dry_run(draft: Draft, folder: Path, tell: Tell, cancelled: Cancelled) -> JobResult:
+    bundle, output = folder / MADE["convert"], folder / MADE["rehearse"]
     set_loading(bundle, draft.task)
     shards = folder / MADE["cut"] if holds(draft, "cut", folder) else None
-    made.mkdir()
-    done = dry_run(bundle, shards, made, tell, halted)
-    what = "your examples" if done.real else "noise"
+    output.mkdir()
+    report = dry_run(bundle, shards, output, tell, cancelled)
+    what = "your examples" if report.real else "noise"
     message = (
-        f"Keras and the converted model agree. A step on {what} takes {done.step_ms:.3g} ms here "
-        f"and changes the loss from {done.loss:.4g} to {done.loss_after:.4g}."
+        f"Keras and the converted model agree. A step on {what} takes {report.step_ms:.3g} ms here "
+        f"and changes the loss from {report.loss:.4g} to {report.loss_after:.4g}."
     )
-    return msgspec.to_builtins(done), message
+    return msgspec.to_builtins(report), message
 
 
 def _declared(draft: Draft) -> tuple[Preprocess, float]:
-    """How the data are read, and which share is held out. Raises TaskFileError, NotWantedError."""
+    """Returns the preprocessing and the share of held-out data. Raises TaskFileError, NotWantedError."""
     data = task_tables.parsed(draft.task).data
     if data.preprocess is None:
         raise NotWantedError(

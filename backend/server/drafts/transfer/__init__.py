@@ -1,4 +1,4 @@
-"""Files of drafts on their way in and out: uploads, zips, copies, data at an address.
+"""Transfers the files of drafts: uploads, zips, copies, data at a URL.
 
-What a file holds is inspected in a process of its own, see `datasets.inspection`.
+The content of files is inspected in a separate process, see `datasets.inspection`.
 """

@@ -1,4 +1,4 @@
-"""New drafts made of others, and of tasks, whose model and data stay: a change begins as a copy."""
+"""Copies drafts and launched tasks into new drafts, with their model and data."""
 
 from __future__ import annotations
 
@@ -21,76 +21,78 @@ KERAS = ".keras"
 
 
 async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
-    """Another draft with all that `of` has, but for files on their way and work that is not over.
+    """Copies the draft `of` into a new draft, without its unfinished uploads.
 
-    Raises OverQuotaError, and NotWantedError while work is being done.
+    Raises OverQuotaError, and NotWantedError while a job of `of` waits or runs.
     """
     if any(job.live for job in of.jobs.values()):
         raise NotWantedError("Work on this draft is being done; wait for it, or cancel it, then copy it.")
-    drafts.check_room(owner, sum(one.bytes for one in of.files.values()))
-    made = await drafts.create(owner, {**copy.deepcopy(of.task), "name": name}, of.readme)
+    drafts.check_room(owner, sum(file.bytes for file in of.files.values()))
+    new = await drafts.create(owner, {**copy.deepcopy(of.task), "name": name}, of.readme)
     try:
         with translated("The draft cannot be copied"):
-            await asyncio.to_thread(_copy_all, drafts.folder(of), drafts.folder(made))
+            await asyncio.to_thread(_copy_all, drafts.folder(of), drafts.folder(new))
     except BaseException:
-        await drafts.delete(made)
+        await drafts.delete(new)
         raise
-    made.files, made.jobs = copy.deepcopy(of.files), copy.deepcopy(of.jobs)
-    made.tried = copy.deepcopy(of.tried)
-    await drafts.save(made)
-    return made
+    new.files, new.jobs = copy.deepcopy(of.files), copy.deepcopy(of.jobs)
+    new.tried = copy.deepcopy(of.tried)
+    await drafts.save(new)
+    return new
 
 
 async def copy_task(drafts: Drafts, folder: Path, owner: str, name: str) -> Draft:
-    """A draft of a new version of the task in `folder`: its model, its shards and what it says of itself.
+    """Creates a draft of a new version of the task in `folder`: its model, shards, task file and README.
 
-    Raises OverQuotaError, or TaskFileError where its task file holds what no draft may.
+    Raises OverQuotaError, or TaskFileError if the task file has entries that drafts may not have.
     """
-    said = await asyncio.to_thread(task_tables.read_tables, folder / task_tables.WHERE)
+    tables = await asyncio.to_thread(task_tables.read_tables, folder / task_tables.WHERE)
     readme = await asyncio.to_thread(read_text, folder)
-    before = str(said["name"])
-    # What runs on the server is its operator's, and stays with the task that they wrote.
-    said.pop("hooks", None)
-    parts: dict[JobKind, Path] = {"convert": folder / str(said["model"]["bundle"])}
-    if said["data"].get("source") == "shards":
-        parts["cut"] = folder / str(said["data"]["shards"])
+    source_name = str(tables["name"])
+    # Only the operator may run programs on the server, so hooks are not copied.
+    tables.pop("hooks", None)
+    parts: dict[JobKind, Path] = {"convert": folder / str(tables["model"]["bundle"])}
+    if tables["data"].get("source") == "shards":
+        parts["cut"] = folder / str(tables["data"]["shards"])
     drafts.check_room(owner, await asyncio.to_thread(_size, list(parts.values())))
-    made = await drafts.create(owner, task_tables.fixed({**said, "name": name, "follows": before}), readme)
+    new = await drafts.create(
+        owner, task_tables.fixed({**tables, "name": name, "follows": source_name}), readme
+    )
     try:
         with translated("The task cannot be copied"):
             for kind, source in parts.items():
-                await asyncio.to_thread(shutil.copytree, source, drafts.folder(made) / MADE[kind])
-            made.files |= await asyncio.to_thread(_model, drafts.folder(made), drafts.clock())
+                await asyncio.to_thread(shutil.copytree, source, drafts.folder(new) / MADE[kind])
+            new.files |= await asyncio.to_thread(_model, drafts.folder(new), drafts.clock())
     except BaseException:
-        await drafts.delete(made)
+        await drafts.delete(new)
         raise
-    # Work on the model first: that on the data depends on it.
+    # The conversion comes first, because the fingerprint of the cut depends on it.
     for kind in parts:
-        made.jobs[kind] = _done(made, kind, before, drafts.clock())
-    await drafts.save(made)
-    return made
+        new.jobs[kind] = _done(new, kind, source_name, drafts.clock())
+    await drafts.save(new)
+    return new
 
 
-def _done(draft: Draft, kind: JobKind, before: str, now: float) -> DraftJob:
-    line = JobLine(now, f"Taken over from '{before}'.")
+def _done(draft: Draft, kind: JobKind, source_name: str, now: float) -> DraftJob:
+    line = JobLine(now, f"Taken over from '{source_name}'.")
     return DraftJob("done", fingerprint(draft, kind), now, now, [line])
 
 
 def _copy_all(source: Path, target: Path) -> None:
-    def left(folder: str, names: list[str]) -> set[str]:
-        """What is being written, and the record, of which the copy has its own."""
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        """Returns unfinished files, and the record, because the copy has its own."""
         top = Path(folder) == source
-        return {name for name in names if name.startswith(".") or (top and _own(name))}
+        return {name for name in names if name.startswith(".") or (top and _not_copied(name))}
 
-    shutil.copytree(source, target, ignore=left, dirs_exist_ok=True)
+    shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
 
 
-def _own(name: str) -> bool:
+def _not_copied(name: str) -> bool:
     return name == RECORD or name.endswith(".part")
 
 
 def _model(folder: Path, now: float) -> dict[Any, StoredFile]:
-    """The model's file of a bundle as one that was brought, so that it can be converted anew."""
+    """Copies the bundle's model file as if it had been uploaded, so that it can be converted again."""
     source = folder / TASK / task_tables.MODEL
     if not source.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""A draft as one zip file, written as it is sent: what `datasets.inspection.draft_zip` reads again."""
+"""Exports a draft as a zip file, streamed as it is written; `datasets.inspection.draft_zip` reads it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from typing import BinaryIO
 
 TASK, README = "task.toml", "README.md"
 _BLOCK = 1 << 20
-# The same draft gives the same bytes.
+# A fixed time, so that equal drafts give equal bytes.
 _EPOCH = (2000, 1, 1, 0, 0, 0)
 _READABLE = 0o644 << 16
 
 
 def zip_pieces(toml: str, readme: str, files: Sequence[tuple[str, Path | bytes]]) -> Iterator[bytes]:
-    """The zip piece by piece, of at most a MiB and a little more each; `files` are names
-    and where they lie, or what is in them.
+    """Yields the zip in pieces of at most slightly more than 1 MiB.
 
-    Files are opened at the call, so that what replaces them later does no harm. They are models, zips and
-    tables: nothing is compressed.
+    `files` are names with a path or the content. The call opens the files, so that a later replacement does
+    not matter. Nothing is compressed: the files are models, zips and tables.
     """
     with ExitStack() as stack:
         opened = [(name, stack.enter_context(_opened(file))) for name, file in files]
-        kept = stack.pop_all()
-    return _pieces(toml, readme, opened, kept)
+        exit_stack = stack.pop_all()
+    return _pieces(toml, readme, opened, exit_stack)
 
 
 def _opened(file: Path | bytes) -> BinaryIO:
@@ -44,8 +43,8 @@ def _pieces(
             with archive.open(_member(name), "w", force_zip64=True) as place:
                 while block := file.read(_BLOCK):
                     place.write(block)
-                    yield sink.taken()
-    yield sink.taken()
+                    yield sink.take()
+    yield sink.take()
 
 
 def _member(name: str) -> zipfile.ZipInfo:
@@ -55,23 +54,23 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 class _Sink(io.RawIOBase):
-    """A file that only grows, and hands over what was written since."""
+    """A write-only file that returns and clears the bytes written since the last call of `take`."""
 
     def __init__(self) -> None:
-        self._waiting = bytearray()
+        self._buffer = bytearray()
 
     def writable(self) -> bool:
-        """Yes; `seek` and `tell` it has not, so that zipfile writes lengths behind the bytes."""
+        """Returns True; without `seek` and `tell`, zipfile writes lengths behind the bytes."""
         return True
 
     def write(self, data: object) -> int:
-        """Takes bytes."""
-        block = bytes(memoryview(data))  # type: ignore[arg-type]  # Whatever has a buffer.
-        self._waiting += block
+        """Appends bytes."""
+        block = bytes(memoryview(data))  # type: ignore[arg-type]  # Any object with a buffer.
+        self._buffer += block
         return len(block)
 
-    def taken(self) -> bytes:
-        """What came since the last call."""
-        block = bytes(self._waiting)
-        self._waiting.clear()
+    def take(self) -> bytes:
+        """Returns the bytes written since the last call."""
+        block = bytes(self._buffer)
+        self._buffer.clear()
         return block

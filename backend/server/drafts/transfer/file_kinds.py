@@ -1,4 +1,4 @@
-"""Which files an owner may bring, told by name and first bytes; what is inside is looked at elsewhere."""
+"""Checks by name and first bytes which files an owner may upload; the content is inspected later."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from backend.errors import RefusedFileError
 from backend.server.drafts.record import FileKind
 
-# So many first bytes tell a file's kind.
+# First bytes of a file that determine its kind.
 HEAD_BYTES = 16
 NAME_CHARACTERS = 120
 
@@ -18,19 +18,19 @@ _TEXT = (".csv", ".tsv", ".txt", ".md")
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """Which suffixes are taken, with the beginnings of such files (none: text), and what to bring."""
+class _AcceptedFiles:
+    """Accepted suffixes with the first bytes of such files (none: text), and what to upload instead."""
 
     beginnings: dict[str, tuple[bytes, ...]]
     remedy: str
 
 
-_WANTED: dict[FileKind, _Wanted] = {
-    "model": _Wanted(
+_ACCEPTED: dict[FileKind, _AcceptedFiles] = {
+    "model": _AcceptedFiles(
         {".keras": (_ZIP, _HDF5), ".h5": (_HDF5,), ".hdf5": (_HDF5,), ".zip": (_ZIP,)},
         'save the model with model.save("model.keras"), or zip the folder of a SavedModel or a TF.js model',
     ),
-    "data": _Wanted(
+    "data": _AcceptedFiles(
         {
             ".zip": (_ZIP,),
             ".npz": (_ZIP,),
@@ -44,7 +44,7 @@ _WANTED: dict[FileKind, _Wanted] = {
 }
 _PICKLE = "a pickle, which is a program and never opened"
 _ARCHIVE = "an archive of another kind than zip"
-_KNOWN = {
+_REFUSED = {
     ".pkl": _PICKLE,
     ".pickle": _PICKLE,
     ".joblib": _PICKLE,
@@ -73,31 +73,31 @@ _KNOWN = {
 
 
 def clean_name(name: str) -> str:
-    """A file's name for people: without folders and characters that do not show. Raises RefusedFileError."""
+    """Returns a file's name without folders and invisible characters. Raises RefusedFileError."""
     last = name.replace("\\", "/").rpartition("/")[2]
-    shown = "".join(one for one in last if unicodedata.category(one)[0] != "C").strip()
-    if not shown or not shown.strip("."):
+    visible = "".join(char for char in last if unicodedata.category(char)[0] != "C").strip()
+    if not visible or not visible.strip("."):
         raise RefusedFileError("The file has no name; give it one, such as model.keras.")
-    stem, suffix = PurePosixPath(shown).stem, PurePosixPath(shown).suffix
+    stem, suffix = PurePosixPath(visible).stem, PurePosixPath(visible).suffix
     return stem[: NAME_CHARACTERS - len(suffix)] + suffix
 
 
 def suffix_of(kind: FileKind, name: str) -> str:
-    """The suffix of a file that may be brought. Raises RefusedFileError that says what to bring."""
+    """Returns the suffix of an accepted file. Raises RefusedFileError that says what to upload."""
     suffix = PurePosixPath(name).suffix.lower()
-    wanted = _WANTED[kind]
-    if suffix in wanted.beginnings:
+    accepted = _ACCEPTED[kind]
+    if suffix in accepted.beginnings:
         return suffix
-    what = _KNOWN.get(suffix, f"no {kind} that can be read here")
-    raise RefusedFileError(f"{name} is {what}; {wanted.remedy}.")
+    what = _REFUSED.get(suffix, f"no {kind} that can be read here")
+    raise RefusedFileError(f"{name} is {what}; {accepted.remedy}.")
 
 
 def check_head(kind: FileKind, name: str, head: bytes) -> None:
-    """Raises RefusedFileError where a file does not begin as its name says."""
-    suffix, wanted = suffix_of(kind, name), _WANTED[kind]
+    """Raises RefusedFileError if a file's first bytes do not match its suffix."""
+    suffix, accepted = suffix_of(kind, name), _ACCEPTED[kind]
     if not head:
-        raise RefusedFileError(f"{name} is empty; {wanted.remedy}.")
-    beginnings = wanted.beginnings[suffix]
+        raise RefusedFileError(f"{name} is empty; {accepted.remedy}.")
+    beginnings = accepted.beginnings[suffix]
     if beginnings and not head.startswith(beginnings):
         raise RefusedFileError(
             f"{name} does not begin as a {suffix} file does: it is damaged, or of another kind. "

@@ -1,4 +1,4 @@
-"""A draft begins with the model of a task that is here, and with what that task says of it."""
+"""Copies the model of a hosted task into a draft, with the model's part of the task file."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from backend.server.drafts.record import Draft, StoredFile
 from backend.stores.error_translation import translated
 
 _SUFFIX = ".keras"
-# What goes with a model: how it is tried, and how people's own data are read for it.
+# Tables that belong to a model for volunteers' own data: how it is tried, and how the data are read.
 _WITH_OWN_DATA = ("data", "training", "try")
 
 
 async def take_model(drafts: Drafts, draft: Draft, folder: Path) -> None:
-    """Brings the model of the task in `folder` into the draft, and its part of the task file.
+    """Copies the model of the task in `folder` into the draft, with its part of the task file.
 
-    Where that task is learnt from volunteers' own data, the draft is, too, until its owner says otherwise.
-    Raises NotFoundError where the task keeps no model's file, OverQuotaError.
+    If that task trains on volunteers' own data, so does the draft, until its owner changes it. Raises
+    NotFoundError if the task has no model file, and OverQuotaError.
     """
-    said = await asyncio.to_thread(task_tables.read_tables, folder / task_tables.WHERE)
-    source = folder / str(said["model"]["bundle"]) / "model.keras"
+    tables = await asyncio.to_thread(task_tables.read_tables, folder / task_tables.WHERE)
+    source = folder / str(tables["model"]["bundle"]) / "model.keras"
     if not await asyncio.to_thread(source.is_file):
         raise NotFoundError("This task keeps no file of its model; begin with another, or bring a file.")
     replaced = draft.files["model"].bytes if "model" in draft.files else 0
     drafts.check_room(draft.owner, source.stat().st_size - replaced)
     with translated("The model cannot be copied"):
         draft.files["model"] = await asyncio.to_thread(
-            _copy, source, drafts.folder(draft), str(said["name"]), drafts.clock()
+            _copy, source, drafts.folder(draft), str(tables["name"]), drafts.clock()
         )
         draft.uploads.pop("model", None)
-        draft.task = _with_model(draft.task, said)
+        draft.task = _with_model(draft.task, tables)
         await drafts.save(draft)
         await asyncio.to_thread(settle, drafts.folder(draft), draft)
 
@@ -48,8 +48,8 @@ def _copy(source: Path, folder: Path, name: str, now: float) -> StoredFile:
     return StoredFile(f"{name}{_SUFFIX}", _SUFFIX, target.stat().st_size, file_sha256(target), now)
 
 
-def _with_model(task: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
-    changed = {**task, "model": said["model"]}
-    if said["data"].get("source") == "volunteer":
-        changed |= {key: said[key] for key in _WITH_OWN_DATA if key in said}
+def _with_model(task: dict[str, Any], tables: dict[str, Any]) -> dict[str, Any]:
+    changed = {**task, "model": tables["model"]}
+    if tables["data"].get("source") == "volunteer":
+        changed |= {key: tables[key] for key in _WITH_OWN_DATA if key in tables}
     return task_tables.fixed(changed)

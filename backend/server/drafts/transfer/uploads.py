@@ -1,4 +1,4 @@
-"""Files of owners on their way in, piece by piece: who was cut off goes on from where the server is."""
+"""Receives owners' files in pieces; an interrupted upload resumes at the server's offset."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from backend.server.drafts.record import Draft, DraftUpload, FileKind, StoredFil
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, clean_name, suffix_of
 from backend.stores.error_translation import translated
 
-# Pieces are as long as their sender likes; at the least speed that one is granted, this takes four minutes.
+# Recommended size: senders may choose another. At the minimum upload rate it takes four minutes.
 PIECE_BYTES = 1 << 20
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class DraftUploads:
-    """Takes files into drafts. The length of a file's part is the offset, which survives a killed server."""
+    """Receives files of drafts. The offset is the length of the part file, so it survives a killed server."""
 
     def __init__(self, drafts: Drafts) -> None:
         self._drafts = drafts
@@ -32,24 +32,24 @@ class DraftUploads:
     async def begin(
         self, draft: Draft, kind: FileKind, name: str, size: int, sha256: str | None
     ) -> DraftUpload:
-        """A file of `size` bytes is to come; one that was begun before is forgotten.
+        """Begins the upload of a file of `size` bytes; an earlier unfinished upload is discarded.
 
-        Raises RefusedFileError, OverQuotaError or BadRequestError with what to do.
+        Raises RefusedFileError, OverQuotaError or BadRequestError with a remedy.
         """
         name = clean_name(name)
         suffix_of(kind, name)
         limits = self._drafts.limits
-        most = limits.max_model_mib if kind == "model" else limits.max_data_mib
+        max_mib = limits.max_model_mib if kind == "model" else limits.max_data_mib
         if size < 1:
             raise RefusedFileError(f"{name} is empty; check the file.")
-        if size > most * MIB:
+        if size > max_mib * MIB:
             what = "a smaller model" if kind == "model" else "fewer or smaller examples"
             raise RefusedFileError(
-                f"{name} has {size / MIB:,.0f} MiB; {most} MiB are the most. Bring {what}."
+                f"{name} has {size / MIB:,.0f} MiB; {max_mib} MiB are the most. Bring {what}."
             )
         if sha256 is not None and not _SHA256.fullmatch(sha256):
             raise BadRequestError("`sha256` is 64 lower-case hexadecimal digits, or left out.")
-        with self._alone(draft, kind):
+        with self._exclusive(draft, kind):
             draft.uploads.pop(kind, None)
             replaced = draft.files[kind].bytes if kind in draft.files else 0
             self._drafts.check_room(draft.owner, size - replaced)
@@ -60,86 +60,87 @@ class DraftUploads:
         return upload
 
     def offset(self, draft: Draft, kind: FileKind, sha256: str | None = None) -> int:
-        """How many bytes are here: all of them where the draft has the file of that hash already.
+        """Returns how many bytes were received: all of them if the draft already has the file of that hash.
 
-        Raises NotFoundError where nothing was begun.
+        Raises NotFoundError if no upload was begun.
         """
         stored = draft.files.get(kind)
         if kind not in draft.uploads and stored is not None and stored.sha256 == sha256:
             return stored.bytes
-        _begun(draft, kind)
+        _open_upload(draft, kind)
         path = self._drafts.part(draft, kind)
         return path.stat().st_size if path.is_file() else 0
 
     async def append(self, draft: Draft, kind: FileKind, offset: int, parts: AsyncIterator[bytes]) -> int:
-        """Adds bytes at `offset`; how many are here now. What came before a connection broke stays.
+        """Appends bytes at `offset` and returns how many were received in total.
 
-        With the last byte the file is looked at and kept. Raises NotWantedError where `offset` is not where
-        the server is, RefusedFileError where the file is not what was announced.
+        Bytes that arrived before the connection broke are kept. After the last byte the file is checked and
+        stored. Raises NotWantedError if `offset` is not the server's offset, RefusedFileError if the file
+        is not the announced one.
         """
-        upload = _begun(draft, kind)
-        with self._alone(draft, kind):
-            here = self.offset(draft, kind)
-            if offset != here:
+        upload = _open_upload(draft, kind)
+        with self._exclusive(draft, kind):
+            received = self.offset(draft, kind)
+            if offset != received:
                 raise NotWantedError(
-                    f"Byte {here} is due, not {offset}. Ask for the offset, and go on from there."
+                    f"Byte {received} is due, not {offset}. Ask for the offset, and go on from there."
                 )
             path = self._drafts.part(draft, kind)
             with translated("The upload cannot be written"), path.open("ab") as file:
                 try:
                     async for part in parts:
-                        here += len(part)
-                        if here > upload.bytes:
+                        received += len(part)
+                        if received > upload.bytes:
                             raise RefusedFileError(
                                 f"{upload.name} was announced with {upload.bytes} bytes, and more came. "
                                 "Begin again with the file as it is now."
                             )
                         await asyncio.to_thread(file.write, part)
                 except BadRequestError:
-                    # The connection ended. After the last byte that changes nothing.
-                    if here < upload.bytes:
+                    # The connection ended; after the last byte this does not matter.
+                    if received < upload.bytes:
                         raise
                 finally:
                     await asyncio.to_thread(_flush, file)
             try:
                 await asyncio.to_thread(_check_beginning, kind, upload, path)
-                if here == upload.bytes:
+                if received == upload.bytes:
                     await self._keep(draft, kind, upload, path)
             except RefusedFileError:
                 await self._forget(draft, kind)
                 raise
-        return here
+        return received
 
     async def keep_whole(self, draft: Draft) -> bool:
-        """Keeps files all of whose bytes came just before the server was killed; whether there was one.
+        """Stores files whose last byte arrived just before the server was killed; whether there was one.
 
-        A file that is not as announced is forgotten, as by `append`.
+        A file that differs from its announcement is discarded, as by `append`.
         """
-        kept = False
+        stored = False
         for kind, upload in list(draft.uploads.items()):
             if self.offset(draft, kind) == upload.bytes:
                 with suppress(RefusedFileError):
-                    await self.append(draft, kind, upload.bytes, _nothing())
-                    kept = True
-        return kept
+                    await self.append(draft, kind, upload.bytes, _no_bytes())
+                    stored = True
+        return stored
 
     async def cancel(self, draft: Draft, kind: FileKind) -> None:
-        """Forgets an upload. Raises NotFoundError where nothing was begun."""
-        _begun(draft, kind)
-        with self._alone(draft, kind):
+        """Discards an upload. Raises NotFoundError if none was begun."""
+        _open_upload(draft, kind)
+        with self._exclusive(draft, kind):
             await self._forget(draft, kind)
 
     async def _keep(self, draft: Draft, kind: FileKind, upload: DraftUpload, path: Path) -> None:
-        found = await asyncio.to_thread(file_sha256, path)
-        if upload.sha256 not in (None, found):
+        sha256 = await asyncio.to_thread(file_sha256, path)
+        if upload.sha256 not in (None, sha256):
             raise RefusedFileError(
                 f"{upload.name} changed on its way, or while it was read: its SHA-256 begins with "
-                f"{found[:12]}, not with {(upload.sha256 or '')[:12]}. Send it again."
+                f"{sha256[:12]}, not with {(upload.sha256 or '')[:12]}. Send it again."
             )
         suffix = suffix_of(kind, upload.name)
-        draft.files[kind] = StoredFile(upload.name, suffix, upload.bytes, found, self._drafts.clock())
+        draft.files[kind] = StoredFile(upload.name, suffix, upload.bytes, sha256, self._drafts.clock())
         del draft.uploads[kind]
-        # The record first: at the next start the bytes of a part get the name that it says.
+        # The record is saved first: the next start renames a complete part file by it.
         await self._drafts.save(draft)
         with translated("The upload cannot be kept"):
             await asyncio.to_thread(settle, self._drafts.folder(draft), draft)
@@ -150,8 +151,8 @@ class DraftUploads:
         await self._drafts.save(draft)
 
     @contextmanager
-    def _alone(self, draft: Draft, kind: FileKind) -> Iterator[None]:
-        """Only one request at a time writes into a file. Raises NotWantedError for a second one."""
+    def _exclusive(self, draft: Draft, kind: FileKind) -> Iterator[None]:
+        """Lets only one request at a time write into a file. Raises NotWantedError for a second one."""
         if (draft.id, kind) in self._busy:
             raise NotWantedError("This file is being received already; wait until that piece is here.")
         self._busy.add((draft.id, kind))
@@ -161,14 +162,14 @@ class DraftUploads:
             self._busy.discard((draft.id, kind))
 
 
-async def _nothing() -> AsyncIterator[bytes]:
-    """A piece without bytes."""
+async def _no_bytes() -> AsyncIterator[bytes]:
+    """Yields nothing: a piece without bytes."""
     parts: tuple[bytes, ...] = ()
     for part in parts:
         yield part
 
 
-def _begun(draft: Draft, kind: FileKind) -> DraftUpload:
+def _open_upload(draft: Draft, kind: FileKind) -> DraftUpload:
     upload = draft.uploads.get(kind)
     if upload is None:
         raise NotFoundError(f"No {kind} is on its way into this draft; begin an upload first.")
@@ -176,7 +177,7 @@ def _begun(draft: Draft, kind: FileKind) -> DraftUpload:
 
 
 def _check_beginning(kind: FileKind, upload: DraftUpload, path: Path) -> None:
-    """Refuses early what does not begin as its name says: nobody waits for the rest of it."""
+    """Refuses a file by its first bytes, before the rest of it is uploaded."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if len(head) == min(HEAD_BYTES, upload.bytes):

@@ -1,7 +1,8 @@
-"""Drafts whose data clients will fetch from an address: the owner brings the very file that lies there, once.
+"""Prepares drafts whose clients will fetch the data from a URL; the owner uploads that very file once.
 
-It is looked at and cut like any other, which says how it is read and how many examples it holds. The address
-is the owner's to say; what clients check the file by is the server's. At the launch the shards are let go.
+The file is inspected and cut like any other, which gives its preprocessing and its number of examples. The
+owner sets the URL; the server sets the hash and size by which clients check the file. The launch deletes the
+shards.
 """
 
 from __future__ import annotations
@@ -14,35 +15,35 @@ from backend.formats.shard_index import PREPROCESS
 from backend.formats.task_file.url_data import check_address, origin_of
 from backend.server.drafts.record import Draft, StoredFile
 
-# Until the data are cut: a task file with these is sound, and the checklist does not let it out.
-_UNKNOWN = {"train": 1, "held_out": 0}
-_UNSEEN = {"sha256": "0" * 64, "bytes": 1}
+# Placeholders until the data are cut: they make the task file valid, and the checklist prevents its launch.
+_COUNT_PLACEHOLDERS = {"train": 1, "held_out": 0}
+_FILE_PLACEHOLDERS = {"sha256": "0" * 64, "bytes": 1}
 
 
 def fixed_url(url: Mapping[str, Any], shards: str) -> dict[str, Any]:
-    """An owner's [data.url] with what is not theirs to choose, and places for what is not known yet."""
+    """Returns an owner's [data.url] with the values that owners cannot choose, and with placeholders."""
     files = url.get("files")
     if isinstance(files, list):
-        files = [{**_UNSEEN, **one} if isinstance(one, Mapping) else one for one in files]
-    known = {**_UNKNOWN, **url, "fitted": f"{shards}/{PREPROCESS}"}
-    return known if files is None else {**known, "files": files}
+        files = [{**_FILE_PLACEHOLDERS, **file} if isinstance(file, Mapping) else file for file in files]
+    completed = {**_COUNT_PLACEHOLDERS, **url, "fitted": f"{shards}/{PREPROCESS}"}
+    return completed if files is None else {**completed, "files": files}
 
 
 def url_completed(
     tables: Mapping[str, Any], stored: StoredFile | None, counts: Mapping[str, int]
 ) -> dict[str, Any]:
-    """`tables` with what cutting the file `stored` found out for clients that fetch it."""
+    """Returns `tables` with the hash, size and example counts of the file `stored`, for its clients."""
     data = tables.get("data", {})
     url = data.get("url")
     if data.get("source") != "url" or not isinstance(url, Mapping) or stored is None:
         return dict(tables)
-    seen = {"sha256": stored.sha256, "bytes": stored.bytes}
-    files = [{**one, **seen} for one in url.get("files", [])]
+    facts = {"sha256": stored.sha256, "bytes": stored.bytes}
+    files = [{**file, **facts} for file in url.get("files", [])]
     return {**tables, "data": {**data, "url": {**url, **counts, "files": files}}}
 
 
 def address_state(draft: Draft) -> tuple[bool, str]:
-    """Whether clients can be told where the data lie, and a sentence: what they do, or what is left."""
+    """Returns whether the data's URL is valid for clients, and a sentence on it or on what is missing."""
     url = draft.task.get("data", {}).get("url")
     files = url.get("files") if isinstance(url, Mapping) else None
     if not isinstance(files, list) or not files or not isinstance(files[0], Mapping):
@@ -53,18 +54,18 @@ def address_state(draft: Draft) -> tuple[bool, str]:
     if problem := check_address(address):
         return False, f"{problem[0].upper()}{problem[1:]}."
     stored = draft.files.get("data")
-    if stored is not None and files[0].get("sha256") not in (stored.sha256, _UNSEEN["sha256"]):
+    if stored is not None and files[0].get("sha256") not in (stored.sha256, _FILE_PLACEHOLDERS["sha256"]):
         return False, "The task file tells of another file than the one that is here. Cut the data again."
     return True, f"Clients fetch the data from {address}, which has to be the very file that you brought."
 
 
 def data_origin(draft: Draft) -> str:
-    """Scheme, host and port of the data's address, as headers name them; empty without a sound one."""
+    """Returns scheme, host and port of the data's URL, as in headers; empty without a valid URL."""
     placed, _ = address_state(draft)
     return origin_of(draft.task["data"]["url"]["files"][0]["address"]) if placed else ""
 
 
 def forget_shards(folder: Path) -> None:
-    """Removes shards that clients will not ask for; how they were made stays. Raises OSError."""
+    """Deletes the shards, which clients do not fetch, but not the preprocessing. Raises OSError."""
     for path in folder.glob("*.shard"):
         path.unlink()
