@@ -1,1 +1,1 @@
-"""Who may do what: accounts, sessions, API tokens, roles on tasks, invitations."""
+"""Controls access: accounts, sessions, API tokens, roles on tasks, invitations."""

@@ -1,11 +1,11 @@
-"""Everything about access, put together."""
+"""Builds the services of access over one store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from backend.server.accounts.account_deletion import Leaving
+from backend.server.accounts.account_deletion import AccountDeletion
 from backend.server.accounts.identities import Identities
 from backend.server.accounts.invitations import Invitations
 from backend.server.accounts.passkeys import Passkeys
@@ -19,7 +19,7 @@ from backend.stores.access import AccessRecords
 
 @dataclass(frozen=True)
 class Accounts:
-    """The parts, each with one job."""
+    """The services of access, each with one job."""
 
     records: AccessRecords
     identities: Identities
@@ -30,11 +30,11 @@ class Accounts:
     links: SignInLinks
     invitations: Invitations
     roles: Roles
-    leaving: Leaving
+    deletion: AccountDeletion
 
 
 def access_to(records: AccessRecords, clock: Callable[[], float]) -> Accounts:
-    """All parts over one store. `clock` gives seconds (Unix)."""
+    """Returns all services over one store. `clock` gives Unix seconds."""
     sessions, tokens = Sessions(records, clock), Tokens(records, clock)
     return Accounts(
         records=records,
@@ -46,5 +46,5 @@ def access_to(records: AccessRecords, clock: Callable[[], float]) -> Accounts:
         links=SignInLinks(records, clock),
         invitations=Invitations(records, clock),
         roles=Roles(records),
-        leaving=Leaving(records),
+        deletion=AccountDeletion(records),
     )

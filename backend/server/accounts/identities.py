@@ -1,4 +1,4 @@
-"""Who asks, by what they show."""
+"""Resolves session cookies and API tokens to requesters."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from backend.stores.access import AccessRecords
 
 @dataclass(frozen=True)
 class Identities:
-    """Turns secrets into identities."""
+    """Resolves secrets to requesters."""
 
     records: AccessRecords
     sessions: Sessions
     tokens: Tokens
 
     async def of_session(self, code: str) -> Requester:
-        """Who is signed in by a session's secret; anybody where it does not hold (any more)."""
+        """Resolves a session's secret; ANYBODY if it is unknown or expired."""
         session = await self.sessions.find(code)
         return ANYBODY if session is None else await self._of(session.account)
 
     async def of_token(self, code: str) -> Requester:
-        """For whom a program with an API token acts. Raises SignInError."""
+        """Resolves an API token to the account for which a program acts. Raises SignInError."""
         token = await self.tokens.find(code)
         identity = await self._of(token.account)
         return replace(identity, scopes=frozenset(token.scopes), only=token.task)
 
     async def _of(self, account: str) -> Requester:
-        found = await self.records.account(account)
-        if found is None:
+        record = await self.records.account(account)
+        if record is None:
             return ANYBODY
         roles = {task: cast(Role, role) for task, role in (await self.records.roles(account)).items()}
-        return Requester(found.id, found.name, found.operator, roles)
+        return Requester(record.id, record.name, record.operator, roles)

@@ -1,4 +1,4 @@
-"""Links that let volunteers into a task."""
+"""Manages invitations: links that admit volunteers to a task."""
 
 from __future__ import annotations
 
@@ -10,35 +10,38 @@ from backend.server.accounts.secret_codes import hashed, new_code
 from backend.server.accounts.sessions import DAY
 from backend.stores.access import AccessRecords, Invitation
 
-MOST_INVITATIONS = 200
+MAX_INVITATIONS = 200
 
 
 @dataclass(frozen=True)
 class Invitations:
-    """Makes and takes them. `clock` gives seconds (Unix)."""
+    """Creates, revokes and redeems invitations. `clock` gives Unix seconds."""
 
     records: AccessRecords
     clock: Callable[[], float]
 
     async def make(self, task: str, note: str, uses: int | None, days: int | None) -> str:
-        """The code of a new invitation for so many people and days, None: without end. BadRequestError."""
-        if len(await self.of(task)) >= MOST_INVITATIONS:
-            raise BadRequestError(f"'{task}' has {MOST_INVITATIONS} invitations. Revoke one that is used up.")
+        """Creates an invitation for a number of uses and days (None: unlimited). Returns its code.
+
+        Raises BadRequestError.
+        """
+        if len(await self.of(task)) >= MAX_INVITATIONS:
+            raise BadRequestError(f"'{task}' has {MAX_INVITATIONS} invitations. Revoke one that is used up.")
         code, now = new_code(), self.clock()
         expires = None if days is None else now + days * DAY
         await self.records.add_invitation(Invitation(hashed(code), task, note, now, uses, expires))
         return code
 
     async def of(self, task: str) -> list[Invitation]:
-        """All of a task, the newest first."""
+        """Returns all invitations of a task, the newest first."""
         return await self.records.invitations(task)
 
     async def revoke(self, task: str, id: str) -> bool:
-        """Ends the one called `id`, for those whom it let in too; whether there was one."""
+        """Revokes the invitation `id`, also for visitors that it admitted. Returns whether it existed."""
         return await self.records.revoke_invitation(task, id)
 
     async def admit(self, code: str, visitor: str) -> str:
-        """Lets a visitor (their secret) in: the task. Raises ForbiddenError for a code that does not hold."""
+        """Admits a visitor (their secret). Returns the task. Raises ForbiddenError if the code is invalid."""
         task = await self.records.admit(hashed(code), hashed(visitor), self.clock())
         if task is None:
             raise ForbiddenError(
@@ -48,5 +51,5 @@ class Invitations:
         return task
 
     async def admitted(self, visitor: str) -> frozenset[str]:
-        """The tasks into which a visitor (their secret) was let."""
+        """Returns the tasks to which a visitor (their secret) was admitted."""
         return frozenset(await self.records.admissions(hashed(visitor), self.clock()))

@@ -1,4 +1,4 @@
-"""Passkeys (WebAuthn level 2): a device signs a challenge of ours, after it has looked who holds it."""
+"""Registers and verifies passkeys (WebAuthn level 2): a device checks its user and signs a challenge."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from urllib.parse import urlsplit
 from backend.errors import BadRequestError, SignInError
 from backend.stores.access import AccessRecords, AccountRecord, PasskeyRecord
 
-Made = TypeVar("Made")
+Verified = TypeVar("Verified")
 
 CHALLENGE_SECONDS = 300.0
-MOST_CHALLENGES = 1000
-MOST_PASSKEYS = 20
+MAX_CHALLENGES = 1000
+MAX_PASSKEYS = 20
 
 
 @dataclass(frozen=True)
 class RelyingParty:
-    """Where passkeys are used: the page's origin, and the name in it, to which they are bound."""
+    """The site that uses passkeys: the page's origin, and its host name, to which passkeys are bound."""
 
     origin: str
 
     @property
     def name(self) -> str:
-        """The host's name. Raises BadRequestError for a number, to which browsers bind none."""
+        """Returns the host name. Raises BadRequestError for an IP address, which browsers do not support."""
         host = urlsplit(self.origin).hostname or ""
         try:
             ip_address(host)
@@ -41,23 +41,23 @@ class RelyingParty:
 
 
 class Passkeys:
-    """Registers them and signs in by them. Owns the challenges that wait for an answer, in memory.
+    """Registers passkeys and signs in by them. Owns the unanswered challenges, in memory.
 
-    `clock` gives seconds (Unix).
+    `clock` gives Unix seconds.
     """
 
     def __init__(self, records: AccessRecords, clock: Callable[[], float]) -> None:
         self._records = records
         self._clock = clock
-        # What was asked, by its challenge: of which account (None: a sign-in) and until when.
-        self._asked: OrderedDict[str, tuple[str | None, float]] = OrderedDict()
+        # Challenge -> its account (None: a sign-in) and the time at which it expires.
+        self._challenges: OrderedDict[str, tuple[str | None, float]] = OrderedDict()
 
     async def of(self, account: str) -> list[PasskeyRecord]:
-        """All of an account, the newest first."""
+        """Returns all passkeys of an account, the newest first."""
         return await self._records.passkeys(account)
 
-    async def ask_for_new(self, account: AccountRecord, site: RelyingParty) -> dict[str, Any]:
-        """What a browser needs to make a passkey for an account. Raises BadRequestError."""
+    async def registration_options(self, account: AccountRecord, site: RelyingParty) -> dict[str, Any]:
+        """Returns what a browser needs to create a passkey for an account. Raises BadRequestError."""
         from webauthn import generate_registration_options, options_to_json
         from webauthn.helpers import base64url_to_bytes
         from webauthn.helpers.structs import (
@@ -67,9 +67,9 @@ class Passkeys:
             UserVerificationRequirement,
         )
 
-        known = await self.of(account.id)
-        if len(known) >= MOST_PASSKEYS:
-            raise BadRequestError(f"You have {MOST_PASSKEYS} passkeys. Remove one that is not used any more.")
+        passkeys = await self.of(account.id)
+        if len(passkeys) >= MAX_PASSKEYS:
+            raise BadRequestError(f"You have {MAX_PASSKEYS} passkeys. Remove one that is not used any more.")
         options = generate_registration_options(
             rp_id=site.name,
             rp_name="Minga",
@@ -80,18 +80,18 @@ class Passkeys:
                 user_verification=UserVerificationRequirement.REQUIRED,
             ),
             exclude_credentials=[
-                PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.id)) for one in known
+                PublicKeyCredentialDescriptor(id=base64url_to_bytes(passkey.id)) for passkey in passkeys
             ],
         )
         return self._remember(json.loads(options_to_json(options)), account.id)
 
     async def add(self, account: str, name: str, answer: Mapping[str, Any], site: RelyingParty) -> None:
-        """Keeps the passkey that a browser made. Raises SignInError for an answer that is not right."""
+        """Stores the passkey that a browser created. Raises SignInError if the answer is invalid."""
         from webauthn import verify_registration_response
         from webauthn.helpers import bytes_to_base64url
 
         challenge = self._challenge(answer, account)
-        made = _verified(
+        credential = _verified(
             lambda: verify_registration_response(
                 credential=dict(answer),
                 expected_challenge=challenge,
@@ -100,12 +100,14 @@ class Passkeys:
                 require_user_verification=True,
             )
         )
-        id = bytes_to_base64url(made.credential_id)
-        key = made.credential_public_key
-        await self._records.add_passkey(PasskeyRecord(id, account, name, key, made.sign_count, self._clock()))
+        id = bytes_to_base64url(credential.credential_id)
+        key = credential.credential_public_key
+        await self._records.add_passkey(
+            PasskeyRecord(id, account, name, key, credential.sign_count, self._clock())
+        )
 
-    def ask_who(self, site: RelyingParty) -> dict[str, Any]:
-        """What a browser needs to sign somebody in, by whichever passkey they choose."""
+    def sign_in_options(self, site: RelyingParty) -> dict[str, Any]:
+        """Returns what a browser needs to sign a user in by a passkey of their choice."""
         from webauthn import generate_authentication_options, options_to_json
         from webauthn.helpers.structs import UserVerificationRequirement
 
@@ -115,14 +117,14 @@ class Passkeys:
         return self._remember(json.loads(options_to_json(options)), None)
 
     async def sign_in(self, answer: Mapping[str, Any], site: RelyingParty) -> AccountRecord:
-        """Whose passkey answered. Raises SignInError."""
+        """Returns the account whose passkey signed the challenge. Raises SignInError."""
         from webauthn import verify_authentication_response
 
         challenge = self._challenge(answer, None)
         passkey = await self._records.passkey(str(answer.get("id", "")))
         if passkey is None:
             raise SignInError("This passkey is not known here (any more). Sign in another way.")
-        shown = _verified(
+        assertion = _verified(
             lambda: verify_authentication_response(
                 credential=dict(answer),
                 expected_challenge=challenge,
@@ -133,38 +135,38 @@ class Passkeys:
                 require_user_verification=True,
             )
         )
-        await self._records.passkey_used(passkey.id, shown.new_sign_count, self._clock())
+        await self._records.passkey_used(passkey.id, assertion.new_sign_count, self._clock())
         account = await self._records.account(passkey.account)
         if account is None:
             raise SignInError("The account of this passkey is gone.")
         return account
 
     async def remove(self, account: str, id: str) -> bool:
-        """Forgets one; whether there was one."""
+        """Deletes the passkey `id`. Returns whether it existed."""
         return await self._records.remove_passkey(account, id)
 
     def _remember(self, options: dict[str, Any], account: str | None) -> dict[str, Any]:
-        self._asked[options["challenge"]] = (account, self._clock() + CHALLENGE_SECONDS)
-        while len(self._asked) > MOST_CHALLENGES:
-            self._asked.popitem(last=False)
+        self._challenges[options["challenge"]] = (account, self._clock() + CHALLENGE_SECONDS)
+        while len(self._challenges) > MAX_CHALLENGES:
+            self._challenges.popitem(last=False)
         return options
 
     def _challenge(self, answer: Mapping[str, Any], account: str | None) -> bytes:
-        """The challenge that is answered, which is good for this once. Raises SignInError."""
+        """Returns the answered challenge, which can be used only once. Raises SignInError."""
         from webauthn.helpers import base64url_to_bytes
 
         try:
-            said = json.loads(base64url_to_bytes(answer["response"]["clientDataJSON"]))["challenge"]
-            asked, until = self._asked.pop(said)
+            challenge = json.loads(base64url_to_bytes(answer["response"]["clientDataJSON"]))["challenge"]
+            asked_of, until = self._challenges.pop(challenge)
         except (KeyError, TypeError, ValueError):
-            raise _late() from None
-        if asked != account or until < self._clock():
-            raise _late()
-        return base64url_to_bytes(said)
+            raise _expired() from None
+        if asked_of != account or until < self._clock():
+            raise _expired()
+        return base64url_to_bytes(challenge)
 
 
-def _verified(verify: Callable[[], Made]) -> Made:
-    """What `verify` gives. Raises SignInError where the answer is not what was asked for."""
+def _verified(verify: Callable[[], Verified]) -> Verified:
+    """Returns what `verify` returns. Raises SignInError if the answer does not verify."""
     from webauthn.helpers.exceptions import WebAuthnException
 
     try:
@@ -175,5 +177,5 @@ def _verified(verify: Callable[[], Made]) -> Made:
         ) from error
 
 
-def _late() -> SignInError:
+def _expired() -> SignInError:
     return SignInError("That took too long, or was answered before. Try again.")

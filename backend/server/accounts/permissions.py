@@ -1,4 +1,4 @@
-"""Who may do what, as one pure rule (docs/decisions/0036-owners.md)."""
+"""Decides which requester may do what, as one pure rule (docs/decisions/0036-owners.md)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias, get_args
 
 from backend.errors import ForbiddenError, MingaError, NotFoundError, SignInError
 
-# On a task: see it, take part, see its dashboard, pause it and remove participants, change it, delete it,
-# give others roles. On the server: begin tasks of one's own, run it.
+# On a task, in order: see it, take part, see its dashboard, pause it and remove participants, change it,
+# delete it, give others roles. On the server: create own tasks, administer it.
 TaskAction: TypeAlias = Literal["view", "join", "inspect", "manage", "edit", "delete", "share"]
 ServerAction: TypeAlias = Literal["create", "administer"]
 Action: TypeAlias = TaskAction | ServerAction
@@ -19,11 +19,11 @@ Visibility: TypeAlias = Literal["public", "unlisted", "invited"]
 SCOPES: tuple[Action, ...] = (*get_args(TaskAction), *get_args(ServerAction))
 ROLES: tuple[Role, ...] = get_args(Role)
 
-# What anybody may, where a task is not by invitation.
+# Allowed without an account on tasks that are not by invitation.
 _OPEN: frozenset[Action] = frozenset(("view", "join"))
 _VIEWER: frozenset[Action] = _OPEN | {"inspect"}
 _COLLABORATOR: frozenset[Action] = _VIEWER | {"manage", "edit"}
-_MAY: Mapping[Role, frozenset[Action]] = {
+_ALLOWED: Mapping[Role, frozenset[Action]] = {
     "viewer": _VIEWER,
     "collaborator": _COLLABORATOR,
     "owner": _COLLABORATOR | {"delete", "share"},
@@ -32,7 +32,7 @@ _MAY: Mapping[Role, frozenset[Action]] = {
 
 @dataclass(frozen=True)
 class TaskAccess:
-    """A task, as far as access to it goes."""
+    """The properties of a task on which access to it depends."""
 
     name: str
     visibility: Visibility = "public"
@@ -40,10 +40,10 @@ class TaskAccess:
 
 @dataclass(frozen=True)
 class Requester:
-    """Who asks: anybody, somebody with an account, or a program with an API token of an account.
+    """The origin of a request: an anonymous visitor, an account, or a program with an account's API token.
 
-    `scopes` are what its token is for, None for a person; `only` is the one task that it is for, if it is.
-    `admitted` are tasks to which an invitation let the asker in.
+    `scopes` are those of the token, None for a person; `only` is the one task to which the token is limited.
+    `admitted` are the tasks to which an invitation admitted the visitor.
     """
 
     account: str | None = None
@@ -55,7 +55,7 @@ class Requester:
     admitted: frozenset[str] = frozenset()
 
     def covers(self, action: Action) -> bool:
-        """Whether `action` is among what its token is for; every token is for seeing."""
+        """Whether the token's scopes include `action`; every token may view."""
         return self.scopes is None or action == "view" or action in self.scopes
 
 
@@ -63,7 +63,7 @@ ANYBODY = Requester()
 
 
 def may(identity: Requester, action: Action, task: TaskAccess | None = None) -> bool:
-    """Whether `identity` may do `action`, on `task` where it is one of a task."""
+    """Whether `identity` may do `action`, on `task` if it is a task's action."""
     if task is not None and action in _OPEN and _is_open(task, identity):
         return True
     if identity.account is None or not identity.covers(action):
@@ -75,9 +75,9 @@ def may(identity: Requester, action: Action, task: TaskAccess | None = None) -> 
     if identity.only not in (None, task.name):
         return False
     if identity.operator:
-        return action in _MAY["owner"]
+        return action in _ALLOWED["owner"]
     role = identity.roles.get(task.name)
-    return role is not None and action in _MAY[role]
+    return role is not None and action in _ALLOWED[role]
 
 
 def _is_open(task: TaskAccess, identity: Requester) -> bool:
@@ -86,19 +86,19 @@ def _is_open(task: TaskAccess, identity: Requester) -> bool:
 
 
 def listed(identity: Requester, task: TaskAccess) -> bool:
-    """Whether a list of tasks shows it to `identity`: where not public, only to those with a part in it."""
+    """Whether a list of tasks shows `task` to `identity`: unless public, only to those with access to it."""
     if task.visibility == "public":
         return True
-    known = identity.operator or task.name in identity.roles or task.name in identity.admitted
-    return known and may(identity, "view", task)
+    involved = identity.operator or task.name in identity.roles or task.name in identity.admitted
+    return involved and may(identity, "view", task)
 
 
 def refusal(identity: Requester, action: Action, task: TaskAccess | None = None) -> MingaError | None:
-    """Why `identity` may not do `action`; None where it may."""
+    """Returns why `identity` may not do `action`; None if it may."""
     if may(identity, action, task):
         return None
     if task is not None and not may(identity, "view", task):
-        # Whoever may not know of a task is told what is told of one that does not exist.
+        # The answer must not reveal whether a hidden task exists.
         return unknown()
     if identity.account is None:
         return SignInError("Sign in first: this is for those who run tasks here. The page is /sign-in.")
@@ -112,12 +112,12 @@ def refusal(identity: Requester, action: Action, task: TaskAccess | None = None)
         )
     if task is None:
         return ForbiddenError("Only an operator of this server may do that.")
-    needed = next(role for role in ROLES if action in _MAY[role])
+    needed = next(role for role in ROLES if action in _ALLOWED[role])
     return ForbiddenError(
         f"To do that you need to be {needed} of '{task.name}'. An owner of the task can make you one."
     )
 
 
 def unknown() -> NotFoundError:
-    """There is no such task, or none that the asker may know of."""
+    """Returns the error for a task that does not exist, or that is hidden from the requester."""
     return NotFoundError("There is no task of that name; the gallery lists all.")

@@ -1,4 +1,4 @@
-"""Who has which role on a task."""
+"""Manages accounts' roles on tasks."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from backend.stores.access import AccessRecords, RoleMember
 
 @dataclass(frozen=True)
 class Roles:
-    """Gives and takes them."""
+    """Grants and revokes roles."""
 
     records: AccessRecords
 
     async def begin(self, task: str, account: str) -> None:
-        """A new task is of this account alone: what an earlier one of its name left behind is void."""
+        """Makes the account the only owner of a new task; roles on an earlier task of its name are void."""
         await self.forget(task)
         await self.grant(task, account, "owner")
 
     async def grant(self, task: str, account: str, role: Role | None) -> None:
-        """Gives an account (its id) a role on a task, instead of the one it has; None takes it away.
+        """Sets the role of an account (its id) on a task; None removes it.
 
-        Raises BadRequestError where the task would be left without an owner.
+        Raises BadRequestError if the task would have no owner.
         """
         if role != "owner":
-            owners = [one.account for one in await self.members(task) if one.role == "owner"]
+            owners = [member.account for member in await self.members(task) if member.role == "owner"]
             if owners == [account]:
                 raise BadRequestError(f"'{task}' needs an owner: make somebody else one first.")
         await self.records.grant(task, account, role)
 
     async def grant_by_name(self, task: str, name: str, role: Role | None) -> None:
-        """As `grant`, for the account called `name`. Raises NotFoundError, too."""
+        """Sets the role of the account called `name`. Raises NotFoundError, or as `grant`."""
         account = await self.records.account_named(name)
         if account is None:
             raise NotFoundError(f"Nobody is called '{name}' here. An operator can invite them on /account.")
         await self.grant(task, account.id, role)
 
     async def of(self, account: str) -> dict[str, str]:
-        """Its roles by task."""
+        """Returns the account's roles by task."""
         return await self.records.roles(account)
 
     async def members(self, task: str) -> list[RoleMember]:
-        """Everybody with a role on a task, by name."""
+        """Returns every account with a role on a task, by name."""
         return await self.records.members(task)
 
     async def forget(self, task: str) -> None:
-        """The task is gone for good: nobody has a role on it, an invitation to it or a token for it alone."""
+        """Deletes the roles on a deleted task, the invitations to it and the tokens for it alone."""
         await self.records.forget_task(task)

@@ -1,4 +1,4 @@
-"""Browsers in which somebody is signed in."""
+"""Manages the sessions of signed-in browsers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from backend.stores.access import AccessRecords, SessionRecord
 
 DAY = 86_400.0
 SESSION_SECONDS = 30 * DAY
-# How old the time may be at which a session was last seen: nobody needs it to the second.
+# Resolution of a session's time of last use, to write it rarely.
 _SEEN_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
 class Sessions:
-    """Begins, finds and ends them. `clock` gives seconds (Unix)."""
+    """Begins, finds and ends sessions. `clock` gives Unix seconds."""
 
     records: AccessRecords
     clock: Callable[[], float]
 
     async def begin(self, account: str, agent: str) -> str:
-        """The secret of a new session of `account` in the browser called `agent`."""
+        """Begins a session of `account` in the browser called `agent`. Returns its secret."""
         code, now = new_code(), self.clock()
         await self.records.add_session(
             SessionRecord(hashed(code), account, agent[:200], now, now, now + SESSION_SECONDS)
@@ -30,7 +30,7 @@ class Sessions:
         return code
 
     async def find(self, code: str) -> SessionRecord | None:
-        """The session of a secret, which is thereby seen; None when there is none (any more)."""
+        """Returns the session of a secret and records its use; None if it is unknown or expired."""
         now = self.clock()
         session = await self.records.session(hashed(code), now)
         if session is not None and now - session.seen > _SEEN_SECONDS:
@@ -38,9 +38,9 @@ class Sessions:
         return session
 
     async def of(self, account: str) -> list[SessionRecord]:
-        """All of an account, the newest first."""
+        """Returns all sessions of an account, the newest first."""
         return await self.records.sessions(account, self.clock())
 
     async def end(self, account: str, id: str | None = None) -> int:
-        """Ends the one called `id`, or all of an account; how many."""
+        """Ends the session `id`, or all sessions of an account. Returns how many."""
         return await self.records.end_sessions(account, id)

@@ -1,4 +1,4 @@
-"""Links that sign somebody in once: the server's first operator, invited owners, who lost all keys."""
+"""Manages one-time sign-in links for the first operator, invited owners, and owners who lost all keys."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._@-]{0,63}")
 
 @dataclass(frozen=True)
 class SignInLinks:
-    """Makes and opens them. `clock` gives seconds (Unix)."""
+    """Creates and redeems sign-in links. `clock` gives Unix seconds."""
 
     records: AccessRecords
     clock: Callable[[], float]
 
     async def first(self) -> str | None:
-        """The secret of a link for the first operator, in place of older ones; None where there is one."""
+        """Creates the first operator's link, in place of older ones; None if there is an operator."""
         if any(account.operator for account in await self.records.accounts()):
             return None
         await self.records.drop_first_links()
         return await self.make(operator=True)
 
     async def make(self, operator: bool = False, account: str | None = None) -> str:
-        """The secret of a link into `account`, or else into a new one, an operator's or an owner's."""
+        """Creates a link into `account`, or into a new operator's or owner's account. Returns its secret."""
         code, now = new_code(), self.clock()
         await self.records.add_link(SignInLink(hashed(code), operator, now, now + LINK_SECONDS, account))
         return code
 
     async def look(self, code: str) -> AccountRecord | None:
-        """Whose account a link leads into; None for a new one. Raises SignInError when it does not hold."""
+        """Returns the account of a link; None for a new one. Raises SignInError if the link is invalid."""
         link = await self.records.link(hashed(code), self.clock())
         if link is None:
             raise _used()
         return None if link.account is None else await self.records.account(link.account)
 
     async def open(self, code: str, name: str) -> AccountRecord:
-        """The account of a link, which is used up; a new one is called `name`.
+        """Redeems a link. Returns its account, which is named `name` if it is new.
 
-        Raises SignInError for a link that does not hold, BadRequestError for a name that cannot be had.
+        Raises SignInError if the link is invalid, BadRequestError if the name is invalid or taken.
         """
         now = self.clock()
         if await self.look(code) is None:
@@ -62,7 +62,7 @@ class SignInLinks:
         try:
             await self.records.add_account(account)
         except RecordedBeforeError:
-            # Somebody took the name meanwhile: the link goes on to hold.
+            # Another account took the name meanwhile: the link stays valid.
             await self.records.add_link(link)
             raise _taken(name) from None
         return account

@@ -1,4 +1,4 @@
-"""API tokens, with which programs act for an account."""
+"""Manages API tokens, with which programs act for an account."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from backend.server.accounts.secret_codes import hashed, new_code
 from backend.server.accounts.sessions import DAY
 from backend.stores.access import AccessRecords, TokenRecord
 
-# By which a token is known where it got lost, in a public file, say.
+# Identifies a leaked token, in a public file for example.
 PREFIX = "minga_"
-MOST_TOKENS = 50
+MAX_TOKENS = 50
 _USED_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Makes, finds and revokes them. `clock` gives seconds (Unix)."""
+    """Creates, finds and revokes API tokens. `clock` gives Unix seconds."""
 
     records: AccessRecords
     clock: Callable[[], float]
@@ -27,12 +27,12 @@ class Tokens:
     async def make(
         self, account: str, name: str, scopes: Collection[str], task: str | None, days: int | None
     ) -> str:
-        """A new token, which nobody can read again. Raises BadRequestError."""
+        """Creates a token, whose text cannot be read again. Raises BadRequestError."""
         unknown = sorted(set(scopes) - set(SCOPES))
         if unknown or not scopes:
             raise BadRequestError(f"A token's scopes are some of {', '.join(SCOPES)}.")
-        if len(await self.records.tokens(account)) >= MOST_TOKENS:
-            raise BadRequestError(f"You have {MOST_TOKENS} API tokens. Revoke one that is not used any more.")
+        if len(await self.records.tokens(account)) >= MAX_TOKENS:
+            raise BadRequestError(f"You have {MAX_TOKENS} API tokens. Revoke one that is not used any more.")
         code, now = PREFIX + new_code(), self.clock()
         expires = None if days is None else now + days * DAY
         await self.records.add_token(
@@ -41,7 +41,7 @@ class Tokens:
         return code
 
     async def find(self, code: str) -> TokenRecord:
-        """The token of a secret, which is thereby used. Raises SignInError."""
+        """Returns the token of a secret and records its use. Raises SignInError."""
         now = self.clock()
         token = await self.records.token(hashed(code), now)
         if token is None:
@@ -51,9 +51,9 @@ class Tokens:
         return token
 
     async def of(self, account: str) -> list[TokenRecord]:
-        """All of an account, the newest first."""
+        """Returns all tokens of an account, the newest first."""
         return await self.records.tokens(account)
 
     async def revoke(self, account: str, id: str) -> bool:
-        """Ends the one called `id`; whether there was one."""
+        """Revokes the token `id`. Returns whether it existed."""
         return await self.records.revoke_token(account, id)

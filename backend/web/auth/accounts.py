@@ -81,7 +81,7 @@ async def _remove(request: Request, account: AccountRecord) -> None:
         raise BadRequestError("To remove an account, send its name, spelled as it is.")
     registry: TaskRegistry = request.app.state.tasks
     tasks = {host.name for host in registry.hosts} | set(registry.problems)
-    await access_of(request).leaving.remove(account, tasks)
+    await access_of(request).deletion.remove(account, tasks)
     for draft in draft_service(request).drafts.of(account.id):
         await draft_service(request).delete(draft)
     await connections_of(request).recheck()

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from backend.errors import NotFoundError, SignInError
 from backend.server.accounts.passkeys import RelyingParty
-from backend.server.accounts.passwords import LONGEST
+from backend.server.accounts.passwords import MAX_LENGTH
 from backend.server.accounts.secret_codes import hashed, id_of
 from backend.stores.access import AccountRecord
 from backend.web.auth.cookies import read_cookie, refuse_readable
@@ -24,7 +24,7 @@ from backend.web.transport.authorized_sockets import connections_of
 # Within this time after sign-in, a password can be set without the old one: the user may have used a link.
 RECENT_SECONDS = 600.0
 
-Password = Annotated[str, Meta(max_length=4 * LONGEST)]
+Password = Annotated[str, Meta(max_length=4 * MAX_LENGTH)]
 
 
 def routes() -> list[BaseRoute]:
@@ -75,7 +75,7 @@ async def by_password(request: Request) -> Response:
 async def passkey_wanted(request: Request) -> Response:
     """What a browser needs to ask for a passkey."""
     slow_down(request)
-    return fresh(access_of(request).passkeys.ask_who(_site(request)))
+    return fresh(access_of(request).passkeys.sign_in_options(_site(request)))
 
 
 async def by_passkey(request: Request) -> Response:

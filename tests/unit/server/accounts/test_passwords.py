@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from backend.errors import BadRequestError, SignInError, TooFastError
 from backend.protocols.token_bucket import Rate
-from backend.server.accounts.passwords import LONGEST, SHORTEST, Passwords
+from backend.server.accounts.passwords import MAX_LENGTH, MIN_LENGTH, Passwords
 from backend.server.accounts.sign_in_attempts import Attempts
 from backend.stores.access import AccountRecord
 from backend.stores.sql_access import SqlAccess
@@ -59,7 +59,7 @@ async def test_an_account_without_a_password_is_not_signed_in_to_by_any(records:
         await passwords.sign_in("ann", PASSWORD)
 
 
-@pytest.mark.parametrize("length", [0, SHORTEST - 1, LONGEST + 1])
+@pytest.mark.parametrize("length", [0, MIN_LENGTH - 1, MAX_LENGTH + 1])
 async def test_a_password_that_is_short_is_refused(records: SqlAccess, length: int) -> None:
     with pytest.raises(BadRequestError, match="12 to 256 characters"):
         await Passwords(records).set(ANN.id, "x" * length)
