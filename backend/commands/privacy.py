@@ -10,7 +10,7 @@ from typing import Any
 from backend.commands.number_arguments import number
 from backend.errors import TaskFileError
 from backend.server.privacy.accountant import ask_accountant
-from backend.server.privacy.epsilon import MOST_EPSILON, Curve, CurveAsked, Epsilons, NoiseAsked, SampledAsked
+from backend.server.privacy.epsilon import MAX_EPSILON, Curve, CurveQuery, Epsilons, NoiseQuery, SampledQuery
 from backend.server.privacy.mechanism import Mechanism
 
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _noise_for(args: argparse.Namespace, taken: int) -> dict[str, float]:
     mechanism = Mechanism(args.mechanism, 0.0, args.rounds, args.tree)
-    asked = NoiseAsked(mechanism, taken, args.sampling or 1.0, args.delta, args.epsilon)
+    asked = NoiseQuery(mechanism, taken, args.sampling or 1.0, args.delta, args.epsilon)
     needed = _up(ask_accountant(asked, float))
     return {"noise_multiplier": needed, "epsilon": args.epsilon, "delta": args.delta}
 
@@ -63,18 +63,18 @@ def _noise_for(args: argparse.Namespace, taken: int) -> dict[str, float]:
 def _worth(args: argparse.Namespace, taken: int) -> dict[str, float]:
     noise: float = args.noise_multiplier
     if args.sampling:
-        sampled = SampledAsked(noise, taken, args.sampling, args.delta)
+        sampled = SampledQuery(noise, taken, args.sampling, args.delta)
         epsilon = ask_accountant(sampled, Epsilons).pld
     else:
         mechanism = Mechanism(args.mechanism, noise, args.rounds, args.tree)
-        points = dict(ask_accountant(CurveAsked(mechanism, args.delta, None, taken), Curve).points)
+        points = dict(ask_accountant(CurveQuery(mechanism, args.delta, None, taken), Curve).points)
         epsilon = points[taken]
     return {"noise_multiplier": noise, "epsilon": epsilon, "delta": args.delta}
 
 
 def _sentences(figures: dict[str, float], args: argparse.Namespace, taken: int) -> str:
     noise, epsilon = figures["noise_multiplier"], figures["epsilon"]
-    shown = f"over {epsilon:g}" if epsilon >= MOST_EPSILON else f"{epsilon:.4g}"
+    shown = f"over {epsilon:g}" if epsilon >= MAX_EPSILON else f"{epsilon:.4g}"
     lines = [
         f"noise_multiplier = {noise:.4g}: epsilon {shown} at delta {args.delta:g} for a client "
         f"that takes part in {taken} of {args.rounds} rounds.",
@@ -104,9 +104,9 @@ def _up(value: float) -> float:
 
 def _positive(text: str) -> float:
     value = number(text)
-    if not 0.0 < value <= MOST_EPSILON:
+    if not 0.0 < value <= MAX_EPSILON:
         raise argparse.ArgumentTypeError(
-            f"a number above 0 and up to {MOST_EPSILON:g} is needed, not '{text}'"
+            f"a number above 0 and up to {MAX_EPSILON:g} is needed, not '{text}'"
         )
     return value
 

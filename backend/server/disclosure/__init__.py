@@ -1,4 +1,4 @@
-"""What a server, other participants and readers of the model learn of who takes part, in sentences.
+"""States what the server, other participants and readers of the model learn of volunteers.
 
-One scheme a file. Pages, model cards and drafts show these sentences.
+Each scheme has a file. Pages, model cards and drafts show these sentences.
 """

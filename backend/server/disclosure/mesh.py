@@ -1,6 +1,6 @@
-"""In plain words: what is learnt of who takes part where peers average among themselves.
+"""States what others learn of volunteers of a decentralized task, whose peers average their updates.
 
-The same readers as in rounds.py. No server adds up: what it would see, the members of a group see.
+The readers are those of rounds.py. The server does not aggregate: the members of a group see what it would.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile
 from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
-from backend.server.disclosure.statement import Disclosure, Guarantee, elsewhere, readers
+from backend.server.disclosure.statement import Disclosure, Guarantee, data_host, readers
 
 
 def disclose_mesh(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
-    """What a decentralized task says of itself."""
+    """Returns the disclosure of a decentralized task."""
     return Disclosure(list(_server(file)), list(_participants(file)), list(readers(file)))
 
 
 def _server(file: TaskFile) -> Iterator[str]:
-    """What the server learns, which introduces peers and keeps the record."""
+    """Yields what the server learns, which introduces peers and keeps the record."""
     yield (
         "No update of yours goes to the server: peers average among themselves. In a round it is brought the "
         "result of one group, so it learns the mean of that group's updates."
@@ -42,11 +42,11 @@ def _server(file: TaskFile) -> Iterator[str]:
         "It knows your device by a random number and a key, and what it computes with, when it takes part "
         "and how often. As for every web site, it sees your network address."
     )
-    yield from elsewhere(file)
+    yield from data_host(file)
 
 
 def _participants(file: TaskFile) -> Iterator[str]:
-    """What the others of a group learn."""
+    """Yields what the other members of a group learn."""
     masks = file.security.masks
     yield from _of_masked() if masks else [_of_update(file)]
     if file.data.own and masks:

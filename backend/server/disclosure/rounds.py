@@ -1,7 +1,7 @@
-"""In plain words: what a server, other participants and readers of the model can learn about who takes part.
+"""States what the server, other participants and readers of the model learn of volunteers of rounds.
 
-The sentences are for volunteers before they join, and for owners who choose a stack. Each says what holds, on
-what condition, and with what number; what is not protected stands there, too.
+The sentences are for volunteers before they join, and for owners who choose protections. Each states what
+holds, its condition and its number; they also state what is not protected.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterable, Iterator
 
 from backend.formats.task_file import PrivacyTable, TaskFile
-from backend.server.disclosure.statement import Disclosure, Guarantee, elsewhere, noised, readers
+from backend.server.disclosure.statement import Disclosure, Guarantee, data_host, noised, readers
 
 
 def disclose_rounds(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
-    """What a task in federated rounds says of itself, and the account of its privacy where there is one."""
+    """Returns the disclosure of a task in federated rounds, with its privacy account if there is one."""
     promise = list(_promise(file.privacy, guarantee)) if file.privacy and guarantee else []
     central = file.privacy is not None and file.privacy.mechanism == "central"
     server = _server(file, [] if central else promise)
@@ -24,13 +24,13 @@ def disclose_rounds(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
 
 
 def fewest_updates(file: TaskFile) -> int:
-    """How many updates a version is made of at least."""
+    """Returns the smallest number of updates in a version."""
     masked_only = file.security.aggregation == ("masked",)
     return max(file.coordination.quorum, file.security.masked.min_clients if masked_only else 1)
 
 
 def _promise(privacy: PrivacyTable, guarantee: Guarantee) -> Iterator[str]:
-    """The account's figures, and what they mean."""
+    """Yields the account's figures and their meaning."""
     epsilon, whom = guarantee.epsilon, "an example" if privacy.of_examples else "you"
     if epsilon is None:
         yield guarantee.sentence
@@ -49,7 +49,7 @@ def _promise(privacy: PrivacyTable, guarantee: Guarantee) -> Iterator[str]:
 
 
 def _times(epsilon: float) -> str:
-    """e to the epsilon, as one reads it."""
+    """Formats e to the power of epsilon for people."""
     times = math.exp(min(epsilon, 30.0))
     return f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else "a million or more"
 
@@ -64,7 +64,7 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
         "It knows your device by a random number, and what it computes with, when it takes part and how many "
         "updates came from it. As for every web site, it sees your network address."
     )
-    yield from elsewhere(file)
+    yield from data_host(file)
 
 
 def _masked(file: TaskFile) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _masked(file: TaskFile) -> Iterator[str]:
 
 
 def _open(file: TaskFile) -> Iterator[str]:
-    """What a server can tell from updates that it sees one by one."""
+    """Yields what a server learns from updates that it sees one by one."""
     the = "Without masks the" if file.security.masks else "The"
     if not file.data.own:
         yield (
@@ -115,8 +115,8 @@ def _open(file: TaskFile) -> Iterator[str]:
         )
         yield "What your examples have in common can still be seen."
         return
-    told = "" if file.privacy else ", and its loss and results on them"
-    yield f"{the} server sees your update by itself, with the number of your examples{told}."
+    results = "" if file.privacy else ", and its loss and results on them"
+    yield f"{the} server sees your update by itself, with the number of your examples{results}."
     yield (
         "An update says more than it seems to: which labels your examples have, whether a certain example is "
         "among them, and after few steps sometimes the examples themselves."
@@ -140,7 +140,7 @@ def _participants(file: TaskFile) -> Iterator[str]:
 
 
 def _small_rounds(file: TaskFile) -> Iterator[str]:
-    """What two versions of the model tell those who compare them."""
+    """Yields what a reader learns by comparing two consecutive versions of the model."""
     fewest, noise = fewest_updates(file), ", but for the noise in it" if noised(file) else ""
     if fewest == 1:
         yield (

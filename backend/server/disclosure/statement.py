@@ -1,4 +1,4 @@
-"""What every scheme's disclosure consists of, and its sentences about who reads the trained model."""
+"""Defines the parts of every scheme's disclosure, and its sentences on the readers of the model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from backend.formats.task_file import TaskFile
 
 @dataclass(frozen=True)
 class Disclosure:
-    """Sentences by who reads along, the most important first.
+    """Sentences by who learns something, the most important first.
 
-    `server` runs the task, `participants` are the others who train, `readers` have the trained model.
+    `server` runs the task, `participants` are the other volunteers, `readers` have the trained model.
     """
 
     server: list[str]
@@ -22,9 +22,9 @@ class Disclosure:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What an account of privacy says so far: `sentence` is the account's own, `budget` may be None.
+    """The state of a privacy account: `sentence` is the account's own, `budget` may be None.
 
-    `epsilon` is None where nothing holds, and 0 before the first round.
+    `epsilon` is None if nothing is guaranteed, and 0 before the first round.
     """
 
     sentence: str
@@ -33,8 +33,8 @@ class Guarantee:
     budget: float | None
 
 
-def elsewhere(file: TaskFile) -> Iterator[str]:
-    """What those learn from whom clients fetch the examples, where that is not the server."""
+def data_host(file: TaskFile) -> Iterator[str]:
+    """Yields what the host of the examples learns if clients fetch them from another server."""
     if file.data.url is not None:
         yield (
             f"Your device fetches the examples from {file.data.comes_from}, and not from this server. Who "
@@ -48,7 +48,7 @@ def noised(file: TaskFile) -> bool:
 
 
 def readers(file: TaskFile, promise: Iterable[str] = ()) -> Iterator[str]:
-    """What the readers of the model learn; `promise` are the figures of an account of their privacy."""
+    """Yields what the readers of the model learn; `promise` has the figures of the privacy account."""
     if file.data.own and noised(file):
         whom = "one example" if file.privacy and file.privacy.of_examples else "one person"
         too = "" if file.privacy and file.privacy.mechanism == "central" else ", as it does for the server"

@@ -1,6 +1,6 @@
-"""In plain words: what is learnt of who trains work units, each of which is blended into the model alone.
+"""States what others learn of volunteers of work units, whose results enter the model one by one.
 
-The same readers as in rounds.py. All examples are public, and no update is masked.
+The readers are those of rounds.py. All examples are public, and no update is masked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backend.server.disclosure.statement import Disclosure, Guarantee, readers
 
 
 def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
-    """What a task of work units says of itself."""
+    """Returns the disclosure of a task of work units."""
     if file.coordination.units is None:
         raise ValueError("The task has rounds.")
     server = _server(file, file.coordination.units)
@@ -20,7 +20,7 @@ def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
 
 
 def _server(file: TaskFile, units: Units) -> Iterator[str]:
-    """What the server learns, which deals units out and compares results."""
+    """Yields what the server learns, which leases units and compares results."""
     yield (
         "The server sees your result by itself. It was computed from public examples that came from "
         f"{file.data.comes_from}: it says how far your device came with them, and nothing else about you."
@@ -42,7 +42,7 @@ def _server(file: TaskFile, units: Units) -> Iterator[str]:
 
 
 def _participants() -> Iterator[str]:
-    """What others who train learn."""
+    """Yields what other volunteers learn."""
     yield (
         "They are never sent your result. But each result is blended into the model when it comes, and "
         "whoever begins next is given that: who compares two of them can tell about what was blended between."

@@ -1,1 +1,1 @@
-"""Differential privacy of a task's clients: where the noise comes from, and what it is worth."""
+"""Adds differentially private noise to a task's updates, and accounts for its epsilon."""

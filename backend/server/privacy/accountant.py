@@ -1,4 +1,4 @@
-"""Asking the accountant's process."""
+"""Runs the privacy accountant in a separate process."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TypeVar
 import msgspec
 
 from backend.errors import TaskFileError
-from backend.server.privacy.epsilon import Asked
+from backend.server.privacy.epsilon import Query
 
 Answer = TypeVar("Answer")
 
 SECONDS = 300.0
 
 
-def ask_accountant(asked: Asked, kind: type[Answer]) -> Answer:
-    """The accountant's answer. Takes seconds: not for the loop. Raises TaskFileError when there is none."""
+def ask_accountant(query: Query, kind: type[Answer]) -> Answer:
+    """Returns the accountant's answer. Blocks for seconds: call it in a thread. Raises TaskFileError."""
     if importlib.util.find_spec("dp_accounting") is None:
         raise TaskFileError("[privacy] needs dp-accounting: pip install 'minga[privacy]'.")
     command = (sys.executable, "-m", "backend.server.privacy.epsilon")
     try:
-        done = subprocess.run(  # noqa: S603 - nothing of it comes from outside.
-            command, input=msgspec.json.encode(asked), capture_output=True, timeout=SECONDS, check=True
+        done = subprocess.run(  # noqa: S603 - no part of the command is user input.
+            command, input=msgspec.json.encode(query), capture_output=True, timeout=SECONDS, check=True
         )
         return msgspec.json.decode(done.stdout, type=kind)
     except subprocess.TimeoutExpired as error:

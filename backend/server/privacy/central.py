@@ -1,4 +1,4 @@
-"""What a server that is trusted with updates does so that its versions say little about one client."""
+"""Adds a trusted server's noise to aggregates, so that versions reveal little about one client."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from backend.numerics.vectors import Vector64
 
 
 class CentralNoise:
-    """Owns the clip and the tree of noise of one task's server, from its start on.
+    """Owns the clip and the noise tree (DP-FTRL) of one task's server, from its start on.
 
-    `recorded` is the clip of the newest version. The tree's key is never written down: a server that is
-    started again plants a new tree, which the account allows for. So no copy of a data folder ever leads to
-    the same noise on other sums. `draw` gives so many random bytes.
+    `recorded` is the clip of the newest version. The tree's key is never stored: a restarted server begins a
+    new tree, which the account allows for, so that no copy of a data folder can give the same noise on
+    other sums. `draw` returns a number of random bytes.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class CentralNoise:
         self._leaves = 0
 
     def mean(self, size: int) -> PrivateMean:
-        """Takes in the updates of a round. Its noise is drawn once, in `PrivateMean.mean`."""
+        """Returns the accumulator of a round's updates. It draws noise once, in `PrivateMean.mean`."""
         scale = deviation(self.clip, self._multiplier)
 
         def add_noise(values: Vector64) -> None:
@@ -53,14 +53,14 @@ class CentralNoise:
         return PrivateMean(size, self.clip, add_noise)
 
     def next_clip(self, mean: PrivateMean) -> float:
-        """The clip after a round; an adaptive one from a noised count of the updates within this one."""
+        """Returns the clip after a round; an adaptive one follows the noised count of updates within it."""
         if self._adaptive is None:
             return self.clip
         noise = float(gaussian(self._fresh_words()(uniform_words(1)))[0]) if self._multiplier else 0.0
         return self._adaptive.next(self.clip, mean.within + self._adaptive.count_noise * noise, mean.count)
 
-    def made(self, clip: float) -> None:
-        """A version was recorded, with the clip that follows."""
+    def version_recorded(self, clip: float) -> None:
+        """Notes that a version was recorded; `clip` is that of the next round."""
         self._leaves += 1
         self.clip = clip
 

@@ -1,7 +1,7 @@
-"""Epsilon by Google's dp-accounting, in a process: `python -m backend.server.privacy.epsilon`.
+"""Computes epsilon by Google's dp-accounting; a process: `python -m backend.server.privacy.epsilon`.
 
-Reads one request as JSON from stdin and writes its answer to stdout. Servers import dp-accounting nowhere
-else: that takes seconds, and figures with sampling take minutes.
+Reads one query as JSON from stdin and writes its answer to stdout. No other module of the server imports
+dp-accounting: the import takes seconds, and figures with sampling take minutes.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from msgspec import Struct
 
 from backend.server.privacy.mechanism import Mechanism, WholeNumbers
 
-# Beyond this epsilon means nothing to anybody, and below this noise nothing is left to be told apart.
-MOST_EPSILON = 10_000.0
-LEAST_NOISE, MOST_NOISE = 1e-3, 1e4
-# Up to so many participations the curve has each; then one of twenty-five is enough of them.
-EACH, GROWTH = 200, 1.04
+# A larger epsilon is meaningless; a smaller noise multiplier gives such an epsilon.
+MAX_EPSILON = 10_000.0
+MIN_NOISE, MAX_NOISE = 1e-3, 1e4
+# The curve has a point for each of the first DENSE_POINTS participations, then points 4 % apart.
+DENSE_POINTS, GROWTH = 200, 1.04
 
 
-class CurveAsked(Struct, frozen=True, tag="curve"):
-    """Epsilon at `delta` by the number of rounds a client took part in, and how many `budget` allows.
+class CurveQuery(Struct, frozen=True, tag="curve"):
+    """Asks for epsilon at `delta` by a client's number of rounds, and how many rounds `budget` allows.
 
-    The curve reaches up to `limit` rounds, and has that number.
+    The curve's last point is `limit` rounds.
     """
 
     mechanism: Mechanism
@@ -35,14 +35,14 @@ class CurveAsked(Struct, frozen=True, tag="curve"):
 
 
 class Curve(Struct, frozen=True):
-    """Pairs of (participations, epsilon), rising; `most` is None without a budget."""
+    """Increasing pairs of (participations, epsilon); `most`, the budget's maximum, is None without one."""
 
     points: list[tuple[int, float]]
     most: int | None
 
 
-class SampledAsked(Struct, frozen=True, tag="sampled"):
-    """Epsilon of `rounds` Gaussian mechanisms on Poisson samples of the rate `sampling`."""
+class SampledQuery(Struct, frozen=True, tag="sampled"):
+    """Asks for epsilon of `rounds` Gaussian mechanisms on Poisson samples of the rate `sampling`."""
 
     noise_multiplier: float
     rounds: int
@@ -50,10 +50,11 @@ class SampledAsked(Struct, frozen=True, tag="sampled"):
     delta: float
 
 
-class NoiseAsked(Struct, frozen=True, tag="noise"):
-    """The least noise multiplier that keeps a client that takes part `taken` times at or below `epsilon`.
+class NoiseQuery(Struct, frozen=True, tag="noise"):
+    """Asks for the smallest noise multiplier that keeps a client of `taken` rounds within `epsilon`.
 
-    Of the `mechanism` all but its noise counts. `sampling` 1 is none, else it is central and without a tree.
+    The noise of `mechanism` is ignored. `sampling` 1 means no sampling; below 1 the mechanism is central and
+    without a tree.
     """
 
     mechanism: Mechanism
@@ -64,92 +65,92 @@ class NoiseAsked(Struct, frozen=True, tag="noise"):
 
 
 class Epsilons(Struct, frozen=True):
-    """By Rényi differential privacy, and by the distribution of the privacy loss, which is tighter."""
+    """Epsilon by Rényi differential privacy, and by the privacy loss distribution, which is tighter."""
 
     rdp: float
     pld: float
 
 
-Asked = CurveAsked | SampledAsked | NoiseAsked
+Query = CurveQuery | SampledQuery | NoiseQuery
 
 
 def gaussian_epsilon(noise: float, delta: float) -> float:
-    """Epsilon of one Gaussian mechanism, exactly (Balle and Wang 2018, theorem 8); at most MOST_EPSILON."""
+    """Returns the exact epsilon of a Gaussian mechanism (Balle and Wang 2018, thm 8); max. MAX_EPSILON."""
     from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 
-    if noise < LEAST_NOISE:
-        return MOST_EPSILON
+    if noise < MIN_NOISE:
+        return MAX_EPSILON
     loss = GaussianPrivacyLoss(noise)
-    return _least(lambda epsilon: loss.get_delta_for_epsilon(epsilon) <= delta, 0.0, MOST_EPSILON)
+    return _smallest(lambda epsilon: loss.get_delta_for_epsilon(epsilon) <= delta, 0.0, MAX_EPSILON)
 
 
 def skellam_epsilon(whole: WholeNumbers, taken: int, delta: float) -> float:
-    """Epsilon of `taken` masked rounds, by Rényi differential privacy; at most MOST_EPSILON."""
+    """Returns epsilon of `taken` masked rounds by Rényi differential privacy; at most MAX_EPSILON."""
     from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
     orders = rdp.DEFAULT_RDP_ORDERS
     epsilon, _ = rdp.compute_epsilon(orders, [taken * whole.divergence(order) for order in orders], delta)
-    return min(float(epsilon), MOST_EPSILON)
+    return min(float(epsilon), MAX_EPSILON)
 
 
-def curve(asked: CurveAsked) -> Curve:
-    """The answer to CurveAsked."""
-    whole = asked.mechanism.whole
+def curve(query: CurveQuery) -> Curve:
+    """Answers a CurveQuery."""
+    whole = query.mechanism.whole
 
     def epsilon(taken: int) -> float:
         if whole is not None:
-            return skellam_epsilon(whole, taken, asked.delta)
-        return gaussian_epsilon(asked.mechanism.effective(taken), asked.delta)
+            return skellam_epsilon(whole, taken, query.delta)
+        return gaussian_epsilon(query.mechanism.effective(taken), query.delta)
 
-    limit, budget = asked.limit, asked.budget
-    most = None if budget is None else _most(lambda taken: epsilon(taken) <= budget, limit)
-    places = {*range(1, min(limit, EACH) + 1), limit, *([most] if most else [])}
-    place = float(EACH)
-    while (place := place * GROWTH) < limit:
-        places.add(int(place))
-    return Curve([(taken, epsilon(taken)) for taken in sorted(places)], most)
+    limit, budget = query.limit, query.budget
+    maximum = None if budget is None else _largest(lambda taken: epsilon(taken) <= budget, limit)
+    counts = {*range(1, min(limit, DENSE_POINTS) + 1), limit, *([maximum] if maximum else [])}
+    count = float(DENSE_POINTS)
+    while (count := count * GROWTH) < limit:
+        counts.add(int(count))
+    return Curve([(taken, epsilon(taken)) for taken in sorted(counts)], maximum)
 
 
-def sampled_epsilons(asked: SampledAsked) -> Epsilons:
-    """The answer to SampledAsked."""
+def sampled_epsilons(query: SampledQuery) -> Epsilons:
+    """Answers a SampledQuery."""
     import dp_accounting as dp
     from dp_accounting.pld import PLDAccountant
     from dp_accounting.rdp import RdpAccountant
 
-    event = _rounds(dp, asked.noise_multiplier, asked.rounds, asked.sampling)
+    event = _rounds(dp, query.noise_multiplier, query.rounds, query.sampling)
     rdp, pld = RdpAccountant().compose(event), PLDAccountant().compose(event)
-    return Epsilons(float(rdp.get_epsilon(asked.delta)), float(pld.get_epsilon(asked.delta)))
+    return Epsilons(float(rdp.get_epsilon(query.delta)), float(pld.get_epsilon(query.delta)))
 
 
-def noise_multiplier(asked: NoiseAsked) -> float:
-    """The answer to NoiseAsked; exact without sampling, else by Rényi differential privacy."""
-    if asked.sampling >= 1.0:
-        needed = _least(
-            lambda noise: gaussian_epsilon(noise, asked.delta) <= asked.epsilon, LEAST_NOISE, MOST_NOISE
+def noise_multiplier(query: NoiseQuery) -> float:
+    """Answers a NoiseQuery: exactly without sampling, else by Rényi differential privacy."""
+    if query.sampling >= 1.0:
+        needed = _smallest(
+            lambda noise: gaussian_epsilon(noise, query.delta) <= query.epsilon, MIN_NOISE, MAX_NOISE
         )
-        return needed / msgspec.structs.replace(asked.mechanism, noise_multiplier=1.0).effective(asked.taken)
+        return needed / msgspec.structs.replace(query.mechanism, noise_multiplier=1.0).effective(query.taken)
     import dp_accounting as dp
     from dp_accounting.rdp import RdpAccountant
 
     def enough(noise: float) -> bool:
-        accountant = RdpAccountant().compose(_rounds(dp, noise, asked.taken, asked.sampling))
-        return bool(accountant.get_epsilon(asked.delta) <= asked.epsilon)
+        accountant = RdpAccountant().compose(_rounds(dp, noise, query.taken, query.sampling))
+        return bool(accountant.get_epsilon(query.delta) <= query.epsilon)
 
-    return _least(enough, 0.05, 100.0, 1e-5)
+    return _smallest(enough, 0.05, 100.0, 1e-5)
 
 
 def answer(request: bytes) -> bytes:
-    """The answer to a request, both JSON."""
-    asked: Asked = msgspec.json.decode(request, type=Asked)
-    found: Any
-    match asked:
-        case CurveAsked():
-            found = curve(asked)
-        case SampledAsked():
-            found = sampled_epsilons(asked)
-        case NoiseAsked():
-            found = noise_multiplier(asked)
-    return msgspec.json.encode(found)
+    """Answers a query; both are JSON."""
+    query: Query = msgspec.json.decode(request, type=Query)
+    result: Any
+    match query:
+        case CurveQuery():
+            result = curve(query)
+        case SampledQuery():
+            result = sampled_epsilons(query)
+        case NoiseQuery():
+            result = noise_multiplier(query)
+    return msgspec.json.encode(result)
 
 
 def _rounds(dp: Any, noise: float, rounds: int, sampling: float) -> Any:
@@ -159,16 +160,16 @@ def _rounds(dp: Any, noise: float, rounds: int, sampling: float) -> Any:
     return dp.SelfComposedDpEvent(event, rounds)
 
 
-def _least(enough: Callable[[float], bool], low: float, high: float, exactness: float = 1e-12) -> float:
-    """The least number between `low` and `high` that is `enough`, from above; `high` where none is."""
+def _smallest(enough: Callable[[float], bool], low: float, high: float, exactness: float = 1e-12) -> float:
+    """Returns the smallest number in [low, high] that is `enough`, rounded up; `high` if none is."""
     while high - low > exactness * max(1.0, high):
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
 
 
-def _most(allowed: Callable[[int], bool], limit: int) -> int:
-    """The largest number up to `limit` that is `allowed`; 0 where 1 is not."""
+def _largest(allowed: Callable[[int], bool], limit: int) -> int:
+    """Returns the largest number up to `limit` that is `allowed`; 0 if 1 is not."""
     low, high = 0, limit + 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""What a client's part in a task's rounds is worth in noise: the facts that the accountant counts with."""
+"""Describes a task's noise mechanism to the privacy accountant."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Kind: TypeAlias = Literal["central", "local", "distributed", "examples"]
 
 
 def visits(epochs: int, steps: int, batch_size: int, examples: int) -> int:
-    """How often a round visits one of so many examples, or of more, at most; `epochs` or `steps` is 0."""
+    """Returns a round's maximum visits to one of at least `examples`; `epochs` or `steps` is 0."""
     return epochs or math.ceil(steps / math.ceil(examples / batch_size))
 
 
 class WholeNumbers(Struct, frozen=True):
-    """Skellam noise on sums of whole numbers, at its worst over all rounds that there can be.
+    """Skellam noise on integer sums, in the worst case over all possible rounds.
 
-    `ratio` is its least standard deviation by a client's L2 norm, rounding included, `variance` its least
-    variance, `l1` the largest L1 norm.
+    `ratio` is the smallest standard deviation divided by a client's L2 norm, rounding included, `variance`
+    the smallest variance, `l1` the largest L1 norm.
     """
 
     ratio: float
@@ -29,19 +29,19 @@ class WholeNumbers(Struct, frozen=True):
     l1: float
 
     def divergence(self, order: float) -> float:
-        """Rényi divergence of one round (Agarwal, Kairouz and Liu 2021, corollary 4.1)."""
+        """Returns the Rényi divergence of one round (Agarwal, Kairouz and Liu 2021, corollary 4.1)."""
         squared = self.variance**2
         more = ((2.0 * order - 1.0) / (self.ratio**2 * self.variance) + 6.0 * self.l1 / squared) / 4.0
         return order / (2.0 * self.ratio**2) + min(more, 1.5 * self.l1 / self.variance)
 
 
 class Mechanism(Struct, frozen=True):
-    """One task's noise.
+    """The noise mechanism of a task.
 
-    `noise_multiplier` is its standard deviation by the clip: of the noise on the sum, or on each update where
-    it is local, or on the sum of a step's gradients, each of `microbatch` examples; an example has `visits`
-    in a round then. `rounds` are those planned. With `tree` the sum's noise is DP-FTRL's, with `whole` that
-    of a masked sum.
+    `noise_multiplier` is the standard deviation divided by the clip: of the noise on the sum, on each update
+    if the noise is local, or on the sum of a step's gradients, each of `microbatch` examples; a round then
+    visits an example `visits` times. `rounds` are those planned. With `tree` the sum's noise is DP-FTRL's,
+    with `whole` that of a masked sum.
     """
 
     kind: Kind
@@ -53,11 +53,11 @@ class Mechanism(Struct, frozen=True):
     microbatch: int = 1
 
     def effective(self, taken: int) -> float:
-        """Noise by sensitivity of all that a client takes part in, as one Gaussian mechanism.
+        """Returns noise over sensitivity of a client's `taken` rounds, as one Gaussian mechanism.
 
-        Gaussian mechanisms compose to one of the added inverse squares (Dong, Roth and Su 2022, section 3).
+        Gaussian mechanisms compose by adding their inverse squares (Dong, Roth and Su 2022, section 3).
         Two local updates of clipped norm differ by up to twice the clip. An example whose gradient becomes
-        zero moves a sum by the clip, but in a larger microbatch it can turn the clipped mean round.
+        zero moves a sum by the clip, but in a larger microbatch it can reverse the clipped mean.
         """
         if self.tree:
             return self.noise_multiplier / math.sqrt(squared_sensitivity(taken, self.rounds))

@@ -1,4 +1,4 @@
-"""What the shares of noise of a masked round's clients are worth together."""
+"""Computes the total noise of the clients' noise shares in a masked round."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from backend.wire.masked_messages import MOST_MEMBERS
 
 
 def whole_numbers(privacy: PrivacyTable, masking: MaskingTable, parameters: int, rows: int) -> WholeNumbers:
-    """The noise of a round at its worst, whatever the number of its members.
+    """Returns the noise of a round in the worst case over all numbers of members.
 
-    Raises TaskFileError where updates and noise do not fit into the task's bits.
+    Raises TaskFileError if updates and noise do not fit into the task's bits.
     """
-    most = MOST_ACTIVE if masking.server == "active" else MOST_MEMBERS
-    found: list[WholeNumbers] = []
-    for members in range(masking.min_clients, most + 1):
+    max_members = MOST_ACTIVE if masking.server == "active" else MOST_MEMBERS
+    cases: list[WholeNumbers] = []
+    for members in range(masking.min_clients, max_members + 1):
         threshold = degree(members, masking.server).threshold
         try:
             encoding = Encoding(
@@ -33,17 +33,19 @@ def whole_numbers(privacy: PrivacyTable, masking: MaskingTable, parameters: int,
                 sharers=max(masking.min_clients, threshold),
             )
         except ValueError as error:
-            if not found:
+            if not cases:
                 raise TaskFileError(f"[privacy] and security.masking.bits: {error}") from error
             break
-        found.append(_worth(encoding))
+        cases.append(_noise_of(encoding))
     return WholeNumbers(
-        min(one.ratio for one in found), min(one.variance for one in found), max(one.l1 for one in found)
+        min(case.ratio for case in cases),
+        min(case.variance for case in cases),
+        max(case.l1 for case in cases),
     )
 
 
-def _worth(encoding: Encoding) -> WholeNumbers:
-    """Of the shares of the fewest members with whom the round can be unmasked."""
+def _noise_of(encoding: Encoding) -> WholeNumbers:
+    """Returns the noise if only the fewest members remain with whom the round can be unmasked."""
     variance, norm = encoding.sharers * encoding.share_variance, encoding.sensitivity
     return WholeNumbers(
         math.sqrt(variance) / norm, variance, norm * min(norm, math.sqrt(encoding.parameters))

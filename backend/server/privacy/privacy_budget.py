@@ -1,4 +1,4 @@
-"""What a task's rounds have cost its clients in privacy so far, and what they may cost."""
+"""Accounts for the epsilon that a task's rounds have spent so far, and for its budget."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.server.privacy.accountant import ask_accountant
-from backend.server.privacy.epsilon import MOST_EPSILON, Curve, CurveAsked
+from backend.server.privacy.epsilon import MAX_EPSILON, Curve, CurveQuery
 from backend.server.privacy.mechanism import Kind, Mechanism, WholeNumbers, visits
 from backend.server.privacy.noise_shares import whole_numbers
 from backend.stores.contracts import VersionRecord
 
-# Over it nothing worth the name is promised (Dwork, Kohli and Mulligan 2019 ask for far less).
+# A larger epsilon is not reported as a guarantee (Dwork, Kohli and Mulligan 2019 ask for far less).
 MEANINGFUL = 100.0
 
-# Where the server is not trusted, the curve reaches so many times the task's rounds.
+# If the server is not trusted, abandoned rounds count: the curve covers this multiple of the task's rounds.
 UNTRUSTED_ROUNDS = 10
 
 NAMES = "A client is who keeps one name: a person with several names is protected less for each of them."
@@ -50,7 +50,7 @@ EXAMPLES = (
     "of them together epsilon is that many times as large, or larger.",
     "Counted is every visit to an example in every round that was opened, as if its client had been in each.",
 )
-RESTS_ON: dict[Kind, tuple[str, ...]] = {
+ASSUMPTIONS: dict[Kind, tuple[str, ...]] = {
     "central": (*CENTRAL, NAMES),
     "local": (*LOCAL, NAMES),
     "distributed": (*DISTRIBUTED, NAMES),
@@ -67,9 +67,9 @@ TREE = "Noise is added to running sums (DP-FTRL): whichever rounds a client is i
 
 @dataclass(frozen=True)
 class PrivacyBudget:
-    """The privacy of one task's clients. `curve` is None where there is no noise to count with.
+    """The privacy account of one task's clients. `curve` is None without noise.
 
-    `uncovered` versions were made before the task had this noise.
+    `uncovered` is the number of versions that were made before the task had this noise.
     """
 
     privacy: PrivacyTable
@@ -78,15 +78,15 @@ class PrivacyBudget:
 
     @property
     def most(self) -> int | None:
-        """In how many rounds one client may be; None without a budget."""
+        """Returns the maximum number of rounds of one client; None without a budget."""
         return self.curve.most if self.curve else None
 
     def taken(self, accepted: Mapping[str, int], opened: int, versions: int) -> int:
-        """In how many rounds the client was that was in most of them.
+        """Returns the largest number of rounds that count for any one client.
 
-        `accepted` is how many updates of each client counted, `opened` how many rounds there were in all, of
-        which so many made `versions`. Where the server is not trusted, what it may have seen counts, too: any
-        update with noise of its own, any sum without masks.
+        `accepted` is the number of accepted updates by client, `opened` the number of all rounds, `versions`
+        the number of those that made a version. If the server is not trusted, what it may have seen counts,
+        too: every update with its own noise, every sum without masks.
         """
         if self.privacy.mechanism in ("local", "examples"):
             return opened
@@ -94,20 +94,20 @@ class PrivacyBudget:
         return max(accepted.values(), default=0) + unrecorded
 
     def epsilon(self, taken: int) -> float | None:
-        """What holds for a client that was in `taken` rounds; None where nothing does."""
+        """Returns epsilon for a client of `taken` rounds; None if nothing is guaranteed."""
         if self.curve is None or self.uncovered:
             return None
         if not taken:
             return 0.0
         points = self.curve.points
-        at = bisect_left(points, taken, key=lambda point: point[0])
-        found = points[at][1] if at < len(points) else MOST_EPSILON
-        return found if found <= MEANINGFUL else None
+        index = bisect_left(points, taken, key=lambda point: point[0])
+        epsilon = points[index][1] if index < len(points) else MAX_EPSILON
+        return epsilon if epsilon <= MEANINGFUL else None
 
     def report(self, taken: int, clip: float) -> dict[str, Any]:
-        """All that programs and people are shown (docs/reference/http.md)."""
+        """Returns the account as the API and pages show it (docs/reference/http.md)."""
         privacy = self.privacy
-        assumptions = [*RESTS_ON[privacy.mechanism], *([TREE] if privacy.tree else []), *EVERYWHERE]
+        assumptions = [*ASSUMPTIONS[privacy.mechanism], *([TREE] if privacy.tree else []), *EVERYWHERE]
         return {
             "mechanism": privacy.mechanism,
             "unit": "example" if privacy.of_examples else "client",
@@ -147,17 +147,17 @@ class PrivacyBudget:
 
 
 def visits_of(file: TaskFile) -> int:
-    """How often a round visits one example of a client with as few of them as the task takes."""
+    """Returns how often a round visits an example of a client with the task's minimum of examples."""
     own, training = file.data.own, file.training
     if own is None:
         return 1
-    least = max(1, math.floor(own.minimum * (1.0 - own.holdout)))
+    examples = max(1, math.floor(own.minimum * (1.0 - own.holdout)))
     epochs = 0 if training.steps else training.epochs or 1
-    return visits(epochs, training.steps or 0, training.batch_size or file.model.batch_size, least)
+    return visits(epochs, training.steps or 0, training.batch_size or file.model.batch_size, examples)
 
 
 def terms(privacy: PrivacyTable, clip: float, visits: int, bits: int) -> dict[str, Any]:
-    """What is recorded with a version: the noise in it, and the clip of what follows.
+    """Returns what is recorded with a version: its noise, and the clip of the next round.
 
     `bits` are those of masked sums, to which shares of noise are rounded.
     """
@@ -173,7 +173,7 @@ def terms(privacy: PrivacyTable, clip: float, visits: int, bits: int) -> dict[st
 
 
 def _covers(privacy: PrivacyTable, visits: int, bits: int, recorded: dict[str, Any] | None) -> bool:
-    """Whether a version has the noise that the account counts with, or more of it."""
+    """Whether a version has at least the noise that the account assumes."""
     if recorded is None:
         return False
     same = (recorded["mechanism"], recorded["tree"]) == (privacy.mechanism, privacy.tree)
@@ -187,17 +187,20 @@ def _covers(privacy: PrivacyTable, visits: int, bits: int, recorded: dict[str, A
 async def open_account(
     file: TaskFile, versions: Sequence[VersionRecord], parameters: int, rows: int
 ) -> PrivacyBudget | None:
-    """The account of a task with these versions, counted in another process; None without [privacy].
+    """Computes the account of a task with these versions, in another process; None without [privacy].
 
-    Its model has so many `parameters` and metric `rows`.
+    `parameters` and metric `rows` are numbers of the model.
 
-    Raises TaskFileError where the accountant is missing, or the budget is not enough for one more round.
+    Raises TaskFileError if the accountant is missing, the budget does not suffice for one round, or a budget
+    is set and a version has less noise than [privacy] now requires.
     """
     privacy, planned = file.privacy, max(file.coordination.rounds, len(versions))
     if privacy is None:
         return None
-    often, bits = visits_of(file), file.security.masked.bits
-    uncovered = sum(one.version > 0 and not _covers(privacy, often, bits, one.privacy) for one in versions)
+    visits, bits = visits_of(file), file.security.masked.bits
+    uncovered = sum(
+        version.version > 0 and not _covers(privacy, visits, bits, version.privacy) for version in versions
+    )
     if uncovered and privacy.epsilon is not None:
         raise TaskFileError(
             f"{file.name}: {uncovered} versions were made with less noise than [privacy] asks for now, so no "
@@ -214,17 +217,17 @@ async def open_account(
         planned,
         privacy.tree,
         whole,
-        often if privacy.of_examples else 1,
+        visits if privacy.of_examples else 1,
         privacy.microbatch,
     )
-    # Where the server is not trusted, rounds that were abandoned count.
+    # If the server is not trusted, abandoned rounds count, too.
     limit = planned if privacy.mechanism == "central" else UNTRUSTED_ROUNDS * planned
-    asked = CurveAsked(mechanism, privacy.delta, privacy.epsilon, limit)
-    found = await asyncio.to_thread(ask_accountant, asked, Curve)
-    if found.most == 0:
+    query = CurveQuery(mechanism, privacy.delta, privacy.epsilon, limit)
+    curve = await asyncio.to_thread(ask_accountant, query, Curve)
+    if curve.most == 0:
         epsilon = f"{privacy.epsilon:g}"
         raise TaskFileError(
             f"{file.name}: one round would pass privacy.epsilon = {epsilon}. Raise noise_multiplier; "
             f"`minga privacy --epsilon {epsilon} --rounds {planned * mechanism.visits}` says how far."
         )
-    return PrivacyBudget(privacy, found, uncovered)
+    return PrivacyBudget(privacy, curve, uncovered)

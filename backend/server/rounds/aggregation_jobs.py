@@ -164,7 +164,7 @@ class AggregationJobs:
                 )
             )
             if self._state.noise is not None:
-                self._state.noise.made(clip)
+                self._state.noise.version_recorded(clip)
         except MingaError as error:
             reason = str(error)
             log.error("version not made", task=task.file.name, round=accumulator.round, reason=reason)

@@ -23,7 +23,7 @@ from backend.server.drafts.review.cost_preview import DraftProducts, products_of
 from backend.server.drafts.task_tables import fixed, parsed
 from backend.server.estimates.protection_choices import Tables, options
 from backend.server.privacy.accountant import ask_accountant
-from backend.server.privacy.epsilon import NoiseAsked
+from backend.server.privacy.epsilon import NoiseQuery
 from backend.server.privacy.mechanism import Mechanism
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, visits_of
 from backend.server.schemes import scheme_of
@@ -110,7 +110,7 @@ class Protection:
         visits = visits_of(file) if privacy.of_examples else 1
         rounds = file.coordination.rounds
         mechanism = Mechanism(privacy.mechanism, 0.0, rounds, privacy.tree, None, visits, privacy.microbatch)
-        query = NoiseAsked(mechanism, rounds, 1.0, privacy.delta, epsilon)
+        query = NoiseQuery(mechanism, rounds, 1.0, privacy.delta, epsilon)
         name = msgspec.json.encode(query)
         async with self._lock:
             if name not in self._results:

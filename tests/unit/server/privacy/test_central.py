@@ -42,7 +42,7 @@ def test_a_tree_keeps_the_noise_of_running_sums_low() -> None:
         mean = central.mean(SIZE)
         mean.add(np.zeros(SIZE, np.float32))
         running += mean.mean()
-        central.made(1.0)
+        central.version_recorded(1.0)
         assert running.std() == pytest.approx(math.sqrt(number.bit_count()), rel=0.02)
 
 
@@ -74,7 +74,7 @@ def test_an_adaptive_clip_goes_down_while_nobody_reaches_it_and_is_taken_up_agai
         mean.add(np.zeros(4, np.float32))
     clip = central.next_clip(mean)
     assert clip == pytest.approx(math.exp(-0.2 * 0.5))
-    central.made(clip)
+    central.version_recorded(clip)
     assert central.clip == clip
     assert CentralNoise(privacy, clip).clip == clip
 

@@ -17,10 +17,10 @@ from backend.formats.task_file.security import MaskingTable
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import (
     Curve,
-    CurveAsked,
+    CurveQuery,
     Epsilons,
-    NoiseAsked,
-    SampledAsked,
+    NoiseQuery,
+    SampledQuery,
     curve,
     gaussian_epsilon,
     noise_multiplier,
@@ -51,13 +51,13 @@ DELTA = 1e-5
 def test_the_settings_of_the_literature_give_its_figures(
     noise: float, sampling: float, rounds: int, rdp: float, pld: float
 ) -> None:
-    found = sampled_epsilons(SampledAsked(noise, rounds, sampling, DELTA))
+    found = sampled_epsilons(SampledQuery(noise, rounds, sampling, DELTA))
     assert float(f"{found.rdp:.3g}") == pytest.approx(rdp)
     assert float(f"{found.pld:.3g}") == pytest.approx(pld)
 
 
 def test_without_sampling_the_curve_is_the_exact_one_of_the_gaussian_mechanism() -> None:
-    found = curve(CurveAsked(Mechanism("central", 1.0, 100), DELTA, None, 100))
+    found = curve(CurveQuery(Mechanism("central", 1.0, 100), DELTA, None, 100))
     event = dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(1.0), 100)
     rdp = RdpAccountant().compose(event).get_epsilon(DELTA)
     pld = PLDAccountant().compose(event).get_epsilon(DELTA)
@@ -69,23 +69,23 @@ def test_without_sampling_the_curve_is_the_exact_one_of_the_gaussian_mechanism()
 
 
 def test_epsilon_rises_with_every_round_and_falls_with_noise() -> None:
-    points = curve(CurveAsked(Mechanism("central", 2.0, 150), DELTA, None, 150)).points
+    points = curve(CurveQuery(Mechanism("central", 2.0, 150), DELTA, None, 150)).points
     assert [taken for taken, _ in points] == list(range(1, 151))
     assert all(before < after for (_, before), (_, after) in pairwise(points))
-    quiet = dict(curve(CurveAsked(Mechanism("central", 4.0, 150), DELTA, None, 150)).points)
+    quiet = dict(curve(CurveQuery(Mechanism("central", 4.0, 150), DELTA, None, 150)).points)
     assert all(quiet[taken] < epsilon for taken, epsilon in points)
 
 
 @pytest.mark.timeout(HEAVY)
 def test_a_budget_allows_exactly_the_rounds_that_stay_within_it() -> None:
     mechanism = Mechanism("central", 4.0, 1000)
-    found = curve(CurveAsked(mechanism, DELTA, 8.0, 1000))
+    found = curve(CurveQuery(mechanism, DELTA, 8.0, 1000))
     assert found.most is not None
     assert gaussian_epsilon(mechanism.effective(found.most), DELTA) <= 8.0
     assert gaussian_epsilon(mechanism.effective(found.most + 1), DELTA) > 8.0
     assert found.most in dict(found.points)
-    assert curve(CurveAsked(mechanism, DELTA, 0.01, 1000)).most == 0
-    assert curve(CurveAsked(mechanism, DELTA, 9_999.0, 1000)).most == 1000
+    assert curve(CurveQuery(mechanism, DELTA, 0.01, 1000)).most == 0
+    assert curve(CurveQuery(mechanism, DELTA, 9_999.0, 1000)).most == 1000
 
 
 def test_local_updates_are_counted_between_any_two_of_them() -> None:
@@ -105,11 +105,11 @@ def test_who_takes_part_once_under_a_tree_is_counted_as_dp_accounting_does(round
 
 def test_the_noise_for_an_epsilon_is_the_textbook_s_and_no_more_than_needed() -> None:
     central = Mechanism("central", 0.0, 100)
-    assert noise_multiplier(NoiseAsked(central, 100, 0.1, DELTA, 8.0)) == pytest.approx(0.9937, abs=2e-4)
-    needed = noise_multiplier(NoiseAsked(central, 50, 1.0, DELTA, 8.0))
+    assert noise_multiplier(NoiseQuery(central, 100, 0.1, DELTA, 8.0)) == pytest.approx(0.9937, abs=2e-4)
+    needed = noise_multiplier(NoiseQuery(central, 50, 1.0, DELTA, 8.0))
     assert gaussian_epsilon(needed / math.sqrt(50), DELTA) == pytest.approx(8.0, abs=1e-6)
     tree = Mechanism("central", 0.0, 100, tree=True)
-    assert noise_multiplier(NoiseAsked(tree, 1, 1.0, DELTA, 8.0)) == pytest.approx(
+    assert noise_multiplier(NoiseQuery(tree, 1, 1.0, DELTA, 8.0)) == pytest.approx(
         needed * math.sqrt(7 / 50), rel=1e-6
     )
 
@@ -119,14 +119,14 @@ def test_too_little_noise_is_an_epsilon_that_says_so() -> None:
 
 
 def test_the_process_answers_what_the_functions_do() -> None:
-    asked = CurveAsked(Mechanism("central", 1.5, 5), DELTA, 4.0, 5)
+    asked = CurveQuery(Mechanism("central", 1.5, 5), DELTA, 4.0, 5)
     assert ask_accountant(asked, Curve) == curve(asked)
-    sampled = SampledAsked(1.0, 10, 0.1, DELTA)
+    sampled = SampledQuery(1.0, 10, 0.1, DELTA)
     assert ask_accountant(sampled, Epsilons) == sampled_epsilons(sampled)
 
 
 def test_long_plans_are_counted_at_fewer_places_that_never_say_too_little() -> None:
-    points = curve(CurveAsked(Mechanism("central", 50.0, 100_000), DELTA, None, 100_000)).points
+    points = curve(CurveQuery(Mechanism("central", 50.0, 100_000), DELTA, None, 100_000)).points
     assert points[-1][0] == 100_000
     assert len(points) < 400
 
@@ -156,4 +156,4 @@ def test_noise_that_does_not_fit_into_the_bits_is_refused() -> None:
 def test_without_dp_accounting_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(TaskFileError, match=r"pip install 'minga\[privacy\]'"):
-        ask_accountant(NoiseAsked(Mechanism("central", 0.0, 1), 1, 1.0, DELTA, 1.0), float)
+        ask_accountant(NoiseQuery(Mechanism("central", 0.0, 1), 1, 1.0, DELTA, 1.0), float)
