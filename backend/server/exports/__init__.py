@@ -1,1 +1,1 @@
-"""What a task has come to, for who takes it away: its versions in other formats, and its figures."""
+"""Exports a task's results: its versions in other formats, its figures and its model card."""

@@ -1,4 +1,4 @@
-"""The formats in which a version can be had."""
+"""Lists the formats in which a version can be downloaded."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from backend.errors import NotFoundError
 
 @dataclass(frozen=True)
 class Format:
-    """`title` is its name for people, `ending` that of its file's name; `use` is how to load it, in Markdown.
+    """A format: `title` is its name for people, `ending` its file suffix, `use` how to load it (Markdown).
 
-    One that is `converted` is made by the converter's process, the others from the weights alone.
+    Formats that are `converted` are written by the converter's process, the others from the weights alone.
     """
 
     name: str
@@ -25,8 +25,8 @@ class Format:
 _ZIP, _BYTES = "application/zip", "application/octet-stream"
 
 FORMATS: dict[str, Format] = {
-    one.name: one
-    for one in (
+    format.name: format
+    for format in (
         Format("keras", "Keras", ".keras", _BYTES, "`keras.saving.load_model(FILE)`, Keras 3"),
         Format(
             "saved-model",
@@ -64,7 +64,7 @@ FORMATS: dict[str, Format] = {
 
 
 def format_of(name: str) -> Format:
-    """Raises NotFoundError, which names those that there are."""
+    """Returns the format called `name`. Raises NotFoundError, which lists the formats."""
     if name not in FORMATS:
         raise NotFoundError(f"A version comes as {', '.join(FORMATS)}; '{name[:40]}' is none of them.")
     return FORMATS[name]

@@ -1,4 +1,4 @@
-"""Versions in other formats: made when somebody wants them, one at a time, and kept for the next."""
+"""Exports versions in other formats on request, one at a time, and caches the files."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from backend.server.exports.weight_files import WRITERS, Layout
 from backend.server.sandbox.conversion import ConversionLimits, converter_folder
 from backend.server.sandbox.limited_process import ProcessWork, run_limited
 
-# Changes with what the converter writes, so that files of an older server are made anew.
+# Changes with the converter's output, so that files of an older server are not reused.
 REVISION = 1
-MOST_WAITING = 8
-# How long a sentence about why a file could not be made is given again without trying.
-FAILED_SECONDS, MOST_FAILED = 300.0, 128
+MAX_JOBS = 8
+# How long a failure is repeated to later requests without another attempt.
+FAILED_SECONDS, MAX_FAILURES = 300.0, 128
 LIMITS = ConversionLimits(wall_seconds=300.0, cpu_seconds=600)
 
 
@@ -30,7 +30,7 @@ LIMITS = ConversionLimits(wall_seconds=300.0, cpu_seconds=600)
 class ExportSource:
     """A version of a bundle: addresses of both, and files with its flat vector and the Keras model.
 
-    `model` is None where the bundle has no Keras file. `about` goes into files that take free text.
+    `model` is None if the bundle has no Keras file. `about` is written into formats with free text.
     """
 
     bundle: str
@@ -40,55 +40,55 @@ class ExportSource:
     model: Path | None
     about: Mapping[str, str]
 
-    def key(self, wanted: Format) -> str:
-        """What one file depends on."""
-        return f"{REVISION} {self.bundle} {self.weights} {wanted.name}"
+    def key(self, format: Format) -> str:
+        """Returns the cache key: everything on which the file depends."""
+        return f"{REVISION} {self.bundle} {self.weights} {format.name}"
 
 
 class Exporter:
-    """Owns the files that were made, and the one process that makes them. `stop` ends that."""
+    """Owns the cache of exported files, and the one process that writes them. `stop` ends that process."""
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
-        self._cellar = FileCache(folder, most_bytes)
-        self._turn = asyncio.Semaphore(1)
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._cache = FileCache(folder, max_bytes)
+        self._one_at_a_time = asyncio.Semaphore(1)
         self._jobs: dict[str, asyncio.Task[CachedFile]] = {}
         self._failed: OrderedDict[str, tuple[float, MingaError]] = OrderedDict()
         self._stopped = Event()
 
     async def start(self) -> None:
-        """Opens the folder. Raises StoreError."""
-        await asyncio.to_thread(self._cellar.open)
+        """Opens the cache folder. Raises StoreError."""
+        await asyncio.to_thread(self._cache.open)
 
     async def stop(self) -> None:
-        """Ends everything that runs, and returns when it has ended: cancelled jobs would leave threads."""
+        """Ends all jobs, and waits for them: cancelled tasks would leave their threads running."""
         self._stopped.set()
         await asyncio.gather(*self._jobs.values(), return_exceptions=True)
 
-    def made(self, source: ExportSource, wanted: Format) -> CachedFile | None:
-        """The file, if it was made before."""
-        return self._cellar.find(source.key(wanted))
+    def cached(self, source: ExportSource, format: Format) -> CachedFile | None:
+        """Returns the file if it is in the cache."""
+        return self._cache.find(source.key(format))
 
-    async def get(self, source: ExportSource, wanted: Format, seconds: float) -> CachedFile | None:
-        """The file; None if it takes longer than so many seconds: ask again.
+    async def get(self, source: ExportSource, format: Format, seconds: float) -> CachedFile | None:
+        """Returns the file; None if it takes longer than `seconds`: the caller then asks again.
 
-        Raises BundleError with the reason why this model cannot be had so, BusyError, SettingsError where the
-        converter is not installed, or StoreError.
+        Raises BundleError with the reason why the model cannot be exported in this format, BusyError,
+        SettingsError if the converter is not installed, or StoreError.
         """
-        key = source.key(wanted)
-        found = await asyncio.to_thread(self._cellar.find, key)
-        if found is not None:
-            return found
+        key = source.key(format)
+        file = await asyncio.to_thread(self._cache.find, key)
+        if file is not None:
+            return file
         self._raise_failed(key)
         if key not in self._jobs:
-            self._begin(key, source, wanted)
+            self._begin(key, source, format)
         job = self._jobs[key]
         done, _ = await asyncio.wait({job}, timeout=seconds)
         return job.result() if done else None
 
-    def _begin(self, key: str, source: ExportSource, wanted: Format) -> None:
-        if len(self._jobs) >= MOST_WAITING:
+    def _begin(self, key: str, source: ExportSource, format: Format) -> None:
+        if len(self._jobs) >= MAX_JOBS:
             raise BusyError("Many files are being made for others. Try again in a minute.")
-        job = asyncio.create_task(self._make(key, source, wanted))
+        job = asyncio.create_task(self._make(key, source, format))
         self._jobs[key] = job
         job.add_done_callback(lambda done: self._ended(key, done))
 
@@ -97,7 +97,7 @@ class Exporter:
         error = None if job.cancelled() else job.exception()
         if isinstance(error, BundleError):
             self._failed[key] = time.monotonic(), error
-            while len(self._failed) > MOST_FAILED:
+            while len(self._failed) > MAX_FAILURES:
                 self._failed.popitem(last=False)
 
     def _raise_failed(self, key: str) -> None:
@@ -108,31 +108,31 @@ class Exporter:
             raise error
         del self._failed[key]
 
-    async def _make(self, key: str, source: ExportSource, wanted: Format) -> CachedFile:
-        async with self._turn:
-            return await asyncio.to_thread(self._make_now, key, source, wanted)
+    async def _make(self, key: str, source: ExportSource, format: Format) -> CachedFile:
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._make_now, key, source, format)
 
-    def _make_now(self, key: str, source: ExportSource, wanted: Format) -> CachedFile:
+    def _make_now(self, key: str, source: ExportSource, format: Format) -> CachedFile:
         if self._stopped.is_set():
             raise CancelledError("The server ends.")
         if not source.values.is_file():
             raise GoneError("This version was let go to save space while it waited; take a newer one.")
-        with self._cellar.aside() as folder:
+        with self._cache.temporary_folder() as folder:
             file = folder / "file"
-            if wanted.converted:
-                self._convert(source, wanted, folder, file)
+            if format.converted:
+                self._convert(source, format, folder, file)
             else:
-                WRITERS[wanted.name](source.values, source.layout, source.about, file)
-            return self._cellar.take(key, file)
+                WRITERS[format.name](source.values, source.layout, source.about, file)
+            return self._cache.store(key, file)
 
-    def _convert(self, source: ExportSource, wanted: Format, folder: Path, file: Path) -> None:
+    def _convert(self, source: ExportSource, format: Format, folder: Path, file: Path) -> None:
         if source.model is None:
             raise BundleError("This task's bundle has no Keras model. Take npz or safetensors instead.")
         root = converter_folder().parent
-        # Blobs have no endings, by which the converter tells formats apart.
+        # The converter recognises formats by their suffixes, which blobs do not have.
         model = folder / "model.keras"
         shutil.copyfile(source.model, model)
-        arguments = [str(model), "--weights", str(source.values), "--format", wanted.name]
+        arguments = [str(model), "--weights", str(source.values), "--format", format.name]
         arguments += ["-o", str(file), *LIMITS.flags()]
         remedy = "take npz or safetensors instead"
         work = ProcessWork("Making the file", remedy, "converter.export", arguments, folder, root)

@@ -1,4 +1,4 @@
-"""Files that were made and may be wanted again, in a folder that stays below a size."""
+"""Caches files in a folder of limited size; the least recently used files are deleted first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ASIDE = "making-"
 
 @dataclass(frozen=True)
 class CachedFile:
-    """A file, its hash and its length."""
+    """A cached file, its hash and its length."""
 
     path: Path
     sha256: str
@@ -28,24 +28,24 @@ class CachedFile:
 
 
 class FileCache:
-    """Owns `folder`: `<key>/<sha256>` for each file. What was wanted last is kept longest.
+    """Owns `folder`, with `<hash of key>/<sha256>` for each file. Evicts the least recently used files.
 
-    All methods may block, and raise StoreError where the disk fails.
+    All methods may block, and raise StoreError if the disk fails.
     """
 
-    def __init__(self, folder: Path, most_bytes: int) -> None:
+    def __init__(self, folder: Path, max_bytes: int) -> None:
         self._folder = folder
-        self._most = most_bytes
+        self._max_bytes = max_bytes
 
     def open(self) -> None:
-        """Makes the folder, and deletes what a killed server left behind."""
+        """Creates the folder, and deletes unfinished files of a killed server."""
         with translated(f"The folder {self._folder} cannot be made"):
             self._folder.mkdir(parents=True, exist_ok=True)
-            for left in self._folder.glob(f"{_ASIDE}*"):
-                shutil.rmtree(left, ignore_errors=True)
+            for unfinished in self._folder.glob(f"{_ASIDE}*"):
+                shutil.rmtree(unfinished, ignore_errors=True)
 
     def find(self, key: str) -> CachedFile | None:
-        """The file of `key`, which is wanted just now; None if there is none."""
+        """Returns the file of `key` and notes its use; None if there is none."""
         for path in self._place(key).glob("*"):
             with translated(f"{path} cannot be read"):
                 _touch(path.parent)
@@ -53,16 +53,16 @@ class FileCache:
         return None
 
     @contextmanager
-    def aside(self) -> Iterator[Path]:
-        """A folder to make a file in, which is gone at the end."""
+    def temporary_folder(self) -> Iterator[Path]:
+        """Gives a temporary folder in which to write a file."""
         with (
             translated(f"Nothing can be written into {self._folder}"),
             tempfile.TemporaryDirectory(prefix=_ASIDE, dir=self._folder) as folder,
         ):
             yield Path(folder)
 
-    def take(self, key: str, file: Path) -> CachedFile:
-        """Moves a file that was made aside to its place, and deletes old ones where there are too many."""
+    def store(self, key: str, file: Path) -> CachedFile:
+        """Moves a file from the temporary folder into the cache, and evicts old files over the limit."""
         sha256, place = file_sha256(file), self._place(key)
         with translated(f"Nothing can be written into {self._folder}"):
             whole = file.parent / f"{file.name}-whole"
@@ -71,20 +71,20 @@ class FileCache:
             shutil.rmtree(place, ignore_errors=True)
             whole.rename(place)
             _touch(place)
-            made = CachedFile(place / sha256, sha256, (place / sha256).stat().st_size)
-            self._let_go(keep=place)
-        return made
+            cached = CachedFile(place / sha256, sha256, (place / sha256).stat().st_size)
+            self._evict(keep=place)
+        return cached
 
     def _place(self, key: str) -> Path:
         return self._folder / hashlib.sha256(key.encode()).hexdigest()[:32]
 
-    def _let_go(self, keep: Path) -> None:
-        """Deletes those that were wanted longest ago; `keep` stays, however large it is."""
+    def _evict(self, keep: Path) -> None:
+        """Deletes the least recently used files until the limit holds; `keep` stays, however large it is."""
         places = [place for place in self._folder.iterdir() if not place.name.startswith(_ASIDE)]
         places.sort(key=lambda place: place.stat().st_mtime)
         size = sum(_size(place) for place in places)
         for place in places:
-            if size <= self._most:
+            if size <= self._max_bytes:
                 return
             if place != keep:
                 size -= _size(place)
@@ -92,7 +92,7 @@ class FileCache:
 
 
 def _touch(place: Path) -> None:
-    """Notes that it is wanted now, to the nanosecond: the system's own note is good to milliseconds."""
+    """Sets the time of last use in nanoseconds: the system's own resolution is milliseconds."""
     now = time.time_ns()
     os.utime(place, ns=(now, now))
 

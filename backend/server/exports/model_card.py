@@ -1,4 +1,4 @@
-"""A model card: what a version is, what it was made of, how to use it; Markdown (Mitchell et al. 2019)."""
+"""Writes a version's model card in Markdown (Mitchell et al. 2019): its origin, quality and use."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _MARKS = re.compile(r"([\\`*_\[\]<>#|~&!])")
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a version: `versions` and `rounds` are those up to it, itself the last of `versions`.
+    """The facts of a version: `versions` and `rounds` are those up to it; it is the last of `versions`.
 
-    `given` is who gave what to the task so far, `privacy` what its account says now, `files` the hashes of
-    the files that were made of the version, by format.
+    `given` are the contributions to the task so far, `privacy` is the account's current report, `files` are
+    the hashes of the version's exported files by format.
     """
 
     task: Task
@@ -39,12 +39,12 @@ class Facts:
 
     @property
     def version(self) -> VersionRecord:
-        """The version itself."""
+        """Returns the version itself."""
         return self.versions[-1]
 
 
 def model_card(facts: Facts) -> str:
-    """The card of a version."""
+    """Returns the model card of a version."""
     file = facts.task.file
     parts = [
         f"# {plain(file.title)}, version {facts.version.version}",
@@ -63,7 +63,7 @@ def model_card(facts: Facts) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` as Markdown shows it word by word, on one line."""
+    """Escapes `text` so that Markdown shows it literally, on one line."""
     return _MARKS.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -115,27 +115,27 @@ def _data(facts: Facts) -> Iterator[tuple[str, str]]:
 
 def _training(facts: Facts) -> Iterator[tuple[str, str]]:
     manifest, file = facts.task.bundle.manifest, facts.task.file
-    made = sum(one.outcome == "version" for one in facts.rounds)
-    examples = sum(one.examples for one in facts.versions)
+    successful = sum(round.outcome == "version" for round in facts.rounds)
+    examples = sum(version.examples for version in facts.versions)
     kinds: Counter[str] = Counter()
-    for one in facts.rounds:
-        kinds.update(one.accepted_by)
+    for round in facts.rounds:
+        kinds.update(round.accepted_by)
     yield "Scheme", file.coordination.scheme
-    yield "Rounds", f"{made} that made a version, {len(facts.rounds) - made} that did not"
-    yield "Updates that count", f"{sum(one.accepted for one in facts.versions):,}"
+    yield "Rounds", f"{successful} that made a version, {len(facts.rounds) - successful} that did not"
+    yield "Updates that count", f"{sum(version.accepted for version in facts.versions):,}"
     if kinds:
         yield "From", ", ".join(f"{plain(kind)}: {count:,}" for kind, count in kinds.most_common())
     yield "Participants of the task so far", f"{sum(one.accepted > 0 for one in facts.given):,}"
     if not examples:
         yield "Examples and energy", "not known: clients do not tell, or nothing was trained yet"
         return
-    least, most = training_energy(manifest, examples)
+    low, high = training_energy(manifest, examples)
     yield "Examples", f"{examples:,}, each visit counted"
     yield "Work", operations(training_flops(manifest, examples))
     yield (
         "Energy, estimated",
         (
-            f"{least:.2g} to {most:.2g} Wh drawn by participants' devices while they computed; without the "
+            f"{low:.2g} to {high:.2g} Wh drawn by participants' devices while they computed; without the "
             "network, and without work that did not count"
         ),
     )

@@ -1,4 +1,4 @@
-"""What is taken away from the tasks of a server: figures, versions in other formats, cards, comparisons."""
+"""Provides the exports of a server's tasks: figures, versions in other formats, cards, comparisons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, VersionRecord
 
 VERSIONS, ROUNDS, FIGURES, EVENTS = "versions.csv", "rounds.csv", "figures.json", "tensorboard"
-# Of tasks of work units alone.
+# Only tasks of work units have this file.
 ASSIMILATIONS = "assimilations.csv"
 FIGURE_FILES = (VERSIONS, ROUNDS, FIGURES, EVENTS, ASSIMILATIONS)
 KERAS_FILE = "model.keras"
@@ -38,7 +38,7 @@ README = "README.md"
 
 @dataclass(frozen=True)
 class FigureFile:
-    """A file of figures, to be saved as `name`."""
+    """A file of figures with the suggested file name `name`."""
 
     name: str
     media_type: str
@@ -47,7 +47,7 @@ class FigureFile:
 
 @dataclass(frozen=True)
 class VersionFile:
-    """A version in one format, to be saved as `name`; `made` is None while it is being made."""
+    """A version in one format with the suggested file name `name`; `made` is None until it is exported."""
 
     name: str
     format: Format
@@ -56,7 +56,7 @@ class VersionFile:
 
 @dataclass(frozen=True)
 class Whole:
-    """Everything of a task: its file, its text, and other files by the names that they are to have."""
+    """A complete task: its task file, its README, and other files by their names in the archive."""
 
     toml: str
     readme: str
@@ -64,7 +64,7 @@ class Whole:
 
 
 class TaskExports:
-    """Answers what is asked of the results of a server's tasks."""
+    """Exports the results of a server's tasks."""
 
     def __init__(self, registry: TaskRegistry, blobs: BlobStore, exporter: Exporter) -> None:
         self._registry = registry
@@ -72,16 +72,16 @@ class TaskExports:
         self._exporter = exporter
 
     async def figures(self, task: str, file: str) -> FigureFile:
-        """One of FIGURE_FILES of a task. Raises NotFoundError or StoreError."""
+        """Returns one of FIGURE_FILES of a task. Raises NotFoundError or StoreError."""
         history = self._history(task)
         if file not in FIGURE_FILES:
-            known = ", ".join(FIGURE_FILES)
-            raise NotFoundError(f"The figures of a task are {known}; '{file[:40]}' is none.")
+            names = ", ".join(FIGURE_FILES)
+            raise NotFoundError(f"The figures of a task are {names}; '{file[:40]}' is none.")
         if file == ASSIMILATIONS:
             results = await self._registry.assimilations(task)
             content = await asyncio.to_thread(assimilations_csv, results)
             return FigureFile(f"{task}-assimilations.csv", "text/csv", content)
-        # Copies: the host's loop goes on with its own while a thread writes.
+        # Copies, because the host changes its own while a thread writes the file.
         versions, evaluations = list(history.versions), dict(history.evaluations)
         if file == VERSIONS:
             content = await asyncio.to_thread(versions_csv, versions, evaluations)
@@ -93,25 +93,25 @@ class TaskExports:
             content = await asyncio.to_thread(figures_json, task, versions, evaluations, rounds)
             return FigureFile(f"{task}-figures.json", "application/json", content)
         content = await asyncio.to_thread(figures_events, versions, evaluations, rounds)
-        # TensorBoard finds its files by this word.
+        # TensorBoard finds its files by `tfevents`.
         name = f"events.out.tfevents.{versions[0].created:.0f}.{task}"
         return FigureFile(name, "application/octet-stream", content)
 
     async def version(self, task: str, number: int) -> dict[str, Any]:
-        """A version and the formats it can be had in (docs/reference/http.md). Raises NotFoundError."""
+        """Describes a version and its export formats (docs/reference/http.md). Raises NotFoundError."""
         history = self._history(task)
         record = _record(history, number)
-        told = _described(history, record)
-        return {**told, "files": [] if record.let_go else await self._files(task, record)}
+        description = _described(history, record)
+        return {**description, "files": [] if record.let_go else await self._files(task, record)}
 
     async def card(self, task: str, number: int) -> str:
-        """The model card of a version, in Markdown. Raises NotFoundError or StoreError."""
+        """Returns the model card of a version in Markdown. Raises NotFoundError or StoreError."""
         history, host = self._history(task), self._registry.host(task)
         record = _record(history, number)
-        rounds = [one for one in await history.all_rounds() if one.round <= record.round]
+        rounds = [entry for entry in await history.all_rounds() if entry.round <= record.round]
         facts = Facts(
             task=host.task,
-            versions=[one for one in history.versions if one.version <= number],
+            versions=[version for version in history.versions if version.version <= number],
             evaluation=history.evaluations.get(number),
             rounds=rounds,
             given=await history.contributions(),
@@ -122,20 +122,20 @@ class TaskExports:
         return model_card(facts)
 
     async def file(self, task: str, number: int, name: str, seconds: float) -> VersionFile:
-        """A version in the format `name`, for which so many seconds are waited.
+        """Returns a version in the format `name`; waits at most `seconds` for its export.
 
-        Raises NotFoundError, GoneError, or what Exporter.get raises.
+        Raises NotFoundError, GoneError, or as Exporter.get.
         """
-        wanted, record = format_of(name), _kept(self._history(task), number)
+        format, record = format_of(name), _stored(self._history(task), number)
         source = await self._source(task, record)
-        made = await self._exporter.get(source, wanted, seconds)
-        return VersionFile(f"{task}-{number}{wanted.ending}", wanted, made)
+        file = await self._exporter.get(source, format, seconds)
+        return VersionFile(f"{task}-{number}{format.ending}", format, file)
 
     async def compare(self, task: str, before: int, after: int) -> dict[str, Any]:
-        """How two versions differ (docs/reference/http.md). Raises NotFoundError or GoneError."""
+        """Compares two versions (docs/reference/http.md). Raises NotFoundError or GoneError."""
         history = self._history(task)
-        first, second = _kept(history, before), _kept(history, after)
-        old, new = [await self._blobs.path(one.weights) for one in (first, second)]
+        first, second = _stored(history, before), _stored(history, after)
+        old, new = [await self._blobs.path(record.weights) for record in (first, second)]
         layout = self._registry.host(task).task.bundle.manifest.layout
         whole, variables = await asyncio.to_thread(distances, old, new, layout)
         return {
@@ -143,28 +143,28 @@ class TaskExports:
             "after": _described(history, second),
             "distance": whole.distance,
             "relative": whole.relative,
-            "variables": [asdict(one) for one in variables],
+            "variables": [asdict(variable) for variable in variables],
         }
 
     async def restore(self, task: str, number: int) -> dict[str, Any]:
-        """Makes an earlier version the newest again; that, as `version_summary`.
+        """Restores an earlier version as the newest. Returns its `version_summary`.
 
-        Raises OrderError while this cannot be, NotFoundError, GoneError or StoreError.
+        Raises OrderError if the task's state does not allow it, NotFoundError, GoneError or StoreError.
         """
-        made = await self._registry.restore(task, number, f"The owner went back to version {number}.")
-        return _described(self._history(task), made)
+        restored = await self._registry.restore(task, number, f"The owner went back to version {number}.")
+        return _described(self._history(task), restored)
 
     async def forget(self, task: str) -> None:
-        """Deletes the files that were made of a task. Raises NotFoundError or StoreError."""
+        """Deletes the cached exports of a task. Raises NotFoundError or StoreError."""
         for record in self._history(task).versions:
             if record.let_go is None:
                 source = await self._source(task, record)
-                for one in FORMATS.values():
-                    if (made := self._exporter.made(source, one)) is not None:
-                        await asyncio.to_thread(made.path.unlink, True)
+                for format in FORMATS.values():
+                    if (file := self._exporter.cached(source, format)) is not None:
+                        await asyncio.to_thread(file.path.unlink, True)
 
     async def whole(self, task: str, seconds: float) -> Whole | None:
-        """Everything of a task, for its owner; None while the newest version's files are being made.
+        """Returns the complete task for its owner; None until the newest version's files are exported.
 
         Raises NotFoundError or StoreError.
         """
@@ -175,15 +175,15 @@ class TaskExports:
             try:
                 file = await self.file(task, number, name, seconds)
             except (BundleError, SettingsError):
-                continue  # This model, or this server, has no such file; the weights are there anyhow.
+                continue  # This model or server does not support the format; the weights are included anyway.
             if file.made is None:
                 return None
             files.append((file.name, file.made.path))
         files.append(("MODEL_CARD.md", (await self.card(task, number)).encode()))
         figures = {name: await self.figures(task, name) for name in (VERSIONS, ROUNDS, FIGURES)}
-        files += [(f"figures/{name}", one.content) for name, one in figures.items()]
+        files += [(f"figures/{name}", figure.content) for name, figure in figures.items()]
         toml, readme = await asyncio.to_thread(_texts, folder)
-        return Whole(toml, readme, [*files, *await asyncio.to_thread(_lying, folder)])
+        return Whole(toml, readme, [*files, *await asyncio.to_thread(_other_files, folder)])
 
     def _history(self, task: str) -> VersionHistory:
         return self._registry.host(task).history
@@ -197,25 +197,25 @@ class TaskExports:
             layout=bundle.manifest.layout,
             values=await self._blobs.path(record.weights),
             model=await self._blobs.path(file.sha256) if file else None,
-            # Not the version's number: another may have the same weights, and then it is the same file.
+            # Without the version's number, so that versions of the same weights share a file.
             about={"bundle": bundle.address, "weights": record.weights},
         )
 
     async def _files(self, task: str, record: VersionRecord) -> list[dict[str, Any]]:
         source = await self._source(task, record)
-        made = [(one, self._exporter.made(source, one)) for one in FORMATS.values()]
+        files = [(format, self._exporter.cached(source, format)) for format in FORMATS.values()]
         return [
             {
-                "format": one.name,
-                "title": one.title,
+                "format": format.name,
+                "title": format.title,
                 "sha256": file.sha256 if file else None,
                 "bytes": file.bytes if file else None,
             }
-            for one, file in made
+            for format, file in files
         ]
 
     async def _hashes(self, task: str, record: VersionRecord) -> dict[str, str]:
-        """The hashes of the files that are there already, by format."""
+        """Returns the hashes of the files that are exported already, by format."""
         files = await self._files(task, record)
         return {file["format"]: file["sha256"] for file in files if file["sha256"] is not None}
 
@@ -225,12 +225,12 @@ def _texts(folder: Path) -> tuple[str, str]:
     return (folder / TASK_FILE).read_text("utf-8"), readme.read_text("utf-8") if readme.is_file() else ""
 
 
-def _lying(folder: Path) -> list[tuple[str, Path | bytes]]:
-    """What lies in a task's folder beside its text: bundle and shards."""
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+def _other_files(folder: Path) -> list[tuple[str, Path | bytes]]:
+    """Returns the files of a task's folder except task file and README: bundle and shards."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
     return [
         (str(path.relative_to(folder)), path)
-        for path in found
+        for path in paths
         if path not in (folder / TASK_FILE, folder / README)
     ]
 
@@ -240,13 +240,13 @@ def _described(history: VersionHistory, record: VersionRecord) -> dict[str, Any]
 
 
 def _record(history: VersionHistory, number: int) -> VersionRecord:
-    found = next((one for one in history.versions if one.version == number), None)
-    if found is None:
+    record = next((version for version in history.versions if version.version == number), None)
+    if record is None:
         raise NotFoundError(f"There is no version {number}; the newest is {history.current.version}.")
-    return found
+    return record
 
 
-def _kept(history: VersionHistory, number: int) -> VersionRecord:
+def _stored(history: VersionHistory, number: int) -> VersionRecord:
     record = _record(history, number)
     if record.let_go is not None:
         raise GoneError(f"Version {number} was let go to save space; the task's page shows which are kept.")

@@ -1,7 +1,7 @@
-"""TensorBoard's event files, written by hand: TensorBoard itself would bring TensorFlow's half.
+"""Writes TensorBoard's event files without TensorBoard, whose package depends on much of TensorFlow.
 
-A file is a row of records (TensorFlow's `TFRecord`): length, checksum of the length, an `Event` in protobuf's
-wire format, checksum of the event. The checksum is CRC-32C, rotated and shifted.
+A file is a sequence of records (TensorFlow's `TFRecord`): length, checksum of the length, an `Event` in
+protobuf's wire format, checksum of the event. The checksum is CRC-32C, rotated and shifted.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 @dataclass(frozen=True)
 class Scalars:
-    """Numbers, by their tags, of one `step` at a time (Unix seconds)."""
+    """Numbers by their tags, of one `step`, at a time in Unix seconds."""
 
     seconds: float
     step: int
     values: Mapping[str, float]
 
 
-def events(told: Iterable[Scalars]) -> bytes:
-    """An event file of `told`, oldest first."""
-    scalars = list(told)
+def events(entries: Iterable[Scalars]) -> bytes:
+    """Returns an event file of `entries`, which are ordered from old to new."""
+    scalars = list(entries)
     first = scalars[0].seconds if scalars else 0.0
     head = _double(1, first) + _bytes(3, _FILE_VERSION.encode())
-    return b"".join([_record(head), *(_record(_event(one)) for one in scalars)])
+    return b"".join([_record(head), *(_record(_event(scalar)) for scalar in scalars)])
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C (Castagnoli) of `data` (RFC 3720, appendix B.4)."""
+    """Returns the CRC-32C (Castagnoli) of `data` (RFC 3720, appendix B.4)."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
     return crc ^ 0xFFFFFFFF
 
 
-def _event(one: Scalars) -> bytes:
-    """Event: wall_time = 1, step = 2, summary = 5; of a Summary.Value: tag = 1, simple_value = 2."""
-    values = (_bytes(1, _bytes(1, tag.encode()) + _float(2, value)) for tag, value in one.values.items())
-    return _double(1, one.seconds) + _tag(2, _VARINT) + _varint(one.step) + _bytes(5, b"".join(values))
+def _event(scalar: Scalars) -> bytes:
+    """Encodes an Event: wall_time = 1, step = 2, summary = 5; in Summary.Value tag = 1, simple_value = 2."""
+    values = (_bytes(1, _bytes(1, tag.encode()) + _float(2, value)) for tag, value in scalar.values.items())
+    return _double(1, scalar.seconds) + _tag(2, _VARINT) + _varint(scalar.step) + _bytes(5, b"".join(values))
 
 
 def _record(event: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The figures of a task's rounds and versions as tables, JSON and TensorBoard's events."""
+"""Writes the figures of a task's rounds and versions as CSV, JSON and TensorBoard events."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ Row = dict[str, Any]
 
 
 def versions_csv(versions: Sequence[VersionRecord], evaluations: Evaluations) -> bytes:
-    """A line for each version: what it was made of, how its training went, what was measured of it.
+    """Returns a line for each version: its updates, its training metrics and its evaluation.
 
-    `training ...` is what clients reported of their own examples, `held-out ...` is measured on others.
+    `training ...` are the clients' results on their own examples, `held-out ...` those on held-out examples.
     """
     lineage = lineage_of(versions)
-    return _csv(_version_row(one, evaluations.get(one.version), lineage) for one in versions)
+    return _csv(_version_row(record, evaluations.get(record.version), lineage) for record in versions)
 
 
 def rounds_csv(rounds: Sequence[RoundRecord]) -> bytes:
-    """A line for each round: who was in it, what came of it, and a column for each reason of refusal."""
-    return _csv(_round_row(one) for one in rounds)
+    """Returns a line for each round: its cohort, its outcome, and a column for each reason of refusal."""
+    return _csv(_round_row(record) for record in rounds)
 
 
 def assimilations_csv(results: Sequence[AssimilationRecord]) -> bytes:
-    """A line for each result of a work unit that is in the model, and what was measured after it."""
-    return _csv(_assimilation_row(one) for one in results)
+    """Returns a line for each assimilated result of a work unit, with the evaluation after it."""
+    return _csv(_assimilation_row(record) for record in results)
 
 
 def figures_json(
     task: str, versions: Sequence[VersionRecord], evaluations: Evaluations, rounds: Sequence[RoundRecord]
 ) -> bytes:
-    """`{"task", "versions", "rounds"}` (docs/reference/http.md)."""
+    """Returns the JSON `{"task", "versions", "rounds"}` (docs/reference/http.md)."""
     content = {
         "task": task,
         "versions": version_summaries(versions, evaluations),
-        "rounds": [{**asdict(one), "opened": one.ended - one.seconds} for one in rounds],
+        "rounds": [{**asdict(record), "opened": record.ended - record.seconds} for record in rounds],
     }
     return json.dumps(content, ensure_ascii=False, indent=1).encode()
 
@@ -53,95 +53,99 @@ def figures_json(
 def figures_events(
     versions: Sequence[VersionRecord], evaluations: Evaluations, rounds: Sequence[RoundRecord]
 ) -> bytes:
-    """An event file of TensorBoard; a step is a version, or under `round/` a round."""
-    told = [_version_scalars(one, evaluations.get(one.version)) for one in versions]
-    told += [_round_scalars(one) for one in rounds]
-    return events(sorted(told, key=lambda scalars: scalars.seconds))
+    """Returns a TensorBoard event file; a step is a version, or under `round/` a round."""
+    scalars = [_version_scalars(record, evaluations.get(record.version)) for record in versions]
+    scalars += [_round_scalars(record) for record in rounds]
+    return events(sorted(scalars, key=lambda scalars: scalars.seconds))
 
 
-def _version_row(one: VersionRecord, evaluation: EvaluationRecord | None, lineage: Lineage) -> Row:
+def _version_row(record: VersionRecord, evaluation: EvaluationRecord | None, lineage: Lineage) -> Row:
     measured: Row = {}
     if evaluation is not None:
         measured = {"held-out loss": evaluation.loss, **_named("held-out", evaluation.metrics)}
         measured["measured by"] = evaluation.source
     return {
-        "version": one.version,
-        "round": one.round,
-        "created": _moment(one.created),
-        "seconds": one.seconds,
-        "updates": one.accepted,
-        "examples": one.examples,
-        "training loss": one.loss,
-        **_named("training", one.metrics),
+        "version": record.version,
+        "round": record.round,
+        "created": _moment(record.created),
+        "seconds": record.seconds,
+        "updates": record.accepted,
+        "examples": record.examples,
+        "training loss": record.loss,
+        **_named("training", record.metrics),
         **measured,
-        "weights": one.weights,
-        "let go": None if one.let_go is None else _moment(one.let_go),
-        "goes back to": lineage.restores.get(one.version),
-        "left behind": "yes" if one.version in lineage.left else None,
+        "weights": record.weights,
+        "let go": None if record.let_go is None else _moment(record.let_go),
+        "goes back to": lineage.restores.get(record.version),
+        "left behind": "yes" if record.version in lineage.left else None,
     }
 
 
-def _round_row(one: RoundRecord) -> Row:
+def _round_row(record: RoundRecord) -> Row:
     return {
-        "round": one.round,
-        "began with version": one.version,
-        "opened": _moment(one.ended - one.seconds),
-        "ended": _moment(one.ended),
-        "seconds": one.seconds,
-        "chosen": one.cohort,
-        "accepted": one.accepted,
-        "refused": one.refused,
-        "outcome": one.outcome,
-        "reason": one.reason,
-        **_named("accepted", one.accepted_by),
-        **_named("refused", one.refusals),
+        "round": record.round,
+        "began with version": record.version,
+        "opened": _moment(record.ended - record.seconds),
+        "ended": _moment(record.ended),
+        "seconds": record.seconds,
+        "chosen": record.cohort,
+        "accepted": record.accepted,
+        "refused": record.refused,
+        "outcome": record.outcome,
+        "reason": record.reason,
+        **_named("accepted", record.accepted_by),
+        **_named("refused", record.refusals),
     }
 
 
-def _assimilation_row(one: AssimilationRecord) -> Row:
+def _assimilation_row(record: AssimilationRecord) -> Row:
     return {
-        "number": one.number,
-        "epoch": one.epoch,
-        "at": _moment(one.at),
-        "unit": one.unit,
-        "shard": one.shard,
-        "first": one.first,
-        "examples": one.examples,
-        "client": one.client,
-        "kind": one.kind,
-        "backend": one.backend,
-        "base": one.base,
-        "staleness": one.staleness,
-        "seconds": one.seconds,
-        "lost": one.lost,
-        "held-out loss": one.loss,
-        **_named("held-out", one.metrics),
+        "number": record.number,
+        "epoch": record.epoch,
+        "at": _moment(record.at),
+        "unit": record.unit,
+        "shard": record.shard,
+        "first": record.first,
+        "examples": record.examples,
+        "client": record.client,
+        "kind": record.kind,
+        "backend": record.backend,
+        "base": record.base,
+        "staleness": record.staleness,
+        "seconds": record.seconds,
+        "lost": record.lost,
+        "held-out loss": record.loss,
+        **_named("held-out", record.metrics),
     }
 
 
-def _version_scalars(one: VersionRecord, evaluation: EvaluationRecord | None) -> Scalars:
-    values = {f"training/{name}": value for name, value in one.metrics.items()}
-    if one.loss is not None:
-        values["training/loss"] = one.loss
+def _version_scalars(record: VersionRecord, evaluation: EvaluationRecord | None) -> Scalars:
+    values = {f"training/{name}": value for name, value in record.metrics.items()}
+    if record.loss is not None:
+        values["training/loss"] = record.loss
     if evaluation is not None:
         values["held-out/loss"] = evaluation.loss
         values |= {f"held-out/{name}": value for name, value in evaluation.metrics.items()}
-    values["version/updates"], values["version/examples"] = one.accepted, one.examples
-    return Scalars(one.created, one.version, values)
+    values["version/updates"], values["version/examples"] = record.accepted, record.examples
+    return Scalars(record.created, record.version, values)
 
 
-def _round_scalars(one: RoundRecord) -> Scalars:
-    values = {"round/chosen": one.cohort, "round/accepted": one.accepted, "round/refused": one.refused}
-    return Scalars(one.ended, one.round, {**values, "round/seconds": one.seconds})
+def _round_scalars(record: RoundRecord) -> Scalars:
+    values = {
+        "round/chosen": record.cohort,
+        "round/accepted": record.accepted,
+        "round/refused": record.refused,
+    }
+    return Scalars(record.ended, record.round, {**values, "round/seconds": record.seconds})
 
 
 def _named(prefix: str, values: Mapping[str, float]) -> Row:
-    """Columns of values that have names. The prefix also keeps a name from being taken for a formula."""
+    """Returns columns of named values. The prefix also prevents a spreadsheet from reading a formula."""
     return {f"{prefix} {name}": value for name, value in values.items()}
 
 
 def _csv(rows: Iterable[Row]) -> bytes:
-    """Lines under the names of all columns that any row has (RFC 4180)."""
+    """Returns the rows as CSV (RFC 4180), with the union of their columns as header."""
     lines = list(rows)
     columns = list(dict.fromkeys(name for line in lines for name in line))
     text = io.StringIO(newline="")

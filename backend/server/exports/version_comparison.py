@@ -1,4 +1,4 @@
-"""How far apart two versions are."""
+"""Computes the distance between two versions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from backend.formats.manifest import Variable
 
 @dataclass(frozen=True)
 class Distance:
-    """Of one variable, or of all: the norm of its change, and that over the norm of what it was before.
+    """The L2 norm of the change of one variable, or of all; `relative` to the norm of the values before.
 
-    `relative` is None where it was all zeros.
+    `relative` is None if all values before were zero.
     """
 
     name: str
@@ -26,18 +26,18 @@ class Distance:
 
 
 def distances(before: Path, after: Path, layout: Sequence[Variable]) -> tuple[Distance, list[Distance]]:
-    """Of all trained values together, and of each variable, of two flat vectors in files. Blocks."""
+    """Returns the distance of all trained values, and of each variable, of two flat vectors. Blocks."""
     first, second = (np.memmap(path, "<f4", "r") for path in (before, after))
     squares: list[tuple[Variable, float, float]] = []
-    for one in layout:
-        part = slice(one.offset, one.offset + math.prod(one.shape))
+    for variable in layout:
+        part = slice(variable.offset, variable.offset + math.prod(variable.shape))
         old = first[part].astype(np.float64)
         change = second[part] - old
-        squares.append((one, float(change @ change), float(old @ old)))
-    trained = [(change, old) for one, change, old in squares if one.trainable]
-    count = sum(math.prod(one.shape) for one in layout if one.trainable)
+        squares.append((variable, float(change @ change), float(old @ old)))
+    trained = [(change, old) for variable, change, old in squares if variable.trainable]
+    count = sum(math.prod(variable.shape) for variable in layout if variable.trainable)
     whole = _distance("", count, sum(c for c, _ in trained), sum(o for _, o in trained))
-    return whole, [_distance(one.name, math.prod(one.shape), c, o) for one, c, o in squares]
+    return whole, [_distance(variable.name, math.prod(variable.shape), c, o) for variable, c, o in squares]
 
 
 def _distance(name: str, parameters: int, change: float, before: float) -> Distance:

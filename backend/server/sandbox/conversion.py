@@ -1,4 +1,4 @@
-"""Run the converter as its own, limited process: the server itself touches no TensorFlow."""
+"""Runs the converter in a separate, limited process: the server itself does not import TensorFlow."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ PROPOSED_BYTES = 1 << 16
 
 
 class Proposed(Struct, frozen=True):
-    """Keys of [model] that neither the owner nor the model's compilation said; None where they were said."""
+    """Proposed keys of [model] that neither the owner nor the compiled model sets; None if they are set."""
 
     loss: Measures | None = None
     metrics: list[Measures] | None = None
     optimizer: dict[str, str | float] | None = None
 
     def tables(self) -> dict[str, Any]:
-        """What is to stand in [model]."""
+        """Returns the proposed entries of [model]."""
         return {key: value for key, value in to_builtins(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
 class ConversionLimits(ProcessLimits):
-    """What one conversion may use, and how many parameters a model may have."""
+    """Limits of one conversion, and of the number of a model's parameters."""
 
     parameters: int = 50_000_000
 
     def flags(self) -> list[str]:
-        """See ProcessLimits."""
+        """Returns the command-line flags of the limits (see ProcessLimits)."""
         return [*super().flags(), "--max-parameters", str(self.parameters)]
 
 
@@ -60,13 +60,13 @@ def convert(
     cancelled: Cancelled = never,
     propose: Callable[[Proposed], None] | None = None,
 ) -> str:
-    """Make the bundle of `model` in the folder `output`, which must not exist; returns a sentence about it.
+    """Converts `model` into a bundle in the new folder `output`, and returns a sentence about it.
 
     The folder appears complete or not at all. `custom` is a Python file that is run: only for an owner's own
     model on the owner's own machine, never for an upload. With `propose` a model without a loss or an
-    optimizer gets what fits it, and `propose` hears what that is.
+    optimizer gets fitting ones, and `propose` is called with them.
 
-    Raises BundleError or TaskFileError with the converter's sentence, CancelledError, and SettingsError where
+    Raises BundleError or TaskFileError with the converter's sentence, CancelledError, and SettingsError if
     the converter is not installed.
     """
     limits = limits or ConversionLimits()
@@ -94,7 +94,7 @@ def convert(
 
 
 def _read_proposed(path: Path) -> Proposed:
-    """Raises BundleError: who read a hostile model may have been taken over."""
+    """Reads the proposals. Raises BundleError: a hostile model may have compromised the converter."""
     try:
         with path.open("rb") as file:
             return msgspec.json.decode(file.read(PROPOSED_BYTES), type=Proposed)
@@ -103,10 +103,10 @@ def _read_proposed(path: Path) -> Proposed:
 
 
 def converter_folder() -> Path:
-    """Folder of the package `converter`. Raises SettingsError unless it and TensorFlow are installed."""
-    found = importlib.util.find_spec("converter")
-    if found is None or found.origin is None or importlib.util.find_spec("tensorflow") is None:
+    """Returns the folder of the package `converter`. Raises SettingsError without it or TensorFlow."""
+    spec = importlib.util.find_spec("converter")
+    if spec is None or spec.origin is None or importlib.util.find_spec("tensorflow") is None:
         raise SettingsError(
             "Converting a model needs TensorFlow; install it with pip install 'minga[convert]'."
         )
-    return Path(found.origin).resolve().parent
+    return Path(spec.origin).resolve().parent

@@ -1,4 +1,4 @@
-"""Data inspected, previewed, cut and unpacked in a process that is shut in and limited."""
+"""Inspects, previews, cuts and unpacks uploaded data in a sandboxed, limited process."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=600, memory_bytes=4 << 30
 def inspect_data(
     data: Path,
     name: str,
-    wanted: ModelInput,
+    model_input: ModelInput,
     output: Path,
     tell: Tell = silent,
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
 ) -> DataFindings:
-    """What the data are like; the folder `output`, which must not exist, gets findings and small pictures.
+    """Inspects the data. Writes the findings and small pictures into the new folder `output`.
 
-    Raises DataError or BundleError with what to do, or CancelledError.
+    Raises DataError or BundleError with a remedy, or CancelledError.
     """
 
     def job(folder: Path) -> Job:
-        return LookJob(str(data.resolve()), name, str(folder), wanted)
+        return LookJob(str(data.resolve()), name, str(folder), model_input)
 
     _run(job, [data], output, tell, cancelled, limits)
     return read_findings((output / FINDINGS).read_bytes())
@@ -60,12 +60,14 @@ def preview_data(
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
 ) -> PreviewResult:
-    """What becomes of some examples; the folder `output` gets it, and pictures. Raises as `inspect_data`
-    does."""
-    told = None if manifest is None else str(manifest.resolve())
+    """Preprocesses some examples. Writes them and pictures into the folder `output`.
+
+    Raises as `inspect_data`.
+    """
+    manifest_path = None if manifest is None else str(manifest.resolve())
 
     def job(folder: Path) -> Job:
-        return ShowJob(str(data.resolve()), name, str(folder), told, declared, holdout)
+        return ShowJob(str(data.resolve()), name, str(folder), manifest_path, declared, holdout)
 
     _run(job, [data, *([manifest] if manifest else [])], output, tell, cancelled, limits)
     return read_shown((output / SHOWN).read_bytes())
@@ -84,20 +86,20 @@ def cut_data(
     *,
     strict: bool = False,
 ) -> str:
-    """Cuts the data into the folder `output`/shards; a sentence about them. Raises as `inspect_data` does."""
+    """Cuts the data into shards in `output`/shards. Returns a sentence. Raises as `inspect_data`."""
 
     def job(folder: Path) -> Job:
-        said = (str(data.resolve()), name, str(folder), str(manifest.resolve()), declared, holdout)
-        return CutJob(*said, strict)
+        arguments = (str(data.resolve()), name, str(folder), str(manifest.resolve()), declared, holdout)
+        return CutJob(*arguments, strict)
 
     return _run(job, [data, manifest], output, tell, cancelled, limits)
 
 
-def unpack_draft(archive: Path, name: str, most: dict[str, int], output: Path) -> list[Path]:
-    """The parts of an exported draft, in the new folder `output`. Raises DataError or BundleError."""
+def unpack_draft(archive: Path, name: str, max_bytes: dict[str, int], output: Path) -> list[Path]:
+    """Unpacks an exported draft into the new folder `output`. Raises DataError or BundleError."""
 
     def job(folder: Path) -> Job:
-        return UnpackJob(str(archive.resolve()), name, str(folder), most)
+        return UnpackJob(str(archive.resolve()), name, str(folder), max_bytes)
 
     _run(job, [archive], output, silent, never, LIMITS)
     return sorted(output.iterdir())
@@ -113,9 +115,9 @@ def _run(
 ) -> str:
     package = Path(str(backend.__file__)).resolve().parent
     with tempfile.TemporaryDirectory(prefix=".look-", dir=output.parent) as temporary:
-        home, made = Path(temporary).resolve(), Path(temporary).resolve() / "made"
-        made.mkdir()
-        (home / _JOB).write_bytes(msgspec.json.encode(job(made)))
+        home, result = Path(temporary).resolve(), Path(temporary).resolve() / "made"
+        result.mkdir()
+        (home / _JOB).write_bytes(msgspec.json.encode(job(result)))
         arguments = limits.flags()
         for path in (package, home / _JOB, *reads):
             arguments += ["--read", str(path.resolve())]
@@ -129,5 +131,5 @@ def _run(
             package.parent,
         )
         message = run_limited(work, limits, tell, cancelled)
-        made.rename(output)
+        result.rename(output)
     return message

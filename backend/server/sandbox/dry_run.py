@@ -1,4 +1,4 @@
-"""A dry run: one training step of a bundle with TensorFlow, in a process that is shut in."""
+"""Dry-runs a bundle: takes one training step with TensorFlow in a sandboxed process."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from backend.server.sandbox.limited_process import (
 
 LIMITS = ProcessLimits(wall_seconds=600.0, cpu_seconds=300)
 _REPORT = "report.json"
-# Beside it: the batch, the loss and the gradient of the step (converter/step_file.py).
+# The file of the step's batch, loss and gradient (converter/step_file.py).
 STEP = "step.safetensors"
 
 
 class Rehearsed(Struct, frozen=True):
-    """What came out; `real` where the batch was of the task's own examples.
+    """The results of a dry run; `real` states that the batch had the task's own examples.
 
     `difference` is the largest relative L2 distance between an output of Keras and of the native graph;
-    `step_loss` is the training step's own, with dropout and the like; `step` is the SHA-256 of STEP.
+    `step_loss` is the loss of the training step, with dropout and the like; `step` is the SHA-256 of STEP.
     """
 
     difference: float
@@ -52,16 +52,16 @@ class Rehearsed(Struct, frozen=True):
 def dry_run(
     bundle: Path, shards: Path | None, output: Path, tell: Tell = silent, cancelled: Cancelled = never
 ) -> Rehearsed:
-    """Takes a step of the bundle on examples of `shards`, else on noise; the folder `output` gets STEP.
+    """Takes a step of the bundle on examples of `shards`, or on noise; writes STEP into `output`.
 
-    Raises BundleError with what to do, CancelledError, and SettingsError without TensorFlow.
+    Raises BundleError with a remedy, CancelledError, and SettingsError without TensorFlow.
     """
     root = converter_folder().parent
     with tempfile.TemporaryDirectory(prefix=".rehearse-", dir=output) as temporary:
         home = Path(temporary).resolve()
-        made = home / "made"
-        made.mkdir()
-        arguments = [str(bundle.resolve()), "-o", str(made), *LIMITS.flags()]
+        result = home / "made"
+        result.mkdir()
+        arguments = [str(bundle.resolve()), "-o", str(result), *LIMITS.flags()]
         if shards is not None:
             manifest = parse_manifest((bundle / "bundle.json").read_bytes())
             np.savez(home / "batch.npz", **first_batch(shards, manifest))
@@ -70,18 +70,18 @@ def dry_run(
         work = ProcessWork("The dry run", remedy, "converter.dry_run", arguments, home, root)
         run_limited(work, LIMITS, tell, cancelled)
         try:
-            report = msgspec.json.decode((made / _REPORT).read_bytes(), type=Rehearsed)
+            report = msgspec.json.decode((result / _REPORT).read_bytes(), type=Rehearsed)
         except (OSError, msgspec.DecodeError) as error:
             raise BundleError(f"The dry run left no report ({error}); run it again.") from error
-        step = file_sha256(made / STEP)
-        (made / STEP).replace(output / STEP)
+        step = file_sha256(result / STEP)
+        (result / STEP).replace(output / STEP)
     return msgspec.structs.replace(report, real=shards is not None, step=step)
 
 
 def first_batch(
     shards: Path, manifest: Manifest
 ) -> dict[str, np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
-    """`x_0`, ..., `y_0`, ... of the first training examples, as the graphs take them. Raises BundleError."""
+    """Returns `x_0`, ..., `y_0`, ... of the first training examples for the graphs. Raises BundleError."""
     try:
         index = msgspec.json.decode((shards / INDEX).read_bytes(), type=ShardIndex)
         shard = decode_shard((shards / index.train[0].file).read_bytes(), manifest)

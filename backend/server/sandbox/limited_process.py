@@ -1,4 +1,4 @@
-"""Work on what strangers made runs in a process of its own, shut in and within limits."""
+"""Runs work on uploaded files in a sandboxed process with limited resources."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from typing import IO, NoReturn
 from backend.errors import BundleError, CancelledError, DataError, TaskFileError
 
 TEXT_BYTES = 1 << 16
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
-_LOOK_SECONDS = 0.1
-# What a process says while it works: lines on standard output that begin so.
-_DOING = "doing: "
+_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
+_POLL_SECONDS = 0.1
+# Prefix of the lines on standard output by which a process reports its progress.
+_PROGRESS = "doing: "
 _LINE_CHARACTERS, _LINES = 300, 500
 
 Tell = Callable[[str], None]
@@ -29,17 +29,17 @@ Cancelled = Callable[[], bool]
 
 
 def silent(_text: str) -> None:
-    """Tells nobody."""
+    """Discards a progress message."""
 
 
 def never() -> bool:
-    """Is not cancelled."""
+    """Returns False: the process is never cancelled."""
     return False
 
 
 @dataclass(frozen=True)
 class ProcessLimits:
-    """What one process may use: seconds of wall and CPU time, bytes of address space and of one file."""
+    """Limits of one process: seconds of wall and CPU time, bytes of address space and of one file."""
 
     wall_seconds: float = 1200.0
     cpu_seconds: int = 900
@@ -47,16 +47,16 @@ class ProcessLimits:
     file_bytes: int = 2 << 30
 
     def flags(self) -> list[str]:
-        """For the process, which puts them on itself."""
+        """Returns the command-line flags of the limits, which the process sets on itself."""
         flags = ["--cpu-seconds", str(self.cpu_seconds), "--memory-bytes", str(self.memory_bytes)]
         return [*flags, "--file-bytes", str(self.file_bytes)]
 
 
 @dataclass(frozen=True)
 class ProcessWork:
-    """One process: a module with its arguments, `what` it is in sentences, and a remedy where it is too big.
+    """A process: a module with its arguments, its name `what` in sentences, and a remedy if it is too big.
 
-    `folder` is its home, which belongs to it alone; `root` is where its packages lie.
+    `folder` is its private home folder; `root` is the folder of its packages.
     """
 
     what: str
@@ -70,29 +70,29 @@ class ProcessWork:
 def run_limited(
     work: ProcessWork, limits: ProcessLimits, tell: Tell = silent, cancelled: Cancelled = never
 ) -> str:
-    """Runs the process to its end; what it answered.
+    """Runs the process to its end and returns its message.
 
-    `tell` hears what it does, `cancelled` is asked now and then whether to end it. Raises BundleError,
-    DataError or TaskFileError with the process' own sentence or one about its death, CancelledError.
+    `tell` receives its progress; `cancelled` is polled whether to kill it. Raises BundleError, DataError or
+    TaskFileError with the process' own sentence or one on its death, or CancelledError.
     """
     # -P keeps the working directory, where something hostile could lie, off the import path.
     command = [sys.executable, "-P", "-m", work.module, *work.arguments]
-    # Into files, which the limit on files bounds: who is hostile could print until this process is full.
-    with (work.folder / "said").open("w+b") as said, (work.folder / "log").open("w+b") as log:
+    # Output goes into files, whose size is limited: a hostile process could exhaust the server's memory.
+    with (work.folder / "said").open("w+b") as output_file, (work.folder / "log").open("w+b") as log:
         with subprocess.Popen(  # noqa: S603 - our own interpreter and module, no shell
             command,
             cwd=work.folder,
             env=_environment(work.folder, work.root, os.environ),
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=output_file,
             stderr=log,
         ) as process:
             try:
-                _attend(process, work, limits, _Listener(work.folder / "said", tell), cancelled)
+                _wait(process, work, limits, _ProgressReader(work.folder / "said", tell), cancelled)
             finally:
                 if process.poll() is None:
                     process.kill()
-        head, output, errors = _text(log, 0), _text(said, TEXT_BYTES), _text(log, TEXT_BYTES)
+        head, output, errors = _text(log, 0), _text(output_file, TEXT_BYTES), _text(log, TEXT_BYTES)
     for line in head.splitlines():
         if line.startswith("sandbox: "):
             _warn_once(line.removeprefix("sandbox: "))
@@ -100,49 +100,49 @@ def run_limited(
     return _answer(done, work, limits)
 
 
-def _attend(
+def _wait(
     process: subprocess.Popen[bytes],
     work: ProcessWork,
     limits: ProcessLimits,
-    listener: _Listener,
+    progress: _ProgressReader,
     cancelled: Cancelled,
 ) -> None:
     due = time.monotonic() + limits.wall_seconds
     while True:
         try:
-            process.wait(_LOOK_SECONDS)
-            listener.listen()
+            process.wait(_POLL_SECONDS)
+            progress.read()
             return
         except subprocess.TimeoutExpired:
-            listener.listen()
+            progress.read()
         if cancelled():
             raise CancelledError(f"{work.what} was cancelled.")
         if time.monotonic() >= due:
             raise BundleError(f"{work.what} took longer than {limits.wall_seconds:g} seconds; {work.remedy}.")
 
 
-class _Listener:
-    """Passes on the lines in which a process says what it does, as they are written."""
+class _ProgressReader:
+    """Reads a process' progress lines as they are written, and passes them to `tell`."""
 
     def __init__(self, path: Path, tell: Tell) -> None:
         self._path, self._tell = path, tell
-        self._place, self._lines, self._rest = 0, 0, b""
+        self._offset, self._lines, self._rest = 0, 0, b""
 
-    def listen(self) -> None:
+    def read(self) -> None:
         with self._path.open("rb") as file:
-            file.seek(self._place)
+            file.seek(self._offset)
             new = file.read(TEXT_BYTES)
-        self._place += len(new)
+        self._offset += len(new)
         *whole, self._rest = (self._rest + new)[-TEXT_BYTES:].split(b"\n")
         for line in whole:
             text = line.decode("utf-8", "replace")
-            if text.startswith(_DOING) and self._lines < _LINES:
+            if text.startswith(_PROGRESS) and self._lines < _LINES:
                 self._lines += 1
-                self._tell(text.removeprefix(_DOING)[:_LINE_CHARACTERS])
+                self._tell(text.removeprefix(_PROGRESS)[:_LINE_CHARACTERS])
 
 
 def _text(file: IO[bytes], last: int) -> str:
-    """The last `last` bytes of a file, or its first TEXT_BYTES if 0, as text."""
+    """Returns the last `last` bytes of a file as text, or its first TEXT_BYTES if `last` is 0."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - last) if last else 0)
     return file.read(TEXT_BYTES).decode("utf-8", "replace")
@@ -154,10 +154,10 @@ def _warn_once(sentence: str) -> None:
 
 
 def _environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, str]:
-    """Nothing of the server's environment but what a program needs to start: no addresses, no secrets."""
-    passed = {name: own[name] for name in _PASSED_ON if name in own}
+    """Returns the few variables that a program needs to start: none with addresses or secrets."""
+    inherited = {name: own[name] for name in _ENVIRONMENT if name in own}
     home = {"HOME": str(folder), "TMPDIR": str(folder), "KERAS_HOME": str(folder)}
-    return passed | home | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
+    return inherited | home | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _answer(done: subprocess.CompletedProcess[str], work: ProcessWork, limits: ProcessLimits) -> str:

@@ -13,7 +13,7 @@ import pytest_asyncio
 from backend.errors import BundleError, BusyError, NotFoundError
 from backend.formats.manifest import Variable
 from backend.server.exports.export_formats import FORMATS, format_of
-from backend.server.exports.exporter import MOST_WAITING, Exporter, ExportSource
+from backend.server.exports.exporter import MAX_JOBS, Exporter, ExportSource
 from tests.support.timeouts import PATIENCE
 
 NPZ, KERAS = FORMATS["npz"], FORMATS["keras"]
@@ -38,7 +38,7 @@ async def test_a_file_is_made_once_and_has_the_hash_that_it_is_told_with(
     exporter: Exporter, tmp_path: Path
 ) -> None:
     source = source_of(tmp_path)
-    assert exporter.made(source, NPZ) is None
+    assert exporter.cached(source, NPZ) is None
     made = await exporter.get(source, NPZ, PATIENCE)
     assert made is not None
     assert hashlib.sha256(made.path.read_bytes()).hexdigest() == made.sha256
@@ -53,7 +53,7 @@ async def test_what_was_wanted_longest_ago_goes_first_when_the_folder_is_full(
     first, second, third = (source_of(tmp_path, number) for number in range(3))
     for source in (first, second, first, third):
         assert await exporter.get(source, NPZ, PATIENCE)
-    assert [exporter.made(one, NPZ) is None for one in (first, second, third)] == [False, True, False]
+    assert [exporter.cached(one, NPZ) is None for one in (first, second, third)] == [False, True, False]
 
 
 async def test_a_file_larger_than_the_folder_may_be_is_kept_alone(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ async def test_a_file_larger_than_the_folder_may_be_is_kept_alone(tmp_path: Path
     first, second = source_of(tmp_path, 1), source_of(tmp_path, 2)
     for source in (first, second):
         assert await exporter.get(source, NPZ, PATIENCE)
-    assert exporter.made(first, NPZ) is None
-    assert exporter.made(second, NPZ) is not None
+    assert exporter.cached(first, NPZ) is None
+    assert exporter.cached(second, NPZ) is not None
 
 
 async def test_what_a_killed_server_left_half_made_is_swept_and_whole_files_stay(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_what_a_killed_server_left_half_made_is_swept_and_whole_files_stay
     again = Exporter(tmp_path / "exports", 10_000)
     await again.start()
     assert not left.exists()
-    assert again.made(source_of(tmp_path), NPZ) == made
+    assert again.cached(source_of(tmp_path), NPZ) == made
 
 
 async def test_a_bundle_without_a_keras_model_says_what_can_be_had(
@@ -87,11 +87,11 @@ async def test_a_bundle_without_a_keras_model_says_what_can_be_had(
 
 
 async def test_a_crowd_is_told_to_come_back(exporter: Exporter, tmp_path: Path) -> None:
-    async with exporter._turn:
-        for number in range(MOST_WAITING):
+    async with exporter._one_at_a_time:
+        for number in range(MAX_JOBS):
             assert await exporter.get(source_of(tmp_path, number), NPZ, 0) is None
         with pytest.raises(BusyError):
-            await exporter.get(source_of(tmp_path, MOST_WAITING), NPZ, 0)
+            await exporter.get(source_of(tmp_path, MAX_JOBS), NPZ, 0)
         # Who waits already may ask again.
         assert await exporter.get(source_of(tmp_path, 0), NPZ, 0) is None
     assert await exporter.get(source_of(tmp_path, 0), NPZ, PATIENCE)
