@@ -17,7 +17,7 @@ from backend.commands.server_client import DEFAULT, ServerClient, keeps_secrets,
 from backend.commands.tokens import token_for
 from backend.errors import NotFoundError, SettingsError
 from backend.formats.manifest import parse_manifest
-from backend.server.estimates.prices import OURS, Prices, read_prices
+from backend.server.estimates.prices import DEFAULT_PRICES, Prices, read_prices
 from backend.server.estimates.recorded_cost import Cost, cost_of
 from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
 
@@ -38,7 +38,11 @@ def register(subparsers: Any) -> None:
         help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
     )
     parser.add_argument(
-        "--prices", type=Path, default=OURS, metavar="FILE", help="your own table of prices; default: ours"
+        "--prices",
+        type=Path,
+        default=DEFAULT_PRICES,
+        metavar="FILE",
+        help="your own table of prices; default: ours",
     )
     parser.add_argument(
         "--instance", metavar="NAME", help="reckon with this machine of the table only; default: with each"

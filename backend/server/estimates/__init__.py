@@ -1,1 +1,1 @@
-"""What a plan will cost its volunteers and its server, and plans that fit a model and its data."""
+"""Estimates what a plan costs volunteers and the server, and proposes plans for a model and its data."""

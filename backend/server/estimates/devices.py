@@ -1,8 +1,8 @@
-"""Classes of devices, what a backend grants on them, and how fast it is there (docs/reference/inspect.md).
+"""Lists device classes with each backend's limits and rates on them (docs/reference/inspect.md).
 
 A rate is a range, the class's slow end first. Rates of processors come from steps measured on two cores of
-a server (WebAssembly on one), stretched to what phones and laptops have; those of GPUs from published peaks,
-of which TF.js reaches 1 to 5 % on small models (Smilkov et al. 2019, table 1: 2.6 to 2.8 %).
+a server (WebAssembly on one), scaled to phones and laptops; those of GPUs from published peaks, of which
+TF.js reaches 1 to 5 % on small models (Smilkov et al. 2019, table 1: 2.6 to 2.8 %).
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ Range = tuple[float, float]
 
 MIB = 1 << 20
 GIB = 1 << 30
-# What a browser's allocators, textures and copies waste beside the tensors themselves.
+# Memory per byte of tensors, with the overhead of a browser's allocators, textures and copies.
 BROWSER_WASTE = 2.0
 NATIVE_WASTE = 1.5
 
 
 @dataclass(frozen=True)
 class Device:
-    """A class of devices; `phrase` goes into sentences."""
+    """A class of devices; `phrase` names it in sentences."""
 
     name: DeviceName
     phrase: str
-    # What one tab, or one TensorFlow process, can count on.
+    # Memory that one tab, or one TensorFlow process, can rely on.
     tab_bytes: int
     process_bytes: int
 
 
 @dataclass(frozen=True)
 class TensorLimits:
-    """What one tensor may have; None: as much as there is memory for."""
+    """Limits of one tensor; None: limited only by memory."""
 
     tensor_bytes: int | None = None
     dimensions: int | None = None
@@ -43,7 +43,7 @@ class TensorLimits:
 
 @dataclass(frozen=True)
 class DeviceRates:
-    """GFLOP/s, GB/s of reading and writing, microseconds for each op beside its work."""
+    """GFLOP/s, GB/s of reading and writing, and microseconds of overhead for each op."""
 
     gflops: Range
     gigabytes: Range
@@ -62,17 +62,17 @@ class DeviceBackend:
 
     @property
     def native(self) -> bool:
-        """Whether TensorFlow runs it, and no browser."""
+        """Whether the backend is TensorFlow, outside a browser."""
         return self.backend.startswith("tensorflow")
 
     @property
     def memory_bytes(self) -> int:
-        """For everything that a step keeps."""
+        """Returns the memory for all tensors of a step."""
         return self.device.process_bytes if self.native else self.device.tab_bytes
 
     @property
     def waste(self) -> float:
-        """Memory taken for each byte of tensors."""
+        """Returns the memory used for each byte of tensors."""
         return NATIVE_WASTE if self.native else BROWSER_WASTE
 
 
@@ -83,7 +83,7 @@ DEVICES = (PHONE, LAPTOP, GPU)
 
 
 def _webgl(texture_edge: int) -> TensorLimits:
-    # TF.js keeps vectors unpacked: one value in each texel. Its shaders know six coordinates.
+    # TF.js stores vectors unpacked, one value per texel. Its shaders support six coordinates.
     return TensorLimits(tensor_bytes=4 * texture_edge**2, dimensions=6)
 
 
@@ -91,7 +91,7 @@ def _webgpu(binding_bytes: int) -> TensorLimits:
     return TensorLimits(tensor_bytes=binding_bytes, dimensions=6)
 
 
-# WebGPU promises bindings of 128 MiB everywhere; TF.js asks for all that the adapter has.
+# WebGPU guarantees bindings of 128 MiB; TF.js requests the adapter's maximum.
 PLACES = (
     DeviceBackend(PHONE, "webgpu", _webgpu(128 * MIB), DeviceRates((8, 80), (5, 25), (80, 400), "estimated")),
     DeviceBackend(PHONE, "webgl", _webgl(4096), DeviceRates((5, 50), (4, 20), (150, 800), "estimated")),

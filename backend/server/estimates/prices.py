@@ -1,4 +1,4 @@
-"""The table of prices, a TOML file."""
+"""Reads the table of prices, a TOML file."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from msgspec import Meta, Struct
 
 from backend.errors import SettingsError
 
-OURS = Path(__file__).with_name("prices.toml")
+DEFAULT_PRICES = Path(__file__).with_name("prices.toml")
 Dollars = Annotated[float, Meta(ge=0, le=1e6)]
 Line = Annotated[str, Meta(min_length=1, max_length=300)]
 Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d\Z")]
 
 
 class Dated(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A price says since when it was asked for, and where."""
+    """The date and the source of a price."""
 
     date: Date
     source: Line
 
 
 class Instance(Dated, frozen=True, kw_only=True):
-    """A rented machine: dollars an hour as a standard and as a preemptible one."""
+    """A rented machine: dollars per hour as a standard and as a preemptible instance."""
 
     name: Line
     provider: Line
@@ -36,27 +36,27 @@ class Instance(Dated, frozen=True, kw_only=True):
 
 
 class TrafficPrice(Dated, frozen=True):
-    """Dollars for each GB (10^9 bytes) that leaves a provider."""
+    """The price in dollars of each GB (10^9 bytes) that leaves a provider."""
 
     out: Dollars
 
 
 class EnergyPrice(Dated, frozen=True):
-    """Dollars a kWh."""
+    """The price of energy in dollars per kWh."""
 
     kwh: Dollars
 
 
 class Prices(Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole table."""
+    """The whole table of prices."""
 
     instances: Annotated[list[Instance], Meta(min_length=1, max_length=100)]
     traffic: TrafficPrice
     energy: EnergyPrice
 
 
-def read_prices(path: Path = OURS) -> Prices:
-    """The table in the file at `path`. Raises SettingsError that says what is wrong."""
+def read_prices(path: Path = DEFAULT_PRICES) -> Prices:
+    """Reads the table in the file at `path`. Raises SettingsError that says what is wrong."""
     try:
         tables: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))
         return msgspec.convert(tables, Prices)

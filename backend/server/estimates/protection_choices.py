@@ -1,4 +1,4 @@
-"""What can be chosen for the protection of volunteers, and what each choice changes in the task file."""
+"""Lists the options for volunteers' protection, and what each changes in the task file."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from backend.formats.task_file import TaskFile
 from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 
 Tables = dict[str, Any]
-_FEWEST, _USUAL = 3, 8
+_MIN_MASKED, _DEFAULT_MASKED = 3, 8
 _CLIP, _NOISE, _DELTA = 1.0, 1.0, 1e-5
 _CENTRAL_ONLY = ("adaptive", "tree")
 
 
 @dataclass(frozen=True)
 class PlanChange:
-    """A key such as `coordination.quorum` that another choice needs to be otherwise; None: not there."""
+    """A key such as `coordination.quorum` whose value an option has to change; None: the key is absent."""
 
     key: str
     before: Any
@@ -28,8 +28,11 @@ class PlanChange:
 
 @dataclass(frozen=True)
 class Option:
-    """One of the alternatives of a `part`. `task` are the tables with it, which hold `changes` beside it;
-    `refused` is the sentence of the rule against it. `patch` makes them of those before (RFC 7396)."""
+    """One of the alternatives of a `part`. `task` are the tables with it, including its other `changes`.
+
+    `refused` is the sentence of the rule against it. `patch` changes the current tables into `task`
+    (RFC 7396).
+    """
 
     part: str
     key: str
@@ -40,19 +43,19 @@ class Option:
     patch: Tables
 
     def to_json(self) -> dict[str, Any]:
-        """As the API tells it."""
-        told = asdict(self)
-        del told["task"]
-        return told
+        """Returns the option as the API sends it, without `task`."""
+        fields = asdict(self)
+        del fields["task"]
+        return fields
 
 
 Check = Callable[[Tables], TaskFile]
 
 
 def options(tables: Mapping[str, Any], check: Check, mend: Callable[[Tables], None]) -> list[Option]:
-    """All that could be chosen instead of what `tables` have.
+    """Returns all options for `tables`, the chosen ones included.
 
-    `mend` adds what a choice needs of this model; `check` raises MingaError for what cannot be.
+    `mend` adds the changes that an option needs for this model; `check` raises MingaError for invalid tables.
     """
     chosen = {"updates": updates_of(tables), "noise": noise_of(tables)}
     return [
@@ -63,13 +66,13 @@ def options(tables: Mapping[str, Any], check: Check, mend: Callable[[Tables], No
 
 
 def updates_of(tables: Mapping[str, Any]) -> str:
-    """How updates are added up: `open`, `masked` or `either`."""
+    """Returns how updates are aggregated: `open`, `masked` or `either`."""
     ways = _table(tables, "security").get("aggregation", ["open"])
     return "either" if len(ways) > 1 else "masked" if "masked" in ways else "open"
 
 
 def noise_of(tables: Mapping[str, Any]) -> str:
-    """Where noise is added: `none`, or the mechanism."""
+    """Returns the noise mechanism, or `none`."""
     return str(_table(tables, "privacy").get("mechanism", "none"))
 
 
@@ -82,30 +85,30 @@ def _option(
     check: Check,
     mend: Callable[[Tables], None],
 ) -> Option:
-    made: Tables = copy.deepcopy(dict(tables))
+    new: Tables = copy.deepcopy(dict(tables))
     if not chosen:
-        make(made)
-        mend(made)
+        make(new)
+        mend(new)
     try:
-        check(made)
+        check(new)
         refused = None
     except MingaError as error:
         refused = str(error)
-    return Option(part, key, chosen, made, _changes(tables, made), refused, _patch(tables, made))
+    return Option(part, key, chosen, new, _changes(tables, new), refused, _patch(tables, new))
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[PlanChange]:
-    """Keys of the rounds, and the bound on updates, that differ: not those that the choice itself is."""
-    found = []
+    """Returns the differing keys of rounds and security, without those of the choice itself."""
+    changes = []
     for name in ("coordination", "security"):
         old, new = _flat(_table(before, name), name), _flat(_table(after, name), name)
         keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
-        found += [
+        changes += [
             PlanChange(key, old.get(key), new.get(key))
             for key in keys
             if not key.startswith("security.aggreg")
         ]
-    return found
+    return changes
 
 
 def _flat(table: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -117,7 +120,7 @@ def _flat(table: Mapping[str, Any], path: str) -> dict[str, Any]:
 
 
 def _patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Tables:
-    """What merged into `before` makes `after`: None takes a key out."""
+    """Returns the patch that changes `before` into `after`; None removes a key."""
     patch: Tables = {key: None for key in before if key not in after}
     for key, value in after.items():
         old = before.get(key)
@@ -129,67 +132,67 @@ def _patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Tables:
     return patch
 
 
-def _open(made: Tables) -> None:
-    security = made.setdefault("security", {})
+def _open(new: Tables) -> None:
+    security = new.setdefault("security", {})
     security["aggregation"] = ["open"]
     security.pop("masking", None)
 
 
-def _masked(made: Tables) -> None:
-    made.setdefault("security", {})["aggregation"] = ["masked"]
-    _mask(made)
+def _masked(new: Tables) -> None:
+    new.setdefault("security", {})["aggregation"] = ["masked"]
+    _mask(new)
 
 
-def _either(made: Tables) -> None:
-    made.setdefault("security", {})["aggregation"] = ["masked", "open"]
-    _mask(made)
+def _either(new: Tables) -> None:
+    new.setdefault("security", {})["aggregation"] = ["masked", "open"]
+    _mask(new)
 
 
-def _mask(made: Tables) -> None:
-    """Has rounds wait for as many as masks need."""
-    security, rounds = made["security"], made.setdefault("coordination", {})
+def _mask(new: Tables) -> None:
+    """Raises the numbers of clients of a round to what masks need."""
+    security, rounds = new["security"], new.setdefault("coordination", {})
     if rounds.get("scheme") == "volunteer":
-        # There are no rounds; the task file's rules say why masks do not go with that.
+        # Work units have no rounds; the task file's rules refuse masks with a reason.
         return
     if rounds.get("scheme") == "decentralized":
         security.pop("masking", None)
-        least = LEAST_MASKED
+        minimum = LEAST_MASKED
         averaging = rounds.get("averaging", {})
-        if _number(averaging.get("group_size"), least) < least:
-            averaging["group_size"] = least
+        if _number(averaging.get("group_size"), minimum) < minimum:
+            averaging["group_size"] = minimum
     else:
         waits = _number(rounds.get("min_available_clients"), 2)
         masking = security.setdefault("masking", {})
-        least = masking.setdefault("min_clients", max(_FEWEST, min(_USUAL, waits)))
-    for key, usual in (("min_available_clients", 2), ("quorum", 1)):
-        rounds[key] = max(_number(rounds.get(key), usual), least)
+        minimum = masking.setdefault("min_clients", max(_MIN_MASKED, min(_DEFAULT_MASKED, waits)))
+    for key, default in (("min_available_clients", 2), ("quorum", 1)):
+        rounds[key] = max(_number(rounds.get(key), default), minimum)
     if _number(rounds.get("fraction_train"), 1) < 1:
-        rounds["min_train_clients"] = max(_number(rounds.get("min_train_clients"), 2), least)
+        rounds["min_train_clients"] = max(_number(rounds.get("min_train_clients"), 2), minimum)
 
 
 def _noised(mechanism: str) -> Callable[[Tables], None]:
-    def make(made: Tables) -> None:
-        usual = {"clip": _CLIP, "noise_multiplier": _NOISE, "delta": _DELTA}
-        privacy = usual | made.get("privacy", {}) | {"mechanism": mechanism}
+    def make(new: Tables) -> None:
+        default = {"clip": _CLIP, "noise_multiplier": _NOISE, "delta": _DELTA}
+        privacy = default | new.get("privacy", {}) | {"mechanism": mechanism}
         dropped = () if mechanism == "central" else _CENTRAL_ONLY
         dropped = dropped if mechanism == "examples" else (*dropped, "microbatch")
-        made["privacy"] = {key: value for key, value in privacy.items() if key not in dropped}
+        new["privacy"] = {key: value for key, value in privacy.items() if key not in dropped}
 
     return make
 
 
-def _quiet(made: Tables) -> None:
-    made.pop("privacy", None)
+def _quiet(new: Tables) -> None:
+    new.pop("privacy", None)
 
 
 def _table(tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = tables.get(name)
-    return found if isinstance(found, Mapping) else {}
+    table = tables.get(name)
+    return table if isinstance(table, Mapping) else {}
 
 
-def _number(value: Any, usual: int) -> Any:
-    """`value`, which an owner may have written as anything."""
-    return value if isinstance(value, int | float) else usual
+def _number(value: Any, default: int) -> Any:
+    """Returns `value` if it is a number, else `default`: an owner may have written anything."""
+    return value if isinstance(value, int | float) else default
 
 
 _UPDATES: dict[str, Callable[[Tables], None]] = {"open": _open, "masked": _masked, "either": _either}

@@ -1,4 +1,4 @@
-"""What proposals for rounds and for work units have in common."""
+"""Provides what proposals for rounds and for work units have in common."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from backend.formats.manifest import Manifest
 from backend.server.tasks.model_inspection import StepTime, fastest
 
-# With so many steps an update is worth its traffic; more visits than these have clients drift apart.
-ENOUGH_STEPS, MOST_EPOCHS = 20, 5
-# Visits to each example in all, by how many there are.
+# Steps that justify an update's traffic; epochs beyond which clients drift apart.
+ENOUGH_STEPS, MAX_EPOCHS = 20, 5
+# Total visits to each example, by the maximum number of examples.
 _VISITS = ((5_000, 20), (50_000, 10), (math.inf, 3))
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A value for a key such as `training.epochs` (None: leave it out), and why, in a sentence."""
+    """A value for a key such as `training.epochs` (None: leave it out), and the reason in a sentence."""
 
     key: str
     value: int | float | None
@@ -25,21 +25,21 @@ class Proposal:
 
 
 def slow_step(times: Sequence[StepTime]) -> float | None:
-    """Seconds of a step on a slow phone, or on a slow laptop where phones cannot train."""
+    """Returns the seconds of a step on the slowest device class that can train; None if none can."""
     best = fastest(list(times))
     for device in ("phone", "laptop", "gpu"):
-        if (found := best.get(device)) is not None and found.range_ms is not None:
-            return found.range_ms[1] / 1000.0
+        if (time := best.get(device)) is not None and time.range_ms is not None:
+            return time.range_ms[1] / 1000.0
     return None
 
 
 def goal_visits(examples: int) -> int:
-    """How often each of so many examples should be seen in all."""
-    return next(visits for most, visits in _VISITS if examples <= most)
+    """Returns how often each of `examples` should be visited in total."""
+    return next(visits for maximum, visits in _VISITS if examples <= maximum)
 
 
 def rate(manifest: Manifest) -> Proposal:
-    """The learning rate that the model came with."""
+    """Proposes the model's own learning rate."""
     chosen = manifest.optimizer
     return Proposal(
         "training.learning_rate",
@@ -50,27 +50,27 @@ def rate(manifest: Manifest) -> Proposal:
 
 
 def round_up(value: int) -> int:
-    """The next number of two digits and zeros."""
+    """Rounds up to two significant digits."""
     unit: int = 10 ** max(0, len(str(value)) - 2)
     return -(-value // unit) * unit
 
 
 def round_seconds(value: float) -> float:
-    """The next one that people would say."""
+    """Rounds up to a multiple of 5, 30 or 300 seconds, by size."""
     unit = 5 if value <= 60 else 30 if value <= 600 else 300
     return float(unit * math.ceil(value / unit))
 
 
 def duration(seconds: float) -> str:
-    """For sentences."""
+    """Formats seconds for sentences: `12 s`, `3 minutes`."""
     return f"{seconds:.2g} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
 
 
 def people(count: int) -> str:
-    """For sentences."""
+    """Formats a number of participants for sentences: `2 participants`."""
     return counted(count, "participant")
 
 
 def counted(count: int, word: str) -> str:
-    """For sentences: `1 step`, `2,000 steps`."""
+    """Formats a count for sentences: `1 step`, `2,000 steps`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

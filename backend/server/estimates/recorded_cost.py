@@ -1,4 +1,4 @@
-"""Dollars and kWh of a recorded training, by a table of prices."""
+"""Computes the dollars and kWh of a recorded training by a table of prices."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _GB = 1e9
 
 @dataclass(frozen=True)
 class Fleet:
-    """Dollars with one machine of this kind for each client, and a standard one for the server.
+    """Dollars for one machine of this kind per client, and a standard one for the server.
 
-    `busy` were paid for the seconds of work alone, `rented` from each client's first work to its last.
+    `busy` pays only the seconds of work, `rented` the time from each client's first work to its last.
     """
 
     instance: str
@@ -28,14 +28,14 @@ class Fleet:
 
     @property
     def saved(self) -> float:
-        """The part that preemptible machines save of all, the server included."""
-        whole = self.server + self.standard_rented
-        return (self.standard_rented - self.preemptible_rented) / whole if whole else 0.0
+        """Returns the share of the total, server included, that preemptible machines save."""
+        total = self.server + self.standard_rented
+        return (self.standard_rented - self.preemptible_rented) / total if total else 0.0
 
 
 @dataclass(frozen=True)
 class Energy:
-    """Of the clients' devices while they worked: kWh and dollars, the least and the most."""
+    """Minimum and maximum kWh and dollars of the clients' devices while they worked."""
 
     kwh: tuple[float, float]
     dollars: tuple[float, float]
@@ -43,7 +43,7 @@ class Energy:
 
 @dataclass(frozen=True)
 class Cost:
-    """All of it; `traffic` are dollars for what would leave a provider: models, data and updates."""
+    """The whole cost; `traffic` are dollars for the models, data and updates that would leave a provider."""
 
     fleets: tuple[Fleet, ...]
     traffic: float
@@ -51,22 +51,22 @@ class Cost:
 
 
 def cost_of(record: TrainingRecord, prices: Prices) -> Cost:
-    """What the recorded training would have cost."""
+    """Returns what the recorded training would have cost."""
     kwh = working_energy(record.busy)
     return Cost(
-        fleets=tuple(_fleet(record, one) for one in prices.instances),
+        fleets=tuple(_fleet(record, instance) for instance in prices.instances),
         traffic=(record.down + record.up) / _GB * prices.traffic.out,
         energy=Energy(kwh, (kwh[0] * prices.energy.kwh, kwh[1] * prices.energy.kwh)),
     )
 
 
 def _fleet(record: TrainingRecord, instance: Instance) -> Fleet:
-    busy, there = record.busy / _HOUR, record.there / _HOUR
+    busy, rented = record.busy / _HOUR, record.there / _HOUR
     return Fleet(
         instance.name,
         record.seconds / _HOUR * instance.standard,
         busy * instance.standard,
-        there * instance.standard,
+        rented * instance.standard,
         busy * instance.preemptible,
-        there * instance.preemptible,
+        rented * instance.preemptible,
     )

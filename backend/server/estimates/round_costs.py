@@ -1,4 +1,4 @@
-"""What a plan costs: bytes, seconds and energy, for each volunteer, for the server and in all."""
+"""Estimates a plan's bytes, seconds and energy, for each volunteer, for the server and in total."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime, fastest
 
 _BITS_PER_BYTE, _MEGA = 8.0, 1e6
-# Lines of volunteers in Mbit/s, down and up, as `minga simulate` has them in the median; a phone's is half.
-LINES: dict[DeviceName, tuple[float, float]] = {
+# Bandwidth in Mbit/s, down and up: the medians of `minga simulate`; a phone has half of them.
+BANDWIDTHS: dict[DeviceName, tuple[float, float]] = {
     "phone": (25.0, 5.0),
     "laptop": (50.0, 10.0),
     "gpu": (50.0, 10.0),
 }
-_ENOUGH_DIGITS = 2
+_DIGITS = 2
 
 
 InTime = Literal["all", "some", "none"]
@@ -39,10 +39,10 @@ DEVICES: dict[DeviceName, str] = {
 
 @dataclass(frozen=True)
 class DeviceCost:
-    """Seconds of one round, or of a whole work unit, on a class of devices, from fast ones to slow ones.
+    """Seconds of one round, or of a whole work unit, on a device class, from fast devices to slow ones.
 
-    `transfer` is that of the model and the update; `in_time` says which of them are done by the deadline, or
-    get whole units.
+    `transfer` is that of the model and the update; `in_time` says which devices meet the deadline, or get
+    whole units.
     """
 
     device: DeviceName
@@ -55,8 +55,7 @@ class DeviceCost:
 
 @dataclass(frozen=True)
 class UnitCosts:
-    """Work units of an epoch, how many clients do each in the mean, and the seconds over which slow clients
-    get a part of one."""
+    """Work units per epoch, mean leases per unit, and the seconds above which slow clients get a part."""
 
     an_epoch: int
     leases: float
@@ -65,10 +64,10 @@ class UnitCosts:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The costs of a plan with `volunteers` who stay; docs/reference/drafts.md has every field.
+    """The costs of a plan with `volunteers` who stay; docs/reference/drafts.md describes every field.
 
-    With `units` what is said of a round is said of a work unit, and of an epoch where it is the server's.
-    Bytes are whole, energy is watt-hours from the least to the most.
+    With `units` the fields of a round apply to a work unit, and the server's to an epoch. Bytes are
+    integers, energy is in watt-hours from the minimum to the maximum.
     """
 
     volunteers: int
@@ -92,7 +91,7 @@ class Estimate:
     units: UnitCosts | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the API tells it."""
+        """Returns the estimate as the API sends it."""
         return asdict(self)
 
 
@@ -104,45 +103,45 @@ def estimate(
     supply: Supply,
     volunteers: int,
 ) -> Estimate:
-    """What `file` asks of `volunteers` who are there all the time, on a model's `wire` and step `times`."""
+    """Estimates the costs of `file` for permanent `volunteers`, by a model's traffic and step times."""
     rounds, clients = file.coordination.rounds, cohort(file, volunteers)
     examples, steps = work(file, manifest, supply)
-    down, up = _moved(file, manifest, wire)
-    shard, kept = _data(file, supply, volunteers)
+    down, up = _transferred(file, manifest, wire)
+    shard, shard_count = _data(file, supply, volunteers)
     once = (wire.program or 0) + wire.browser_bundle
-    # Clients take turns where not all are chosen.
-    mailbox = max(1, round(rounds * clients / max(volunteers, clients)))
+    # Rounds in which one volunteer takes part, if they do not choose all.
+    participations = max(1, round(rounds * clients / max(volunteers, clients)))
     devices = _devices(file, times, steps, down, up)
-    out = 0 if file.coordination.decentralized else clients * down
-    into = 0 if file.coordination.decentralized else clients * up
-    # Shards stay in a browser's cache: each is fetched once.
-    data_bytes = min(kept, mailbox * file.data.shards_per_client) * shard
-    total = volunteers * (once + data_bytes) + rounds * (out + into)
-    seen = examples * clients * rounds
+    bytes_out = 0 if file.coordination.decentralized else clients * down
+    bytes_in = 0 if file.coordination.decentralized else clients * up
+    # A browser caches shards, so each is fetched once.
+    data_bytes = min(shard_count, participations * file.data.shards_per_client) * shard
+    total = volunteers * (once + data_bytes) + rounds * (bytes_out + bytes_in)
+    visited = examples * clients * rounds
     return Estimate(
         volunteers=volunteers,
         clients=clients,
         rounds=rounds,
         examples=examples,
         steps=steps,
-        visits=rounded(seen / (supply.examples * (clients if supply.own else 1))),
+        visits=rounded(visited / (supply.examples * (clients if supply.own else 1))),
         once=once,
         down=down,
         up=up,
         data=data_bytes,
-        volunteer_bytes=once + data_bytes + mailbox * (down + up),
-        volunteer_energy=energy_of(manifest, mailbox * examples),
-        server_out=out,
-        server_in=into,
+        volunteer_bytes=once + data_bytes + participations * (down + up),
+        volunteer_energy=energy_of(manifest, participations * examples),
+        server_out=bytes_out,
+        server_in=bytes_in,
         server_bytes=total,
-        energy=energy_of(manifest, seen),
+        energy=energy_of(manifest, visited),
         devices=devices,
         notes=list(_notes(file, volunteers, devices)),
     )
 
 
 def cohort(file: TaskFile, volunteers: int) -> int:
-    """How many of so many volunteers are in a round; at least those without whom none opens."""
+    """Returns how many of `volunteers` are in a round; at least the minimum without which none opens."""
     chosen = file.coordination
     available = max(volunteers, chosen.min_available_clients)
     if chosen.decentralized:
@@ -153,36 +152,36 @@ def cohort(file: TaskFile, volunteers: int) -> int:
 
 
 def work(file: TaskFile, manifest: Manifest, supply: Supply) -> tuple[int, int]:
-    """Examples that a client processes in a round, each visit counted, and its steps."""
+    """Returns the examples that a client processes in a round, each visit counted, and its steps."""
     batch, training = file.training.batch_size or manifest.batch_size, file.training
-    has = examples_of_client(file, supply)
+    examples = examples_of_client(file, supply)
     if training.steps:
-        return min(training.steps * batch, training.steps * has), training.steps
+        return min(training.steps * batch, training.steps * examples), training.steps
     epochs = training.epochs or 1
-    return epochs * has, epochs * math.ceil(has / batch)
+    return epochs * examples, epochs * math.ceil(examples / batch)
 
 
 def examples_of_client(file: TaskFile, supply: Supply) -> int:
-    """Examples that a client has in a round."""
+    """Returns the number of examples that a client has in a round."""
     if supply.own:
         return supply.examples
     return max(1, round(min(file.data.shards_per_client, supply.shards) * supply.examples / supply.shards))
 
 
-def _moved(file: TaskFile, manifest: Manifest, wire: Traffic) -> tuple[int, int]:
-    """Bytes down and up of a client in a round, without data."""
+def _transferred(file: TaskFile, manifest: Manifest, wire: Traffic) -> tuple[int, int]:
+    """Returns a client's bytes down and up in a round, without data."""
     down, up = wire.version_down, wire.update_up
     if file.training.control_variates:
         down += 4 * manifest.parameters.trainable
     if file.security.aggregation[0] == "masked" and not file.coordination.decentralized:
         masking = file.security.masked
         values = chosen_values(manifest.parameters.total, masking.share)
-        up = masked_bytes(values, sum(one.rows for one in manifest.metrics), masking.bits)
+        up = masked_bytes(values, sum(metric.rows for metric in manifest.metrics), masking.bits)
     return down, up
 
 
 def _data(file: TaskFile, supply: Supply, volunteers: int) -> tuple[int, int]:
-    """Bytes of a shard, and how many of them one client ever fetches."""
+    """Returns the bytes of a shard, and how many shards one client fetches in total."""
     if supply.own:
         return 0, 0
     share = math.ceil(supply.shards / max(volunteers, 1))
@@ -190,38 +189,40 @@ def _data(file: TaskFile, supply: Supply, volunteers: int) -> tuple[int, int]:
 
 
 def transfer_seconds(device: DeviceName, down: int, up: int) -> float:
-    """How long the line of such a device takes for so many bytes."""
-    rate_down, rate_up = LINES[device]
+    """Returns the seconds to transfer `down` and `up` bytes at the bandwidth of such a device."""
+    rate_down, rate_up = BANDWIDTHS[device]
     return _BITS_PER_BYTE * (down / rate_down + up / rate_up) / _MEGA
 
 
 def best_places(times: Sequence[StepTime]) -> dict[DeviceName, StepTime]:
-    """Where each class of devices trains fastest: most volunteers come with a browser; where none can train,
-    TensorFlow may."""
-    browsers = [one for one in times if not one.backend.startswith("tensorflow")]
+    """Returns the fastest backend of each device class: in a browser, or TensorFlow if no browser can.
+
+    Most volunteers use a browser.
+    """
+    browsers = [time for time in times if not time.backend.startswith("tensorflow")]
     return {**fastest(list(times)), **fastest(browsers)}
 
 
 def _devices(file: TaskFile, times: Sequence[StepTime], steps: int, down: int, up: int) -> list[DeviceCost]:
-    found, deadline = [], file.coordination.deadline
+    costs, deadline = [], file.coordination.deadline
     for device, best in best_places(times).items():
         if best.range_ms is None:
             continue
         low, high = (steps * ms / 1000.0 for ms in best.range_ms)
-        moving = transfer_seconds(device, down, up)
-        late = (low + moving > deadline) + (high + moving > deadline)
+        transfer = transfer_seconds(device, down, up)
+        late = (low + transfer > deadline) + (high + transfer > deadline)
         in_time: tuple[InTime, InTime, InTime] = ("all", "some", "none")
-        found.append(
+        costs.append(
             DeviceCost(
                 device,
                 best.backend,
                 (rounded(low), rounded(high)),
-                rounded(moving),
-                (rounded(low + moving), rounded(high + moving)),
+                rounded(transfer),
+                (rounded(low + transfer), rounded(high + transfer)),
                 in_time[late],
             )
         )
-    return found
+    return costs
 
 
 def _notes(file: TaskFile, volunteers: int, devices: list[DeviceCost]) -> list[str]:
@@ -233,12 +234,12 @@ def _notes(file: TaskFile, volunteers: int, devices: list[DeviceCost]) -> list[s
         )
     if not devices:
         notes.append("No device can train this model; the step “Model” says why.")
-    for one in devices:
-        plural = DEVICES[one.device]
+    for device in devices:
+        plural = DEVICES[device.device]
         remedy = "raise the deadline, or ask for less work in a round"
-        if one.in_time == "none":
+        if device.in_time == "none":
             notes.append(f"No {plural} will be done within the deadline of {chosen.deadline:g} s: {remedy}.")
-        elif one.in_time == "some":
+        elif device.in_time == "some":
             notes.append(
                 f"Slow {plural} will not be done within the deadline of {chosen.deadline:g} s. What they "
                 f"have by then still counts; to have them do it all, {remedy}."
@@ -247,11 +248,11 @@ def _notes(file: TaskFile, volunteers: int, devices: list[DeviceCost]) -> list[s
 
 
 def energy_of(manifest: Manifest, examples: int) -> Range:
-    """Watt-hours of training on so many examples, each visit counted, from the least to the most."""
+    """Returns the minimum and maximum watt-hours of training on `examples`, each visit counted."""
     low, high = training_energy(manifest, examples)
     return rounded(low), rounded(high)
 
 
 def rounded(value: float) -> float:
-    """To two digits: no estimate knows more."""
-    return float(f"{value:.{_ENOUGH_DIGITS}g}")
+    """Rounds to two significant digits, the precision of these estimates."""
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,4 +1,4 @@
-"""A plan that fits a model and its data, each value with its reason."""
+"""Proposes a plan of rounds that fits a model and its data, with a reason for each value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend.formats.task_file import TaskFile
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.reasons import (
     ENOUGH_STEPS,
-    MOST_EPOCHS,
+    MAX_EPOCHS,
     Proposal,
     counted,
     duration,
@@ -25,10 +25,10 @@ from backend.server.estimates.round_costs import cohort, examples_of_client, tra
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime, fastest
 
-# Nobody's device should be busy for longer than that in a round.
-_SECONDS, _LONGEST = 60.0, 120.0
+# Target and maximum seconds of training of a slow device in a round.
+_TARGET_SECONDS, _MAX_SECONDS = 60.0, 120.0
 _ROUNDS = (10, 1000)
-_MOST_DEADLINE = 3600.0
+_MAX_DEADLINE = 3600.0
 _SLACK = 2.0
 _PROXIMAL = 0.01
 
@@ -41,39 +41,43 @@ def propose(
     supply: Supply,
     volunteers: int,
 ) -> list[Proposal]:
-    """Values for `volunteers`, in the order in which a plan is read; each goes with those before it."""
+    """Proposes values for `volunteers` in the plan's order; each assumes those before it."""
     step = slow_step(times)
     shards = None if supply.own else _shards(manifest, supply, volunteers, step)
-    has = (
+    examples = (
         examples_of_client(file, supply)
         if shards is None
         else round(shards.value or 0) * supply.examples / supply.shards
     )
-    steps = math.ceil(max(1.0, has) / (file.training.batch_size or manifest.batch_size))
+    steps = math.ceil(max(1.0, examples) / (file.training.batch_size or manifest.batch_size))
     visits = list(_visits(steps, step))
-    done = next((one.value for one in visits if one.key == "training.steps" and one.value), None)
-    epochs = next((one.value for one in visits if one.key == "training.epochs" and one.value), 1) or 1
-    seconds = None if step is None else (done or epochs * steps) * step
+    fixed_steps = next((item.value for item in visits if item.key == "training.steps" and item.value), None)
+    epochs = next((item.value for item in visits if item.key == "training.epochs" and item.value), 1) or 1
+    seconds = None if step is None else (fixed_steps or epochs * steps) * step
     clients = cohort(file, volunteers)
-    # Where steps are counted a client may see a part of its examples only.
-    seen = max(1.0, min(has, (done or steps) * manifest.batch_size)) * epochs
+    # With a fixed number of steps a client may visit only a part of its examples.
+    visited = max(1.0, min(examples, (fixed_steps or steps) * manifest.batch_size)) * epochs
     return [
         *([shards] if shards else []),
         *visits,
         rate(manifest),
-        *_like(supply),
-        _rounds(supply, clients, seen),
-        *_enough(file, supply),
+        *_proximal(supply),
+        _rounds(supply, clients, visited),
+        *_quorum(file, supply),
         *_deadline(wire, times, seconds),
     ]
 
 
 def _shards(manifest: Manifest, supply: Supply, volunteers: int, step: float | None) -> Proposal:
     share = math.ceil(supply.shards / max(1, volunteers))
-    each = supply.examples / supply.shards
-    # No more than a slow device trains in a minute, one visit each.
-    room = supply.shards if step is None else max(1, math.floor(_SECONDS / step * manifest.batch_size / each))
-    value = max(1, min(share, room, supply.shards))
+    shard_size = supply.examples / supply.shards
+    # At most as many as a slow device trains in a minute, one visit each.
+    limit = (
+        supply.shards
+        if step is None
+        else max(1, math.floor(_TARGET_SECONDS / step * manifest.batch_size / shard_size))
+    )
+    value = max(1, min(share, limit, supply.shards))
     whole = f"{supply.shards:,} shards among {people(volunteers)}"
     if value == share:
         reason = f"{whole}: with {value} each, a round goes over all examples once."
@@ -83,9 +87,9 @@ def _shards(manifest: Manifest, supply: Supply, volunteers: int, step: float | N
 
 
 def _visits(steps: int, step: float | None) -> Iterator[Proposal]:
-    """How often a client visits its examples; or a number of steps where one visit takes a slow one long."""
-    if step is not None and steps * step > _LONGEST:
-        count = max(1, math.floor(_SECONDS / step))
+    """Proposes epochs, or a number of steps if one epoch takes a slow device too long."""
+    if step is not None and steps * step > _MAX_SECONDS:
+        count = max(1, math.floor(_TARGET_SECONDS / step))
         yield Proposal("training.epochs", None, "Steps are counted instead: one visit to all is too long.")
         yield Proposal(
             "training.steps",
@@ -94,8 +98,8 @@ def _visits(steps: int, step: float | None) -> Iterator[Proposal]:
             f"{duration(steps * step)}. So many steps take it a minute.",
         )
         return
-    longest = MOST_EPOCHS if step is None else max(1, math.floor(_SECONDS / (steps * step)))
-    epochs = max(1, min(MOST_EPOCHS, longest, math.ceil(ENOUGH_STEPS / steps)))
+    longest = MAX_EPOCHS if step is None else max(1, math.floor(_TARGET_SECONDS / (steps * step)))
+    epochs = max(1, min(MAX_EPOCHS, longest, math.ceil(ENOUGH_STEPS / steps)))
     yield Proposal("training.steps", None, "Visits are counted instead: devices have examples to go over.")
     if epochs == 1:
         reason = f"One visit is {counted(steps, 'step')} a round: enough to be worth its traffic."
@@ -107,8 +111,8 @@ def _visits(steps: int, step: float | None) -> Iterator[Proposal]:
     yield Proposal("training.epochs", epochs, reason)
 
 
-def _like(supply: Supply) -> Iterator[Proposal]:
-    """How alike the examples of clients are decides about what holds them together."""
+def _proximal(supply: Supply) -> Iterator[Proposal]:
+    """Proposes FedProx's term if clients' examples differ."""
     if supply.own:
         yield Proposal(
             "training.proximal_mu",
@@ -124,46 +128,46 @@ def _like(supply: Supply) -> Iterator[Proposal]:
         )
 
 
-def _rounds(supply: Supply, clients: int, seen: float) -> Proposal:
-    everybody = supply.examples * (clients if supply.own else 1)
-    goal = goal_visits(everybody)
-    least, most = _ROUNDS
-    value = round_up(min(most, max(least, math.ceil(goal * everybody / (clients * seen)))))
-    times = value * clients * seen / everybody
+def _rounds(supply: Supply, clients: int, rows: float) -> Proposal:
+    total = supply.examples * (clients if supply.own else 1)
+    goal = goal_visits(total)
+    minimum, maximum = _ROUNDS
+    value = round_up(min(maximum, max(minimum, math.ceil(goal * total / (clients * rows)))))
+    times = value * clients * rows / total
     return Proposal(
         "coordination.rounds",
         value,
-        f"A round of {people(clients)} goes over {round(clients * seen):,} examples: in {value} rounds each "
-        f"of the {everybody:,} is seen about {times:.2g} times.",
+        f"A round of {people(clients)} goes over {round(clients * rows):,} examples: in {value} rounds each "
+        f"of the {total:,} is seen about {times:.2g} times.",
     )
 
 
-def _enough(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
-    least = file.security.masked.min_clients if file.security.masks else 3 if supply.own else 2
+def _quorum(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
+    minimum = file.security.masked.min_clients if file.security.masks else 3 if supply.own else 2
     if file.coordination.decentralized and file.security.masks:
-        least = 3
+        minimum = 3
     if file.security.masks:
-        why = f"Updates are masked among {least} at least."
+        why = f"Updates are masked among {minimum} at least."
     elif supply.own:
         why = "With two, each could subtract its own update from the result and have the other's."
     else:
         why = "Two are enough to begin: whoever comes later is in the next round."
-    yield Proposal("coordination.min_available_clients", least, why)
-    quorum = least if supply.own or file.security.masks else 1
-    kept = (
+    yield Proposal("coordination.min_available_clients", minimum, why)
+    quorum = minimum if supply.own or file.security.masks else 1
+    reason = (
         "A version is made of so many updates at least, so that none stands alone in it."
         if quorum > 1
         else "Examples are public, so a version of one update gives nothing away."
     )
-    yield Proposal("coordination.quorum", quorum, kept)
+    yield Proposal("coordination.quorum", quorum, reason)
 
 
 def _deadline(wire: Traffic, times: Sequence[StepTime], seconds: float | None) -> Iterator[Proposal]:
     if seconds is None:
         return
-    device = next(one for one in ("phone", "laptop", "gpu") if one in fastest(list(times)))
+    device = next(name for name in ("phone", "laptop", "gpu") if name in fastest(list(times)))
     needed = seconds + transfer_seconds(device, wire.version_down, wire.update_up)
-    value = round_seconds(min(_MOST_DEADLINE, max(30.0, _SLACK * needed)))
+    value = round_seconds(min(_MAX_DEADLINE, max(30.0, _SLACK * needed)))
     phrase = {"phone": "A slow phone", "laptop": "A slow laptop", "gpu": "A slow computer"}[device]
     yield Proposal(
         "coordination.deadline",

@@ -1,4 +1,4 @@
-"""Bytes on the wire: what a participant fetches once, and what each round moves."""
+"""Computes bytes on the wire: what a participant fetches once, and the traffic of each round."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from backend.protocols.mesh.group_orders import Averages
 from backend.protocols.mesh.grouping import choose_exchange
 
 BYTES_PER_VALUE = 4
-# A visit needs one of TF.js' three builds for WebAssembly, and the one with threads is the largest.
+# A browser loads one of TF.js' three builds for WebAssembly; the one with threads is the largest.
 _SMALLER_BUILDS = ("tfjs-backend-wasm-simd", "tfjs-backend-wasm-")
 _LARGEST_BUILD = "tfjs-backend-wasm-threaded"
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes. `data` is None without shards, `program` where the web app is not built."""
+    """Bytes of a participant's traffic. `data` is None without shards, `program` without a built web app."""
 
     browser_bundle: int
     peer_bundle: int
@@ -40,7 +40,7 @@ def traffic(
     program: int | None = None,
     averages: Averages | None = None,
 ) -> Traffic:
-    """What joining a task with this bundle costs: `data` is for one round, of shards of average size.
+    """Returns the traffic of a participant; `data` is that of one round, for shards of average size.
 
     With `averages` peers average among themselves.
     """
@@ -57,8 +57,10 @@ def traffic(
 
 
 def round_bytes(values: int, averages: Averages | None) -> int:
-    """Bytes that a client moves each way in a round: a version and an update or, with `averages`, what goes
-    to and from the others of a whole group."""
+    """Returns the bytes that a client transfers each way in a round: a version and an update.
+
+    With `averages` they are those to and from the other members of a full group.
+    """
     if averages is None:
         return BYTES_PER_VALUE * values
     members, size = averages.group_size, encoded_size(values, averages.precision)
@@ -68,9 +70,9 @@ def round_bytes(values: int, averages: Averages | None) -> int:
 
 
 def program_bytes(dist: Path) -> int | None:
-    """What a browser fetches, compressed, before it trains for the first time; None where nothing is built.
+    """Returns the compressed bytes that a browser fetches before its first training; None without a build.
 
-    This is the most: a browser in which every backend is worth trying loads them all.
+    This is the maximum: a browser that tries every backend loads them all.
     """
     manifest = dist / "manifest.json"
     return _program_bytes(dist, manifest.stat().st_mtime_ns) if manifest.is_file() else None

@@ -1,6 +1,6 @@
-"""What is recorded of a training that costs depend on, read from what a server tells of it.
+"""Reads the facts of a recorded training on which its cost depends, from a server's API.
 
-`Told` are JSON objects of docs/reference/http.md.
+`Json` are objects of docs/reference/http.md.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any
 from backend.formats.manifest import Manifest
 from backend.server.estimates.traffic import BYTES_PER_VALUE, traffic
 
-Told = Mapping[str, Any]
+Json = Mapping[str, Any]
 _ITEM_BYTES = 4
 
 
 @dataclass(frozen=True)
 class ClientWork:
-    """What one client did. Seconds: `busy` those in which it worked, `there` from its first work to its last.
+    """The work of a client: `busy` seconds of work, and `there` seconds from its first work to its last.
 
-    `examples` were credited, `results` sent, those that did not hold included.
+    `examples` are those credited; `results` counts all results that it sent, refused ones included.
     """
 
     client: str
@@ -38,7 +38,7 @@ class ClientWork:
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """A training: `seconds` while it ran, bytes to and from its clients, operations of what was credited."""
+    """A training: its `seconds`, bytes `down` to and `up` from clients, and FLOP of credited examples."""
 
     task: str
     scheme: str
@@ -51,17 +51,17 @@ class TrainingRecord:
 
     @property
     def busy(self) -> float:
-        """Seconds of work of all clients together."""
-        return math.fsum(one.busy for one in self.work)
+        """Returns the total seconds of work of all clients."""
+        return math.fsum(client.busy for client in self.work)
 
     @property
     def there(self) -> float:
-        """Seconds that all clients together were there."""
-        return math.fsum(one.there for one in self.work)
+        """Returns the total seconds of all clients from their first work to their last."""
+        return math.fsum(client.there for client in self.work)
 
 
-def read_results(text: str) -> list[Told]:
-    """The rows of assimilations.csv, as far as costs depend on them; `at` in seconds (Unix)."""
+def read_results(text: str) -> list[Json]:
+    """Reads the columns of assimilations.csv on which costs depend; `at` is in Unix seconds."""
     return [
         {
             "at": datetime.fromisoformat(row["at"]).timestamp(),
@@ -74,110 +74,109 @@ def read_results(text: str) -> list[Told]:
 
 
 def of_rounds(
-    summary: Told, manifest: Manifest, rounds: Sequence[Told], people: Sequence[Told]
+    summary: Json, manifest: Manifest, rounds: Sequence[Json], people: Sequence[Json]
 ) -> TrainingRecord:
-    """A training in rounds: who sent an update is taken to have worked as long as a round lasts on average.
+    """Returns the record of a training in rounds; each result counts as work of the average round length.
 
-    That is the most it can be, as nobody tells when a client was done with its part.
+    Rounds do not record when a client finished, so this is an upper bound.
     """
-    seconds = math.fsum(one["seconds"] for one in rounds)
-    each = seconds / len(rounds) if rounds else 0.0
+    seconds = math.fsum(round["seconds"] for round in rounds)
+    average = seconds / len(rounds) if rounds else 0.0
     work = []
-    for one in people:
-        results = one["accepted"] + one["refused"]
-        work.append(_work(one, results, min(results * each, seconds), seconds))
+    for person in people:
+        results = person["accepted"] + person["refused"]
+        work.append(_work(person, results, min(results * average, seconds), seconds))
     return _record(summary, manifest, rounds, seconds, work, rows=None)
 
 
 def of_units(
-    summary: Told,
+    summary: Json,
     manifest: Manifest,
-    rounds: Sequence[Told],
-    people: Sequence[Told],
-    results: Sequence[Told],
+    rounds: Sequence[Json],
+    people: Sequence[Json],
+    results: Sequence[Json],
 ) -> TrainingRecord:
-    """A training in work units, of which `results` are those that are in the model.
+    """Returns the record of a training in work units; `results` are the assimilated ones.
 
-    A client's work for the others, which only confirmed somebody's, is taken to have lasted as long in
-    proportion to its examples; of a client without any in the model, as long as others of its kind took.
+    A client's other results, which only confirmed another client's, count as equally long in proportion to
+    their examples; for a client without assimilated results, at the pace of clients of its kind and backend.
     """
-    mine: dict[str, list[Told]] = {}
-    for one in results:
-        mine.setdefault(one["client"], []).append(one)
-    seconds = max(math.fsum(one["seconds"] for one in rounds), _span(results))
+    by_client: dict[str, list[Json]] = {}
+    for result in results:
+        by_client.setdefault(result["client"], []).append(result)
+    seconds = max(math.fsum(round["seconds"] for round in rounds), _span(results))
     paces = _paces(results)
     work = []
-    for one in people:
-        own = mine.get(one["client"], [])
-        blended = sum(row["examples"] for row in own)
-        credited = max(one["examples"], blended)
-        pace = paces.get((one["kind"], one["backend"]), paces.get(None, 0.0))
-        busy = _union(own) * credited / blended if blended else credited * pace
-        work.append(
-            _work(
-                one, one["accepted"] + one["refused"], min(busy, seconds), max(_span(own), min(busy, seconds))
-            )
-        )
-    rows = sum({(one["client"], one["shard"], one["first"]): one["examples"] for one in results}.values())
+    for person in people:
+        own = by_client.get(person["client"], [])
+        assimilated = sum(row["examples"] for row in own)
+        credited = max(person["examples"], assimilated)
+        pace = paces.get((person["kind"], person["backend"]), paces.get(None, 0.0))
+        busy = _union(own) * credited / assimilated if assimilated else credited * pace
+        sent = person["accepted"] + person["refused"]
+        work.append(_work(person, sent, min(busy, seconds), max(_span(own), min(busy, seconds))))
+    rows = sum({(row["client"], row["shard"], row["first"]): row["examples"] for row in results}.values())
     return _record(summary, manifest, rounds, seconds, work, rows)
 
 
-def _work(one: Told, results: int, busy: float, there: float) -> ClientWork:
-    return ClientWork(one["client"], one["kind"], one["backend"], one["examples"], results, busy, there)
+def _work(person: Json, results: int, busy: float, there: float) -> ClientWork:
+    return ClientWork(
+        person["client"], person["kind"], person["backend"], person["examples"], results, busy, there
+    )
 
 
 def _record(
-    summary: Told,
+    summary: Json,
     manifest: Manifest,
-    rounds: Sequence[Told],
+    rounds: Sequence[Json],
     seconds: float,
     work: Iterable[ClientWork],
     rows: int | None,
 ) -> TrainingRecord:
     work = tuple(work)
     joined = traffic(manifest, 0)
-    down = sum(joined.browser_bundle if one.kind == "browser" else joined.peer_bundle for one in work)
+    down = sum(joined.browser_bundle if client.kind == "browser" else joined.peer_bundle for client in work)
     vector = BYTES_PER_VALUE * manifest.parameters.total
-    results = sum(one.results for one in work)
+    results = sum(client.results for client in work)
     down += results * vector + (rows or 0) * _example_bytes(manifest)
-    examples = sum(one.examples for one in work)
+    examples = sum(client.examples for client in work)
     flops = examples / manifest.batch_size * (manifest.flops.train + manifest.flops.apply)
-    passes = sum(one["outcome"] == "version" for one in rounds)
+    passes = sum(round["outcome"] == "version" for round in rounds)
     return TrainingRecord(
         summary["name"], summary["scheme"], passes, seconds, work, down, results * vector, flops
     )
 
 
 def _example_bytes(manifest: Manifest) -> int:
-    """Of one example's arrays, at most: shards may hold smaller values."""
-    shapes = [one.shape for one in manifest.inputs] + [one.shape for one in manifest.labels]
+    """Returns the maximum bytes of one example's arrays: shards may store smaller types."""
+    shapes = [spec.shape for spec in manifest.inputs] + [spec.shape for spec in manifest.labels]
     return _ITEM_BYTES * sum(math.prod(shape) for shape in shapes)
 
 
-def _paces(results: Sequence[Told]) -> dict[tuple[str, str] | None, float]:
-    """Seconds an example, by kind and backend; of all together under None."""
+def _paces(results: Sequence[Json]) -> dict[tuple[str, str] | None, float]:
+    """Returns seconds per example by kind and backend; the key None is the mean of all."""
     seconds: dict[tuple[str, str] | None, float] = {}
     examples: dict[tuple[str, str] | None, int] = {}
-    for one in results:
-        for key in ((one["kind"], one["backend"]), None):
-            seconds[key] = seconds.get(key, 0.0) + one["seconds"]
-            examples[key] = examples.get(key, 0) + one["examples"]
+    for result in results:
+        for key in ((result["kind"], result["backend"]), None):
+            seconds[key] = seconds.get(key, 0.0) + result["seconds"]
+            examples[key] = examples.get(key, 0) + result["examples"]
     return {key: seconds[key] / count for key, count in examples.items() if count}
 
 
-def _span(results: Sequence[Told]) -> float:
-    """Seconds from the first one's begin to the last one's end."""
+def _span(results: Sequence[Json]) -> float:
+    """Returns the seconds from the first result's begin to the last result's end."""
     if not results:
         return 0.0
-    first: float = min(one["at"] - one["seconds"] for one in results)
-    last: float = max(one["at"] for one in results)
+    first: float = min(result["at"] - result["seconds"] for result in results)
+    last: float = max(result["at"] for result in results)
     return last - first
 
 
-def _union(results: Sequence[Told]) -> float:
-    """Seconds in which at least one of them was worked on: a client may train several units at once."""
+def _union(results: Sequence[Json]) -> float:
+    """Returns the seconds with work on at least one result: a client may train several units in parallel."""
     total, until = 0.0, -math.inf
-    for begin, end in sorted((one["at"] - one["seconds"], one["at"]) for one in results):
+    for begin, end in sorted((result["at"] - result["seconds"], result["at"]) for result in results):
         total += max(0.0, end - max(begin, until))
         until = max(until, end)
     return total

@@ -1,4 +1,4 @@
-"""What a plan of work units costs: bytes, seconds and energy of a unit, an epoch and the whole training."""
+"""Estimates the bytes, seconds and energy of a plan of work units: per unit, per epoch and in total."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from backend.server.tasks.model_inspection import StepTime
 from backend.server.units.validation.tolerances import table
 from backend.server.units.work_generator import MOST_LEASES_LONG
 
-# The smallest unit that a slow client gets is such a part of a whole one.
-SMALLEST = 2 ** SizeRules().halvings
+# A whole unit has this multiple of the rows of the smallest part that a slow client gets.
+MAX_SPLIT = 2 ** SizeRules().halvings
 
 
 def estimate_units(
@@ -38,19 +38,19 @@ def estimate_units(
     supply: Supply,
     volunteers: int,
 ) -> Estimate:
-    """What `file`, a task of work units, asks of `volunteers` who are there all the time and all honest."""
+    """Estimates the costs of `file`, a task of work units, for permanent and honest `volunteers`."""
     units, epochs = _units(file), file.coordination.rounds
     rows = unit_rows(file, manifest, supply)
     examples, steps = unit_work(file, manifest, rows)
     an_epoch = supply.shards * math.ceil(shard_rows(supply) / rows)
     leases = leases_of_unit(units.trust, an_epoch * epochs, volunteers)
     down, up = wire.version_down, wire.update_up
-    in_all = an_epoch * epochs * leases
-    mailbox = max(1, round(in_all / volunteers))
+    all_leases = an_epoch * epochs * leases
+    leases_each = max(1, round(all_leases / volunteers))
     once = (wire.program or 0) + wire.browser_bundle
-    # Whoever has a shard in its cache gets units of it first.
-    kept = min(supply.shards, mailbox, math.ceil(supply.shards * leases / volunteers))
-    data = kept * round(supply.bytes / supply.shards)
+    # A client gets units of its cached shards first.
+    shard_count = min(supply.shards, leases_each, math.ceil(supply.shards * leases / volunteers))
+    data = shard_count * round(supply.bytes / supply.shards)
     devices = list(_devices(units, times, steps, down, up))
     return Estimate(
         volunteers=volunteers,
@@ -63,12 +63,12 @@ def estimate_units(
         down=down,
         up=up,
         data=data,
-        volunteer_bytes=once + data + mailbox * (down + up),
-        volunteer_energy=energy_of(manifest, mailbox * examples),
+        volunteer_bytes=once + data + leases_each * (down + up),
+        volunteer_energy=energy_of(manifest, leases_each * examples),
         server_out=round(an_epoch * leases * down),
         server_in=round(an_epoch * leases * up),
-        server_bytes=volunteers * (once + data) + round(in_all * (down + up)),
-        energy=energy_of(manifest, round(in_all * examples)),
+        server_bytes=volunteers * (once + data) + round(all_leases * (down + up)),
+        energy=energy_of(manifest, round(all_leases * examples)),
         devices=devices,
         notes=list(_notes(file, volunteers, steps, devices)),
         units=UnitCosts(an_epoch, rounded(leases), units.seconds),
@@ -76,12 +76,12 @@ def estimate_units(
 
 
 def shard_rows(supply: Supply) -> int:
-    """Examples of a shard, about."""
+    """Returns the mean number of examples of a shard."""
     return max(1, round(supply.examples / supply.shards))
 
 
 def unit_rows(file: TaskFile, manifest: Manifest, supply: Supply) -> int:
-    """Examples of a whole unit."""
+    """Returns the number of examples of a whole unit."""
     units, whole = _units(file), shard_rows(supply)
     chosen = units.assimilation
     if isinstance(chosen, Downpour) and chosen.n_push:
@@ -90,7 +90,7 @@ def unit_rows(file: TaskFile, manifest: Manifest, supply: Supply) -> int:
 
 
 def unit_work(file: TaskFile, manifest: Manifest, rows: int) -> tuple[int, int]:
-    """Examples that a client processes in a unit of so many `rows`, each visit counted, and its steps."""
+    """Returns the examples that a client processes in a unit of `rows`, each visit counted, and its steps."""
     batch, training = batch_of(file, manifest), file.training
     if training.steps:
         return min(training.steps * batch, training.steps * rows), training.steps
@@ -99,21 +99,22 @@ def unit_work(file: TaskFile, manifest: Manifest, rows: int) -> tuple[int, int]:
 
 
 def batch_of(file: TaskFile, manifest: Manifest) -> int:
-    """Examples of a step."""
+    """Returns the number of examples of a step."""
     return file.training.batch_size or manifest.batch_size
 
 
 def leases_of_unit(trust: TrustTable, units: int, volunteers: int) -> float:
-    """How many clients do each of `units`, in the mean, where `volunteers` share them and nobody vanishes.
+    """Returns the mean number of leases of each of `units` if `volunteers` share them and none leaves.
 
-    Newcomers compare among themselves until `checked` results of each held. After that a client is compared
-    once in as many results as held, so that the n-th comparison is some n results after the one before.
+    Newcomers are compared among themselves until `checked` results of each are accepted. Later a client is
+    compared once per as many results as it has had accepted: the n-th comparison comes about n results after
+    the one before.
     """
     each = units / volunteers
     as_newcomer = min(each, trust.checked / trust.replicas)
     later = math.sqrt(trust.checked**2 + 2.0 * (each - as_newcomer)) - trust.checked
-    again = (trust.replicas - 1) * (as_newcomer + later) / each
-    return 1.0 + again + (trust.spot_checks if trust.trusted else 0.0)
+    extra = (trust.replicas - 1) * (as_newcomer + later) / each
+    return 1.0 + extra + (trust.spot_checks if trust.trusted else 0.0)
 
 
 def _units(file: TaskFile) -> Units:
@@ -123,21 +124,21 @@ def _units(file: TaskFile) -> Units:
 
 
 def _devices(units: Units, times: Sequence[StepTime], steps: int, down: int, up: int) -> Iterator[DeviceCost]:
-    """Of a whole unit; `in_time` says which of them get whole ones."""
+    """Yields the cost of a whole unit on each device class; `in_time` says which devices get whole units."""
     words: tuple[InTime, InTime, InTime] = ("all", "some", "none")
     fixed = isinstance(units.assimilation, Downpour) and units.assimilation.n_push is not None
     for device, best in best_places(times).items():
         if best.range_ms is None:
             continue
         low, high = (steps * ms / 1000.0 for ms in best.range_ms)
-        moving = transfer_seconds(device, down, up)
+        transfer = transfer_seconds(device, down, up)
         halved = 0 if fixed else (low > units.seconds) + (high > units.seconds)
         yield DeviceCost(
             device,
             best.backend,
             (rounded(low), rounded(high)),
-            rounded(moving),
-            (rounded(low + moving), rounded(high + moving)),
+            rounded(transfer),
+            (rounded(low + transfer), rounded(high + transfer)),
             words[halved],
         )
 
@@ -160,10 +161,10 @@ def _notes(file: TaskFile, volunteers: int, steps: int, devices: Sequence[Device
         )
     if not devices:
         yield "No device can train this model; the step “Model” says why."
-    for one in devices:
-        smallest = one.training[1] / SMALLEST + one.transfer
+    for cost in devices:
+        smallest = cost.training[1] / MAX_SPLIT + cost.transfer
         if smallest > MOST_LEASES_LONG * units.lease:
             yield (
-                f"Slow {DEVICES[one.device]} would lose their turn: even the smallest unit, an eighth, takes "
-                f"them longer than {MOST_LEASES_LONG} leases. Raise the lease, or make units smaller."
+                f"Slow {DEVICES[cost.device]} would lose their turn: even the smallest unit, an eighth, "
+                f"takes them longer than {MOST_LEASES_LONG} leases. Raise the lease, or make units smaller."
             )

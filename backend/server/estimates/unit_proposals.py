@@ -1,4 +1,4 @@
-"""A plan of work units that fits a model and its data, each value with its reason."""
+"""Proposes a plan of work units that fits a model and its data, with a reason for each value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backend.formats.task_file.units import VcAsgd
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.reasons import (
     ENOUGH_STEPS,
-    MOST_EPOCHS,
+    MAX_EPOCHS,
     Proposal,
     counted,
     duration,
@@ -23,7 +23,7 @@ from backend.server.estimates.reasons import (
 )
 from backend.server.estimates.round_costs import transfer_seconds
 from backend.server.estimates.traffic import Traffic
-from backend.server.estimates.unit_costs import SMALLEST, batch_of, shard_rows
+from backend.server.estimates.unit_costs import MAX_SPLIT, batch_of, shard_rows
 from backend.server.tasks.model_inspection import StepTime, fastest
 from backend.server.units.validation.tolerances import table
 
@@ -41,8 +41,10 @@ def propose_units(
     supply: Supply,
     _volunteers: int,
 ) -> list[Proposal]:
-    """Values in the order in which a plan is read; each goes with those before it. They are the same for any
-    number of volunteers, since nobody waits for others."""
+    """Proposes values in the plan's order; each assumes those before it.
+
+    They do not depend on the number of volunteers, since no client waits for another.
+    """
     units = file.coordination.units
     if units is None:
         raise ValueError("The task has rounds.")
@@ -50,7 +52,7 @@ def propose_units(
     rows, why = _rows(shard_rows(supply), batch, step, units.seconds)
     steps = math.ceil(rows / batch)
     epochs = max(
-        1, min(MOST_EPOCHS, _most_steps(step, units.seconds) // steps, math.ceil(ENOUGH_STEPS / steps))
+        1, min(MAX_EPOCHS, _max_steps(step, units.seconds) // steps, math.ceil(ENOUGH_STEPS / steps))
     )
     return [
         Proposal("coordination.units.rows", 0 if rows >= shard_rows(supply) else rows, why),
@@ -74,26 +76,29 @@ def propose_units(
     ]
 
 
-def _most_steps(step: float | None, seconds: float) -> int:
-    """Steps of a unit: so many that results can be compared, and that a slow device does the smallest part
-    that it may be given within `seconds`."""
+def _max_steps(step: float | None, seconds: float) -> int:
+    """Returns the maximum steps of a unit.
+
+    Results of more steps cannot be compared, and a slow device must finish the smallest part of a unit within
+    `seconds`.
+    """
     compared = table().steps
-    return compared if step is None else max(1, min(compared, math.floor(SMALLEST * seconds / step)))
+    return compared if step is None else max(1, min(compared, math.floor(MAX_SPLIT * seconds / step)))
 
 
 def _rows(shard: int, batch: int, step: float | None, seconds: float) -> tuple[int, str]:
-    """Examples of a unit, in pieces of a shard that are as alike as whole batches let them be."""
-    most, compared = _most_steps(step, seconds), table().steps
-    if shard <= most * batch:
+    """Returns the examples of a unit, and the reason; a shard is cut equally, up to whole batches."""
+    maximum, compared = _max_steps(step, seconds), table().steps
+    if shard <= maximum * batch:
         steps = counted(math.ceil(shard / batch), "step")
         return shard, (
             f"A shard of {counted(shard, 'example')} is {steps}: a unit is a whole one. With {compared} "
             "steps at most, wrong results can be told from right ones."
         )
-    pieces = math.ceil(shard / (most * batch))
+    pieces = math.ceil(shard / (maximum * batch))
     rows = batch * math.ceil(shard / pieces / batch)
     steps = counted(math.ceil(rows / batch), "step")
-    if most == compared:
+    if maximum == compared:
         why = f"so a unit is {steps}. With {compared} at most, wrong results can be told from right ones."
     else:
         why = f"so a unit is {steps}, and a slow phone does an eighth of one in about {duration(seconds)}."
@@ -110,8 +115,8 @@ def _visits(steps: int, epochs: int) -> str:
 
 
 def _passes(supply: Supply, epochs: int) -> Proposal:
-    least, most = _PASSES
-    value = round_up(min(most, max(least, math.ceil(goal_visits(supply.examples) / epochs))))
+    minimum, maximum = _PASSES
+    value = round_up(min(maximum, max(minimum, math.ceil(goal_visits(supply.examples) / epochs))))
     return Proposal(
         "coordination.units.epochs",
         value,
@@ -125,12 +130,12 @@ def _lease(
 ) -> Iterator[Proposal]:
     if seconds is None:
         return
-    device = next(one for one in ("phone", "laptop", "gpu") if one in fastest(list(times)))
-    # Slow ones get parts that take them no longer than `units.seconds`, an eighth at least.
-    part = max(min(seconds, units.seconds), seconds / SMALLEST)
+    device = next(name for name in ("phone", "laptop", "gpu") if name in fastest(list(times)))
+    # Slow devices get parts that take them at most `units.seconds`, but at least an eighth of a unit.
+    part = max(min(seconds, units.seconds), seconds / MAX_SPLIT)
     needed = part + transfer_seconds(device, wire.version_down, wire.update_up)
-    least, most = _LEASES
-    value = round_seconds(min(most, max(least, _SLACK * needed)))
+    minimum, maximum = _LEASES
+    value = round_seconds(min(maximum, max(minimum, _SLACK * needed)))
     phrase = {"phone": "A slow phone", "laptop": "A slow laptop", "gpu": "A slow computer"}[device]
     yield Proposal(
         "coordination.units.lease",

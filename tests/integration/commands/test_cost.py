@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from backend.__main__ import main
-from backend.server.estimates.prices import OURS
+from backend.server.estimates.prices import DEFAULT_PRICES
 from backend.wire.messages import Accepted, Version
 from backend.wire.unit_messages import Board, Counted, Unit
 from tests.support.tasks.tiny_task import EXAMPLES, SHARDS, SIZE, write_task, write_units
@@ -22,7 +22,9 @@ from tests.support.web.unit_client import UnitClient
 async def test_a_training_in_rounds_is_reckoned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_task(tmp_path / "tasks" / "tiny", min_available_clients=1, rounds=2, deadline=120)
     prices = tmp_path / "mine.toml"
-    prices.write_text(OURS.read_text("utf-8").replace("standard = 0.34 ", "standard = 34000 "), "utf-8")
+    prices.write_text(
+        DEFAULT_PRICES.read_text("utf-8").replace("standard = 0.34 ", "standard = 34000 "), "utf-8"
+    )
     with running(tmp_path / "tasks", tmp_path / "data") as server:
         at = ["cost", "tiny", "--server", server.url]
         assert await asyncio.to_thread(main, at) == 2

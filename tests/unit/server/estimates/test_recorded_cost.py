@@ -10,7 +10,7 @@ import pytest
 
 from backend.errors import SettingsError
 from backend.formats.manifest import Manifest
-from backend.server.estimates.prices import OURS, read_prices
+from backend.server.estimates.prices import DEFAULT_PRICES, read_prices
 from backend.server.estimates.recorded_cost import cost_of
 from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
 from tests.support.tasks import tiny_task
@@ -115,7 +115,7 @@ def test_an_hour_costs_what_the_table_says() -> None:
 
 
 def test_every_price_of_ours_has_a_date_and_a_source_and_preemptible_ones_are_lower() -> None:
-    prices = read_prices(OURS)
+    prices = read_prices(DEFAULT_PRICES)
     for one in (*prices.instances, prices.traffic, prices.energy):
         assert one.source.startswith("https://")
         assert one.date <= "2026-11-30"
@@ -134,7 +134,7 @@ def test_every_price_of_ours_has_a_date_and_a_source_and_preemptible_ones_are_lo
 def test_a_table_with_something_wrong_is_refused_in_a_sentence(
     tmp_path: Path, change: tuple[str, str], words: str
 ) -> None:
-    text = OURS.read_text("utf-8")
+    text = DEFAULT_PRICES.read_text("utf-8")
     assert change[0] in text
     (tmp_path / "prices.toml").write_text(text.replace(*change), "utf-8")
     with pytest.raises(SettingsError, match=words):

@@ -11,7 +11,7 @@ import pytest
 
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.task_file import TaskFile, parse_task
-from backend.server.estimates.data_supply import BROUGHT, Supply, expected_supply, own_supply
+from backend.server.estimates.data_supply import DEFAULT_EXAMPLES, Supply, expected_supply, own_supply
 from backend.server.estimates.reasons import Proposal
 from backend.server.estimates.round_costs import Estimate, estimate
 from backend.server.estimates.round_proposals import propose
@@ -116,7 +116,7 @@ def test_too_few_volunteers_and_too_short_a_deadline_are_said() -> None:
 
 def test_own_data_are_what_a_volunteer_brings_without_what_is_held_out() -> None:
     file = task(data=OWN)
-    assert own_supply(file, None).examples == BROUGHT * 9 // 10
+    assert own_supply(file, None).examples == DEFAULT_EXAMPLES * 9 // 10
     supply = own_supply(file, 50)
     assert (supply.examples, supply.own, supply.counted) == (45, True, True)
     found = of(file, supply)
