@@ -115,7 +115,7 @@ async def remove_password(request: Request) -> Response:
 async def new_passkey(request: Request) -> Response:
     """What a browser needs to make a passkey."""
     account = await _account(request)
-    return fresh(await access_of(request).passkeys.ask_for_new(account, _site(request)))
+    return fresh(await access_of(request).passkeys.registration_options(account, _site(request)))
 
 
 async def add_passkey(request: Request) -> Response:

@@ -56,7 +56,7 @@ async def import_draft(request: Request) -> Response:
     if kind == TOML:
         draft = await import_toml(drafts, owner, await read_body(request, MAX_BYTES))
     elif kind == ZIP:
-        draft = await draft_service(request).bringing.bring(
+        draft = await draft_service(request).imports.import_zip(
             owner, _length(request), read_pieces(request, _CUT_MESSAGE)
         )
     else:

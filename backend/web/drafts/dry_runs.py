@@ -38,7 +38,7 @@ async def tried(request: Request) -> Response:
     draft = await draft_of(request)
     # msgspec needs the union itself, which mypy does not accept as a type.
     report: Report = await read_json(request, Report, MAX_REPORT_BYTES)  # type: ignore[arg-type]
-    await draft_service(request).try_out(draft, report, _agent(request))
+    await draft_service(request).record_dry_run(draft, report, _agent(request))
     return await trial(request)
 
 

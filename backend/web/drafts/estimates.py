@@ -50,7 +50,7 @@ async def costs(request: Request) -> Response:
     body = await read_json(request, AskCosts, 2 * MAX_BYTES)
     program = await asyncio.to_thread(program_bytes, request.app.state.settings.dist)
     return json_response(
-        await draft_service(request).outlook(draft, body.task, body.volunteers, body.examples, program)
+        await draft_service(request).cost_preview(draft, body.task, body.volunteers, body.examples, program)
     )
 
 

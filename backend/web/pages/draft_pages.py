@@ -75,7 +75,7 @@ async def step(request: Request) -> Response:
         "after": STEPS[number + 1] if number + 1 < len(STEPS) else None,
         "limits": request.app.state.settings.limits,
         **_CHOICES,
-        "reachable": origin_left(current) if name == "data" else "",
+        "reachable": data_origin(current) if name == "data" else "",
         "models": await summaries_for(request) if name == "model" else [],
     }
     page = render(request, "drafts/draft.html", context)

@@ -58,7 +58,7 @@ async def gallery(request: Request) -> Response:
     query = request.query_params
     search = Search(query.get("q", "").strip(), query.get("topic", ""))
     tasks = by_need(task for task in await summaries_for(request) if task["state"] != "archived")
-    matches = sum(search.finds(task) for task in tasks)
+    matches = sum(search.matches(task) for task in tasks)
     context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": matches}
     return render(request, "gallery/gallery.html", context)
 

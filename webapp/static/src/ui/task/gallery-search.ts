@@ -15,7 +15,7 @@ export interface Findable {
   readonly topics: readonly string[];
 }
 
-/** Whether all words and the topic match, as in `Search.finds` of backend/server/tasks/gallery.py. */
+/** Whether all words and the topic match, as in `Search.matches` of backend/server/tasks/gallery.py. */
 export function matches({ words, topic }: Search, card: Findable): boolean {
   const each = words.toLowerCase().split(/\s+/);
   return each.every((word) => card.words.includes(word)) && (topic === "" || card.topics.includes(topic));
