@@ -1,4 +1,4 @@
-"""The SHA-256 of a file of any size, by which bundles, shards and blobs are addressed."""
+"""Hashes files of any size with SHA-256, the address of bundles, shards and blobs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file as 64 hexadecimal digits. Raises OSError."""
+    """Returns a file's SHA-256 as 64 hexadecimal digits. Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""What bundle.json says of a model's layers and of one training step (docs/reference/bundle.md)."""
+"""Types the parts of bundle.json that describe layers and step costs (docs/reference/bundle.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Layer(Struct, frozen=True):
 
 
 class Flops(Struct, frozen=True):
-    """Floating-point operations of one run of each graph."""
+    """Counts floating-point operations of one run of each graph."""
 
     train: Count
     apply: Count
@@ -32,7 +32,7 @@ class Flops(Struct, frozen=True):
 
 
 class OpWork(Struct, frozen=True):
-    """All runs of one kind of op in a step; bytes are those read and written."""
+    """Sums all runs of one kind of op in a step; `bytes` counts bytes read and written."""
 
     op: Text
     runs: Count
@@ -41,7 +41,7 @@ class OpWork(Struct, frozen=True):
 
 
 class StepMemory(Struct, frozen=True):
-    """Bytes that live at once in a step."""
+    """Splits the peak memory of a step into its parts, in bytes."""
 
     weights: Count
     slots: Count
@@ -51,31 +51,34 @@ class StepMemory(Struct, frozen=True):
 
     @property
     def peak(self) -> int:
-        """All of them."""
+        """Bytes allocated at the same time, at most."""
         return self.weights + self.slots + self.inputs + self.constants + self.intermediates
 
 
 class TensorShape(Struct, frozen=True):
-    """A tensor of the step."""
+    """Name and shape of one tensor of the step."""
 
     name: Text
     shape: Annotated[list[Count], Meta(max_length=256)]
 
     @property
     def bytes(self) -> int:
-        """What its values take."""
+        """Size of its values, at 4 bytes each."""
         return BYTES_PER_VALUE * math.prod(self.shape)
 
 
 class SlicedStep(Struct, frozen=True):
-    """A step whose batch is taken in slices."""
+    """Costs of a step that processes its batch in slices."""
 
     memory: StepMemory
     largest_tensor: TensorShape
 
 
 class StepCost(Struct, frozen=True):
-    """One run of `train` and one of `apply`; `sliced` is None where the batch must be taken whole."""
+    """Costs of one run of `train` and one of `apply`.
+
+    `sliced` is None if the batch cannot be processed in slices.
+    """
 
     ops: list[OpWork]
     memory: StepMemory

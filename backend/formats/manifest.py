@@ -1,6 +1,6 @@
-"""bundle.json, typed, and the checks that need its text only; docs/reference/bundle.md specifies it.
+"""Parses bundle.json into typed form and checks it; docs/reference/bundle.md specifies the format.
 
-Server and peer read the same manifest through here.
+The checks need the manifest's text only. Server and peer both use this module.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from backend.numerics.metrics import METRICS, Pairs
 from backend.numerics.preprocess.loading import Factor
 
 SignatureName = Literal["train", "apply", "evaluate", "predict", "train_slice"]
-# Every bundle has these; `train_slice` is there where a step may be taken in slices.
+# Every bundle has these. `train_slice` is present if a step can process its batch in slices.
 SIGNATURES: tuple[SignatureName, ...] = ("train", "apply", "evaluate", "predict")
 MAX_PARAMETERS = 500_000_000
 
@@ -29,7 +29,7 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-
 
 
 class ParameterCounts(Struct, frozen=True):
-    """Lengths of the two parts of the flat vector."""
+    """Lengths of the trainable and the state part of the flat vector."""
 
     trainable: Size
     state: Size
@@ -41,7 +41,7 @@ class ParameterCounts(Struct, frozen=True):
 
 
 class Variable(Struct, frozen=True):
-    """One variable's place in the flat vector."""
+    """Position of one variable in the flat vector."""
 
     name: str
     shape: list[Size]
@@ -50,7 +50,7 @@ class Variable(Struct, frozen=True):
 
 
 class InputSpec(Struct, frozen=True):
-    """One input of the model: name, shape and type of one example's part."""
+    """One input of the model; shape and dtype are those of one example."""
 
     name: str
     shape: list[Size]
@@ -58,7 +58,7 @@ class InputSpec(Struct, frozen=True):
 
 
 class LabelSpec(Struct, frozen=True):
-    """The label of one output; where it is a class number, it is below `classes`."""
+    """The label of one output; class numbers are below `classes`."""
 
     name: str
     shape: list[Size]
@@ -67,7 +67,7 @@ class LabelSpec(Struct, frozen=True):
 
 
 class OutputSpec(Struct, frozen=True):
-    """One output of the model, and its loss if it has one."""
+    """One output of the model, with its loss if it has one."""
 
     name: str
     shape: list[Size]
@@ -76,19 +76,19 @@ class OutputSpec(Struct, frozen=True):
 
 
 class MetricSpec(Struct, frozen=True):
-    """A metric and how many rows of a graph's `metrics` it counts in."""
+    """A metric, and the number of rows it takes in a graph's `metrics` output."""
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
     kind: Literal["ratio", "root", "sum", "mean", "auc"] = "ratio"
     rows: Annotated[int, Meta(ge=1, le=1024)] = 1
 
     def value(self, pairs: Pairs) -> float:
-        """The metric of its rows' numerators and denominators, added up over some batches."""
+        """Computes the metric from its rows' numerators and denominators, summed over batches."""
         return METRICS[self.kind](pairs)
 
 
 class NamedTensor(Struct, frozen=True):
-    """One input or output of a graph; `tensor` is its node, with `:index` if it is not the first output."""
+    """One input or output of a graph; `tensor` names its node, with `:index` unless it is output 0."""
 
     name: str
     tensor: str
@@ -104,7 +104,7 @@ class Signature(Struct, frozen=True):
 
 
 class ClientOptimizer(Struct, frozen=True):
-    """What the `apply` graph computes; it keeps `slots` vectors as long as the trainable part."""
+    """The optimizer of the `apply` graph; it keeps `slots` vectors as long as the trainable part."""
 
     name: str
     learning_rate: float
@@ -114,12 +114,12 @@ class ClientOptimizer(Struct, frozen=True):
 
     @property
     def plain(self) -> bool:
-        """Whether an update is exactly -rate times the sum of the steps' gradients, as SCAFFOLD takes it."""
+        """Whether an update is exactly -rate times the sum of step gradients, as SCAFFOLD assumes."""
         return self.name == "sgd" and self.schedule is None and not any(self.hyperparameters.values())
 
 
 class RandomInput(Struct, frozen=True):
-    """A random input of the train graph, filled anew each step."""
+    """A random input of the train graph; each step gets fresh values."""
 
     name: str
     shape: list[Size]
@@ -127,27 +127,27 @@ class RandomInput(Struct, frozen=True):
 
 
 class Slice(Struct, frozen=True):
-    """The graph `train_slice` takes so many rows of a batch."""
+    """Number of rows of a batch that the graph `train_slice` takes."""
 
     batch_size: Annotated[int, Meta(ge=1)]
 
 
 class Preprocess(Struct, frozen=True):
-    """Stored values are multiplied by `scale`, then `offset` is added; lists go along the last axis."""
+    """Scales stored values: value * `scale` + `offset`; lists apply along the last axis."""
 
     scale: Factor = 1.0
     offset: Factor = 0.0
 
 
 class BundleFile(Struct, frozen=True):
-    """Address and length of one file."""
+    """Hash and length of one file."""
 
     sha256: Hash
     bytes: Size
 
 
 class Manifest(Struct, frozen=True):
-    """bundle.json."""
+    """The content of bundle.json."""
 
     format: Literal["minga-bundle/2"]
     name: str
@@ -170,12 +170,12 @@ class Manifest(Struct, frozen=True):
 
     @property
     def graphs(self) -> tuple[SignatureName, ...]:
-        """The signatures that this bundle has."""
+        """The signatures in this bundle."""
         return SIGNATURES if self.slice is None else (*SIGNATURES, "train_slice")
 
 
 def parse_manifest(text: bytes) -> Manifest:
-    """The manifest in `text`. Raises BundleError when a field, the layout or a file name is wrong."""
+    """Parses the manifest in `text`. Raises BundleError if a field, the layout or a file name is wrong."""
     try:
         manifest = msgspec.json.decode(text, type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""The allow-list of pure ops: what is not on it is never stored, and so never reaches a volunteer."""
+"""Checks graphs against the allow-list of pure ops, so that no other op is stored or reaches a client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_JSON = 64 << 20
 
 
 def read_allow_list(path: Path) -> frozenset[str]:
-    """Op names in `path`, the keys of its table `ops`. Raises BundleError when it cannot be read."""
+    """Reads the op names, keys of the table `ops`, from `path`. Raises BundleError if unreadable."""
     try:
         content = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, Any]])["ops"]
     except (OSError, KeyError, msgspec.DecodeError) as error:
@@ -24,12 +24,12 @@ def read_allow_list(path: Path) -> frozenset[str]:
 
 
 def check_native(name: str, graph: bytes, allowed: frozenset[str]) -> None:
-    """Raises BundleError unless `graph`, a GraphDef, holds allowed ops only."""
+    """Raises BundleError unless `graph`, a serialised GraphDef, contains allowed ops only."""
     _refuse(name, op_names(graph) - allowed)
 
 
 def check_tfjs(name: str, text: bytes, allowed: frozenset[str], files: Mapping[str, object]) -> None:
-    """Raises BundleError unless `text`, a TF.js model.json, holds allowed ops and known weight files."""
+    """Raises BundleError unless `text`, a TF.js model.json, has allowed ops and known weight files only."""
     if len(text) > _MAX_JSON:
         raise BundleError(f"{name} is over {_MAX_JSON} bytes; make the model smaller.")
     try:

@@ -1,6 +1,6 @@
-"""One data shard: its msgpack form and the checks against the model; docs/reference/bundle.md specifies it.
+"""Decodes one msgpack data shard and checks it against the model (docs/reference/bundle.md).
 
-Server and peer read the same shards through here.
+Server and peer both use this module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AnyArray = NDArray[Any]
 
 
 class StoredArray(Struct, frozen=True, forbid_unknown_fields=True):
-    """Row-major little-endian values; the first dimension counts examples."""
+    """An array as row-major little-endian bytes; the first dimension counts examples."""
 
     dtype: Literal["uint8", "int32", "float32"]
     shape: list[Size]
@@ -30,7 +30,7 @@ class StoredArray(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StoredShard(Struct, frozen=True, forbid_unknown_fields=True):
-    """A shard file: an array for each input and each label of the bundle, and the examples' weights."""
+    """The content of a shard file: one array per input and label of the bundle, and sample weights."""
 
     format: Literal["minga-shard/2"]
     examples: Size
@@ -41,7 +41,7 @@ class StoredShard(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class RawShard:
-    """Arrays as stored: `x` and `y` [n, ...] each, `sample_weight` [n], float32."""
+    """A shard's arrays as stored: `x` and `y` [n, ...] each, `sample_weight` [n], float32."""
 
     x: tuple[AnyArray, ...]
     y: tuple[AnyArray, ...]
@@ -49,17 +49,17 @@ class RawShard:
 
 
 def decode_shard(content: bytes, manifest: Manifest) -> RawShard:
-    """The arrays of a shard, which fit the model of `manifest`.
+    """Decodes a shard and checks that its arrays fit the model of `manifest`.
 
-    Raises BundleError when the bytes are no shard, an array has another shape than the model takes, a class
-    number is not below the number of classes, or a weight is negative or no number.
+    Raises BundleError if the bytes are no shard, an array's shape differs from the model's, a class number
+    is not in [0, classes), or a weight is negative or not finite.
     """
     try:
         shard = msgspec.msgpack.decode(content, type=StoredShard)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BundleError(f"A data shard cannot be read ({error}); cut the data again.") from error
     if shard.examples > len(content):
-        # Only arrays without values could be so long, and the examples' weights would fill the memory.
+        # Only arrays without values could have so many rows, and default weights would exhaust memory.
         raise BundleError("A data shard counts more examples than it has bytes; cut the data again.")
     x = _arrays("inputs", shard.x, manifest.inputs, shard.examples)
     y = _arrays("labels", shard.y, manifest.labels, shard.examples)

@@ -1,4 +1,4 @@
-"""The index of a folder of shards, shards.json, and the checks of all shards that it names."""
+"""Reads shards.json, the index of a folder of shards, and checks every shard it lists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INDEX, PREPROCESS = "shards.json", "preprocess.json"
 
 
 class ShardFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """One shard in shards.json; `part` is the client's part where the data were dealt out."""
+    """One shard in shards.json; `part` is the client number if the data were partitioned by client."""
 
     file: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")]
     sha256: Hash
@@ -29,7 +29,7 @@ class ShardFile(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ShardIndex(Struct, frozen=True, forbid_unknown_fields=True):
-    """shards.json; `preprocess` is the hash of preprocess.json beside it."""
+    """The content of shards.json; `preprocess` is the hash of preprocess.json in the same folder."""
 
     train: Annotated[list[ShardFile], Meta(max_length=100_000)]
     holdout: list[ShardFile] = []
@@ -37,7 +37,7 @@ class ShardIndex(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def check_shards(folder: Path, manifest: Manifest) -> ShardIndex:
-    """shards.json of `folder`, all of whose shards were found good. Raises BundleError."""
+    """Reads shards.json of `folder` and checks all of its shards. Raises BundleError."""
     try:
         index = msgspec.json.decode((folder / INDEX).read_bytes(), type=ShardIndex)
         for shard in (*index.train, *index.holdout):
@@ -52,7 +52,7 @@ def check_shards(folder: Path, manifest: Manifest) -> ShardIndex:
 
 
 def read_preprocess(folder: Path, index: ShardIndex) -> Fitted | None:
-    """The fitted preprocessing beside the shards, if there is one. Raises BundleError."""
+    """Reads the fitted preprocessing of the shards; None if the index has none. Raises BundleError."""
     if index.preprocess is None:
         return None
     path = folder / PREPROCESS

@@ -18,7 +18,7 @@ from backend.datasets.sharding.cut import Cut, CutPlan, cut
 from backend.errors import DataError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.task_file import Partition, TaskFile, read_task_file
-from backend.formats.task_file.reading.hints import explained
+from backend.formats.task_file.reading.hints import explain
 from backend.formats.task_file.reading.reader import set_value
 from backend.numerics.preprocess.declared import Preprocess
 
@@ -127,7 +127,7 @@ def _declared(settings: Sequence[str], declared: Preprocess | None) -> Preproces
     try:
         made: Preprocess = msgspec.convert(table, Preprocess)
     except msgspec.ValidationError as error:
-        text = explained(error, "preprocess")
+        text = explain(error, "preprocess")
         raise DataError(f"The preprocessing: {text} See docs/reference/preprocessing.md.") from error
     return made
 

@@ -1,4 +1,4 @@
-"""The task file: docs/reference/task-file.md is its specification, this its typed form, a file per table."""
+"""Defines the task file's typed form, one module per table; docs/reference/task-file.md specifies it."""
 
 from backend.formats.task_file.averaging import Averaging
 from backend.formats.task_file.checkpoints import Checkpoints

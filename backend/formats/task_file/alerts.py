@@ -1,4 +1,4 @@
-"""The table [alerts]: when the owner is told that something is wrong, and how, beside the dashboard."""
+"""Defines the table [alerts]: when and how the owner is alerted, besides the dashboard."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Email = Annotated[str, Meta(max_length=254, pattern=r"^[^@\s,<>]+@[^@\s,<>]+\Z")
 
 
 class AlertRules(TaskTable, frozen=True):
-    """What lasts so many `minutes` is worth an alert; the operator says which webhooks may be called."""
+    """Sends an alert when a fault lasts `minutes`; the operator lists the webhooks that may be called."""
 
     minutes: Annotated[float, Meta(gt=0, le=10_080)] = 30.0
     webhook: Url | None = None

@@ -1,4 +1,4 @@
-"""The table [coordination.averaging]: how peers average among themselves (docs/decisions/0025-mesh.md)."""
+"""Defines the table [coordination.averaging]: how peers average (docs/decisions/0025-mesh.md)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from backend.wire.mesh_fields import MOST_IN_GROUP, Exchange, Plain, Reducer
 
 
 class Averaging(TaskTable, frozen=True):
-    """Who averages with whom, how vectors go among them, and how pieces become a mean.
+    """Configures groups of peers, the exchange of vectors in a group, and the reduction of their pieces.
 
-    `precision` is float16 where nothing is said. `patience` is after how many seconds of silence a member is
-    gone on without.
+    `precision` is float16 by default. A group drops a member after `patience` seconds of silence.
     """
 
     groups: Literal["near", "random", "grid"] = "near"

@@ -1,4 +1,4 @@
-"""The table [checkpoints]: which versions' weights stay in the data folder."""
+"""Defines the table [checkpoints]: which versions' weights the data folder retains."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
 class Checkpoints(TaskTable, frozen=True):
-    """Versions whose weights are kept; the rest are let go. Version 0 is part of the bundle and stays.
+    """Selects the versions whose weights are retained; others are deleted. Version 0 is in the bundle.
 
-    `keep_last` is at least 2: clients of the round before may still be fetching the version before.
+    `keep_last` is at least 2: clients of the previous round may still be fetching the previous version.
     """
 
     keep_last: Annotated[int, Meta(ge=2, le=1_000_000)] = 10

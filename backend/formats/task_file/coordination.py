@@ -1,4 +1,4 @@
-"""The tables [training] and [coordination]: what a client does in a round, and how clients work together.
+"""Defines the tables [training] and [coordination]: a client's local training, and the scheme.
 
 Names are Flower's where it has one, with "client" for its "node" (docs/how-to/coming-from-flower.md).
 """
@@ -19,7 +19,7 @@ Fraction = Annotated[float, Meta(ge=0, le=1)]
 Clients = Annotated[int, Meta(ge=1, le=10_000)]
 Seconds = Annotated[float, Meta(ge=1, le=86_400)]
 
-# A metric whose name ends so is better when it is smaller; any other when it is larger.
+# Metrics with these endings are better when smaller; all others are better when larger.
 SMALLER_IS_BETTER = (
     "loss",
     "error",
@@ -37,7 +37,7 @@ SMALLER_IS_BETTER = (
 
 
 class Training(TaskTable, frozen=True):
-    """What a client does in one round: `epochs` over its examples, or `steps`.
+    """A client's local training in one round: `epochs` over its examples, or `steps`.
 
     `proximal_mu` is FedProx's, `control_variates` are SCAFFOLD's.
     """
@@ -55,7 +55,7 @@ class Training(TaskTable, frozen=True):
 
 
 class Target(TaskTable, frozen=True):
-    """The value of an evaluation at which a task is finished. `mode` says which way is better."""
+    """The metric value at which a task finishes. `mode` says whether smaller or larger is better."""
 
     metric: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
@@ -68,7 +68,7 @@ class Target(TaskTable, frozen=True):
 
 
 class StopTable(TaskTable, frozen=True):
-    """When a task is finished before its last round."""
+    """Conditions that finish a task before its last round."""
 
     target: Target | None = None
     patience: Number | None = None
@@ -81,10 +81,10 @@ class StopTable(TaskTable, frozen=True):
 
 
 class Coordination(TaskTable, frozen=True):
-    """How clients work together. Times are seconds.
+    """Configures the scheme, its rounds and its cohorts. Times are seconds.
 
-    `averaging` is how the peers of a decentralized task average among themselves, `units` how the data of a
-    volunteer one are dealt out; None for any other scheme. The `rounds` of the latter are its epochs.
+    `averaging` is for decentralized tasks, `units` for volunteer tasks; each is None for other schemes. The
+    `rounds` of a volunteer task are its epochs.
     """
 
     scheme: Literal["federated", "decentralized", "volunteer"]
@@ -125,7 +125,7 @@ class Coordination(TaskTable, frozen=True):
             )
 
     def _check_passes(self) -> None:
-        """How often all is gone through is said by the scheme's own key, and by no other."""
+        """Checks that the number of passes is given by the scheme's own key, `rounds` or `units.epochs`."""
         if self.volunteer:
             if self.units is None:
                 raise ValueError(
@@ -139,30 +139,30 @@ class Coordination(TaskTable, frozen=True):
         if self.units is not None:
             raise ValueError('units goes with scheme = "volunteer"; take the table out')
         if not self.rounds:
-            # In the words of a key that no scheme could do without.
+            # The words of msgspec for a missing key: `rounds` has a default only for volunteer tasks.
             raise ValueError("Object missing required field `rounds`")
 
     @property
     def volunteer(self) -> bool:
-        """Whether clients train work units, each of which is blended when it arrives."""
+        """Whether clients train work units, whose results are assimilated on arrival."""
         return self.scheme == "volunteer"
 
     @property
-    def wanted(self) -> int:
-        """How many clients it takes."""
+    def required_clients(self) -> int:
+        """Minimum number of clients for training to proceed."""
         return 1 if self.volunteer else self.min_available_clients
 
     @property
     def decentralized(self) -> bool:
-        """Whether peers average among themselves, and no server adds up."""
+        """Whether peers average among themselves, without a server."""
         return self.scheme == "decentralized"
 
     @property
     def averages(self) -> Averaging:
-        """How peers average, where they do."""
+        """Settings of averaging among peers, with defaults."""
         return self.averaging or Averaging()
 
     @property
-    def shortest(self) -> float:
-        """The least seconds of a round with an adaptive deadline."""
+    def shortest_deadline(self) -> float:
+        """Minimum deadline of a round in seconds if the deadline is adaptive."""
         return min(10.0, self.deadline) if self.min_deadline is None else self.min_deadline

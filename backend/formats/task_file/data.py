@@ -1,4 +1,4 @@
-"""The table [data]: where the examples come from, and what becomes of them."""
+"""Defines the table [data]: the source of the examples, their split and their preprocessing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend.formats.task_file.types import Number, Positive, Share, TaskTable
 from backend.formats.task_file.url_data import UrlData
 from backend.numerics.preprocess.declared import Preprocess
 
-# What browsers and peers read alike.
+# File name endings that both browsers and peers can read.
 KINDS: dict[object, tuple[str, ...]] = {
     "image": (".zip", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"),
     "table": (".csv", ".tsv", ".txt"),
@@ -20,7 +20,7 @@ KINDS: dict[object, tuple[str, ...]] = {
 
 
 class Partition(TaskTable, frozen=True):
-    """How `minga shard` deals the examples out to clients, for experiments."""
+    """How `minga shard` partitions the examples among clients, for experiments."""
 
     kind: Literal["iid", "dirichlet"]
     clients: Annotated[int, Meta(ge=1, le=10_000)]
@@ -32,7 +32,7 @@ class Partition(TaskTable, frozen=True):
 
 
 class VolunteerData(TaskTable, frozen=True):
-    """What volunteers' own data must be like."""
+    """Limits for volunteers' own data: the number of examples, and the held-out share."""
 
     minimum: Number = 1
     maximum: Annotated[int, Meta(ge=1, le=1 << 21)] = 100_000
@@ -44,7 +44,7 @@ class VolunteerData(TaskTable, frozen=True):
 
 
 class Data(TaskTable, frozen=True):
-    """Where the examples come from."""
+    """The examples of a task: shards of the server, volunteers' own data, or files at addresses."""
 
     source: Literal["shards", "volunteer", "url"]
     shards: str | None = None
@@ -75,24 +75,26 @@ class Data(TaskTable, frozen=True):
     def _check_url(self, preprocess: Preprocess) -> None:
         if self.url is None:
             raise ValueError('source = "url" needs the table [data.url], which says where the files lie')
-        wanted = KINDS[preprocess.__struct_config__.tag]
+        endings = KINDS[preprocess.__struct_config__.tag]
         for file in self.url.files:
-            if not file.name.lower().endswith(wanted):
-                raise ValueError(f"'{file.name}' does not end in {' or '.join(wanted)}, which is needed here")
+            if not file.name.lower().endswith(endings):
+                raise ValueError(
+                    f"'{file.name}' does not end in {' or '.join(endings)}, which is needed here"
+                )
 
     @property
     def own(self) -> VolunteerData | None:
-        """What volunteers' own data must be like; None where shards are dealt out."""
+        """Limits for volunteers' own data; None if the task provides the examples."""
         return (self.volunteer or VolunteerData()) if self.source == "volunteer" else None
 
     @property
     def comes_from(self) -> str:
-        """Who hands public examples out, for people."""
+        """The provider of public examples, in words for people."""
         return "the server" if self.url is None else " and ".join(self.url.hosts)
 
     @property
     def brings(self) -> str | None:
-        """What volunteers bring: `image`, `table`, `text` or `array`; None where shards are dealt out."""
+        """Kind of data that volunteers bring: `image`, `table`, `text` or `array`; None if none."""
         if self.own is None or self.preprocess is None:
             return None
         return str(self.preprocess.__struct_config__.tag)

@@ -1,4 +1,4 @@
-"""The table [model]: what is trained, and how a client steps."""
+"""Defines the table [model]: the model's files, losses, metrics and client optimizer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend.formats.task_file.types import Line, Measures, NotNegative, Number,
 
 
 class Schedule(TaskTable, frozen=True):
-    """How the client's learning rate changes over the steps of all rounds, as Keras names it."""
+    """The client's learning-rate schedule over the steps of all rounds, with Keras's names."""
 
     name: Literal[
         "exponential_decay",
@@ -37,8 +37,10 @@ class Schedule(TaskTable, frozen=True):
 
 
 class OptimizerTable(TaskTable, frozen=True):
-    """The client's optimizer and its hyper-parameters, as Keras names them; the converter checks which go
-    together."""
+    """The client's optimizer and its hyper-parameters, with Keras's names.
+
+    The converter checks which hyper-parameters an optimizer accepts.
+    """
 
     name: Literal[
         "sgd",
@@ -78,7 +80,7 @@ class OptimizerTable(TaskTable, frozen=True):
 
 
 class ModelTable(TaskTable, frozen=True):
-    """What is trained."""
+    """The model to train: source file, bundle, batch size, losses, metrics and client optimizer."""
 
     file: str
     bundle: str

@@ -1,4 +1,4 @@
-"""The table [privacy]: what may be learnt about a client, or about one example, from a task's versions."""
+"""Defines the table [privacy]: differential privacy of clients or of their examples."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from backend.numerics.privacy.clipping import AdaptiveClip
 
 
 class Adaptive(TaskTable, frozen=True):
-    """Has the clip follow a quantile of the updates' norms."""
+    """Adapts the clip to a quantile of the updates' norms."""
 
     count_noise: Positive
     quantile: Annotated[float, Meta(gt=0, lt=1)] = 0.5
     learning_rate: Annotated[float, Meta(gt=0, le=1)] = 0.2
 
     def clip(self) -> AdaptiveClip:
-        """What it computes with."""
+        """Returns the adaptive clip with these settings."""
         return AdaptiveClip(self.quantile, self.learning_rate, self.count_noise)
 
 
 class PrivacyTable(TaskTable, frozen=True):
-    """Differential privacy of clients, or of their examples.
+    """Configures differential privacy of clients, or of their examples.
 
-    Updates are clipped to the L2 norm `clip`; noise has `noise_multiplier` times that as its standard
-    deviation: on the sum of a round's updates, added by the server (central) or in shares by the clients of a
-    masked round (distributed), or on each update, by its client (local). With "examples" clients clip the
-    gradient of each `microbatch` examples instead, and noise the sum of a step's (Abadi et al. 2016).
-    `epsilon` is the budget at which the task ends.
+    Updates are clipped to the L2 norm `clip`. Noise has the standard deviation `noise_multiplier` * `clip`.
+    `central`: the server adds it to the sum of a round's updates. `distributed`: the clients of a masked
+    round add shares of it. `local`: each client adds it to its own update. `examples`: clients clip the
+    gradient of each `microbatch` examples instead and add noise to the sum of a step (Abadi et al. 2016).
+    The task ends when its privacy loss reaches the budget `epsilon`.
     """
 
     mechanism: Literal["central", "local", "distributed", "examples"]
@@ -43,7 +43,7 @@ class PrivacyTable(TaskTable, frozen=True):
 
     @property
     def of_examples(self) -> bool:
-        """Whether examples are protected one by one, not clients as a whole."""
+        """Whether single examples are protected, not whole clients."""
         return self.mechanism == "examples"
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The tables [try], [licence], [consent], [ethics] and [access]."""
+"""Defines the tables [try], [licence], [consent], [ethics] and [access]."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from msgspec import Meta, field
 from backend.formats.task_file.types import Line, TaskTable
 
 Text = Annotated[str, Meta(max_length=4000)]
-# A row by the names of its columns, a text, or numbers: what the form holds at first.
+# Initial content of the form: a row by column names, a text, or numbers.
 Example = dict[str, str | float] | Text | Annotated[list[float], Meta(max_length=4096)]
 
 
 class Try(TaskTable, frozen=True):
-    """What people show the model, and how its answers are named.
+    """Configures the playground: the input that people give the model, and the names of its answers.
 
-    Without `input` they show what [data.preprocess] says that an example is. `draw` is a digit drawn by hand,
-    as the digits data set has them. `names` are titles of a table's columns.
+    Without `input` it is an example as [data.preprocess] describes it. `draw` is a digit drawn by hand, like
+    those of the digits data set. `names` are titles of a table's columns.
     """
 
     input: Literal["draw"] | None = None
@@ -27,15 +27,17 @@ class Try(TaskTable, frozen=True):
 
 
 class Licence(TaskTable, frozen=True):
-    """Under which terms model and data are published."""
+    """Licences of the published model and data."""
 
     model: Line | None = None
     data: Line | None = None
 
 
 class Consent(TaskTable, frozen=True):
-    """Why the data may be used: volunteers bring their own, the people in them agreed, their licence
-    allows it, they are about nobody, or another reason, which `note` gives.
+    """Why the data may be used.
+
+    `volunteers`: volunteers bring their own data. `agreed`: the people in the data agreed. `licensed`: the
+    data's licence allows it. `nobody`: the data are about no person. `other`: the reason in `note`.
     """
 
     basis: Literal["volunteers", "agreed", "licensed", "nobody", "other"] | None = None
@@ -43,12 +45,12 @@ class Consent(TaskTable, frozen=True):
 
 
 class Ethics(TaskTable, frozen=True):
-    """What an owner thought of before asking others for help; what is missing was not answered yet.
+    """The owner's ethics statement; a missing value is an unanswered question.
 
-    `people`: whether the data are about people, who can be recognised or not. `sensitive`: whether they tell
-    of health, origin, belief, politics, sexuality or children. `care`: what protects those people.
-    `misuse`: how the model could do harm, and what is done about it. `benefit`: who gains by it. `contact`:
-    whom to ask.
+    `people`: whether the data are about people, and whether they can be recognised. `sensitive`: whether the
+    data concern health, origin, belief, politics, sexuality or children. `care`: what protects those people.
+    `misuse`: how the model could do harm, and what is done about it. `benefit`: who gains from the model.
+    `contact`: the person to ask.
     """
 
     people: Literal["none", "anonymous", "recognisable"] | None = None
@@ -60,6 +62,9 @@ class Ethics(TaskTable, frozen=True):
 
 
 class AccessTable(TaskTable, frozen=True):
-    """Who sees a task and takes part: everybody, who has its address, or who has an invitation or a role."""
+    """Who may see and join a task.
+
+    `public`: everyone. `unlisted`: people with its address. `invited`: people with an invitation or a role.
+    """
 
     visibility: Literal["public", "unlisted", "invited"] = "public"

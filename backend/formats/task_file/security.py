@@ -1,4 +1,4 @@
-"""The table [security]: bounds on what one client may do, and how updates are added up."""
+"""Defines the table [security]: bounds on single clients, and how updates are aggregated."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from backend.formats.task_file.types import Positive, TaskTable
 from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import Aggregation, Server
 
-# The roster of a round with more would be longer than a server's frame may be.
-MOST_HONEST = 2048
+# With more clients, a round's roster would exceed the maximum length of a server's frame.
+MAX_HONEST = 2048
 
 
 class MaskingTable(TaskTable, frozen=True):
-    """How masked rounds add up updates; docs/decisions/0017-masked-rounds.md has the protocol.
+    """Configures masked rounds; docs/decisions/0017-masked-rounds.md specifies the protocol.
 
-    Sums are modulo 2^`bits`. Updates are clipped to the L2 norm `clip` (by default max_update_norm) and count
-    by their examples, at most `examples` (by default the most that a plan of the round makes). Each round
-    sends the `share` of the parameters, drawn anew; what is not sent waits for the client's next update.
+    Sums are modulo 2^`bits`. Updates are clipped to the L2 norm `clip` (by default max_update_norm) and
+    weighted by their examples, at most `examples` (by default the maximum that the round's plan allows). Each
+    round sends a new random `share` of the parameters; values not sent are added to the client's next update.
     """
 
     bits: Literal[16, 17, 18, 19, 20, 21, 22, 23, 24, 32] = 32
     clip: Positive | None = None
     examples: Annotated[int, Meta(ge=1, le=10**9)] | None = None
     share: Annotated[float, Meta(gt=0.0, le=1.0)] = 1.0
-    min_clients: Annotated[int, Meta(ge=3, le=MOST_HONEST)] = 8
+    min_clients: Annotated[int, Meta(ge=3, le=MAX_HONEST)] = 8
     server: Server = "honest"
 
     def __post_init__(self) -> None:
@@ -37,13 +37,15 @@ class MaskingTable(TaskTable, frozen=True):
 
     @property
     def most_clients(self) -> int:
-        """Of one round."""
-        return MOST_ACTIVE if self.server == "active" else MOST_HONEST
+        """Maximum number of clients in one round."""
+        return MOST_ACTIVE if self.server == "active" else MAX_HONEST
 
 
 class Security(TaskTable, frozen=True):
-    """Bounds on what one client may do, and how updates are added up: the first that a client can, of
-    `aggregation`."""
+    """Bounds single clients, and lists the ways to aggregate updates.
+
+    A client uses the first entry of `aggregation` that it supports.
+    """
 
     max_update_norm: Positive = 100.0
     aggregation: Annotated[tuple[Aggregation, ...], Meta(min_length=1, max_length=2)] = ("open",)
@@ -62,7 +64,7 @@ class Security(TaskTable, frozen=True):
 
     @property
     def masked(self) -> MaskingTable:
-        """How masked rounds add up, where there are any."""
+        """Settings of masked rounds, with defaults."""
         return self.masking or MaskingTable()
 
     @property

@@ -1,7 +1,7 @@
-"""The table [coordination.server_optimizer]: how the mean update becomes the next version.
+"""Defines the table [coordination.server_optimizer]: how the mean update becomes the next version.
 
 Names and defaults are those of the papers and of Flower; backend/numerics/aggregation/server_optimizers.py
-says what each one computes.
+implements each one.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from backend.formats.task_file.types import Positive, Share, TaskTable
 
 
 class FedAvg(TaskTable, frozen=True, tag_field="name", tag="fedavg"):
-    """Averaging."""
+    """FedAvg: plain averaging."""
 
     learning_rate: Positive = 1.0
 
 
 class FedAvgM(TaskTable, frozen=True, tag_field="name", tag="fedavgm"):
-    """Averaging with momentum."""
+    """FedAvgM: averaging with momentum."""
 
     learning_rate: Positive = 1.0
     momentum: Share = 0.9
 
 
 class FedAdagrad(TaskTable, frozen=True, tag_field="name", tag="fedadagrad"):
-    """Adagrad on the server."""
+    """FedAdagrad: Adagrad on the server."""
 
     eta: Positive = 0.1
     tau: Positive = 1e-3
 
 
 class FedAdam(TaskTable, frozen=True, tag_field="name", tag="fedadam"):
-    """Adam on the server."""
+    """FedAdam: Adam on the server."""
 
     eta: Positive = 0.1
     beta_1: Share = 0.9
@@ -43,7 +43,7 @@ class FedAdam(TaskTable, frozen=True, tag_field="name", tag="fedadam"):
 
 
 class FedYogi(TaskTable, frozen=True, tag_field="name", tag="fedyogi"):
-    """Yogi on the server."""
+    """FedYogi: Yogi on the server."""
 
     eta: Positive = 0.01
     beta_1: Share = 0.9
@@ -63,11 +63,11 @@ FEDAVG = FedAvg()
 
 
 def hyperparameters(choice: ServerOptimizerChoice) -> dict[str, Any]:
-    """The settings of a server optimizer by their names, without its own."""
+    """Returns the settings of a server optimizer by key, without its name."""
     settings: dict[str, Any] = msgspec.structs.asdict(choice)
     return settings
 
 
 def name_of(choice: ServerOptimizerChoice) -> str:
-    """The name that the task file gives a server optimizer."""
+    """Returns a server optimizer's name in the task file."""
     return str(choice.__struct_config__.tag)

@@ -1,4 +1,4 @@
-"""The task file as a whole."""
+"""Defines the whole task file, task.toml, as one typed object."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from backend.formats.task_file.types import Line, Name, TaskTable
 
 
 class TaskFile(TaskTable, frozen=True):
-    """A whole task.toml. `follows` names the task of which this is a new version."""
+    """The content of task.toml. `follows` names the task that this one continues as a new version."""
 
     name: Name
     title: Line
@@ -41,10 +41,10 @@ class TaskFile(TaskTable, frozen=True):
 
     @property
     def fraction_evaluate(self) -> float:
-        """The part of the clients that measure a version, where nothing is said.
+        """The share of clients that evaluate a version, with its default.
 
-        All, where only clients have the held-out examples. But nobody on their own where updates are masked
-        or private: a measurement would tell of one client's data what its update hides.
+        The default is 1 if only clients have the held-out examples, else 0. It is 0 for volunteers' own data
+        if updates are masked or private: a measurement would reveal what the update hides about one client.
         """
         chosen = self.coordination.fraction_evaluate
         if chosen is None:

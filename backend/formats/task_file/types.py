@@ -1,4 +1,4 @@
-"""Types that several tables of the task file share."""
+"""Defines the types that several tables of the task file share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ NotNegative = Annotated[float, Meta(ge=0, le=1e9)]
 Share = Annotated[float, Meta(ge=0, lt=1)]
 Number = Annotated[int, Meta(ge=1, le=1_000_000)]
 
-
-# A loss or metric: its name, a table with its name and settings, or several for several outputs.
-# The converter knows the names.
+# A loss or metric: its name, a table with its name and settings, or a list for several outputs.
+# The converter checks the names.
 Measures = str | dict[str, Any] | list[Any]
 
 
 class TaskTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """Base of every table: an unknown key is an error."""
+    """Base of every table; an unknown key is an error."""

@@ -1,7 +1,7 @@
-"""The table [coordination.units]: work units of shards, each blended into the model when it arrives.
+"""Defines the table [coordination.units]: work units, whose results are assimilated on arrival.
 
-backend/numerics/aggregation/asynchronous.py says what each assimilation computes; names and defaults are
-those of its papers.
+backend/numerics/aggregation/asynchronous.py implements each assimilation; names and defaults are those of
+its papers.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ Seconds = Annotated[float, Meta(ge=1, le=86_400)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Force = Annotated[float, Meta(gt=0, le=1)]
 ClientId = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
-# Whose results are compared with others' before they count.
+# The clients whose results are compared with others' before they count.
 Comparison = Literal["newcomers", "samples", "none"]
 
 
 class VcAsgd(TaskTable, frozen=True, tag_field="name", tag="vc-asgd"):
-    """The model keeps `alpha` of itself; without it e / (e + 1) in epoch e."""
+    """VC-ASGD: the model keeps the share `alpha` of itself; by default e / (e + 1) in epoch e."""
 
     alpha: Share | None = None
     warm_start: Count = 0
 
 
 class Downpour(TaskTable, frozen=True, tag_field="name", tag="downpour"):
-    """A client pushes its change every `n_push` steps, which are a unit then, and fetches every `n_fetch`."""
+    """Downpour SGD: a client pushes its change every `n_push` steps and fetches every `n_fetch` steps.
+
+    With `n_push`, that many steps make up one unit.
+    """
 
     learning_rate: Positive = 1.0
     n_push: Number | None = None
@@ -42,19 +45,19 @@ class Downpour(TaskTable, frozen=True, tag_field="name", tag="downpour"):
 
     @property
     def units(self) -> int:
-        """After so many units a client fetches the model anew."""
+        """Number of units after which a client fetches the model again."""
         return (self.n_fetch or 1) // (self.n_push or 1) if self.n_fetch else 1
 
 
 class Easgd(TaskTable, frozen=True, tag_field="name", tag="easgd"):
-    """Model and client are drawn to each other by `alpha` of their distance."""
+    """EASGD: model and client each move towards the other by `alpha` times their distance."""
 
     alpha: Force = 0.1
     warm_start: Count = 0
 
 
 class DcAsgd(TaskTable, frozen=True, tag_field="name", tag="dc-asgd"):
-    """`strength` makes up for staleness; with `decay` it adapts to the gradients' mean square."""
+    """DC-ASGD: `strength` compensates staleness; with `decay` it adapts to the gradients' mean square."""
 
     learning_rate: Positive = 1.0
     strength: Positive = 0.04
@@ -63,7 +66,7 @@ class DcAsgd(TaskTable, frozen=True, tag_field="name", tag="dc-asgd"):
 
 
 class FedAsync(TaskTable, frozen=True, tag_field="name", tag="fedasync"):
-    """The client weighs `alpha`, discounted by staleness; `a` and `b` shape the discount."""
+    """FedAsync: the client's weight is `alpha`, discounted by staleness; `a` and `b` shape the discount."""
 
     alpha: Force = 0.6
     discount: Literal["constant", "polynomial", "hinge"] = "polynomial"
@@ -79,7 +82,7 @@ class FedAsync(TaskTable, frozen=True, tag_field="name", tag="fedasync"):
 
 
 class FedBuff(TaskTable, frozen=True, tag_field="name", tag="fedbuff"):
-    """The model moves by the mean of every `buffer` results."""
+    """FedBuff: the model moves by the mean of every `buffer` results."""
 
     buffer: Number = 10
     learning_rate: Positive = 1.0
@@ -91,13 +94,14 @@ VC_ASGD = VcAsgd()
 
 
 class TrustTable(TaskTable, frozen=True):
-    """How far strangers are believed.
+    """Configures how results of unknown clients are verified.
 
-    A newcomer's unit is done by `replicas` clients until `checked` results in a row held against others',
-    then once in as many. Besides, a part of the results, `spot_checks`, is done again by one of the
-    `trusted`, peers of the owner by their ids, whose results are taken as true. Results agree up to a
-    `tolerance` (of the update's length; measured for each pair of backends where nothing is said); with
-    `homogeneous` only clients of one kind and backend are compared. Nobody gets over `quota` units a day.
+    A newcomer's unit is trained by `replicas` clients until `checked` of its results in a row agreed with
+    others', then for one unit in `checked`. In addition, the share `spot_checks` of results is repeated by a
+    `trusted` client, a peer of the owner named by its id, whose results are accepted as correct. Two results
+    agree if their distance relative to the update's norm is at most `tolerance` (by default measured for each
+    pair of backends). With `homogeneous`, only clients of the same kind and backend are compared. A client
+    gets at most `quota` units a day.
     """
 
     replicas: Annotated[int, Meta(ge=1, le=12)] = 2
@@ -110,18 +114,19 @@ class TrustTable(TaskTable, frozen=True):
 
     @property
     def comparison(self) -> Comparison:
-        """All of newcomers and some of everybody, only `samples` and what is odd, or none."""
+        """Whether results of newcomers are compared, only samples and outliers, or none."""
         if self.replicas > 1:
             return "newcomers"
         return "samples" if self.spot_checks > 0.0 else "none"
 
 
 class Units(TaskTable, frozen=True):
-    """How the data are cut into units and dealt out. Times are seconds.
+    """Configures how the data are cut into work units and leased. Times are seconds.
 
-    At most `epochs` passes over all shards. A unit is `rows` examples (0: a shard), fewer for clients that
-    would need longer than `seconds`; a stranger's lease holds for `lease`. Nobody may be further than `bound`
-    units ahead of the slowest (0: as far as it likes). The model is measured every `evaluate_every` results.
+    At most `epochs` passes over all shards. A unit has `rows` examples (0: a whole shard), fewer for clients
+    that would need longer than `seconds`. The lease of a client of unknown speed lasts `lease`. No client may
+    be more than `bound` units ahead of the slowest (0: no limit). The model is evaluated every
+    `evaluate_every` results.
     """
 
     epochs: Number
@@ -146,21 +151,21 @@ class Units(TaskTable, frozen=True):
 
     @property
     def keeps_own(self) -> bool:
-        """Whether clients go on from weights of their own."""
+        """Whether clients continue from their own weights instead of fetching the model for each unit."""
         chosen = self.assimilation
         return isinstance(chosen, Easgd) or (isinstance(chosen, Downpour) and chosen.units > 1)
 
 
-# Keys that say how clients take part, not how their results are blended.
+# Keys that concern the clients, not the assimilation of their results.
 _OF_CLIENTS = ("n_push", "n_fetch", "warm_start")
 
 
 def settings_of(choice: AssimilationChoice) -> dict[str, Any]:
-    """What its recipe in ASSIMILATIONS is made with."""
-    given: dict[str, Any] = msgspec.structs.asdict(choice)
-    return {key: value for key, value in given.items() if key not in _OF_CLIENTS and value is not None}
+    """Returns the arguments of the choice's factory in ASSIMILATIONS."""
+    settings: dict[str, Any] = msgspec.structs.asdict(choice)
+    return {key: value for key, value in settings.items() if key not in _OF_CLIENTS and value is not None}
 
 
 def name_of(choice: AssimilationChoice) -> str:
-    """The name that the task file gives it."""
+    """Returns the choice's name in the task file."""
     return str(choice.__struct_config__.tag)

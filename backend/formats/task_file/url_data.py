@@ -1,4 +1,4 @@
-"""The table [data.url]: examples that clients fetch themselves, from a place that is not this server."""
+"""Defines the table [data.url]: examples that clients fetch from hosts other than this server."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from backend.formats.task_file.types import Number, TaskTable
 
-# As much as a browser reads at once.
+# The maximum that a browser reads at a time.
 MOST_BYTES = 512 << 20
-# A shard of a default size: enough of them for a small cohort to share out, none too long for a phone.
+# Default shard size: enough shards for a small cohort, each small enough for a phone.
 _SHARDS, _SHARD_EXAMPLES = 16, 1000
 MOST_SHARDS = 100_000
 
@@ -21,33 +21,33 @@ Path = Annotated[
     str, Meta(max_length=200, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_. -]*(/[A-Za-z0-9_][A-Za-z0-9_. -]*)*\Z")
 ]
 Count = Annotated[int, Meta(ge=0, le=1 << 21)]
-# What may stand in a header that lists hosts, and in an address without further thought.
+# Addresses that are safe in a header that lists hosts, without any quoting.
 _ADDRESS = re.compile(r"(https?)://([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(:[1-9][0-9]{0,4})?(/[\x21-\x7e]*)")
 _LOOPBACK = ("127.0.0.1", "localhost")
 _ODD = set("\"'<>\\^`{|}#")
 
 
 def check_address(address: str) -> str | None:
-    """Why clients cannot fetch from `address`; None if they can."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None or _ODD & set(address) or int((found[3] or ":443")[1:]) > 65535:
+    """Returns why clients cannot fetch from `address`; None if they can."""
+    match = _ADDRESS.fullmatch(address)
+    if match is None or _ODD & set(address) or int((match[3] or ":443")[1:]) > 65535:
         return (
             f"'{address[:120]}' is no address of a file; write it like https://data.example.org/digits.npz, "
             "with the host in small letters and no name or password in it"
         )
-    if found[1] == "http" and found[2] not in _LOOPBACK:
+    if match[1] == "http" and match[2] not in _LOOPBACK:
         return f"'{address[:120]}' is not encrypted, and pages cannot fetch it; give an https:// address"
     return None
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of an address that was checked."""
+    """Returns scheme, host and port of a checked address."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 class UrlFile(TaskTable, frozen=True):
-    """One file: where it lies, and how its bytes are known. `path` places it among several, in its folder."""
+    """One file: its address, hash and length. `path` gives its name and folder among several files."""
 
     address: Annotated[str, Meta(max_length=2000)]
     sha256: Sha256
@@ -63,20 +63,20 @@ class UrlFile(TaskTable, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its path among the files, with `/`."""
+        """Its path among the files, separated by `/`."""
         return self.path or urlsplit(self.address).path.rpartition("/")[2]
 
     @property
     def origin(self) -> str:
-        """Scheme, host and port, as headers name them."""
+        """Scheme, host and port, in the form of HTTP headers."""
         return origin_of(self.address)
 
 
 class UrlData(TaskTable, frozen=True):
-    """All files, and how many examples are in them: `train` to train on, `held_out` to measure on.
+    """The files, and how many of their examples are for training (`train`) and evaluation (`held_out`).
 
-    `fitted` is the preprocess.json that `minga shard --url` wrote, relative to the task file; without it all
-    has to be declared.
+    `fitted` is the path of the preprocess.json that `minga shard --url` wrote, relative to the task file.
+    Without it [data.preprocess] must declare every setting.
     """
 
     files: Annotated[list[UrlFile], Meta(min_length=1, max_length=64)]
@@ -101,20 +101,20 @@ class UrlData(TaskTable, frozen=True):
 
     @property
     def most(self) -> int:
-        """Examples of a shard at most."""
+        """Maximum number of examples in a shard."""
         return self.shard_examples or max(1, min(_SHARD_EXAMPLES, -(-self.train // _SHARDS)))
 
     @property
     def origins(self) -> tuple[str, ...]:
-        """Where clients fetch from, each once."""
+        """Origins that clients fetch from, without duplicates."""
         return tuple(dict.fromkeys(file.origin for file in self.files))
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """Their names for people, each once."""
+        """Host names for people, without duplicates."""
         return tuple(dict.fromkeys(origin.partition("://")[2] for origin in self.origins))
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """Total length of all files."""
         return sum(file.bytes for file in self.files)

@@ -49,7 +49,7 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
         "state": life.state,
         "trouble": host.trouble,
         "participants": host.participants,
-        "wanted": file.coordination.wanted,
+        "wanted": file.coordination.required_clients,
         "brings": file.data.brings,
         "accuracy": _accuracy(host.history.evaluations),
         "parameters": task.bundle.manifest.parameters.total,

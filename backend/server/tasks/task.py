@@ -109,7 +109,7 @@ class Task:
             over_selection=chosen.over_selection,
             quorum=chosen.quorum,
             deadline=chosen.deadline,
-            min_deadline=chosen.shortest,
+            min_deadline=chosen.shortest_deadline,
             adaptive_deadline=chosen.adaptive_deadline,
             gather=chosen.gather,
             grace=chosen.grace,

@@ -1,4 +1,4 @@
-"""From a task file's text to its typed form, with errors that say which line and what to write instead.
+"""Reads a task file's text into its typed form; errors name the line and a correction.
 
-The tables themselves stand in the folder above.
+The parent package defines the tables.
 """

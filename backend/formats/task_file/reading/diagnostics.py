@@ -1,4 +1,4 @@
-"""What is wrong in a task file's text, by line and in words, as far as it can be told at once."""
+"""Lists the problems of a task file's text, each with its line and an explanation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import TaskFileError
-from backend.formats.task_file.reading.hints import explained
+from backend.formats.task_file.reading.hints import explain
 from backend.formats.task_file.rules.combinations import contradiction
 from backend.formats.task_file.task_file import TaskFile
 
-# Each is looked for in the whole text.
-MOST_PROBLEMS = 50
+# Finding the line of each problem scans the whole text.
+MAX_PROBLEMS = 50
 _HEADER = re.compile(r"\s*\[+([^\[\]]+)\]+")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_-]+)*)\s*=""")
 _AT = re.compile(r" - at `\$\.?([^`]*)`")
@@ -33,50 +33,51 @@ _KINDS = {
 
 
 class Problem(Struct):
-    """A sentence, and the line that it is about: from 1 on, None where it is about the whole."""
+    """A problem in words, and its line number: from 1, None if it concerns the whole file."""
 
     line: int | None
     text: str
 
 
-Mend = Callable[[dict[str, Any]], dict[str, Any]]
+Complete = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-def as_it_is(tables: dict[str, Any]) -> dict[str, Any]:
-    """Changes nothing."""
+def unchanged(tables: dict[str, Any]) -> dict[str, Any]:
+    """Returns the tables as they are."""
     return tables
 
 
-def problems(text: str, mend: Mend = as_it_is) -> list[Problem]:
-    """Everything that can be told of a text: its TOML, then the first fault of each table, then what does not
-    go together. Empty where the task file is sound.
+def problems(text: str, complete: Complete = unchanged) -> list[Problem]:
+    """Returns the problems of a text; an empty list if the task file is valid.
 
-    `mend` adds to the tables what their writer need not say; its TaskFileError is told, too.
+    Reports a TOML error alone; otherwise the first fault of each table; if the tables have none, the first
+    contradiction between tables. `complete` adds keys that the writer may omit; a TaskFileError that it
+    raises is reported as a problem.
     """
     try:
-        tables = mend(tomllib.loads(text))
+        tables = complete(tomllib.loads(text))
     except TaskFileError as error:
         return [Problem(None, str(error))]
     except (ValueError, RecursionError) as error:
         return [_broken(str(error), len(text.splitlines()))]
-    if found := list(islice(_faults(text, tables), MOST_PROBLEMS)):
-        return sorted(found, key=lambda one: one.line or 0)
+    if faults := list(islice(_faults(text, tables), MAX_PROBLEMS)):
+        return sorted(faults, key=lambda problem: problem.line or 0)
     sentence = contradiction(msgspec.convert(tables, TaskFile))
     return [Problem(None, sentence)] if sentence else []
 
 
 def line_of(text: str, path: list[str]) -> int | None:
-    """The line of the longest beginning of a path of keys that stands in a text; None where none does."""
+    """Returns the line that defines the longest prefix of a key path; None if no prefix is in the text."""
     best, length, table = None, 0, list[str]()
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
-            here = table = _names(header[1])
+            line_path = table = _names(header[1])
         elif key := _KEY.match(line):
-            here = [*table, *_names(key[1])]
+            line_path = [*table, *_names(key[1])]
         else:
             continue
-        if length < len(here) <= len(path) and path[: len(here)] == here:
-            best, length = number, len(here)
+        if length < len(line_path) <= len(path) and path[: len(line_path)] == line_path:
+            best, length = number, len(line_path)
     return best
 
 
@@ -86,14 +87,14 @@ def _names(dotted: str) -> list[str]:
 
 def _broken(message: str, last: int) -> Problem:
     place = re.search(r"\(at line (\d+), column (\d+)\)", message)
-    said = message.partition(" (at ")[0]
+    reason = message.partition(" (at ")[0]
     if place is None:
-        return Problem(last or None, f"This is not valid TOML: {said}, at its end.")
-    return Problem(int(place[1]), f"This is not valid TOML: {said}, at character {place[2]} of the line.")
+        return Problem(last or None, f"This is not valid TOML: {reason}, at its end.")
+    return Problem(int(place[1]), f"This is not valid TOML: {reason}, at character {place[2]} of the line.")
 
 
 def _faults(text: str, tables: dict[str, Any]) -> Iterator[Problem]:
-    fields = {one.encode_name: one for one in msgspec.structs.fields(TaskFile)}
+    fields = {field.encode_name: field for field in msgspec.structs.fields(TaskFile)}
     for name, value in tables.items():
         if name not in fields:
             yield Problem(line_of(text, [name]), f"There is no key or table called `{name}` in a task file.")
@@ -102,8 +103,8 @@ def _faults(text: str, tables: dict[str, Any]) -> Iterator[Problem]:
             msgspec.convert(value, fields[name].type)
         except msgspec.ValidationError as error:
             yield _fault(text, name, error)
-    for name, one in fields.items():
-        if one.required and name not in tables:
+    for name, field in fields.items():
+        if field.required and name not in tables:
             yield Problem(None, f"`{name}` is missing.")
 
 
@@ -114,15 +115,17 @@ def _fault(text: str, table: str, error: msgspec.ValidationError) -> Problem:
     path = [table, *filter(None, inner.split("."))]
     if field := _FIELD.search(message):
         place = ".".join(path)
-        known, name = field[1] == "unknown", field[2]
-        said = f"There is no key `{name}` in [{place}]." if known else f"[{place}] lacks the key `{name}`."
-        return Problem(line_of(text, [*path, name]), said)
+        unknown, name = field[1] == "unknown", field[2]
+        sentence = (
+            f"There is no key `{name}` in [{place}]." if unknown else f"[{place}] lacks the key `{name}`."
+        )
+        return Problem(line_of(text, [*path, name]), sentence)
     key = f"`{'.'.join(path)}`"
-    return Problem(line_of(text, path), _said(key, _AT.sub("", message)) or explained(error, table))
+    return Problem(line_of(text, path), _type_error(key, _AT.sub("", message)) or explain(error, table))
 
 
-def _said(key: str, message: str) -> str | None:
-    """The message of a type in words; None for one that its own type wrote."""
+def _type_error(key: str, message: str) -> str | None:
+    """Rewords a type error of msgspec; returns None for a message that a table's own check wrote."""
     if match := re.fullmatch(r"Expected `([^`]+)`, got `([^`]+)`", message):
         return f"{key} should be {_kinds(match[1])}, not {_kinds(match[2])}."
     if match := re.fullmatch(r"Expected `([^`]+)` (>=|<=|>|<) (\S+)", message):

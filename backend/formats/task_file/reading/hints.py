@@ -1,4 +1,4 @@
-"""What a task file that cannot be understood should say instead."""
+"""Adds hints to type errors of a task file: Minga's name for a Flower key, and an example."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-# Names that Flower gives to what is called otherwise here.
+# Flower's names, and the keys that Minga has instead.
 FLOWER = {
     "num_rounds": "coordination.rounds",
     "num_server_rounds": "coordination.rounds",
@@ -34,7 +34,7 @@ FLOWER = {
 }
 
 
-# How keys of [data.preprocess] are written; the innermost of a path comes last.
+# Examples of keys of [data.preprocess], by the last one or two names of the key's path.
 EXAMPLES = {
     "preprocess.kind": 'kind = "image", "table", "text" or "array"',
     "size": "size = [32, 32], height and width",
@@ -50,26 +50,29 @@ EXAMPLES = {
 }
 
 
-def explained(error: msgspec.ValidationError, table: str = "") -> str:
-    """What is wrong, in sentences, with an example where there is one. `table` is what paths begin at."""
+def explain(error: msgspec.ValidationError, table: str = "") -> str:
+    """Describes the error in sentences, with a hint or example if one exists.
+
+    Paths in `error` are relative to `table`.
+    """
     text = str(error).replace("Object missing required field ", "The key is missing: ")
     text = text.replace("Object ", "It ").replace("`$.", "`")
     return f"{text}.{_flower(text)}{_example(text, table)}"
 
 
 def _flower(text: str) -> str:
-    found = re.search(r"unknown field `([^`]+)`", text)
-    name = FLOWER.get(found.group(1)) if found else None
-    return f" Flower's {found.group(1)} is called {name} here." if found and name else ""
+    field = re.search(r"unknown field `([^`]+)`", text)
+    name = FLOWER.get(field.group(1)) if field else None
+    return f" Flower's {field.group(1)} is called {name} here." if field and name else ""
 
 
 def _example(text: str, table: str) -> str:
-    """An example of the key that is missing or of another kind than it should be."""
+    """Returns a sentence with an example of the key that is missing or of the wrong type."""
     if "unknown field" in text:
         return ""
     key = re.search(r"missing: `([^`]+)`", text)
     place = re.search(r"at `([^`]+)`", text)
     path = [table, place.group(1) if place else "", key.group(1) if key else ""]
     names = re.sub(r"\[[^]]*\]", "", ".".join(filter(None, path))).split(".")
-    found = EXAMPLES.get(".".join(names[-2:])) or EXAMPLES.get(names[-1])
-    return f" Write for example {found}." if found and "preprocess" in names else ""
+    example = EXAMPLES.get(".".join(names[-2:])) or EXAMPLES.get(names[-1])
+    return f" Write for example {example}." if example and "preprocess" in names else ""

@@ -1,4 +1,4 @@
-"""Reading a task file: TOML, overrides, types, and what the tables demand of one another."""
+"""Reads a task file: parses TOML, applies overrides, checks types and the rules between tables."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 
 from backend.errors import TaskFileError
-from backend.formats.task_file.reading.hints import explained
+from backend.formats.task_file.reading.hints import explain
 from backend.formats.task_file.rules.combinations import contradiction
 from backend.formats.task_file.task_file import TaskFile
 
 
 def read_task_file(path: Path, overrides: Sequence[str] = ()) -> TaskFile:
-    """The task in the file at `path`, with overrides such as `coordination.rounds=5` applied.
+    """Reads the task file at `path` and applies overrides such as `coordination.rounds=5`.
 
-    Raises TaskFileError that names the field.
+    Raises TaskFileError, which names the field.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -34,18 +34,24 @@ def read_task_file(path: Path, overrides: Sequence[str] = ()) -> TaskFile:
 
 
 def parse_task(tables: dict[str, Any], where: str) -> TaskFile:
-    """The typed form of a parsed task file; `where` names it in errors."""
+    """Converts a parsed task file to its typed form; `where` names the file in errors.
+
+    Raises TaskFileError.
+    """
     try:
         task = msgspec.convert(tables, TaskFile)
     except msgspec.ValidationError as error:
-        raise TaskFileError(f"{where}: {explained(error)} See docs/reference/task-file.md.") from error
+        raise TaskFileError(f"{where}: {explain(error)} See docs/reference/task-file.md.") from error
     if sentence := contradiction(task):
         raise TaskFileError(f"{where}: {sentence} See docs/reference/task-file.md.")
     return task
 
 
 def set_value(tables: dict[str, Any], override: str) -> None:
-    """Sets `a.b.c=value`; the value is TOML, or else a plain text."""
+    """Applies the override `a.b.c=value`; the value is read as TOML, or else as plain text.
+
+    Raises TaskFileError.
+    """
     key, equals, text = override.partition("=")
     *folders, last = key.strip().split(".")
     if not equals or not last:

@@ -1,4 +1,4 @@
-"""What the tables of a task file demand of one another, one scheme or subject a file.
+"""Rules between tables of a task file, one module per scheme or subject.
 
-A rule that concerns a single table stands in the table's own file.
+A rule that concerns a single table belongs in the table's own module.
 """

@@ -1,4 +1,4 @@
-"""What goes together: what parts of a task need to see of single clients, and what can be seen of them."""
+"""Checks that a task's tables are compatible: scheme, masking, privacy and what needs single updates."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backend.formats.task_file.privacy import PrivacyTable
-from backend.formats.task_file.rules.decentralized import meshed
-from backend.formats.task_file.rules.volunteer import volunteered
+from backend.formats.task_file.rules.decentralized import decentralized_conflicts
+from backend.formats.task_file.rules.volunteer import volunteer_conflicts
 from backend.formats.task_file.task_file import TaskFile
 from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import Aggregation
 
-# What of a single client there is to be seen: its update, or what it measured on examples of its own.
-Sight = Literal["updates", "measurements"]
-SHOWS: dict[Aggregation, frozenset[Sight]] = {
+# What the server can observe of a single client: its update, or its measurements on its own examples.
+Observation = Literal["updates", "measurements"]
+OBSERVABLE: dict[Aggregation, frozenset[Observation]] = {
     "open": frozenset({"updates", "measurements"}),
     "masked": frozenset(),
 }
@@ -23,18 +23,18 @@ SHOWS: dict[Aggregation, frozenset[Sight]] = {
 
 @dataclass(frozen=True)
 class Need:
-    """A part of a task, where it is `chosen`, needs to see `sight` of single clients.
+    """A setting that, if `chosen`, needs an `observation` of single clients.
 
-    `why` is for people, and says what would work instead.
+    `why` is shown to people and names an alternative.
     """
 
     part: str
     chosen: Callable[[TaskFile], bool]
-    sight: Sight
+    observation: Observation
     why: str
 
 
-# Parts that need no more than a sum have no row.
+# Settings that need only sums have no row.
 NEEDS = (
     Need(
         "training.control_variates",
@@ -52,21 +52,23 @@ NEEDS = (
 
 
 def contradiction(file: TaskFile) -> str | None:
-    """Why the parts of `file` do not go together, and what would; None if they do."""
-    meshes, masks = file.coordination.decentralized, file.security.masks
-    alone = meshed(file) if meshes else volunteered(file) if file.coordination.volunteer else ()
-    for sentences in (alone, _unseen(file), _too_few(file) if masks and not meshes else (), _unnoised(file)):
+    """Returns the first conflict in `file` with an alternative; None if the task is consistent."""
+    decentralized, masks = file.coordination.decentralized, file.security.masks
+    volunteer = volunteer_conflicts(file) if file.coordination.volunteer else ()
+    scheme = decentralized_conflicts(file) if decentralized else volunteer
+    too_few = _too_few(file) if masks and not decentralized else ()
+    for sentences in (scheme, _hidden_observations(file), too_few, _privacy_conflicts(file)):
         for sentence in sentences:
             return sentence
     return None
 
 
-def _unnoised(file: TaskFile) -> Iterator[str]:
-    """What would tell of single clients, beside their noised updates, or could not be clipped."""
+def _privacy_conflicts(file: TaskFile) -> Iterator[str]:
+    """Yields settings that would reveal more of a client than its noised update, or defeat the clip."""
     privacy = file.privacy
     if privacy is None:
         return
-    yield from _unmasked(file, privacy)
+    yield from _mechanism_conflicts(file, privacy)
     if file.training.control_variates:
         yield (
             "training.control_variates does not go with [privacy]: the server's variate is made of updates "
@@ -95,29 +97,29 @@ def _unnoised(file: TaskFile) -> Iterator[str]:
         )
 
 
-def _unseen(file: TaskFile) -> Iterator[str]:
+def _hidden_observations(file: TaskFile) -> Iterator[str]:
     for need in NEEDS:
         for aggregation in file.security.aggregation:
-            if need.chosen(file) and need.sight not in SHOWS[aggregation]:
+            if need.chosen(file) and need.observation not in OBSERVABLE[aggregation]:
                 yield (
                     f'{need.part} does not go with security.aggregation = ["{aggregation}"], which shows no '
-                    f'single client\'s {need.sight}. {need.why}, or take aggregation = ["open"].'
+                    f'single client\'s {need.observation}. {need.why}, or take aggregation = ["open"].'
                 )
 
 
 def _too_few(file: TaskFile) -> Iterator[str]:
-    """Numbers of clients with which a masked round could never be unmasked, or would be opened in vain."""
+    """Yields client counts with which a masked round could not be unmasked or would exceed its maximum."""
     rounds, masking = file.coordination, file.security.masked
-    least = masking.min_clients
+    minimum = masking.min_clients
     for key, value in (
         ("min_available_clients", rounds.min_available_clients),
         ("quorum", rounds.quorum),
-        ("min_train_clients", rounds.min_train_clients if rounds.fraction_train < 1.0 else least),
+        ("min_train_clients", rounds.min_train_clients if rounds.fraction_train < 1.0 else minimum),
     ):
-        if value < least:
+        if value < minimum:
             yield (
-                f"coordination.{key} is {value}, but updates are masked among at least {least} clients "
-                f"(security.masking.min_clients). Raise it to {least}, or lower that to 3 at least."
+                f"coordination.{key} is {value}, but updates are masked among at least {minimum} clients "
+                f"(security.masking.min_clients). Raise it to {minimum}, or lower that to 3 at least."
             )
     if masking.server == "active" and rounds.min_available_clients > MOST_ACTIVE:
         yield (
@@ -127,8 +129,8 @@ def _too_few(file: TaskFile) -> Iterator[str]:
         )
 
 
-def _unmasked(file: TaskFile, privacy: PrivacyTable) -> Iterator[str]:
-    """Shares of noise are worth something in a masked sum alone, and other noise nothing there."""
+def _mechanism_conflicts(file: TaskFile, privacy: PrivacyTable) -> Iterator[str]:
+    """Yields conflicts with masking: distributed noise requires masked sums, other mechanisms forbid them."""
     security = file.security
     if privacy.mechanism != "distributed":
         if security.masks:

@@ -1,4 +1,7 @@
-"""What does not go with scheme = "decentralized", where no server sees an update."""
+"""Checks that a task's settings are compatible with scheme = "decentralized".
+
+In this scheme no server sees an update.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,20 @@ from backend.formats.task_file.task_file import TaskFile
 from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 
 SCHEME = 'scheme = "decentralized"'
-# Keys of [coordination] that choose among clients: of a mesh everybody who is ready is in every round.
+# Keys of [coordination] that sample clients. A mesh has no sampling: all ready peers join every round.
 CHOOSING = ("fraction_train", "min_train_clients", "over_selection")
 
 
-def meshed(file: TaskFile) -> Iterator[str]:
-    """Why the parts of a decentralized task do not go together, and what would."""
-    yield from _chosen(file.coordination)
+def decentralized_conflicts(file: TaskFile) -> Iterator[str]:
+    """Yields a sentence for each setting that conflicts with the scheme, with an alternative."""
+    yield from _coordination_conflicts(file.coordination)
     if file.training.control_variates:
         yield (
             f"training.control_variates does not go with {SCHEME}: SCAFFOLD's variates are kept by a server "
             "that sees every update. Take training.proximal_mu instead."
         )
     if file.security.masks:
-        yield from _masked(file)
+        yield from _masking_conflicts(file)
     if file.privacy is not None:
         yield (
             f"[privacy] does not go with {SCHEME}: its noise is counted for sums that a server makes. Leave "
@@ -37,8 +40,8 @@ def meshed(file: TaskFile) -> Iterator[str]:
         )
 
 
-def _masked(file: TaskFile) -> Iterator[str]:
-    """What does not go with groups whose members mask what they send (decision 0032)."""
+def _masking_conflicts(file: TaskFile) -> Iterator[str]:
+    """Yields conflicts with groups whose members mask what they send (decision 0032)."""
     coordination, averages = file.coordination, file.coordination.averages
     if file.security.aggregation != ("masked",):
         yield (
@@ -77,15 +80,15 @@ def _masked(file: TaskFile) -> Iterator[str]:
             )
 
 
-def _chosen(coordination: Coordination) -> Iterator[str]:
+def _coordination_conflicts(coordination: Coordination) -> Iterator[str]:
     optimizer = coordination.server_optimizer
     if not isinstance(optimizer, FedAvg | FedAvgM | Nesterov):
         yield (
             f'coordination.server_optimizer = "{name_of(optimizer)}" does not go with {SCHEME}: each peer '
             "takes this step before the mean, which comes to the same only for fedavg, fedavgm and nesterov."
         )
-    usual = {key: Coordination.__struct_defaults__[_place(key)] for key in CHOOSING}
-    for key, value in usual.items():
+    defaults = {key: Coordination.__struct_defaults__[_default_index(key)] for key in CHOOSING}
+    for key, value in defaults.items():
         if getattr(coordination, key) != value:
             yield (
                 f"coordination.{key} does not go with {SCHEME}: all peers that are ready are in every round. "
@@ -93,7 +96,7 @@ def _chosen(coordination: Coordination) -> Iterator[str]:
             )
 
 
-def _place(key: str) -> int:
-    """Where the default of a key stands among those of all keys that have one."""
+def _default_index(key: str) -> int:
+    """Returns the index of a key's default in `__struct_defaults__`, which skips required keys."""
     required = len(Coordination.__struct_fields__) - len(Coordination.__struct_defaults__)
     return Coordination.__struct_fields__.index(key) - required

@@ -1,4 +1,4 @@
-"""What does not go with scheme = "volunteer", which has work units in the place of rounds."""
+"""Checks that a task's settings are compatible with scheme = "volunteer", which has no rounds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from backend.formats.task_file.coordination import Coordination
 from backend.formats.task_file.task_file import TaskFile
 
 SCHEME = 'scheme = "volunteer"'
-# Keys of [coordination] that are about rounds, and what is said of units instead.
+# Keys of [coordination] that concern rounds, and what applies to work units instead.
 OF_ROUNDS = {
     "fraction_train": "everybody who is there gets units",
     "min_train_clients": "everybody who is there gets units",
@@ -27,12 +27,12 @@ OF_ROUNDS = {
 }
 
 
-def volunteered(file: TaskFile) -> Iterator[str]:
-    """Why the parts of a task of work units do not go together, and what would."""
+def volunteer_conflicts(file: TaskFile) -> Iterator[str]:
+    """Yields a sentence for each setting that conflicts with the scheme, with an alternative."""
     fields = Coordination.__struct_fields__
-    usual = dict(zip(reversed(fields), reversed(Coordination.__struct_defaults__), strict=False))
+    defaults = dict(zip(reversed(fields), reversed(Coordination.__struct_defaults__), strict=False))
     for key, instead in OF_ROUNDS.items():
-        if getattr(file.coordination, key) != usual[key]:
+        if getattr(file.coordination, key) != defaults[key]:
             yield f"coordination.{key} does not go with {SCHEME}: {instead}. Leave it out."
     if file.data.source != "shards":
         yield (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.formats.task_file.reading.diagnostics import MOST_PROBLEMS, Problem, line_of, problems
+from backend.formats.task_file.reading.diagnostics import MAX_PROBLEMS, Problem, line_of, problems
 from backend.server.drafts.task_tables import begin
 from backend.server.drafts.toml import to_toml
 
@@ -53,7 +53,7 @@ def test_faults_of_several_tables_are_told_at_once_in_their_order() -> None:
 
 def test_of_thousands_of_faults_the_first_are_told() -> None:
     text = "".join(f"k{number} = 1\n" for number in range(20_000))
-    assert len(problems(text)) == MOST_PROBLEMS
+    assert len(problems(text)) == MAX_PROBLEMS
 
 
 def test_endless_brackets_are_a_problem_and_no_crash() -> None:

@@ -66,7 +66,7 @@ def test_what_is_left_out_has_its_default() -> None:
     task = parse_task(tables(), "here")
     assert (task.training, task.topics, task.trial) == (Training(), [], None)
     assert task.coordination.server_optimizer == FedAvg(learning_rate=1.0)
-    assert task.coordination.shortest == 10.0
+    assert task.coordination.shortest_deadline == 10.0
     assert task.fraction_evaluate == 0.0
 
 

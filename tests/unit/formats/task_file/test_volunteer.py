@@ -38,7 +38,7 @@ def test_the_example_of_the_reference_is_a_task_of_work_units() -> None:
 
 def test_epochs_are_what_others_call_rounds() -> None:
     file = volunteer({"epochs": 7})
-    assert (file.coordination.rounds, file.coordination.wanted) == (7, 1)
+    assert (file.coordination.rounds, file.coordination.required_clients) == (7, 1)
 
 
 @pytest.mark.parametrize("name", sorted(ASSIMILATIONS))
