@@ -1,5 +1,6 @@
-"""Data sets of owners and volunteers: read, preprocessed, and cut into shards.
+"""Reads and preprocesses data sets of owners and volunteers, and cuts them into shards.
 
-images.py, tables.py, texts.py and arrays.py fit what is declared and make stored arrays, a chunk at a time;
-task_loader.py chooses among them, array_store.py keeps what they make on disk, cut.py deals it out.
+The readers (images.py, tables.py, texts.py, arrays.py) fit a declared preprocessing and yield stored arrays
+in chunks; dataset.py chooses the reader. sharding/array_store.py keeps the arrays on disk, and cut.py
+partitions them into shards.
 """

@@ -1,4 +1,4 @@
-"""Whether what a preprocessing makes is what the model takes."""
+"""Checks that the output of a preprocessing fits the inputs and labels of the model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, Fitte
 
 
 def check_fits(fitted: Fitted, manifest: Manifest) -> None:
-    """Raises DataError, with what to change, when shapes or numbers of classes and tokens differ."""
+    """Raises DataError, with a correction, if shapes or numbers of classes and tokens differ."""
     _check_shapes("inputs", fitted.inputs, manifest.inputs)
     _check_shapes("labels", fitted.labels, manifest.labels)
     for number, spec in enumerate(manifest.labels):
@@ -29,14 +29,14 @@ def _check_shapes(what: str, made: Sequence[StoredSpec], taken: Sequence[InputSp
             f"The preprocessing makes {len(made)} {what} where the model takes {len(taken)} ({names}); "
             "declare as many in [data.preprocess], in that order."
         )
-    for one, spec in zip(made, taken, strict=True):
-        if one.shape != spec.shape:
+    for stored, spec in zip(made, taken, strict=True):
+        if stored.shape != spec.shape:
             hint = ' Encoding "index" makes [], "number" [1], "one-hot" [classes].' * (what == "labels")
             raise DataError(
-                f"The preprocessing makes {one.shape} for '{spec.name}' where the model takes {spec.shape}; "
-                f"change [data.preprocess] or the model.{hint}"
+                f"The preprocessing makes {stored.shape} for '{spec.name}' "
+                f"where the model takes {spec.shape}; change [data.preprocess] or the model.{hint}"
             )
-        if one.dtype == "float32" and spec.dtype == "int32":
+        if stored.dtype == "float32" and spec.dtype == "int32":
             raise DataError(
                 f"The preprocessing makes decimal numbers for '{spec.name}' where the model takes whole "
                 'ones; use encoding = "index", or a model with float inputs.'
@@ -44,7 +44,7 @@ def _check_shapes(what: str, made: Sequence[StoredSpec], taken: Sequence[InputSp
 
 
 def _classes(fitted: Fitted, number: int) -> tuple[int, str] | None:
-    """How many classes or tokens a label may be; None where that is not known."""
+    """Returns the number of values of a label, and their name: classes or tokens; None if unknown."""
     if isinstance(fitted, Arrays):
         return None
     if isinstance(fitted, FittedText) and fitted.label is None:

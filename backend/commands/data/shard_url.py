@@ -94,8 +94,8 @@ def counted(path: Path, declared: Preprocess, holdout: float) -> tuple[Fitted, i
     fitted = fit(declared, path, split)
     train = held = 0
     for chunk in chunks(fitted, path, split, stop):
-        held += int(chunk.held.sum())
-        train += int((~chunk.held).sum())
+        held += int(chunk.held_out.sum())
+        train += int((~chunk.held_out).sum())
     return fitted, train, held
 
 

@@ -1,1 +1,1 @@
-"""What the data of an owner are like: kind, classes, columns, examples, a proposed preprocessing."""
+"""Inspects an owner's data: their kind, classes, columns and examples, and a proposed preprocessing."""

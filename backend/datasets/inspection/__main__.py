@@ -1,7 +1,7 @@
-"""`python -m backend.datasets.inspection JOB.json`: reads strangers' data, in a process that is shut in.
+"""Runs an inspection job on untrusted data in a sandbox: `python -m backend.datasets.inspection JOB.json`.
 
-The job says what to do (`jobs.Job`). Answers as the converter does: lines that begin with `doing: `, and JSON
-at last, `{"ok", "message", "code"}`. What was found or cut is in the job's folder.
+The file contains a `jobs.Job`. The output has the converter's format: lines that begin with `doing: `, then
+JSON, `{"ok", "message", "code"}`. Findings and shards are written to the job's folder.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError, MingaError
 from backend.formats.manifest import parse_manifest
 
-_TELL_EVERY = 2000
+_REPORT_EVERY = 2000
 
 
 def main() -> int:
-    """Does the job; the exit code."""
+    """Runs the job and returns the exit code."""
     job = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job)
     try:
         message = _do(job)
@@ -48,7 +48,7 @@ def _do(job: Job) -> str:
 
 
 def _look(job: LookJob) -> str:
-    _tell(f"Looking at {job.name}.")
+    _report(f"Looking at {job.name}.")
     folder = Path(job.folder)
     findings = inspect_file(Path(job.data), job.wanted, folder)
     (folder / FINDINGS).write_bytes(msgspec.json.encode(findings))
@@ -56,11 +56,11 @@ def _look(job: LookJob) -> str:
 
 
 def _show(job: ShowJob) -> str:
-    _tell("Preparing some examples.")
+    _report("Preparing some examples.")
     folder = Path(job.folder)
     manifest = None if job.manifest is None else parse_manifest(Path(job.manifest).read_bytes())
     made = preview(Path(job.data), job.declared, job.holdout, folder, manifest)
-    made.broken = [one.replace(job.data, job.name) for one in made.broken]
+    made.broken = [text.replace(job.data, job.name) for text in made.broken]
     (folder / SHOWN).write_bytes(msgspec.json.encode(made))
     return "This is what becomes of some examples."
 
@@ -78,24 +78,26 @@ def _cut(job: CutJob) -> str:
             )
         broken.append(str(error))
         if len(broken) <= job.most_told:
-            _tell(f"Left out: {str(error).replace(job.data, job.name)}")
+            _report(f"Left out: {str(error).replace(job.data, job.name)}")
 
-    told = 0
+    reported = 0
 
     def progress(count: int) -> None:
-        nonlocal told
-        if count - told >= _TELL_EVERY:
-            told = count
-            _tell(f"{count:,} examples read.")
+        nonlocal reported
+        if count - reported >= _REPORT_EVERY:
+            reported = count
+            _report(f"{count:,} examples read.")
 
-    _tell(f"Cutting {job.name} into shards.")
-    done = cut(Path(job.data), CutPlan(job.declared, holdout=job.holdout), folder, manifest, note, progress)
-    train, held = (sum(one.examples for one in some) for some in (done.index.train, done.index.holdout))
-    left = f" {len(broken):,} broken ones were left out." * bool(broken)
-    return f"{train:,} examples to train on, {held:,} held out.{left}"
+    _report(f"Cutting {job.name} into shards.")
+    result = cut(Path(job.data), CutPlan(job.declared, holdout=job.holdout), folder, manifest, note, progress)
+    train, held = (
+        sum(shard.examples for shard in shards) for shards in (result.index.train, result.index.holdout)
+    )
+    omitted = f" {len(broken):,} broken ones were left out." * bool(broken)
+    return f"{train:,} examples to train on, {held:,} held out.{omitted}"
 
 
-def _tell(text: str) -> None:
+def _report(text: str) -> None:
     print(f"doing: {' '.join(text.split())}", flush=True)
 
 

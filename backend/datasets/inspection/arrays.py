@@ -1,4 +1,4 @@
-"""The arrays of an .npz file."""
+"""Inspects the arrays of an .npz file and proposes inputs and labels."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.npz import NpzRows, open_npz
 from backend.errors import DataError
 
-_MOST_ARRAYS = 64
-_AT_ONCE = 4096
+_MAX_ARRAYS = 64
+_CHUNK_ROWS = 4096
 _INPUTS = ("x", "x_train", "images", "data", "features", "inputs")
 _LABELS = ("y", "y_train", "labels", "targets", "classes")
-_MOST_CLASSES = 1000
+_MAX_CLASSES = 1000
 
 
-def inspect_arrays(path: Path, wanted: ModelInput) -> DataFindings:
-    """Reads headers, and the labels where they are whole numbers. Raises DataError."""
+def inspect_arrays(path: Path, model_input: ModelInput) -> DataFindings:
+    """Reads the headers, and the labels if they are integers. Raises DataError."""
     names = _names(path)
     with open_npz(path, names) as arrays:
         pairs = zip(names, arrays, strict=True)
-        told = [Array(shown(name), list(one.shape), str(one.dtype)) for name, one in pairs]
-        kinds = {name: one.dtype for name, one in zip(names, arrays, strict=True)}
+        arrays_found = [Array(shown(name), list(array.shape), str(array.dtype)) for name, array in pairs]
+        kinds = {name: array.dtype for name, array in zip(names, arrays, strict=True)}
     x = _chosen(names, _INPUTS, ())
     y = _chosen(names, _LABELS, (x,))
     with open_npz(path, (x, y)) as (inputs, labels):
@@ -38,40 +38,40 @@ def inspect_arrays(path: Path, wanted: ModelInput) -> DataFindings:
         examples, classes = inputs.shape[0], _count(labels)
         notes = [shown(f"'{x}' is taken as what goes in and '{y}' as what is to come out.")]
         shape = list(inputs.shape[1:])
-    if wanted.shape is not None and wanted.shape != shape:
-        notes.append(f"An example of '{x}' has the shape {shape}, and the model takes {wanted.shape}.")
-    scale = 1 / 255 if kinds[x] == np.uint8 and not wanted.scales else 1.0
+    if model_input.shape is not None and model_input.shape != shape:
+        notes.append(f"An example of '{x}' has the shape {shape}, and the model takes {model_input.shape}.")
+    scale = 1 / 255 if kinds[x] == np.uint8 and not model_input.scales else 1.0
     preprocess = {"kind": "array", "x": [x], "y": [y], "scale": scale}
-    return DataFindings("array", examples, classes, arrays=told, preprocess=preprocess, notes=notes)
+    return DataFindings("array", examples, classes, arrays=arrays_found, preprocess=preprocess, notes=notes)
 
 
 def _names(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
-            found = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DataError(f"The file is damaged, or no .npz file ({error}); write it again.") from error
-    if not 2 <= len(found) <= _MOST_ARRAYS:
+    if not 2 <= len(names) <= _MAX_ARRAYS:
         raise DataError(
-            f"The file has {len(found)} arrays; two are needed, one of inputs and one of labels: "
+            f"The file has {len(names)} arrays; two are needed, one of inputs and one of labels: "
             "numpy.savez(file, x=..., y=...)."
         )
-    return found
+    return names
 
 
-def _chosen(names: list[str], usual: tuple[str, ...], taken: tuple[str, ...]) -> str:
+def _chosen(names: list[str], preferred: tuple[str, ...], taken: tuple[str, ...]) -> str:
     by_name = {name.lower(): name for name in names if name not in taken}
-    return next((by_name[name] for name in usual if name in by_name), next(iter(by_name.values())))
+    return next((by_name[name] for name in preferred if name in by_name), next(iter(by_name.values())))
 
 
 def _count(labels: NpzRows) -> dict[str, int]:
-    """Examples of each class; empty where the labels are no class numbers."""
+    """Counts the examples of each class; empty if the labels are no class numbers."""
     if len(labels.shape) != 1 or labels.dtype.kind not in "iu":
         return {}
     counts: Counter[int] = Counter()
-    for _ in range(0, labels.shape[0], _AT_ONCE):
-        numbers, found = np.unique(labels.take(_AT_ONCE), return_counts=True)
-        counts.update(dict(zip(numbers.tolist(), found.tolist(), strict=True)))
-        if len(counts) > _MOST_CLASSES:
+    for _ in range(0, labels.shape[0], _CHUNK_ROWS):
+        numbers, occurrences = np.unique(labels.take(_CHUNK_ROWS), return_counts=True)
+        counts.update(dict(zip(numbers.tolist(), occurrences.tolist(), strict=True)))
+        if len(counts) > _MAX_CLASSES:
             return {}
     return {str(number): counts[number] for number in sorted(counts)}

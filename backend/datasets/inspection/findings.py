@@ -1,4 +1,4 @@
-"""What was found in data; the form in which a process that looked tells the server."""
+"""Defines the findings of a data inspection, which the sandboxed process returns to the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ SHOWN_CHARACTERS = 200
 
 
 class Column(Struct):
-    """A column of a table. `values` are its most frequent ones; numbers have a least, a mean and a most."""
+    """A column of a table.
+
+    `values` counts its most frequent values. `least`, `mean` and `most` are for columns of numbers only.
+    """
 
     name: Text
     kind: Literal["number", "category", "text", "id"]
@@ -31,7 +34,7 @@ class Column(Struct):
 
 
 class Picture(Struct):
-    """A small picture to look at, a file beside the findings, and what it was made from."""
+    """A thumbnail, stored in the folder of the findings, with label and size of the original."""
 
     file: Annotated[str, Meta(pattern=r"^[0-9]{1,3}\.png\Z")]
     label: Text
@@ -55,7 +58,7 @@ class Array(Struct):
 
 
 class DataFindings(Struct):
-    """Everything. `preprocess` and `label` are proposals; `notes` are sentences for the owner."""
+    """All findings of an inspection; `preprocess` is a proposal, `notes` are sentences for the owner."""
 
     kind: Kind
     examples: int
@@ -70,13 +73,13 @@ class DataFindings(Struct):
 
 
 def shown(text: str) -> str:
-    """A text cut for showing; control characters but line ends are left out."""
+    """Shortens a text for display and removes control characters except line ends."""
     plain = "".join(one for one in text if one == "\n" or one.isprintable())
     return plain if len(plain) <= SHOWN_CHARACTERS else plain[: SHOWN_CHARACTERS - 1] + "…"
 
 
 def read_findings(content: bytes) -> DataFindings:
-    """The findings in a file. Raises DataError: who looked at hostile data may have been taken over."""
+    """Decodes findings. Raises DataError: a process that read hostile data may be compromised."""
     try:
         return msgspec.json.decode(content, type=DataFindings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

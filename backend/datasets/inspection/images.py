@@ -1,4 +1,4 @@
-"""Pictures in folders by class."""
+"""Inspects pictures in folders named by their class."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from backend.datasets.readers.images import decode_image
 from backend.errors import DataError
 from backend.numerics.preprocess.image import Pixels, orient
 
-# Sides that models usually take, in pixels.
+# Usual side lengths of a model's input, in pixels.
 _SIDES = (28, 32, 48, 64, 96, 128)
 _THUMBNAIL = 96
 
 
-def inspect_pictures(files: Files, wanted: ModelInput, folder: Path) -> DataFindings:
-    """Looks at some pictures of each class and writes small ones into `folder`. Raises DataError."""
+def inspect_pictures(files: Files, model_input: ModelInput, folder: Path) -> DataFindings:
+    """Inspects some pictures of each class and writes thumbnails to `folder`. Raises DataError."""
     counts = Counter(folder_of(name) for name in files.names)
     loose = counts.pop("", 0)
     notes = [f"{loose:,} pictures lie in no folder, so that their class is not known. Sort them in."]
@@ -41,8 +41,8 @@ def inspect_pictures(files: Files, wanted: ModelInput, folder: Path) -> DataFind
             notes.append(shown(f"{name}: {error}"))
     if not pictures:
         raise DataError(f"None of these pictures can be read. {notes[-1]}")
-    size, channels = _size(pictures, wanted)
-    notes += _balance(classes) + _fit(classes, wanted)
+    size, channels = _size(pictures, model_input)
+    notes += _balance(classes) + _fit(classes, model_input)
     return DataFindings(
         kind="image",
         examples=sum(classes.values()),
@@ -54,20 +54,25 @@ def inspect_pictures(files: Files, wanted: ModelInput, folder: Path) -> DataFind
             "size": size,
             "channels": channels,
             "classes": list(classes),
-            "encoding": wanted.encoding,
-            "scale": 1.0 if wanted.scales else 1 / 255,
+            "encoding": model_input.encoding,
+            "scale": 1.0 if model_input.scales else 1 / 255,
         },
     )
 
 
 def some_of_each(files: Files, classes: list[str]) -> list[str]:
-    """A few files of each class, in turn, as many as are shown."""
+    """Selects at most MAX_PICTURES files, alternating between classes."""
     by_class: dict[str, list[str]] = {name: [] for name in classes}
     for name in files.names:
         if (folder := folder_of(name)) in by_class and len(by_class[folder]) < MAX_PICTURES:
             by_class[folder].append(name)
-    turns = [some[turn] for turn in range(MAX_PICTURES) for some in by_class.values() if turn < len(some)]
-    return turns[:MAX_PICTURES]
+    names = [
+        files_of_class[index]
+        for index in range(MAX_PICTURES)
+        for files_of_class in by_class.values()
+        if index < len(files_of_class)
+    ]
+    return names[:MAX_PICTURES]
 
 
 def _picture(files: Files, name: str, folder: Path, number: int) -> Picture:
@@ -79,7 +84,7 @@ def _picture(files: Files, name: str, folder: Path, number: int) -> Picture:
 
 
 def write_small(pixels: Pixels, path: Path, side: int = _THUMBNAIL) -> None:
-    """Writes [height, width, 1, 3 or 4] levels as PNG, at most `side` pixels long."""
+    """Writes levels [height, width, 1, 3 or 4] as a PNG whose sides are at most `side` pixels."""
     from PIL import Image as Pillow
 
     small = Pillow.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else pixels)
@@ -89,33 +94,34 @@ def write_small(pixels: Pixels, path: Path, side: int = _THUMBNAIL) -> None:
     path.write_bytes(content.getvalue())
 
 
-def _size(pictures: list[Picture], wanted: ModelInput) -> tuple[list[int], int]:
-    """[height, width] and channels: the model's, else the usual side below that of most pictures."""
-    shape = wanted.shape
+def _size(pictures: list[Picture], model_input: ModelInput) -> tuple[list[int], int]:
+    """Returns [height, width] and channels: the model's, else a usual side up to the median picture's."""
+    shape = model_input.shape
     if shape is not None and len(shape) == 3 and shape[2] in (1, 3):
         return shape[:2], shape[2]
-    side = median(min(one.width, one.height) for one in pictures)
-    usual = max((one for one in _SIDES if one <= side), default=_SIDES[0])
+    side = median(min(picture.width, picture.height) for picture in pictures)
+    usual = max((pixels for pixels in _SIDES if pixels <= side), default=_SIDES[0])
     return [usual, usual], 3
 
 
 def _balance(classes: dict[str, int]) -> list[str]:
-    most, least = max(classes, key=classes.__getitem__), min(classes, key=classes.__getitem__)
-    if classes[most] <= 3 * classes[least]:
+    largest, smallest = max(classes, key=classes.__getitem__), min(classes, key=classes.__getitem__)
+    if classes[largest] <= 3 * classes[smallest]:
         return []
     return [
         shown(
-            f"'{most}' has {classes[most]:,} examples and '{least}' {classes[least]:,}: a model learns to "
-            "guess the frequent class. Bring more of the rare one, or weigh classes by class_weight."
+            f"'{largest}' has {classes[largest]:,} examples and '{smallest}' {classes[smallest]:,}: "
+            "a model learns to guess the frequent class. Bring more of the rare one, "
+            "or weigh classes by class_weight."
         )
     ]
 
 
-def _fit(classes: dict[str, int], wanted: ModelInput) -> list[str]:
-    shape, told = wanted.shape, wanted.classes
+def _fit(classes: dict[str, int], model_input: ModelInput) -> list[str]:
+    shape, model_classes = model_input.shape, model_input.classes
     notes = []
     if shape is not None and (len(shape) != 3 or shape[2] not in (1, 3)):
         notes.append(f"The model takes {shape}, which is no picture: [height, width, 1 or 3] is.")
-    if told is not None and told < len(classes):
-        notes.append(f"The model tells {told} classes apart, and the folders are {len(classes)}.")
+    if model_classes is not None and model_classes < len(classes):
+        notes.append(f"The model tells {model_classes} classes apart, and the folders are {len(classes)}.")
     return notes

@@ -1,4 +1,4 @@
-"""Which kind of data a file holds, and what they are like."""
+"""Detects the kind of data in a file and inspects them accordingly."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ TABLES = (".csv", ".tsv", *COLUMNAR)
 TEXTS = (".txt", ".md")
 
 
-def inspect_file(path: Path, wanted: ModelInput, folder: Path) -> DataFindings:
-    """What the file at `path` holds; small pictures go into `folder`. Raises DataError."""
+def inspect_file(path: Path, model_input: ModelInput, folder: Path) -> DataFindings:
+    """Inspects the file at `path`; thumbnails are written to `folder`. Raises DataError."""
     suffix = path.suffix.lower()
     if suffix == ".npz":
-        return inspect_arrays(path, wanted)
+        return inspect_arrays(path, model_input)
     if suffix in TABLES:
-        return inspect_table(path, wanted)
+        return inspect_table(path, model_input)
     files = list_files(path)
     if suffix in TEXTS:
-        return inspect_texts(files, wanted)
+        return inspect_texts(files, model_input)
     if _count(files, SUFFIXES):
-        return inspect_pictures(files.ending(*SUFFIXES), wanted, folder)
+        return inspect_pictures(files.ending(*SUFFIXES), model_input, folder)
     if _count(files, TEXTS):
-        return inspect_texts(files.ending(*TEXTS), wanted)
+        return inspect_texts(files.ending(*TEXTS), model_input)
     if _count(files, (*TABLES, ".npz")):
         raise DataError("The zip holds a table or arrays; bring that file itself, without a zip around it.")
     raise DataError(

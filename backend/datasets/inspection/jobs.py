@@ -1,4 +1,4 @@
-"""What a process that reads data is asked for, one job a process."""
+"""Defines the jobs of the sandboxed process that reads data, one job per process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FINDINGS, SHOWN, SHARDS = "findings.json", "shown.json", "shards"
 
 
 class LookJob(Struct, tag="look"):
-    """Looks at the file `data`, which its owner calls `name`; findings go into `folder`."""
+    """Inspects the file `data`, which its owner calls `name`; findings are written to `folder`."""
 
     data: str
     name: str
@@ -22,8 +22,8 @@ class LookJob(Struct, tag="look"):
 class CutJob(Struct, tag="cut"):
     """Cuts the file `data` into shards in `folder`, for the model of the `manifest`.
 
-    `strict` leaves nothing out that is broken: clients that read the file themselves would number it
-    otherwise.
+    `strict` fails on broken examples instead of skipping them: clients that read the file themselves would
+    number the examples differently. At most `most_told` skipped examples are reported.
     """
 
     data: str
@@ -37,7 +37,7 @@ class CutJob(Struct, tag="cut"):
 
 
 class ShowJob(Struct, tag="show"):
-    """Shows what becomes of some examples of the file `data`, for the model of the `manifest`, if any."""
+    """Previews the preprocessing of some examples of the file `data`, for the model of `manifest`, if any."""
 
     data: str
     name: str
@@ -48,7 +48,7 @@ class ShowJob(Struct, tag="show"):
 
 
 class UnpackJob(Struct, tag="unpack"):
-    """Takes the zip `data` of a draft apart into `folder`; `most` are bytes of its model and data."""
+    """Unpacks the zip `data` of a draft to `folder`; `most` limits the bytes of its model and data."""
 
     data: str
     name: str

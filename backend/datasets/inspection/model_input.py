@@ -1,4 +1,4 @@
-"""What a model takes, as far as a proposal for its data needs it."""
+"""Describes a model's inputs and labels, as far as proposing a preprocessing needs them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ _SCALES = ("Rescaling", "Normalization")
 
 
 class ModelInput(Struct, frozen=True):
-    """Inputs and labels of the model, empty where there is none yet; whether it scales its input itself."""
+    """Inputs and labels of the model, empty if there is no model yet.
+
+    `scales` says whether the model scales its input itself.
+    """
 
     inputs: list[InputSpec] = field(default_factory=list)
     labels: list[LabelSpec] = field(default_factory=list)
@@ -18,19 +21,19 @@ class ModelInput(Struct, frozen=True):
 
     @property
     def shape(self) -> list[int] | None:
-        """Of an example's first input."""
+        """Shape of one example's first input; None if there is no model yet."""
         return self.inputs[0].shape if self.inputs else None
 
     @property
     def encoding(self) -> str:
-        """How a class has to be written so that it fits the first label."""
+        """Encoding of a class that fits the first label."""
         if not self.labels or self.labels[0].shape == []:
             return "index"
         return "number" if self.labels[0].shape == [1] else "one-hot"
 
     @property
     def classes(self) -> int | None:
-        """How many the first label tells apart, where that is known."""
+        """Number of classes of the first label; None if unknown."""
         if not self.labels:
             return None
         label = self.labels[0]
@@ -38,6 +41,6 @@ class ModelInput(Struct, frozen=True):
 
 
 def input_of(manifest: Manifest) -> ModelInput:
-    """What a converted model takes."""
+    """Returns the inputs and labels of a converted model."""
     scales = any(layer.kind in _SCALES for layer in manifest.layers)
     return ModelInput(list(manifest.inputs), list(manifest.labels), scales)

@@ -1,4 +1,4 @@
-"""Some examples before and after their preprocessing: the very numbers that the cut would store."""
+"""Previews examples before and after preprocessing, with exactly the values that a cut would store."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ _KINDS: dict[type[Fitted], Kind] = {Image: "image", FittedTable: "table", Fitted
 def preview(
     path: Path, declared: Preprocess, holdout: float, folder: Path, manifest: Manifest | None
 ) -> PreviewResult:
-    """Fits `declared` to the data at `path` as a cut would, and shows what becomes of some examples.
+    """Fits `declared` to the data at `path` as a cut would, and preprocesses some examples.
 
-    Pictures go into `folder`. Raises DataError.
+    Pictures are written to `folder`. Raises DataError.
     """
     split = CutPlan(declared, holdout).split
     fitted = fit(declared, path, split)
@@ -82,7 +82,7 @@ def preview(
 
 
 def _parts(specs: Sequence[StoredSpec]) -> list[PreviewPart]:
-    return [PreviewPart(list(one.shape), one.dtype) for one in specs]
+    return [PreviewPart(list(spec.shape), spec.dtype) for spec in specs]
 
 
 def _pictures(made: PreviewResult, fitted: Image, path: Path, folder: Path) -> list[Array]:
@@ -125,9 +125,9 @@ def _rows(made: PreviewResult, fitted: FittedTable, path: Path) -> list[Array]:
             continue
         made.rows.append(cells)
         pairs = zip(fitted.columns, cells, strict=False)
-        first = [value for column, cell in pairs if column.input == 0 for value in cell.values]
-        values.append(np.array(first, np.float32))
-    # Cells are cut for showing; rows of many categories are then of unlike lengths.
+        inputs = [value for column, cell in pairs if column.input == 0 for value in cell.values]
+        values.append(np.array(inputs, np.float32))
+    # Cells are shortened for display, so rows with many categories may have different lengths.
     return values if len({len(one) for one in values}) == 1 else []
 
 
@@ -147,7 +147,7 @@ def _cell(fitted: FittedTable, raw: str, values: list[float]) -> Cell:
 
 
 def in_words(column: Column) -> str:
-    """What a column becomes, for people."""
+    """Describes the preprocessing of a column, for people."""
     if isinstance(column, CategoryColumn):
         some = ", ".join(column.categories[:5]) + (", …" if len(column.categories) > 5 else "")
         which = f"one of {len(column.categories)}: {some}"
@@ -157,49 +157,49 @@ def in_words(column: Column) -> str:
 
 
 def _tokens(made: PreviewResult, fitted: FittedText, path: Path, split: HoldoutSplit) -> list[Array]:
-    first = next(iter(chunks(fitted, path, split, _note(made))), None)
-    if first is None:
+    first_chunk = next(iter(chunks(fitted, path, split, _note(made))), None)
+    if first_chunk is None:
         return []
-    ids = first.x[0][0].reshape(-1)[:MAX_TOKENS].tolist()
+    ids = first_chunk.x[0][0].reshape(-1)[:MAX_TOKENS].tolist()
     vocabulary = _vocabulary(fitted)
     made.tokens = [_token(fitted, vocabulary, number) for number in ids]
     if fitted.label is None:
-        following = _token(fitted, vocabulary, int(first.y[0][0].reshape(-1)[len(ids) - 1]))
+        following = _token(fitted, vocabulary, int(first_chunk.y[0][0].reshape(-1)[len(ids) - 1]))
         made.label = following.text
     else:
-        label = first.y[0][0].reshape(-1)
+        label = first_chunk.y[0][0].reshape(-1)
         at = int(label.argmax()) if fitted.label.encoding == "one-hot" else int(label[0])
         made.label = shown(fitted.label.classes[at])
     return []
 
 
 def _vocabulary(fitted: FittedText) -> list[str]:
-    """The text of each token from `fitted.first` on."""
+    """Returns the text of each token, starting with token `fitted.first`."""
     if fitted.tokenizer in ("characters", "words"):
         return list(fitted.tokens)
-    known = [bytes([one]) for one in range(256)]
+    pieces = [bytes([value]) for value in range(256)]
     for left, right in fitted.merges:
-        known.append(known[left] + known[right])
-    return [one.decode("utf-8", "replace") for one in known]
+        pieces.append(pieces[left] + pieces[right])
+    return [piece.decode("utf-8", "replace") for piece in pieces]
 
 
 def _token(fitted: FittedText, vocabulary: list[str], number: int) -> Token:
     at = number - fitted.first
-    known = 0 <= at < len(vocabulary)
+    is_known = 0 <= at < len(vocabulary)
     padding = fitted.label is not None and number == 0
-    return Token(shown(vocabulary[at]) if known else "", number, not known and not padding)
+    return Token(shown(vocabulary[at]) if is_known else "", number, not is_known and not padding)
 
 
 def _arrays(
     made: PreviewResult, fitted: Arrays, path: Path, split: HoldoutSplit, folder: Path
 ) -> list[Array]:
-    first = next(iter(chunks(fitted, path, split, _note(made))), None)
-    if first is None:
+    first_chunk = next(iter(chunks(fitted, path, split, _note(made))), None)
+    if first_chunk is None:
         return []
-    examples = list(islice(first.x[0], _PICTURES))
-    labels = first.y[0] if first.y else None
-    for number, one in enumerate(examples):
-        if (pixels := _as_picture(one)) is None:
+    examples = list(islice(first_chunk.x[0], _PICTURES))
+    labels = first_chunk.y[0] if first_chunk.y else None
+    for number, example in enumerate(examples):
+        if (pixels := _as_picture(example)) is None:
             break
         name = f"{number}-in.png"
         write_small(pixels, folder / name, _LARGEST_SIDE)
@@ -209,15 +209,15 @@ def _arrays(
 
 
 def _as_picture(values: Array) -> Array | None:
-    """[height, width, 1 or 3] as levels, the lowest value black; None for what is no picture."""
+    """Scales values to 8-bit levels [height, width, 1 or 3], the lowest black; None if no picture."""
     if values.ndim == 2:
         values = values[..., None]
     if values.ndim != 3 or values.shape[2] not in (1, 3) or not all(2 <= n <= 1024 for n in values.shape[:2]):
         return None
     if values.dtype == np.uint8:
         return values
-    least, most = float(values.min()), float(values.max())
-    return ((values - least) * (255.0 / (most - least or 1.0))).astype(np.uint8)
+    lowest, highest = float(values.min()), float(values.max())
+    return ((values - lowest) * (255.0 / (highest - lowest or 1.0))).astype(np.uint8)
 
 
 def _note(made: PreviewResult) -> Broken:

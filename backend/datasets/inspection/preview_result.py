@@ -1,4 +1,4 @@
-"""What a preprocessing makes of some examples, for their owner to look at."""
+"""Defines the preview of preprocessed examples, which the owner sees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _File = Annotated[str, Meta(pattern=r"^[0-9]{1,3}(-in)?\.png\Z")]
 
 
 class Seen(Struct):
-    """A picture as it is (None: not to be seen), and as the model gets it; files beside this."""
+    """Files of a picture in the same folder: the original (None if not viewable) and the model's input."""
 
     before: _File | None
     after: _File
@@ -25,7 +25,7 @@ class Seen(Struct):
 
 
 class SeenColumn(Struct):
-    """A column that is used: what becomes of it, in words."""
+    """A used column; `became` describes its preprocessing in words."""
 
     name: Text
     became: Text
@@ -33,14 +33,14 @@ class SeenColumn(Struct):
 
 
 class Cell(Struct):
-    """As the file has it, None where it is missing; and the values that go in."""
+    """A cell's text in the file, None if missing, and the values that the model gets."""
 
     raw: Text | None
     values: Annotated[list[float], Meta(max_length=MAX_VALUES)]
 
 
 class Token(Struct):
-    """A token of the first text; `unknown` ones are not in the vocabulary."""
+    """A token of the first text; `unknown` tokens are not in the vocabulary."""
 
     text: Text
     id: int
@@ -48,14 +48,14 @@ class Token(Struct):
 
 
 class PreviewPart(Struct):
-    """One input or label of the model: shape of one example, and of what."""
+    """Shape and dtype of one example for one input or label of the model."""
 
     shape: Annotated[list[int], Meta(max_length=16)]
     dtype: Text
 
 
 class Spread(Struct):
-    """Of the numbers that go into the model, in what is shown."""
+    """Minimum, mean and maximum of the model's input values in the previewed examples."""
 
     least: float
     mean: float
@@ -63,7 +63,7 @@ class Spread(Struct):
 
 
 class PreviewResult(Struct):
-    """Everything. `misfit` says why the model cannot take it, `broken` which examples cannot be read."""
+    """The whole preview; `misfit` explains a conflict with the model, `broken` lists unreadable examples."""
 
     kind: Kind
     inputs: Annotated[list[PreviewPart], Meta(max_length=64)]
@@ -79,7 +79,7 @@ class PreviewResult(Struct):
 
 
 def read_shown(content: bytes) -> PreviewResult:
-    """What was made. Raises DataError: who looked at hostile data may have been taken over."""
+    """Decodes a preview. Raises DataError: a process that read hostile data may be compromised."""
     try:
         return msgspec.json.decode(content, type=PreviewResult)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

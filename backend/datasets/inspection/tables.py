@@ -1,4 +1,4 @@
-"""Rows of CSV, Parquet and Arrow files: what each column holds, and which is to be predicted."""
+"""Inspects CSV, Parquet and Arrow tables: the content of each column, and a proposed label column."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from backend.datasets.readers.rows import COLUMNAR, TableRows, read_rows
 from backend.errors import DataError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None", "?")
-# Names that people give to what is to be predicted.
+# Usual names of the column to predict.
 _TARGETS = ("label", "class", "target", "y", "outcome", "answer", "survived", "species", "diagnosis")
-# More different values than that are no categories; and a number of few values is a class.
-_MOST_CATEGORIES, _FEW_NUMBERS = 50, 10
+# Columns with more different values are no categories; numbers with at most so many values are classes.
+_MAX_CATEGORIES, _MAX_NUMBER_CLASSES = 50, 10
 _COUNTED = 1000
 _SAMPLE_BYTES = 1 << 16
 _LONG_TEXT = 30
 
 
 @dataclass
-class _Seen:
-    """What was seen of one column so far."""
+class _ColumnCounts:
+    """Statistics of one column over the rows read so far."""
 
     values: Counter[str] = field(default_factory=Counter)
     missing: int = 0
@@ -41,7 +41,7 @@ class _Seen:
     crowded: bool = False
 
     def add(self, cell: str, decimal: str) -> None:
-        """One more cell."""
+        """Adds one cell."""
         text = cell.strip(" \t")
         if text in MISSING:
             self.missing += 1
@@ -60,7 +60,7 @@ class _Seen:
             self.least, self.most = min(self.least, number), max(self.most, number)
 
     def column(self, name: str) -> Column:
-        """In the form for the owner."""
+        """Returns the column's findings for the owner."""
         numeric = self.present > 0 and self.numbers == self.present
         different = len(self.values) + self.crowded
         column = Column(shown(name), self._kind(numeric, different), self.missing, different)
@@ -78,35 +78,35 @@ class _Seen:
             return "text" if long and not numeric else "id"
         if numeric:
             return "number"
-        if different <= _MOST_CATEGORIES and not self.crowded:
+        if different <= _MAX_CATEGORIES and not self.crowded:
             return "category"
         return "text"
 
     def _counts(self) -> bool:
-        """Whether the numbers are those of the rows, as an index is."""
+        """Whether the numbers are consecutive like a row index."""
         return self.whole and self.most - self.least == self.present - 1
 
 
-def inspect_table(path: Path, wanted: ModelInput) -> DataFindings:
-    """Reads the whole table once. Raises DataError that names file and row."""
+def inspect_table(path: Path, model_input: ModelInput) -> DataFindings:
+    """Reads the whole table once. Raises DataError, naming file and row."""
     delimiter, decimal = (",", ".") if path.suffix.lower() in COLUMNAR else _dialect(path)
     names = _names(path, delimiter)
-    seen = {name: _Seen() for name in names}
+    counts = {name: _ColumnCounts() for name in names}
     rows, first = TableRows(path, delimiter, decimal, MISSING, tuple(names)), []
     count = 0
     for count, row in read_rows(rows):
         if count <= MAX_ROWS:
             first.append([shown(row[name]) for name in names])
         for name, cell in row.items():
-            seen[name].add(cell, decimal)
+            counts[name].add(cell, decimal)
     if not count:
         raise DataError("The table has no row of examples: its first row names the columns, they follow.")
-    columns = {name: one.column(name) for name, one in seen.items()}
+    columns = {name: column.column(name) for name, column in counts.items()}
     target = _target(columns)
-    texts = [name for name, one in columns.items() if one.kind == "text"]
+    texts = [name for name, column in columns.items() if column.kind == "text"]
     if texts and target is not None and not _usable(columns, target):
-        return _texts(count, columns, first, (texts[0], target), delimiter, wanted)
-    return _table(count, columns, first, target, delimiter, decimal, wanted)
+        return _texts(count, columns, first, (texts[0], target), delimiter, model_input)
+    return _table(count, columns, first, target, delimiter, decimal, model_input)
 
 
 def _table(
@@ -116,19 +116,19 @@ def _table(
     target: str | None,
     delimiter: str,
     decimal: str,
-    wanted: ModelInput,
+    model_input: ModelInput,
 ) -> DataFindings:
     usable = _usable(columns, target)
-    left = [name for name in columns if name not in usable and name != target]
+    unused = [name for name in columns if name not in usable and name != target]
     if not usable:
         raise DataError("The table has no column of numbers or categories to learn from; check it.")
     notes = []
-    if left:
-        notes.append(shown(f"Left out, because they name rows or are free text: {', '.join(left)}."))
-    gaps = [name for name in usable if columns[name].missing]
-    if gaps:
-        notes.append(shown(f"Missing values become the mean, or no category: {', '.join(gaps)}."))
-    label, classes = _label(columns[target], target, wanted) if target is not None else (None, {})
+    if unused:
+        notes.append(shown(f"Left out, because they name rows or are free text: {', '.join(unused)}."))
+    incomplete = [name for name in usable if columns[name].missing]
+    if incomplete:
+        notes.append(shown(f"Missing values become the mean, or no category: {', '.join(incomplete)}."))
+    label, classes = _label(columns[target], target, model_input) if target is not None else (None, {})
     if label is None:
         notes.append("No column looks like what is to be predicted: choose one as the label.")
     else:
@@ -141,7 +141,7 @@ def _table(
         "decimal": decimal,
         "missing": list(MISSING),
     }
-    notes += _width(usable, columns, wanted)
+    notes += _width(usable, columns, model_input)
     return DataFindings(
         "table", count, classes, list(columns.values()), rows, preprocess=preprocess, notes=notes
     )
@@ -153,19 +153,19 @@ def _texts(
     rows: list[list[str]],
     chosen: tuple[str, str],
     delimiter: str,
-    wanted: ModelInput,
+    model_input: ModelInput,
 ) -> DataFindings:
     text, target = chosen
     preprocess = {
         "kind": "text",
         "tokenizer": "bytes",
-        "length": wanted.shape[0] if wanted.shape and len(wanted.shape) == 1 else 256,
+        "length": model_input.shape[0] if model_input.shape and len(model_input.shape) == 1 else 256,
         "labels": "column",
         "text_column": text,
         "label_column": target,
         "delimiter": delimiter,
         "classes": sorted(columns[target].values),
-        "encoding": wanted.encoding,
+        "encoding": model_input.encoding,
     }
     notes = [shown(f"'{text}' is taken as the text and '{target}' as its class.")]
     classes = dict(columns[target].values)
@@ -181,41 +181,46 @@ def _input(column: Column, name: str) -> dict[str, Any]:
     return {"name": name, "kind": "category", "missing": "none", "unknown": "none"}
 
 
-def _label(column: Column, name: str, wanted: ModelInput) -> tuple[dict[str, Any], dict[str, int]]:
-    """The declared label, and how many examples each class has."""
-    if column.kind == "number" and column.different > _FEW_NUMBERS:
+def _label(column: Column, name: str, model_input: ModelInput) -> tuple[dict[str, Any], dict[str, int]]:
+    """Returns the declaration of the label, and the number of examples of each class."""
+    if column.kind == "number" and column.different > _MAX_NUMBER_CLASSES:
         return {"name": name, "kind": "number"}, {}
     classes = dict(sorted(column.values.items()))
-    encoding = wanted.encoding if wanted.labels else ("number" if len(classes) == 2 else "index")
+    encoding = model_input.encoding if model_input.labels else ("number" if len(classes) == 2 else "index")
     return {"name": name, "kind": "class", "classes": list(classes), "encoding": encoding}, classes
 
 
 def _usable(columns: dict[str, Column], target: str | None) -> list[str]:
     return [
         name
-        for name, one in columns.items()
-        if name != target and (one.kind == "number" or (one.kind == "category" and one.different > 1))
+        for name, column in columns.items()
+        if name != target
+        and (column.kind == "number" or (column.kind == "category" and column.different > 1))
     ]
 
 
 def _target(columns: dict[str, Column]) -> str | None:
-    """The column of a telling name, else the last one that is a class or a number."""
-    fit = [name for name, one in columns.items() if one.kind in ("category", "number") and not one.missing]
-    by_name = {name.strip().lower(): name for name in fit}
+    """Returns a column with a usual label name, else the table's last column if it can be a label."""
+    candidates = [
+        name
+        for name, column in columns.items()
+        if column.kind in ("category", "number") and not column.missing
+    ]
+    by_name = {name.strip().lower(): name for name in candidates}
     named = next((by_name[name] for name in _TARGETS if name in by_name), None)
-    return named or (fit[-1] if fit and fit[-1] == list(columns)[-1] else None)
+    return named or (candidates[-1] if candidates and candidates[-1] == list(columns)[-1] else None)
 
 
-def _width(usable: list[str], columns: dict[str, Column], wanted: ModelInput) -> list[str]:
-    """A sentence where the model takes another number of values than the columns make."""
-    made = sum(1 if columns[name].kind == "number" else columns[name].different for name in usable)
-    if wanted.shape is None or wanted.shape == [made]:
+def _width(usable: list[str], columns: dict[str, Column], model_input: ModelInput) -> list[str]:
+    """Returns a sentence if the model takes a different number of values than the columns make."""
+    width = sum(1 if columns[name].kind == "number" else columns[name].different for name in usable)
+    if model_input.shape is None or model_input.shape == [width]:
         return []
-    return [f"These columns make {made} values for an example, and the model takes {wanted.shape}."]
+    return [f"These columns make {width} values for an example, and the model takes {model_input.shape}."]
 
 
 def _names(path: Path, delimiter: str) -> list[str]:
-    """The columns that can be told apart. Raises DataError."""
+    """Reads the column names. Raises DataError unless they are unique and not empty."""
     if path.suffix.lower() in COLUMNAR:
         import pyarrow
         import pyarrow.dataset
@@ -243,7 +248,7 @@ def _csv(path: Path, delimiter: str) -> Iterator[list[str]]:
 
 
 def _dialect(path: Path) -> tuple[str, str]:
-    """Delimiter and decimal point, from the first rows."""
+    """Detects delimiter and decimal point from the first rows."""
     with path.open("rb") as file:
         text = file.read(_SAMPLE_BYTES).decode("utf-8", "replace")
     first = text.partition("\n")[0]

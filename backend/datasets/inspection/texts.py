@@ -1,4 +1,4 @@
-"""Plain texts, and texts in folders by class."""
+"""Inspects plain texts, and texts in folders named by their class."""
 
 from __future__ import annotations
 
@@ -10,64 +10,67 @@ from backend.datasets.readers.files import Files, folder_of
 from backend.errors import DataError
 from backend.numerics.preprocess.text import decode_text
 
-# Windows of so many characters, and classes from the first so many bytes, where the model does not say.
+# Default length of windows in characters, and of texts with a class in bytes.
 _WINDOW, _CLASS_BYTES = 64, 256
 
 
-def inspect_texts(files: Files, wanted: ModelInput) -> DataFindings:
-    """Reads the texts once. Raises DataError that names the file."""
+def inspect_texts(files: Files, model_input: ModelInput) -> DataFindings:
+    """Reads the texts once. Raises DataError, naming the file."""
     folders = Counter(folder_of(name) for name in files.names)
     if len(folders) > 1 and "" not in folders:
-        return _by_class(files, dict(sorted(folders.items())), wanted)
-    return _plain(files, wanted)
+        return _by_class(files, dict(sorted(folders.items())), model_input)
+    return _plain(files, model_input)
 
 
-def _by_class(files: Files, classes: dict[str, int], wanted: ModelInput) -> DataFindings:
-    texts = [Snippet(shown(folder_of(name)), _beginning(files, name)) for name in _some(files)]
+def _by_class(files: Files, classes: dict[str, int], model_input: ModelInput) -> DataFindings:
+    texts = [Snippet(shown(folder_of(name)), _beginning(files, name)) for name in _sampled_names(files)]
     preprocess = {
         "kind": "text",
         "tokenizer": "bytes",
-        "length": _length(wanted, _CLASS_BYTES),
+        "length": _length(model_input, _CLASS_BYTES),
         "labels": "folders",
         "classes": list(classes),
-        "encoding": wanted.encoding,
+        "encoding": model_input.encoding,
     }
     notes = ["Each folder is a class, and each file in it one text."]
-    found = {shown(name): count for name, count in classes.items()}
-    return DataFindings("text", len(files.names), found, texts=texts, preprocess=preprocess, notes=notes)
+    class_counts = {shown(name): count for name, count in classes.items()}
+    return DataFindings(
+        "text", len(files.names), class_counts, texts=texts, preprocess=preprocess, notes=notes
+    )
 
 
-def _plain(files: Files, wanted: ModelInput) -> DataFindings:
+def _plain(files: Files, model_input: ModelInput) -> DataFindings:
     characters: Counter[str] = Counter()
     for name in files.names:
         characters.update(_read(files, name))
-    length, total = _length(wanted, _WINDOW), characters.total()
+    length, total = _length(model_input, _WINDOW), characters.total()
     if total <= length:
         raise DataError(
             f"The text has {total} characters, fewer than one window of {length}; bring a longer one."
         )
-    told = wanted.classes
+    model_classes = model_input.classes
     preprocess: dict[str, object] = {"kind": "text", "length": length, "unknown": "drop"}
     notes = [f"The model learns to continue the text, in windows of {length} characters."]
-    if told == 256:
+    if model_classes == 256:
         preprocess = {"kind": "text", "length": length, "tokenizer": "bytes"}
-    elif told is not None and told < len(characters):
-        preprocess |= {"tokenizer": "characters", "vocabulary": told}
+    elif model_classes is not None and model_classes < len(characters):
+        preprocess |= {"tokenizer": "characters", "vocabulary": model_classes}
         notes.append(
-            f"The text has {len(characters)} different characters; the {told} most frequent are kept."
+            f"The text has {len(characters)} different characters; "
+            f"the {model_classes} most frequent are kept."
         )
     else:
         preprocess |= {"tokenizer": "characters", "tokens": sorted(characters)}
         notes.append(f"The text has {len(characters)} different characters.")
-    texts = [Snippet("", _beginning(files, name)) for name in _some(files)]
+    texts = [Snippet("", _beginning(files, name)) for name in _sampled_names(files)]
     return DataFindings("text", total // length, texts=texts, preprocess=preprocess, notes=notes)
 
 
-def _length(wanted: ModelInput, usual: int) -> int:
-    return wanted.shape[0] if wanted.shape and len(wanted.shape) == 1 else usual
+def _length(model_input: ModelInput, usual: int) -> int:
+    return model_input.shape[0] if model_input.shape and len(model_input.shape) == 1 else usual
 
 
-def _some(files: Files) -> list[str]:
+def _sampled_names(files: Files) -> list[str]:
     step = max(1, len(files.names) // MAX_TEXTS)
     return list(files.names[::step])[:MAX_TEXTS]
 

@@ -1,4 +1,4 @@
-"""Readers of images, tables, texts and arrays, row by row.
+"""Readers of images, tables, texts and arrays, which yield examples in chunks.
 
-A reader gives stored values of examples; it neither cuts shards nor proposes a preprocessing.
+A reader returns stored values of examples; it neither cuts shards nor proposes a preprocessing.
 """

@@ -1,4 +1,4 @@
-"""Arrays of NumPy's .npz files; no array is in memory as a whole."""
+"""Reads examples from arrays of NumPy's .npz files, in chunks."""
 
 from __future__ import annotations
 
@@ -13,41 +13,43 @@ from backend.errors import DataError
 from backend.numerics.preprocess.declared import DeclaredArrays
 from backend.numerics.preprocess.fitted import Arrays, Dtype, StoredSpec
 
-_AT_ONCE = 1024
+_CHUNK_ROWS = 1024
 _INT32 = np.iinfo(np.int32)
 _STORED: dict[str, Dtype] = {"b": "uint8", "i": "int32", "u": "int32", "f": "float32"}
 
 
 def fit_arrays(declared: DeclaredArrays, path: Path) -> Arrays:
-    """Shapes and dtypes are those of the file. Raises DataError."""
+    """Fits shapes and dtypes to those of the file. Raises DataError."""
     with open_npz(path, (*declared.x, *declared.y)) as arrays:
         _length(path, arrays)
-        specs = [StoredSpec(list(one.shape[1:]), _dtype(one)) for one in arrays]
+        specs = [StoredSpec(list(array.shape[1:]), _dtype(array)) for array in arrays]
     count = len(declared.x)
     return Arrays(inputs=specs[:count], labels=specs[count:], x=list(declared.x), y=list(declared.y))
 
 
 def array_chunks(fitted: Arrays, path: Path, split: HoldoutSplit) -> Iterator[ExampleChunk]:
-    """The rows of the arrays. Raises DataError."""
+    """Yields the rows of the arrays. Raises DataError."""
     count, specs = len(fitted.x), (*fitted.inputs, *fitted.labels)
     with open_npz(path, (*fitted.x, *fitted.y)) as arrays:
-        for one, spec in zip(arrays, specs, strict=True):
-            if list(one.shape[1:]) != spec.shape:
+        for array, spec in zip(arrays, specs, strict=True):
+            if list(array.shape[1:]) != spec.shape:
                 raise DataError(
-                    f"{one.name} has examples of {list(one.shape[1:])}, not {spec.shape}; reshape it."
+                    f"{array.name} has examples of {list(array.shape[1:])}, not {spec.shape}; reshape it."
                 )
-        held = split.held(_length(path, arrays))
-        for start in range(0, len(held), _AT_ONCE):
-            rows = [_stored(one.name, one.take(_AT_ONCE)) for one in arrays]
-            yield ExampleChunk(rows[:count], rows[count:], held[start : start + _AT_ONCE])
+        held_out = split.held_out(_length(path, arrays))
+        for start in range(0, len(held_out), _CHUNK_ROWS):
+            rows = [_stored(array.name, array.take(_CHUNK_ROWS)) for array in arrays]
+            yield ExampleChunk(rows[:count], rows[count:], held_out[start : start + _CHUNK_ROWS])
 
 
 def _length(path: Path, arrays: Sequence[NpzRows]) -> int:
-    lengths = {one.name: one.shape[0] for one in arrays}
+    lengths = {array.name: array.shape[0] for array in arrays}
     if len(set(lengths.values())) != 1 or 0 in lengths.values():
-        told = ", ".join(f"{name.removeprefix(f'{path}: ')} {length}" for name, length in lengths.items())
+        lengths_text = ", ".join(
+            f"{name.removeprefix(f'{path}: ')} {length}" for name, length in lengths.items()
+        )
         raise DataError(
-            f"{path}: all arrays have to hold equally many examples, at least one; they hold {told}."
+            f"{path}: all arrays have to hold equally many examples, at least one; they hold {lengths_text}."
         )
     return next(iter(lengths.values()))
 

@@ -1,4 +1,4 @@
-"""Data at a path, by kind of preprocessing: fitting, and reading as stored arrays."""
+"""Fits a preprocessing to data at a path and reads them as stored arrays, with the reader of their kind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedTable, Imag
 
 
 def fit(declared: Preprocess, path: Path, split: HoldoutSplit) -> Fitted:
-    """`declared`, fitted to the part of the data at `path` that is not held out. Raises DataError."""
+    """Fits `declared` to the training part of the data at `path`. Raises DataError."""
     match declared:
         case DeclaredImage():
             return fit_images(declared, path)
@@ -40,7 +40,7 @@ def fit(declared: Preprocess, path: Path, split: HoldoutSplit) -> Fitted:
 
 
 def chunks(fitted: Fitted, path: Path, split: HoldoutSplit, broken: Broken) -> Iterator[ExampleChunk]:
-    """All examples at `path` in their order, as stored arrays. Raises DataError."""
+    """Reads all examples at `path` in order, as stored arrays. Raises DataError."""
     match fitted:
         case Image():
             return image_chunks(fitted, path, split, broken)

@@ -1,4 +1,4 @@
-"""The files of a folder or of a zip file, read one by one; nothing is ever unpacked to disk."""
+"""Reads the files of a folder or zip file one by one, without unpacking to disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from backend.errors import DataError
 
 MAX_FILES = 5_000_000
-# A photo of 64 million pixels has some 30 MB; texts are cut up by their owner.
+# A photo of 64 million pixels has some 30 MB; owners must split longer texts.
 MAX_FILE_BYTES = 512 << 20
 # Deflate reaches 1,000 on zeros; pictures and texts stay below 50.
 MAX_RATIO = 200
@@ -21,36 +21,36 @@ _RATIO_MATTERS = 1 << 20
 
 @dataclass(frozen=True)
 class Files:
-    """Names with `/`, sorted by code points, and how each is read (DataError where it cannot be)."""
+    """File paths separated by `/`, sorted by code points; `read` gives a file's bytes or raises DataError."""
 
     root: Path
     names: tuple[str, ...]
     read: Callable[[str], bytes]
 
     def where(self, name: str) -> str:
-        """The file's name for people."""
+        """Returns the file's name for people."""
         return f"{self.root}/{name}" if name else str(self.root)
 
     def ending(self, *suffixes: str) -> Files:
-        """Only those files. Raises DataError when there are none."""
-        kept = tuple(name for name in self.names if (name or self.root.name).lower().endswith(suffixes))
-        if not kept:
+        """Selects the files with these endings. Raises DataError if there are none."""
+        names = tuple(name for name in self.names if (name or self.root.name).lower().endswith(suffixes))
+        if not names:
             what = ", ".join(suffixes)
             if self.names == ("",):
                 raise DataError(f"{self.root} is of another kind: files that end in {what} are needed here.")
-            there = sorted({PurePosixPath(name).suffix or PurePosixPath(name).name for name in self.names})
-            shown = ", ".join(there[:10]) + (" and others" if len(there) > 10 else "")
+            endings = sorted({PurePosixPath(name).suffix or PurePosixPath(name).name for name in self.names})
+            shown = ", ".join(endings[:10]) + (" and others" if len(endings) > 10 else "")
             raise DataError(f"{self.root} holds no file that ends in {what}; what it holds ends in {shown}.")
-        return Files(self.root, kept, self.read)
+        return Files(self.root, names, self.read)
 
 
 def folder_of(name: str) -> str:
-    """The name of the folder that holds the file: its class. Empty at the top."""
+    """Returns the name of the file's folder, which is its class; empty at the top level."""
     return PurePosixPath(name).parent.name
 
 
 def list_files(path: Path) -> Files:
-    """The files below a folder, in a zip file, or the single file (its name is empty). Raises DataError."""
+    """Lists the files of a folder or zip file, or the single file with an empty name. Raises DataError."""
     try:
         if path.is_dir():
             return _folder(path)
@@ -68,12 +68,12 @@ def _shown(name: str) -> bool:
 
 
 def _sorted(path: Path, names: list[str]) -> tuple[str, ...]:
-    kept = sorted(filter(_shown, names))
-    if not kept:
+    names = sorted(filter(_shown, names))
+    if not names:
         raise DataError(f"{path} holds no file; check the path.")
-    if len(kept) > MAX_FILES:
+    if len(names) > MAX_FILES:
         raise DataError(f"{path} holds over {MAX_FILES} files; use a part of them.")
-    return tuple(kept)
+    return tuple(names)
 
 
 def _folder(path: Path) -> Files:
@@ -84,7 +84,7 @@ def _folder(path: Path) -> Files:
             for name in files
         ]
         if hasattr(path, "walk")
-        else [one.relative_to(path).as_posix() for one in path.rglob("*") if one.is_file()]
+        else [file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()]
     )
     return Files(path, _sorted(path, names), lambda name: _read_bounded(path / name))
 
@@ -115,11 +115,11 @@ def _zip(path: Path) -> Files:
 
 
 def check_member(path: Path, item: zipfile.ZipInfo) -> None:
-    """Raises DataError where a member of the zip at `path` is a link, leads elsewhere, or is a bomb."""
+    """Raises DataError if a member of the zip at `path` is no plain file below the root, or a zip bomb."""
     name = item.filename
     kind = stat.S_IFMT(item.external_attr >> 16)
-    away = name.startswith("/") or ".." in name.split("/") or "\\" in name or ":" in name or "\0" in name
-    if away or kind not in (0, stat.S_IFREG):
+    escapes = name.startswith("/") or ".." in name.split("/") or "\\" in name or ":" in name or "\0" in name
+    if escapes or kind not in (0, stat.S_IFREG):
         raise DataError(
             f"{path} holds {name[:80]!r}, a link or a path that leads elsewhere; zip plain files."
         )

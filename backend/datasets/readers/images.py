@@ -1,4 +1,4 @@
-"""Images in folders by class."""
+"""Reads images from folders named by their class."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 MAX_PIXELS = 64_000_000
 _ORIENTATION = 0x0112
-_AT_ONCE = 64
-# Decoding lets other threads run; more than a few of them only cost memory.
+_CHUNK_FILES = 64
+# Decoding releases the GIL, but more than a few threads only cost memory.
 _THREADS = 4
 
 
 def fit_images(declared: DeclaredImage, path: Path) -> Image:
-    """Classes are the names of the folders. Raises DataError."""
+    """Fits the classes, which are the folder names. Raises DataError."""
     names = list_files(path).ending(*SUFFIXES).names
     return fit_image(declared, {folder_of(name) for name in names} - {""})
 
 
 def image_chunks(fitted: Image, path: Path, split: HoldoutSplit, broken: Broken) -> Iterator[ExampleChunk]:
-    """One example for each file. Raises DataError."""
+    """Yields one example per file. Raises DataError."""
     files = list_files(path).ending(*SUFFIXES)
-    held = split.held(len(files.names))
+    held_out = split.held_out(len(files.names))
     with ThreadPoolExecutor(_THREADS) as threads:
-        for start in range(0, len(held), _AT_ONCE):
-            some = files.names[start : start + _AT_ONCE]
-            x, y, out = [], [], []
-            for i, made in enumerate(threads.map(lambda name: _example(fitted, files, name), some)):
-                if isinstance(made, DataError):
-                    broken(made)
+        for start in range(0, len(held_out), _CHUNK_FILES):
+            names = files.names[start : start + _CHUNK_FILES]
+            x, y, flags = [], [], []
+            for i, result in enumerate(threads.map(lambda name: _example(fitted, files, name), names)):
+                if isinstance(result, DataError):
+                    broken(result)
                     continue
-                x.append(made[0])
-                y.append(made[1])
-                out.append(held[start + i])
-            if out:
-                yield ExampleChunk([np.stack(x)], [np.stack(y)], np.array(out))
+                x.append(result[0])
+                y.append(result[1])
+                flags.append(held_out[start + i])
+            if flags:
+                yield ExampleChunk([np.stack(x)], [np.stack(y)], np.array(flags))
 
 
 def _example(fitted: Image, files: Files, name: str) -> tuple[Pixels, Array] | DataError:
@@ -64,7 +64,7 @@ def _example(fitted: Image, files: Files, name: str) -> tuple[Pixels, Array] | D
 
 
 def decode_image(content: bytes) -> tuple[Pixels, int]:
-    """Pixels [h, w, 4], red, green, blue, alpha, and the orientation of EXIF. Raises DataError."""
+    """Decodes an image to RGBA pixels [h, w, 4] and its EXIF orientation. Raises DataError."""
     try:
         from PIL import Image as Pillow
     except ImportError as error:
@@ -82,6 +82,6 @@ def decode_image(content: bytes) -> tuple[Pixels, int]:
 
 
 def _eight_bits(gray: NDArray[Any]) -> Pixels:
-    """16 bits of gray [h, w] as [h, w, 4]."""
+    """Converts 16-bit grey levels [h, w] to RGBA of 8 bits [h, w, 4]."""
     levels = (gray.astype(np.uint32) >> 8).clip(0, 255).astype(np.uint8)
     return np.dstack([levels, levels, levels, np.full_like(levels, 255)])

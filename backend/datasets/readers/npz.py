@@ -1,4 +1,4 @@
-"""The arrays of one of NumPy's .npz files, read a few rows at a time."""
+"""Reads the arrays of a NumPy .npz file, a few rows at a time."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ import numpy as np
 from backend.datasets.readers.source import Array
 from backend.errors import DataError
 
-# Its functions have no types.
+# NumPy's functions for the format have no type hints.
 _npy: Any = np.lib.format
-# An array that lies column by column has to be in memory as a whole before there is a row of it.
+# Reading rows of an array in column-major order requires the whole array in memory.
 _MAX_COLUMNS_FIRST = 1 << 30
 
 
 @dataclass
 class NpzRows:
-    """An array of a file, `name` and where it is for people. Its rows are read once, from the first on."""
+    """An array of a file, whose rows are read once, in order; `name` is for people and includes the file."""
 
     name: str
     shape: tuple[int, ...]
@@ -34,7 +34,7 @@ class NpzRows:
     _done: int = 0
 
     def take(self, count: int) -> Array:
-        """The next `count` rows, fewer at the end. Raises DataError when the file ends before."""
+        """Reads the next `count` rows, fewer at the end. Raises DataError if the file ends early."""
         count = min(count, self.shape[0] - self._done)
         start, self._done = self._done, self._done + count
         if self._whole is not None:
@@ -42,7 +42,7 @@ class NpzRows:
         return self._read((count, *self.shape[1:]))
 
     def load(self) -> None:
-        """Reads an array whole that lies column by column."""
+        """Reads a column-major array into memory."""
         self._done = self.shape[0]
         self._whole = self._read(self.shape[::-1]).T
         self._done = 0
@@ -59,17 +59,17 @@ class NpzRows:
 
 @contextmanager
 def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[NpzRows]]:
-    """The named arrays. Raises DataError when the file has none of the name, or is none of plain numbers."""
+    """Opens the named arrays. Raises DataError if a name is missing or an array is not of plain numbers."""
     if not path.is_file():
         raise DataError(f"There is no file {path}; check the path.")
     try:
         with ExitStack() as stack:
             archive = stack.enter_context(zipfile.ZipFile(path))
-            there = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-            absent = [name for name in names if name not in there]
+            available = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            absent = [name for name in names if name not in available]
             if absent:
                 raise DataError(
-                    f"{path} has no array '{absent[0]}'; it has {', '.join(there)}. "
+                    f"{path} has no array '{absent[0]}'; it has {', '.join(available)}. "
                     "Name the arrays by `x` and `y` of [data.preprocess]."
                 )
             members = [archive.getinfo(f"{name}.npy") for name in names]

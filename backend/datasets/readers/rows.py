@@ -1,4 +1,4 @@
-"""Rows of CSV files, and of Parquet and Arrow files, whose values become the text that CSV would have."""
+"""Reads rows of CSV, Parquet and Arrow files; values of the latter become the text that CSV would have."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from backend.numerics.preprocess.rows import csv_rows
 
 COLUMNAR = (".parquet", ".feather", ".arrow")
 TABLES = (".csv", ".tsv", ".txt", *COLUMNAR)
-_AT_ONCE = 4096
+_CHUNK_ROWS = 4096
 
 Row = tuple[int, dict[str, str]]
 
 
 @dataclass(frozen=True)
 class TableRows:
-    """Where rows lie, how CSV and numbers are written, and the columns that are needed."""
+    """A table's path, its CSV and number format, and the needed columns."""
 
     path: Path
     delimiter: str
@@ -29,7 +29,7 @@ class TableRows:
     needed: tuple[str, ...]
 
     def count(self) -> int:
-        """The number of rows. Raises DataError when there is none."""
+        """Counts the rows. Raises DataError if there is none."""
         length = sum(1 for _ in read_rows(self))
         if not length:
             raise DataError(f"{self.path} has no row of examples; check the file.")
@@ -37,7 +37,7 @@ class TableRows:
 
 
 def read_rows(rows: TableRows) -> Iterator[Row]:
-    """Number, from 1, and needed cells of each row. Raises DataError that names file and row."""
+    """Yields each row's number, from 1, and its needed cells. Raises DataError, naming file and row."""
     if not rows.path.is_file():
         raise DataError(f"{rows.path} is no file; a table is one CSV, Parquet or Arrow file.")
     try:
@@ -68,7 +68,7 @@ def _columnar_rows(rows: TableRows) -> Iterator[Row]:
             shown = ", ".join(table.schema.names[:30])
             raise DataError(f"column '{absent[0]}' is missing; the file has {shown}.")
         number = 0
-        for batch in table.to_batches(columns=list(dict.fromkeys(rows.needed)), batch_size=_AT_ONCE):
+        for batch in table.to_batches(columns=list(dict.fromkeys(rows.needed)), batch_size=_CHUNK_ROWS):
             for row in batch.to_pylist():
                 number += 1
                 yield number, {name: _cell(rows, value) for name, value in row.items()}

@@ -1,4 +1,4 @@
-"""Rows of CSV, Parquet and Arrow files as examples; no table is ever in memory as a whole."""
+"""Reads rows of CSV, Parquet and Arrow files as examples, in chunks."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from backend.numerics.preprocess.fitted import FittedTable
 from backend.numerics.preprocess.fitting import fit_table
 from backend.numerics.preprocess.table import needed_columns, table_arrays
 
-_AT_ONCE = 1024
+_CHUNK_ROWS = 1024
 
 
 def fit_rows(declared: DeclaredTable, path: Path, split: HoldoutSplit) -> FittedTable:
-    """Numbers are learnt from the rows that are not held out. Raises DataError."""
-    names = (*(column.name for column in declared.columns), *(one.name for one in declared.labels))
+    """Fits number columns to the rows that are not held out. Raises DataError."""
+    names = (*(column.name for column in declared.columns), *(label.name for label in declared.labels))
     rows = TableRows(path, declared.delimiter, declared.decimal, tuple(declared.missing), names)
-    held = split.held(rows.count())
+    held_out = split.held_out(rows.count())
     try:
         return fit_table(
             declared,
-            lambda: (row for number, row in read_rows(rows) if not held[number - 1]),
+            lambda: (row for number, row in read_rows(rows) if not held_out[number - 1]),
             lambda: (row for _, row in read_rows(rows)),
         )
     except DataError as error:
@@ -37,20 +37,20 @@ def fit_rows(declared: DeclaredTable, path: Path, split: HoldoutSplit) -> Fitted
 def row_chunks(
     fitted: FittedTable, path: Path, split: HoldoutSplit, broken: Broken
 ) -> Iterator[ExampleChunk]:
-    """One example for each row. Raises DataError."""
+    """Yields one example per row. Raises DataError."""
     names = tuple(needed_columns(fitted))
     rows = TableRows(path, fitted.delimiter, fitted.decimal, tuple(fitted.missing), names)
-    held = split.held(rows.count())
-    every = read_rows(rows)
-    while some := list(islice(every, _AT_ONCE)):
-        for numbers, x, y in _arrays(fitted, path, some, broken):
-            yield ExampleChunk(x, y, held[np.array(numbers) - 1])
+    held_out = split.held_out(rows.count())
+    all_rows = read_rows(rows)
+    while chunk := list(islice(all_rows, _CHUNK_ROWS)):
+        for numbers, x, y in _arrays(fitted, path, chunk, broken):
+            yield ExampleChunk(x, y, held_out[np.array(numbers) - 1])
 
 
 def _arrays(
     fitted: FittedTable, path: Path, rows: Sequence[Row], broken: Broken
 ) -> Iterator[tuple[list[int], list[Array], list[Array]]]:
-    """All rows at once; one by one only where there is a broken one among them."""
+    """Converts all rows together; if one of them is broken, row by row."""
     try:
         x, y = table_arrays(fitted, rows)
     except DataError as error:

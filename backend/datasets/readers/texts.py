@@ -1,4 +1,4 @@
-"""Texts: files for the next token, or files and rows with a class."""
+"""Reads texts: files for next-token prediction, or files and table rows with a class."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from backend.numerics.preprocess.fitted import FittedText
 from backend.numerics.preprocess.fitting import fit_text
 from backend.numerics.preprocess.text import class_arrays, decode_text, window_arrays
 
-_AT_ONCE = 256
+_CHUNK_TEXTS = 256
 
 
 class Columns(NamedTuple):
-    """Where a table has texts and their classes."""
+    """The columns of a table that contain texts and their classes."""
 
     text: str
     label: str
@@ -31,7 +31,7 @@ class Columns(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """One text, its class, and where it is from."""
+    """One text, its class, and its location for errors."""
 
     where: str
     text: str
@@ -39,7 +39,7 @@ class Labelled(NamedTuple):
 
 
 def fit_windows(declared: DeclaredText, path: Path, split: HoldoutSplit) -> FittedText:
-    """Tokens are learnt from the first part of each file, or from all where each has to be known."""
+    """Fits tokens to the training part of each file, or to whole files if no token may be unknown."""
     files = text_files(path)
     texts = (_read(files, name) for name in files.names)
     train = (text[: len(text) - split.count(len(text))] for text in texts)
@@ -49,7 +49,7 @@ def fit_windows(declared: DeclaredText, path: Path, split: HoldoutSplit) -> Fitt
 def window_chunks(
     fitted: FittedText, path: Path, split: HoldoutSplit, broken: Broken
 ) -> Iterator[ExampleChunk]:
-    """The windows of each file; the last are held out, and those that overlap them left out."""
+    """Yields the windows of each file; the last are held out, and windows that overlap them are dropped."""
     files = text_files(path)
     for name in files.names:
         try:
@@ -59,53 +59,57 @@ def window_chunks(
         except DataError as error:
             broken(DataError(f"{files.where(name)}: {error}"))
             continue
-        kept, held = held_out_windows(len(x), split.count(len(x)), fitted.length, fitted.stride)
-        yield ExampleChunk([x[kept]], [y[kept]], held)
+        retained, held_out = held_out_windows(len(x), split.count(len(x)), fitted.length, fitted.stride)
+        yield ExampleChunk([x[retained]], [y[retained]], held_out)
 
 
 def held_out_windows(
     n: int, count: int, length: int, stride: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Numbers of the windows that are kept, and whether each of those is one of the last `count`."""
+    """Returns indices of the retained windows, and a mask of those among the last `count`."""
     numbers = np.arange(n)
     first = n - count
-    kept = (numbers >= first) | (numbers * stride + length < first * stride) | (count == 0)
-    return numbers[kept], (numbers >= first)[kept]
+    retained = (numbers >= first) | (numbers * stride + length < first * stride) | (count == 0)
+    return numbers[retained], (numbers >= first)[retained]
 
 
 def fit_classes(
     declared: DeclaredText, path: Path, columns: Columns | None, split: HoldoutSplit
 ) -> FittedText:
-    """Tokens are learnt from the texts that are not held out, classes from all."""
-    held = split.held(sum(1 for _ in labelled(path, columns)))
-    train = (one.text for one, out in zip(labelled(path, columns), held, strict=True) if not out)
-    every = (one.text for one in labelled(path, columns))
-    return fit_text(declared, train, every, {one.name for one in labelled(path, columns)} - {""})
+    """Fits tokens to the texts that are not held out, and classes to all."""
+    held_out = split.held_out(sum(1 for _ in labelled(path, columns)))
+    train = (
+        example.text
+        for example, is_held_out in zip(labelled(path, columns), held_out, strict=True)
+        if not is_held_out
+    )
+    all_texts = (example.text for example in labelled(path, columns))
+    return fit_text(declared, train, all_texts, {example.name for example in labelled(path, columns)} - {""})
 
 
 def class_chunks(
     fitted: FittedText, path: Path, columns: Columns | None, split: HoldoutSplit, broken: Broken
 ) -> Iterator[ExampleChunk]:
-    """One example for each text. Raises DataError."""
-    held = split.held(sum(1 for _ in labelled(path, columns)))
-    every = zip(labelled(path, columns), held.tolist(), strict=True)
-    while some := list(islice(every, _AT_ONCE)):
-        x, y, out = [], [], []
-        for one, is_held in some:
+    """Yields one example per text. Raises DataError."""
+    held_out = split.held_out(sum(1 for _ in labelled(path, columns)))
+    examples = zip(labelled(path, columns), held_out.tolist(), strict=True)
+    while chunk := list(islice(examples, _CHUNK_TEXTS)):
+        x, y, flags = [], [], []
+        for example, is_held_out in chunk:
             try:
-                (ids,), (label,) = class_arrays(fitted, [(one.text, one.name)])
+                (ids,), (label,) = class_arrays(fitted, [(example.text, example.name)])
             except DataError as error:
-                broken(DataError(f"{one.where}: {error}"))
+                broken(DataError(f"{example.where}: {error}"))
                 continue
             x.append(ids)
             y.append(label)
-            out.append(is_held)
-        if out:
-            yield ExampleChunk([np.concatenate(x)], [np.concatenate(y)], np.array(out))
+            flags.append(is_held_out)
+        if flags:
+            yield ExampleChunk([np.concatenate(x)], [np.concatenate(y)], np.array(flags))
 
 
 def labelled(path: Path, columns: Columns | None) -> Iterator[Labelled]:
-    """Texts with their classes: of files in folders, or of a table's columns. Raises DataError."""
+    """Yields texts with their classes, from files in folders or a table's columns. Raises DataError."""
     if columns is None:
         files = text_files(path)
         for name in files.names:
@@ -117,7 +121,7 @@ def labelled(path: Path, columns: Columns | None) -> Iterator[Labelled]:
 
 
 def text_files(path: Path) -> Files:
-    """The text files at `path`. Raises DataError."""
+    """Lists the text files at `path`. Raises DataError."""
     files = list_files(path)
     return files if files.names == ("",) else files.ending(".txt", ".md")
 

@@ -1,4 +1,4 @@
-"""A data set cut into shards with their index.
+"""Cuts data sets into shards with their index.
 
-Everything that writes shards lives here; the form of one shard is fixed in `formats`.
+All code that writes shards belongs here; `formats` defines the format of a shard.
 """

@@ -1,4 +1,4 @@
-"""Stored arrays on disk while a data set is cut, so that memory never holds more than a chunk."""
+"""Keeps stored arrays on disk while a data set is cut; memory holds one chunk at most."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from backend.numerics.preprocess.fitted import Fitted, StoredSpec
 
 @dataclass(frozen=True)
 class StoredArrays:
-    """All examples of a data set: `x` and `y` [n, ...] each, and whether each is held out [n]."""
+    """All examples of a data set: `x` and `y` [n, ...] each, and a mask of the held-out ones [n]."""
 
     x: list[Array]
     y: list[Array]
-    held: NDArray[np.bool_]
+    held_out: NDArray[np.bool_]
 
 
 def store(chunks: Iterable[ExampleChunk], fitted: Fitted, folder: Path, name: str) -> StoredArrays:
-    """Writes chunks into files of `folder` that start with `name`, and gives them back as arrays on disk.
+    """Writes chunks to files in `folder` whose names start with `name`; returns memory-mapped arrays.
 
-    Raises DataError when there is no example, or the disk is full.
+    Raises DataError if there is no example or a file cannot be written.
     """
     specs = [*fitted.inputs, *fitted.labels]
     paths = [folder / f"{name}-{number}" for number in range(len(specs))]
-    held: list[NDArray[np.bool_]] = []
+    held_out: list[NDArray[np.bool_]] = []
     try:
         files = [path.open("wb") for path in paths]
         try:
             for chunk in chunks:
                 for file, values, spec in zip(files, (*chunk.x, *chunk.y), specs, strict=True):
                     file.write(np.ascontiguousarray(values, spec.dtype).tobytes())
-                held.append(chunk.held)
+                held_out.append(chunk.held_out)
         finally:
             for file in files:
                 file.close()
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror}.") from error
-    if not sum(map(len, held)):
+    if not sum(map(len, held_out)):
         raise DataError("There is no example left; see what is said about the files above.")
-    mask = np.concatenate(held)
+    mask = np.concatenate(held_out)
     arrays = [_opened(path, spec, len(mask)) for path, spec in zip(paths, specs, strict=True)]
     count = len(fitted.inputs)
     return StoredArrays(arrays[:count], arrays[count:], mask)

@@ -1,4 +1,4 @@
-"""Which class each example has, and how many each has."""
+"""Finds the class of each example and counts the examples of each class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, Fitte
 
 
 def label_of(fitted: Fitted) -> ClassLabel | None:
-    """The first label, if it is a class."""
+    """Returns the first label if it is a class, else None."""
     if isinstance(fitted, Arrays):
         return None
     label = next(iter(fitted.label), None) if isinstance(fitted, FittedTable) else fitted.label
@@ -20,7 +20,7 @@ def label_of(fitted: Fitted) -> ClassLabel | None:
 
 
 def class_numbers(fitted: Fitted, y: Sequence[Array]) -> NDArray[np.int64] | None:
-    """[n]: the class of each example by its first label; None where that is no class."""
+    """Returns the class number of each example [n] by its first label; None if that is no class."""
     label = label_of(fitted)
     if label is None:
         whole = isinstance(fitted, Arrays) and y and y[0].ndim == 1 and y[0].dtype.kind in "iu"
@@ -31,7 +31,7 @@ def class_numbers(fitted: Fitted, y: Sequence[Array]) -> NDArray[np.int64] | Non
 
 
 def count_classes(fitted: Fitted, y: Sequence[Array]) -> dict[str, int]:
-    """Examples of each class, by name, in the order of classes; empty where there are no classes."""
+    """Counts the examples of each class by name, in the order of classes; empty without classes."""
     numbers = class_numbers(fitted, y)
     if numbers is None:
         return {}

@@ -1,4 +1,4 @@
-"""A data set cut into shards: read once, dealt out, and written into a new folder."""
+"""Cuts a data set into shards: reads it once, partitions it, and writes a new folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks, fit
-from backend.datasets.readers.source import NOTHING_HELD, Broken, ExampleChunk, HoldoutSplit
+from backend.datasets.readers.source import NO_HOLDOUT, Broken, ExampleChunk, HoldoutSplit
 from backend.datasets.sharding.array_store import StoredArrays, store
 from backend.datasets.sharding.class_counts import class_numbers, count_classes
 from backend.datasets.sharding.shard_writer import write_index, write_shard
@@ -27,7 +27,7 @@ from backend.numerics.preprocess.fitted import Fitted
 # A shard is one download: small enough for a phone, large enough that round trips do not matter.
 _SHARD_BYTES = 1 << 20
 _SHARD_EXAMPLES = 1000
-# As many shards as a small cohort can share out, where the data are few.
+# A small data set gets about as many shards as a small cohort has clients.
 _SHARDS = 16
 
 Numbers = NDArray[np.int64]
@@ -36,7 +36,11 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class CutPlan:
-    """How a data set is cut: `holdout` is a share, or all of `test`; `shard_examples` None chooses."""
+    """How to cut a data set.
+
+    `holdout` is the held-out share of the data; `test` is a data set to hold out instead. `shard_examples`
+    None selects a default size.
+    """
 
     declared: Preprocess
     holdout: float = 0.1
@@ -47,15 +51,15 @@ class CutPlan:
 
     @property
     def split(self) -> HoldoutSplit:
-        """What is held out: the same in every pass over the data."""
+        """The held-out part, which is the same in every pass over the data."""
         if self.test is not None:
-            return NOTHING_HELD
-        return HoldoutSplit(self.holdout, lambda n: _random(self.seed).permutation(n))
+            return NO_HOLDOUT
+        return HoldoutSplit(self.holdout, lambda n: _generator(self.seed).permutation(n))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """What was cut: examples by class (empty where there are no classes), and the index that was written."""
+    """The result of a cut: the written index, and examples by class (empty without classes)."""
 
     fitted: Fitted
     index: ShardIndex
@@ -67,9 +71,9 @@ class Cut:
 def cut(
     data: Path, plan: CutPlan, folder: Path, manifest: Manifest | None, broken: Broken, progress: Progress
 ) -> Cut:
-    """Cuts the data at `data` into shards in the empty folder `folder`, to fit `manifest` if it is known.
+    """Cuts the data at `data` into shards in the empty folder `folder`, to fit `manifest` if given.
 
-    `broken` hears of files and rows that cannot be used, `progress` the number of examples read so far.
+    Calls `broken` for each file or row that cannot be used, and `progress` with the number of examples read.
     Raises DataError.
     """
     fitted = fit(plan.declared, data, plan.split)
@@ -85,45 +89,48 @@ def cut(
             for part, members in enumerate(parts)
             for numbers in _pieces(members, size)
         ]
-        held, numbers = stored, np.flatnonzero(stored.held)
+        holdout_arrays, numbers = stored, np.flatnonzero(stored.held_out)
         if plan.test is not None:
-            read = _counted(chunks(fitted, plan.test, NOTHING_HELD, broken), progress)
-            held = store(read, fitted, Path(work), "test")
-            numbers = np.arange(len(held.held))
-        holdout = [write_shard(folder, fitted, held, some, manifest, None) for some in _pieces(numbers, size)]
-        counted = [_count(fitted, stored, part) for part in parts]
+            read = _counted(chunks(fitted, plan.test, NO_HOLDOUT, broken), progress)
+            holdout_arrays = store(read, fitted, Path(work), "test")
+            numbers = np.arange(len(holdout_arrays.held_out))
+        holdout = [
+            write_shard(folder, fitted, holdout_arrays, chunks_read, manifest, None)
+            for chunks_read in _pieces(numbers, size)
+        ]
+        part_classes = [_count(fitted, stored, part) for part in parts]
         return Cut(
             fitted,
             write_index(folder, fitted, train, holdout),
             _count(fitted, stored, np.concatenate(parts)),
-            _count(fitted, held, numbers),
-            counted if plan.partition else [],
+            _count(fitted, holdout_arrays, numbers),
+            part_classes if plan.partition else [],
         )
 
 
 def _count(fitted: Fitted, stored: StoredArrays, numbers: Numbers) -> dict[str, int]:
-    return count_classes(fitted, [one[numbers] for one in stored.y])
+    return count_classes(fitted, [array[numbers] for array in stored.y])
 
 
-def _random(seed: int) -> np.random.Generator:
+def _generator(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(seed))
 
 
-def _counted(some: Iterable[ExampleChunk], progress: Progress) -> Iterator[ExampleChunk]:
+def _counted(chunks_read: Iterable[ExampleChunk], progress: Progress) -> Iterator[ExampleChunk]:
     done = 0
-    for chunk in some:
-        done += len(chunk.held)
+    for chunk in chunks_read:
+        done += len(chunk.held_out)
         progress(done)
         yield chunk
 
 
 def _parts(plan: CutPlan, fitted: Fitted, stored: StoredArrays) -> list[Numbers]:
-    """Shuffled numbers of the training examples of each client; one part where nothing is dealt out."""
-    train = np.flatnonzero(~stored.held)
+    """Returns shuffled indices of training examples, one part per client; one part without a partition."""
+    train = np.flatnonzero(~stored.held_out)
     if not len(train):
         raise DataError("There is no example to train on; lower holdout or add data.")
-    # Not the numbers that the held-out part was drawn with.
-    random = _random(plan.seed + 1)
+    # The held-out part uses `plan.seed`; this order must be independent of it.
+    random = _generator(plan.seed + 1)
     partition = plan.partition
     if partition is None:
         return [random.permutation(train)]
@@ -142,11 +149,11 @@ def _parts(plan: CutPlan, fitted: Fitted, stored: StoredArrays) -> list[Numbers]
 
 
 def _shard_examples(stored: StoredArrays) -> int:
-    n = len(stored.held)
+    n = len(stored.held_out)
     example = sum(array.nbytes for array in (*stored.x, *stored.y)) / n
     return max(1, min(_SHARD_EXAMPLES, int(_SHARD_BYTES / max(example, 1)), -(-n // _SHARDS)))
 
 
 def _pieces(numbers: Numbers, size: int) -> list[Numbers]:
-    """Parts of nearly equal length, at most `size`."""
+    """Splits indices into parts of nearly equal length, at most `size`."""
     return np.array_split(numbers, -(-len(numbers) // size)) if len(numbers) else []

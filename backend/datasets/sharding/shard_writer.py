@@ -1,4 +1,4 @@
-"""Shard files and their index."""
+"""Writes shard files and their index."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def write_shard(
     manifest: Manifest | None,
     part: int | None,
 ) -> ShardFile:
-    """Writes the examples `numbers` into one shard, named by its hash. Raises DataError."""
+    """Writes the examples with the indices `numbers` to a shard named by its hash. Raises DataError."""
     shard = StoredShard(
         format="minga-shard/2",
         examples=len(numbers),
-        x=[_array(one[numbers], spec) for one, spec in zip(stored.x, fitted.inputs, strict=True)],
-        y=[_array(one[numbers], spec) for one, spec in zip(stored.y, fitted.labels, strict=True)],
+        x=[_array(array[numbers], spec) for array, spec in zip(stored.x, fitted.inputs, strict=True)],
+        y=[_array(array[numbers], spec) for array, spec in zip(stored.y, fitted.labels, strict=True)],
     )
     content = msgspec.msgpack.encode(shard)
     if manifest is not None:

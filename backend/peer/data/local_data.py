@@ -93,7 +93,7 @@ def read_local_data(
 
     split = HoldoutSplit(limits.holdout, lambda n: permutation(0, 0, _checked_count(path, n, limits.maximum)))
     made = _read(path, fitted, split, note, is_canceled)
-    count = sum(len(chunk.held) for chunk in made)
+    count = sum(len(chunk.held_out) for chunk in made)
     if count < limits.minimum:
         raise DataError(_too_few(path, count, limits.minimum, broken))
     _checked_count(path, count, limits.maximum)
@@ -130,7 +130,7 @@ def _joined(fitted: Fitted, made: list[ExampleChunk], broken: list[str]) -> Loca
         raise DataError("The data hold no example.")
     x = [np.concatenate(parts) for parts in zip(*(chunk.x for chunk in made), strict=True)]
     y = [np.concatenate(parts) for parts in zip(*(chunk.y for chunk in made), strict=True)]
-    held = np.concatenate([chunk.held for chunk in made])
+    held = np.concatenate([chunk.held_out for chunk in made])
     return LocalDataset(fitted, x, y, held, count_classes(fitted, y), broken)
 
 
