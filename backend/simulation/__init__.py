@@ -1,1 +1,1 @@
-"""A task on virtual time: the real host, machines, codec and stores with simulated clients and network."""
+"""Simulates a task on virtual time: real host, machines, codec and stores, simulated clients and network."""

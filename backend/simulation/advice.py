@@ -1,4 +1,4 @@
-"""What an owner should look at after a trial, in sentences that say what to change."""
+"""Writes advice for an owner after a trial, in sentences that say what to change."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from backend.protocols.secagg.terms import degree
 from backend.simulation.outcome import DeviceOutcome, RunFigures
 from backend.wire.masked_messages import Server
 
-# Shares from which on something is worth a sentence.
+# Shares above which a sentence is written.
 ABANDONED, TOO_SLOW, FULL_LENGTH, WASTED, LINE = 0.1, 0.25, 0.5, 0.4, 0.7
-# Fewer plans than this say nothing about a class of devices.
+# Minimum number of plans for a statement about a class of devices.
 FEW_PLANS = 10
-# A client keeps a tenth of the time free, so that it needs more than its work takes.
+# A client leaves a tenth of the time free, so a deadline must exceed the time of its work.
 ROOM = 1.25
 LONGEST_DEADLINE = 86_400.0
 
@@ -23,35 +23,35 @@ PLURALS = {"phone": "phones", "laptop": "laptops", "gpu": "computers with a GPU"
 
 
 def advice(plan: RunFigures, file: TaskFile) -> list[str]:
-    """Sentences, the most pressing first; none where nothing is wrong."""
-    spent = list(_spent(plan, file))
+    """Returns sentences of advice, the most urgent first; an empty list if nothing is wrong."""
+    budget_advice = list(_spent(plan, file))
     if not plan.rounds:
-        return spent or [
+        return budget_advice or [
             "No round ended: too few clients were ready at the same time. "
             "Lower coordination.min_available_clients, or ask more people."
         ]
     chosen = file.coordination
     slow = list(_slow(plan, file))
     lost = _not_unmasked(plan, file) if file.security.masks else _abandoned(plan, chosen, bool(slow))
-    found = [*spent, *slow, *lost, *_waiting(plan, chosen, bool(slow))]
-    return [*found, *_wasted(plan), *_line(plan), *_ended(plan, file)]
+    problems = [*budget_advice, *slow, *lost, *_waiting(plan, chosen, bool(slow))]
+    return [*problems, *_wasted(plan), *_line(plan), *_ended(plan, file)]
 
 
 def longer(seconds: float) -> float:
-    """A round number of seconds that is at least `seconds`."""
+    """Rounds `seconds` up to a multiple of 5, 30 or 300, at most a day."""
     step = 5 if seconds <= 60 else 30 if seconds <= 600 else 300
     return min(LONGEST_DEADLINE, float(step * math.ceil(seconds / step)))
 
 
 def _spent(plan: RunFigures, file: TaskFile) -> Iterator[str]:
-    """The privacy budget, if it ended the task."""
-    privacy, made, wanted = file.privacy, plan.budget_spent_at, file.coordination.rounds
-    if privacy is None or privacy.epsilon is None or made is None or made >= wanted:
+    """Yields a sentence if the privacy budget ended the task."""
+    privacy, reached, total_versions = file.privacy, plan.budget_spent_at, file.coordination.rounds
+    if privacy is None or privacy.epsilon is None or reached is None or reached >= total_versions:
         return
     yield (
-        f"privacy.epsilon = {privacy.epsilon:g} is spent at version {made} of {wanted}, where the task ends: "
-        "raise privacy.noise_multiplier, ask more people, so that each is in fewer rounds, or make fewer "
-        "versions (coordination.rounds)."
+        f"privacy.epsilon = {privacy.epsilon:g} is spent at version {reached} of {total_versions}, "
+        "where the task ends: raise privacy.noise_multiplier, ask more people, so that each is in fewer "
+        "rounds, or make fewer versions (coordination.rounds)."
     )
 
 
@@ -77,9 +77,10 @@ def _slow(plan: RunFigures, file: TaskFile) -> Iterator[str]:
 
 
 def _too_slow(device: DeviceOutcome, file: TaskFile) -> float:
-    """Share of a device's plans that had too little time.
+    """Returns the share of a device's plans that had too little time.
 
-    Where more are chosen than wanted some come late, and where a masked round fails early all do.
+    Late updates do not count with over-selection, where some are late on purpose, nor in masked rounds, where
+    all are late if the round fails early.
     """
     if device.plans < FEW_PLANS:
         return 0.0
@@ -101,13 +102,13 @@ def _abandoned(plan: RunFigures, chosen: Coordination, slow: bool) -> Iterator[s
 
 
 def _not_unmasked(plan: RunFigures, file: TaskFile) -> Iterator[str]:
-    """What an abandoned round of a masked task was in want of."""
+    """Yields a sentence if many masked rounds were abandoned, with what they lacked."""
     share, masking = plan.abandoned_share or 0.0, file.security.masked
     if share <= ABANDONED:
         return
     members = min(math.floor(plan.clients_per_round or 0.0), masking.most_clients)
     chosen = max(file.coordination.quorum, masking.min_clients)
-    shares = _held_by_all(members, masking.server)
+    shares = _required_members(members, masking.server)
     remedies = ["ask for less work in a round (training, data.shards_per_client), so that fewer leave in it"]
     if chosen > shares:
         remedies += [
@@ -121,8 +122,11 @@ def _not_unmasked(plan: RunFigures, file: TaskFile) -> Iterator[str]:
     )
 
 
-def _held_by_all(members: int, server: Server) -> int:
-    """How many of so many members must stay for their shares; 1 where a few neighbours' shares are enough."""
+def _required_members(members: int, server: Server) -> int:
+    """Returns how many members must stay so that shares can be recovered.
+
+    It is 1 if each member shares with a few neighbours only, not with all others.
+    """
     neighbours, threshold = degree(members, server)
     return threshold if neighbours == members - 1 else 1
 
@@ -162,11 +166,11 @@ def _line(plan: RunFigures) -> Iterator[str]:
 
 
 def _ended(plan: RunFigures, file: TaskFile) -> Iterator[str]:
-    """The stop rule about time, if the last version comes after it."""
+    """Yields a sentence if the time limit stops the task before its last version."""
     limit, hours = file.coordination.stop.seconds, plan.hours_to_all_versions
     if limit is not None and hours is not None and 3600 * hours > limit:
-        made = math.floor(file.coordination.rounds * limit / (3600 * hours))
+        reached = math.floor(file.coordination.rounds * limit / (3600 * hours))
         yield (
             f"coordination.stop.seconds ends the task after {limit:g} s of rounds, which is enough for about "
-            f"{made} of its {file.coordination.rounds} versions."
+            f"{reached} of its {file.coordination.rounds} versions."
         )

@@ -1,4 +1,4 @@
-"""What a simulated client works on, and what became of it."""
+"""Simulates a client's training and measuring, and records its attempts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from backend.protocols.client.training_pace import Pace
 from backend.wire.masked_messages import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
-# A step without gradients and optimizer takes so much of one with them.
-FORWARD_SHARE = 1 / 3
+# Cost of a step without gradients and optimizer, relative to a whole training step.
+FORWARD_COST = 1 / 3
 
-# How a client drops out: its program dies with the work, only its connection breaks, or it says goodbye.
+# How a client drops out: its program crashes, only its connection breaks, or it leaves in order.
 Exit = Literal["crash", "loss", "leave"]
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What befalls a client while it works on one plan.
+class ClientBehaviour:
+    """A client's behaviour while it works on one plan. Times are seconds.
 
-    It drops out `after` so many seconds by `exit` (None: it stays), and is back after `away` seconds. The
-    server notices a silent exit only after `unnoticed` seconds. Steps take `slowness` times as long as usual.
+    It drops out by `exit` (None: it stays) `after` some time and returns after `away`. The server notices a
+    silent exit only after `unnoticed`. Steps take `slowness` times their usual duration.
     """
 
     exit: Exit | None = None
@@ -37,7 +37,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class SimulatedUpdate:
-    """What came of some steps: the vector's bytes, and what its offer says of it."""
+    """The result of training: the vector's bytes, and the figures of its offer."""
 
     vector: bytes
     examples: int
@@ -48,27 +48,27 @@ class SimulatedUpdate:
 
 @dataclass(frozen=True)
 class MeasurementFindings:
-    """What came of a measurement."""
+    """The result of measuring a version."""
 
     examples: int
     loss: float
     sums: Sums
 
 
-def withheld(update: SimulatedUpdate, plan: Train) -> SimulatedUpdate:
-    """What clients tell of an update: neither loss nor sums where the plan asks for privacy."""
+def redact_for_privacy(update: SimulatedUpdate, plan: Train) -> SimulatedUpdate:
+    """Removes loss and sums from an update if its plan has privacy, as real clients do."""
     return update if plan.privacy is None else replace(update, loss=0.0, sums=[])
 
 
 class WorkModel(Protocol):
-    """How clients train and measure."""
+    """Provides training and measuring for simulated clients."""
 
     def bundle_bytes(self, kind: Kind) -> int:
-        """What a client of this kind downloads before its first round."""
+        """Returns the bytes that a client of this kind downloads before its first round."""
         ...
 
     def steps(self, plan: Train) -> int:
-        """Steps that the plan asks for."""
+        """Returns the number of steps in a plan."""
         ...
 
     def evaluation_steps(self, request: Evaluate) -> int:
@@ -76,19 +76,19 @@ class WorkModel(Protocol):
         ...
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
-        """Address and size in bytes of everything that has to be there before the first step."""
+        """Returns address and size in bytes of all downloads needed before the first step."""
         ...
 
     def model(self) -> MaskedModel:
-        """What an update is made of, as it is really sent."""
+        """Returns the shape of an update as it is sent in the simulation."""
         ...
 
     def size(self, masking: Masking | None) -> int:
-        """Bytes of an update, which may be masked."""
+        """Returns the bytes of an update, which may be masked."""
         ...
 
     def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
-        """The first `steps` steps of the plan, done."""
+        """Trains the first `steps` steps of the plan."""
         ...
 
     def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
@@ -96,17 +96,17 @@ class WorkModel(Protocol):
         ...
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
-        """The update of round `number` counts, or (`undo`) does not after all: for the control variate."""
+        """Applies the update of round `number` to the control variate, or reverts it (`undo`)."""
         ...
 
 
 @dataclass
 class PlanAttempt:
-    """One plan that one client got, and what became of it.
+    """One plan that a client received, and its outcome.
 
-    It was given `seconds`, and all of its steps would have taken `needed`, from the plan to the update's last
-    byte. `examples` were trained on. It is `cut` when the time was not enough for every step, `broken` when
-    the client dropped out, `counted` when the server accepted the update.
+    The plan allowed `seconds`; all of its steps would have taken `needed` seconds, from the plan to the
+    update's last byte. `examples` were trained on. `cut`: the time was too short for all steps. `broken`: the
+    client dropped out. `counted`: the server accepted the update.
     """
 
     round: int
@@ -119,13 +119,14 @@ class PlanAttempt:
 
 
 @dataclass
-class SimulatedLabour:
-    """Owns one client's training and measuring. `report` gets what they come to; `id` is the client's.
+class SimulatedTrainer:
+    """Owns one client's training and measuring; `id` is the client's, and `report` gets the results.
 
-    `trained` gets an update that is made, and calls `offer` once it may be sent.
+    `trained` gets each finished update, and calls `offer` when it may be sent.
 
-    `attempts` are all plans so far. `update` is the last round's with the bytes that are sent, `size` what
-    they stand for. As in real clients, `pace` learns from uploads how much time is left for training.
+    `attempts` lists all plans so far. `update` is the last round's number and the bytes that are sent; `size`
+    is the length that these represent. As in real clients, `pace` learns from uploads how much time remains
+    for training.
     """
 
     id: str
@@ -143,27 +144,33 @@ class SimulatedLabour:
     _measuring: asyncio.TimerHandle | None = None
 
     def train(self, plan: Train, fetching: float, slowness: float) -> None:
-        """Works on a plan whose parts will be here after `fetching` seconds."""
+        """Trains on a plan whose downloads take `fetching` seconds."""
         self.stop_training()
         loop = asyncio.get_running_loop()
         planned, size = self.work.steps(plan), self.work.size(plan.masking)
-        each, around = self.step_seconds * slowness, fetching + size / self.upload_rate
-        left = self.pace.training_seconds(plan.seconds, size) - fetching
-        steps = max(1, min(planned, int(left / each)))
-        attempt = PlanAttempt(plan.round, plan.seconds, around + planned * each, cut=steps < planned)
+        step_seconds, overhead = self.step_seconds * slowness, fetching + size / self.upload_rate
+        available = self.pace.training_seconds(plan.seconds, size) - fetching
+        steps = max(1, min(planned, int(available / step_seconds)))
+        attempt = PlanAttempt(
+            plan.round, plan.seconds, overhead + planned * step_seconds, cut=steps < planned
+        )
         self.attempts.append(attempt)
 
         def trained() -> None:
             self._training = None
-            update = withheld(self.work.train(self.id, plan, steps), plan)
+            update = redact_for_privacy(self.work.train(self.id, plan, steps), plan)
             self.size, attempt.examples = size, update.examples
             self.trained(plan, update)
 
-        begin = loop.time() + fetching
-        self._training = loop.call_at(begin + steps * each, trained), begin, plan.batch_size / each
+        started_at = loop.time() + fetching
+        self._training = (
+            loop.call_at(started_at + steps * step_seconds, trained),
+            started_at,
+            plan.batch_size / step_seconds,
+        )
 
     def offer(self, plan: Train, update: SimulatedUpdate, content: bytes) -> None:
-        """The update may be sent, as `content`."""
+        """Offers the update to the server, with the bytes `content`."""
         self.update = plan.round, content
         self.report(
             participant_events.RoundTrained(
@@ -177,11 +184,11 @@ class SimulatedLabour:
         )
 
     def stop_training(self) -> None:
-        """Ends the training in progress; what was trained until now was trained for nothing."""
+        """Stops the training in progress; its examples count as wasted."""
         if self._training is not None:
-            timer, begin, rate = self._training
+            timer, started_at, rate = self._training
             timer.cancel()
-            self.attempts[-1].examples = rate * max(0.0, asyncio.get_running_loop().time() - begin)
+            self.attempts[-1].examples = rate * max(0.0, asyncio.get_running_loop().time() - started_at)
             self._training = None
 
     def measure(self, request: Evaluate, fetching: float) -> None:
@@ -205,29 +212,29 @@ class SimulatedLabour:
         self._measuring = asyncio.get_running_loop().call_later(seconds, measured)
 
     def stop_measuring(self) -> None:
-        """Ends the measurement in progress."""
+        """Stops the measurement in progress."""
         if self._measuring is not None:
             self._measuring.cancel()
             self._measuring = None
 
     def sending(self) -> None:
-        """Bytes of the update go out."""
+        """Records when the upload of the update starts."""
         if self._sending_since is None:
             self._sending_since = asyncio.get_running_loop().time()
 
     def answered(self) -> None:
-        """The server says whether the update counts."""
+        """Records the server's answer to the upload, and updates the pace."""
         if self._sending_since is not None:
             seconds = asyncio.get_running_loop().time() - self._sending_since
             self.pace = self.pace.uploaded(self.size, seconds)
         self._sending_since = None
 
     def accepted(self, number: int) -> None:
-        """The server took the update of round `number` in."""
+        """Records that the server accepted the update of round `number`."""
         for attempt in self.attempts[-1:]:
             attempt.counted = attempt.counted or attempt.round == number
 
-    def broke_off(self) -> None:
-        """The client dropped out of what it works on."""
+    def dropped_out(self) -> None:
+        """Records that the client dropped out of its current plan."""
         for attempt in self.attempts[-1:]:
             attempt.broken = True

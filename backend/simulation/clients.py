@@ -1,4 +1,4 @@
-"""Simulated clients: the real participant's machine, and a hand of fate that takes them out of their work."""
+"""Simulates clients with the real participant's machine and random drop-outs."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from random import Random
 
 from backend.protocols.client import participant_events
 from backend.protocols.client.participant import ParticipantMachine
-from backend.simulation.client_work import SimulatedLabour, SimulatedUpdate, Turn, WorkModel
-from backend.simulation.masks import Masks
-from backend.simulation.network import Door, SimulatedConnection, SimulatedLine, dial, download
+from backend.simulation.client_work import ClientBehaviour, SimulatedTrainer, SimulatedUpdate, WorkModel
+from backend.simulation.masks import ClientMasking
+from backend.simulation.network import ServerEndpoint, SimulatedConnection, SimulatedLine, dial, download
 from backend.wire.client_id import client_id
 from backend.wire.codec import decode_server, encode
 from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Refused, Train
 
-# How long an attempt takes that nobody answers.
+# Duration of a connection attempt without an answer.
 DIAL_SECONDS = 1.0
-# In so many chunks a short vector is sent that stands for a very long one.
-MOST_PIECES = 64
+# Maximum number of chunks for a short vector that represents a very long one.
+MAX_CHUNKS = 64
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What a client is like. One training step takes it `step_seconds`; `device` is for reports.
+    """Properties of a client: identity, device, speed and line.
 
-    `examples` are its own, for training and held out; none where the task deals out shards.
+    One training step takes `step_seconds`. `device` is for reports. `examples` counts its own examples, for
+    training and held out; both are 0 if the task provides shards.
     """
 
     token: str
@@ -39,29 +40,38 @@ class Traits:
     examples: tuple[int, int] = (0, 0)
 
 
-Fate = Callable[[float], Turn]
+DrawBehaviour = Callable[[float], ClientBehaviour]
 
-# A broadcast is read once for all who hear it; messages are immutable.
+# A broadcast is decoded once for all its receivers; messages are immutable.
 _decoded = lru_cache(maxsize=1024)(decode_server)
 
 
 class SimulatedClient:
-    """Owns one participant's machine over all its lives, and performs its effects. Implements Caller.
+    """Owns one participant's machine across restarts, and performs its effects. Implements Caller.
 
-    `fate` is asked for each plan, with the seconds that the work on it will take.
+    `draw_behaviour` is called for each plan with the expected duration of its work in seconds.
     """
 
-    def __init__(self, traits: Traits, work: WorkModel, door: Door, fate: Fate, random: Random) -> None:
+    def __init__(
+        self,
+        traits: Traits,
+        work: WorkModel,
+        endpoint: ServerEndpoint,
+        draw_behaviour: DrawBehaviour,
+        random: Random,
+    ) -> None:
         self.traits = traits
         self.id = client_id(traits.token)
         self.machine = ParticipantMachine()
-        self.labour = SimulatedLabour(
+        self.trainer = SimulatedTrainer(
             self.id, work, traits.step_seconds, traits.line.up.rate, self.handle, self._trained
         )
-        self.masks = Masks(work.model(), Random(f"{traits.token}/masks"), self._tell, self._give_up)
+        self.masks = ClientMasking(
+            work.model(), Random(f"{traits.token}/masks"), self._send_masking, self._give_up
+        )
         self._work = work
-        self._door = door
-        self._fate = fate
+        self._endpoint = endpoint
+        self._draw_behaviour = draw_behaviour
         self._random = random
         self._loop = asyncio.get_running_loop()
         self._connection: SimulatedConnection | None = None
@@ -71,7 +81,7 @@ class SimulatedClient:
         self._exit: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
-        """Takes part from now on."""
+        """Starts to participate."""
         hello = Hello(
             token=self.traits.token,
             kind=self.traits.kind,
@@ -83,21 +93,21 @@ class SimulatedClient:
         self.handle(participant_events.StartParticipant(hello))
 
     def handle(self, event: participant_events.Event) -> None:
-        """Brings an event before the machine and performs what it decides."""
+        """Passes an event to the machine and performs the resulting effects."""
         for effect in self.machine.handle(event):
             self._perform(effect)
 
-    # What happens to it.
+    # Events.
 
     def heard(self, frame: bytes) -> None:
         """See Caller."""
-        said = _decoded(frame)
-        if isinstance(said, Accepted | Refused):
-            self.labour.answered()
-        if isinstance(said, Accepted):
-            self.labour.accepted(said.round)
-        self.handle(participant_events.ParticipantFrame(said))
-        self.masks.hear(said, self.machine)
+        message = _decoded(frame)
+        if isinstance(message, Accepted | Refused):
+            self.trainer.answered()
+        if isinstance(message, Accepted):
+            self.trainer.accepted(message.round)
+        self.handle(participant_events.ParticipantFrame(message))
+        self.masks.frame_received(message, self.machine)
 
     def cut_off(self, connection: SimulatedConnection) -> None:
         """See Caller."""
@@ -105,30 +115,30 @@ class SimulatedClient:
             self._connection = None
             self._disconnected()
 
-    def drop_out(self, turn: Turn) -> None:
-        """Leaves its work by the turn's exit, and comes back after a while."""
-        self.labour.broke_off()
-        match turn.exit:
+    def drop_out(self, behaviour: ClientBehaviour) -> None:
+        """Drops out by the behaviour's exit, and returns later."""
+        self.trainer.dropped_out()
+        match behaviour.exit:
             case "crash":
-                self._break_down(turn.unnoticed)
+                self._break_down(behaviour.unnoticed)
                 self._forget()
-                self._later(turn.away, self.start)
+                self._later(behaviour.away, self.start)
             case "loss":
-                self._offline_until = self._loop.time() + turn.away
+                self._offline_until = self._loop.time() + behaviour.away
                 if self._connection is not None:
-                    self._break_down(turn.unnoticed)
+                    self._break_down(behaviour.unnoticed)
                     self._disconnected()
             case "leave":
                 self.handle(participant_events.StopParticipant())
                 self._forget()
-                self._later(turn.away, self.start)
+                self._later(behaviour.away, self.start)
 
     def _forget(self) -> None:
-        """A new life: only what was downloaded is still there."""
+        """Resets all state except downloads, as a restart of the program does."""
         self._life += 1
         self._stop_training()
-        self.labour.stop_measuring()
-        self.masks.die()
+        self.trainer.stop_measuring()
+        self.masks.kill()
         self.machine = ParticipantMachine()
 
     def _break_down(self, unnoticed: float) -> None:
@@ -136,14 +146,14 @@ class SimulatedClient:
             self._connection.break_down(unnoticed)
             self._connection = None
 
-    # What it does.
+    # Effects.
 
     def _perform(self, effect: participant_events.Effect) -> None:
         match effect:
             case participant_events.Connect(delay):
                 self._later(delay, self._dial)
             case participant_events.SendFrame(frame):
-                self._say(frame)
+                self._send(frame)
             case participant_events.Load(bundle):
                 self._later(self._fetch({bundle: self._work.bundle_bytes(self.traits.kind)}), self._loaded)
             case participant_events.StartTraining(plan):
@@ -153,7 +163,7 @@ class SimulatedClient:
             case participant_events.MeasureVersion(request):
                 self.labour.measure(request, self._fetch(self._work.downloads(request)))
             case participant_events.AbortMeasuring():
-                self.labour.stop_measuring()
+                self.trainer.stop_measuring()
             case participant_events.KeepChange(number):
                 self._work.keep(self.id, number, undo=False)
             case participant_events.UndoChange(number):
@@ -163,17 +173,17 @@ class SimulatedClient:
             case participant_events.Close():
                 self._close()
 
-    def _say(self, frame: ClientFrame, more: int = 0) -> None:
-        """Sends a frame that counts for `more` bytes than it has."""
+    def _send(self, frame: ClientFrame, more: int = 0) -> None:
+        """Sends a frame, as if it were `more` bytes longer."""
         if self._connection is not None:
-            self._connection.say(encode(frame), more)
+            self._connection.send_to_server(encode(frame), more)
 
     def _trained(self, plan: Train, update: SimulatedUpdate) -> None:
-        """An update is made. In a masked round it waits for its masks."""
+        """Offers a finished update; in a masked round it is masked first."""
         if plan.masking is None:
-            self.labour.offer(plan, update, update.vector)
+            self.trainer.offer(plan, update, update.vector)
         else:
-            self.masks.mask(plan, update, lambda content: self.labour.offer(plan, update, content))
+            self.masks.mask(plan, update, lambda content: self.trainer.offer(plan, update, content))
 
     def _tell(self, frame: ClientFrame) -> None:
         """Says what belongs to masks, if the server knows who says it."""
@@ -181,9 +191,9 @@ class SimulatedClient:
             self._say(frame)
 
     def _give_up(self, number: int) -> None:
-        """No update of round `number` will be sent."""
+        """Stops training for round `number`, whose update will not be sent."""
         if self.machine.plan is not None and self.machine.plan.round == number:
-            self.labour.stop_training()
+            self.trainer.stop_training()
 
     def _close(self) -> None:
         if self._connection is not None:
@@ -206,7 +216,7 @@ class SimulatedClient:
                 self._connection = connection
                 self.handle(participant_events.Connected())
 
-        dial(self.traits.line, self._door, self, opened)
+        dial(self.traits.line, self._endpoint, self, opened)
 
     def _disconnected(self) -> None:
         self.handle(participant_events.Disconnected(self._random.random()))
@@ -223,39 +233,41 @@ class SimulatedClient:
         self._stop_training()
         fetching = self._fetch(self._work.downloads(plan))
         training = self._work.steps(plan) * self.traits.step_seconds
-        turn = self._fate(fetching + training + self._work.size(plan.masking) / self.traits.line.up.rate)
-        self.labour.train(plan, fetching, turn.slowness)
-        if turn.exit is not None:
-            self._exit = self._loop.call_later(turn.after, self.drop_out, turn)
+        behaviour = self._draw_behaviour(
+            fetching + training + self._work.size(plan.masking) / self.traits.line.up.rate
+        )
+        self.trainer.train(plan, fetching, behaviour.slowness)
+        if behaviour.exit is not None:
+            self._exit = self._loop.call_later(behaviour.after, self.drop_out, behaviour)
 
     def _stop_training(self) -> None:
         if self._exit is not None:
             self._exit.cancel()
             self._exit = None
-        self.labour.stop_training()
+        self.trainer.stop_training()
 
     def _send_chunks(self, number: int, start: int, until: int) -> None:
-        made_in, update = self.labour.update
-        if number != made_in:
+        trained_round, update = self.trainer.update
+        if number != trained_round:
             return
-        self.labour.sending()
-        # Where a short vector stands for a long one, its chunks are shorter, and their bytes count for more.
+        self.trainer.sending()
+        # If a short vector represents a long one, its chunks are shorter and each byte counts for several.
         vector = memoryview(update)
-        each = max(self.labour.size / len(vector), 1.0)
-        piece = max(int(CHUNK_BYTES / each), len(vector) // MOST_PIECES, 1)
-        for offset in range(start, until, piece):
-            data = vector[offset : min(offset + piece, until)]
-            self._say(Chunk(round=number, offset=offset, data=data), int(len(data) * (each - 1)))
+        byte_factor = max(self.trainer.size / len(vector), 1.0)
+        chunk_bytes = max(int(CHUNK_BYTES / byte_factor), len(vector) // MAX_CHUNKS, 1)
+        for offset in range(start, until, chunk_bytes):
+            data = vector[offset : min(offset + chunk_bytes, until)]
+            self._send(Chunk(round=number, offset=offset, data=data), int(len(data) * (byte_factor - 1)))
 
-    def _fetch(self, wanted: dict[str, int]) -> float:
-        """Seconds until everything that is not here yet will be."""
-        missing = {address: size for address, size in wanted.items() if address not in self._cache}
+    def _fetch(self, downloads: dict[str, int]) -> float:
+        """Downloads what is not cached yet; returns the duration in seconds."""
+        missing = {address: size for address, size in downloads.items() if address not in self._cache}
         self._cache |= missing.keys()
         return max(
-            (download(self.traits.line, self._door.line, size) for size in missing.values()), default=0.0
+            (download(self.traits.line, self._endpoint.line, size) for size in missing.values()), default=0.0
         )
 
-    def _later(self, seconds: float, what: Callable[[], None]) -> None:
-        """Does `what` after `seconds`, if this life lasts so long."""
+    def _later(self, seconds: float, action: Callable[[], None]) -> None:
+        """Runs `action` after `seconds`, unless the client restarts before."""
         life = self._life
-        self._loop.call_later(seconds, lambda: what() if life == self._life else None)
+        self._loop.call_later(seconds, lambda: action() if life == self._life else None)

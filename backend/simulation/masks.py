@@ -1,4 +1,4 @@
-"""The masks of a simulated client: a peer's own host and secrets, on virtual time, with drawn randomness."""
+"""Masks a simulated client's updates with the peer's real masker, on virtual time and with a seed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from backend.protocols.client.participant import ParticipantMachine
 from backend.simulation.client_work import SimulatedUpdate
 from backend.wire.messages import ClientFrame, ServerFrame, Train, Welcome
 
-# Simulated clients keep no files: they trust whom they meet, in every life anew.
-NOWHERE = Path("nowhere")
+# Simulated clients store no files: after each restart they trust the keys that they see first.
+NO_FOLDER = Path("nowhere")
 
 
-class Masks:
-    """Owns one client's part in masked rounds over all its lives; its identity stays the same.
+class ClientMasking:
+    """Owns one client's part in masked rounds across restarts of the client; its identity stays the same.
 
-    `send` is asked to send a frame while the connection is open, `give_up` to end the training of a round.
-    `random` is the client's alone: the same, the same keys, shares and noise.
+    `send` sends a frame while the connection is open; `give_up` ends the training of a round. `random`
+    belongs to this client and determines its keys, shares and noise.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class Masks:
         self._identity = random.randbytes(KEY_BYTES)
         self._welcome: Welcome | None = None
         self._working: set[asyncio.Task[None]] = set()
-        self._masker = self._born()
+        self._masker = self._new_masker()
 
-    def hear(self, frame: ServerFrame, machine: ParticipantMachine) -> None:
-        """The server said something, which the participant's `machine` has heard already."""
+    def frame_received(self, frame: ServerFrame, machine: ParticipantMachine) -> None:
+        """Handles a frame of the server that the participant's `machine` has handled already."""
         plan = machine.plan
         match frame:
             case Welcome():
@@ -59,30 +59,30 @@ class Masks:
             case _:
                 self._masker.frame_received(frame)
 
-    def mask(self, plan: Train, update: SimulatedUpdate, masked: Callable[[bytes], None]) -> None:
-        """Has `masked` called with the masked update as soon as it may be; never where the round is lost."""
+    def mask(self, plan: Train, update: SimulatedUpdate, send_masked: Callable[[bytes], None]) -> None:
+        """Calls `send_masked` with the masked update once the protocol allows it, unless the round fails."""
         vector = np.frombuffer(update.vector, "<f4")
         private = plan.privacy is not None and plan.privacy.clip > 0.0
-        told = UnmaskedUpdate(vector, update.examples, update.loss, update.sums, private)
+        unmasked = UnmaskedUpdate(vector, update.examples, update.loss, update.sums, private)
         masker = self._masker
 
         async def work() -> None:
-            content = await masker.masked(plan.round, told)
+            content = await masker.masked(plan.round, unmasked)
             if content is not None and masker is self._masker:
-                masked(bytes(content))
+                send_masked(bytes(content))
 
         self._spawn(work())
 
-    def die(self) -> None:
-        """The client's program ends: the secrets of the open round are gone."""
+    def kill(self) -> None:
+        """Discards the secrets of the open round, as when the client's program ends."""
         self._masker.close()
-        self._masker = self._born()
+        self._masker = self._new_masker()
 
-    def _born(self) -> Masker:
-        known = TrustStore(NOWHERE)
+    def _new_masker(self) -> Masker:
+        trust_store = TrustStore(NO_FOLDER)
         return Masker(
             self._identity,
-            known,
+            trust_store,
             0,
             _Silence(),
             self._send,
@@ -99,11 +99,11 @@ class Masks:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._working.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            raise error  # The loop ends with it.
+            raise error  # The loop stops with this error.
 
 
 class _Silence:
-    """Nobody reads what simulated clients tell. Implements progress.Teller."""
+    """Discards the progress messages of simulated clients. Implements progress.Teller."""
 
     def tell(self, event: str, sentence: str, **values: Value) -> None:
-        """Says nothing."""
+        """Does nothing."""

@@ -1,4 +1,4 @@
-"""Lines with a latency and a rate, and connections over them that can break at any moment."""
+"""Simulates lines with latency and rate, and connections over them that can break at any time."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from backend.errors import MingaError
 from backend.wire.codec import encode
 from backend.wire.messages import Closing
 
-# TCP, TLS and the upgrade to a WebSocket: round trips before the first frame.
+# Round trips before the first frame, for TCP, TLS and the upgrade to a WebSocket.
 HANDSHAKE_TRIPS = 3
-# IP, TCP, TLS and WebSocket headers of a frame of up to one segment; longer ones hardly add to their bytes.
+# Bytes of IP, TCP, TLS and WebSocket headers of a frame in one segment; negligible for longer frames.
 FRAME_OVERHEAD = 60
 
 
 @dataclass
 class Pipe:
-    """One direction of a line: `rate` bytes a second, one thing after the other. `carried` counts bytes."""
+    """One direction of a line, which sends `rate` bytes per second in order. `carried` counts bytes."""
 
     rate: float
     free_at: float = 0.0
     carried: int = 0
 
     def send(self, size: int, now: float) -> float:
-        """When the last of `size` bytes that are handed over `now` has left."""
+        """Queues `size` bytes at the time `now`; returns when the last of them is sent."""
         self.free_at = max(self.free_at, now) + size / self.rate
         self.carried += size
         return self.free_at
 
     def drop(self, now: float) -> None:
-        """Forgets what was queued."""
+        """Discards queued bytes."""
         self.free_at = min(self.free_at, now)
 
 
@@ -46,28 +46,28 @@ class SimulatedLine:
 
 
 class Caller(Protocol):
-    """The client's end of a connection, as the network sees it."""
+    """The client's end of a connection, which the network notifies."""
 
     def heard(self, frame: bytes) -> None:
-        """A frame arrived."""
+        """Handles a frame that arrived."""
         ...
 
     def cut_off(self, connection: SimulatedConnection) -> None:
-        """The connection ended from the server's side."""
+        """Handles the end of the connection by the server."""
         ...
 
 
-def nobody_takes(_frame: bytes) -> bool:
-    """Every frame waits for its turn."""
+def take_nothing(_frame: bytes) -> bool:
+    """Returns False: no frame bypasses the queue."""
     return False
 
 
 @dataclass(eq=False)
 class SimulatedConnection:
-    """A WebSocket between a caller and the server. Implements `client_link.Link` for the host.
+    """A simulated WebSocket between a caller and the server. Implements `client_link.Link` for the host.
 
-    `frames` is what arrived at the server, in order; None at the end. What `take` wants of it is handed over
-    at once instead.
+    `frames` queues the frames that arrived at the server, in order; None marks the end. `take` may handle a
+    frame on arrival; then it is not queued.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -76,23 +76,23 @@ class SimulatedConnection:
     caller: Caller
     frames: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     closing: bool = False
-    take: Callable[[bytes], bool] = nobody_takes
+    take: Callable[[bytes], bool] = take_nothing
     _up: bool = True
     _down: bool = True
 
     # The caller's side.
 
-    def say(self, frame: bytes, more: int = 0) -> None:
-        """Sends to the server a frame that counts for `more` bytes than it has."""
+    def send_to_server(self, frame: bytes, more: int = 0) -> None:
+        """Sends a frame to the server, as if it were `more` bytes longer."""
         self._go_up(len(frame) + more, frame)
 
     def hang_up(self) -> None:
-        """Closes in good order: the server hears all that was said before."""
+        """Closes the connection in order: the server still receives all frames sent before."""
         self._down = False
         self._go_up(0, None)
 
     def break_down(self, unnoticed: float) -> None:
-        """Loses everything that is under way; the server notices after `unnoticed` seconds."""
+        """Breaks the connection and loses frames in flight; the server notices after `unnoticed` seconds."""
         now = self.loop.time()
         self._up = self._down = False
         self.line.up.drop(now)
@@ -113,30 +113,30 @@ class SimulatedConnection:
             self.end()
 
     def end(self) -> None:
-        """Closes from the server's side, after what was sent."""
+        """Closes the connection from the server's side, after all frames sent before."""
         if self.closing:
             return
         self.closing = True
         self.loop.call_at(self._come_down(0), self._end_for_caller)
         self.frames.put_nowait(None)
 
-    def die(self) -> None:
-        """The server is gone: nothing more arrives there, and the caller notices."""
+    def kill(self) -> None:
+        """Breaks the connection because the server is gone: it gets no more frames; the caller notices."""
         self._up, self.closing = False, True
         self.loop.call_later(self.line.latency, self._end_for_caller)
 
     def _come_down(self, size: int) -> float:
-        """When a frame of `size` bytes reaches the caller."""
+        """Queues a frame of `size` bytes to the caller; returns when it arrives."""
         size += FRAME_OVERHEAD
         return self.line.down.send(size, self.server.down.send(size, self.loop.time())) + self.line.latency
 
     def _go_up(self, size: int, frame: bytes | None) -> None:
         size += FRAME_OVERHEAD
-        left = self.line.up.send(size, self.loop.time()) + self.line.latency
-        self.loop.call_at(left, self._at_the_servers_line, size, frame)
+        leaves_at = self.line.up.send(size, self.loop.time()) + self.line.latency
+        self.loop.call_at(leaves_at, self._at_the_servers_line, size, frame)
 
     def _at_the_servers_line(self, size: int, frame: bytes | None) -> None:
-        # Only now, so that a slow line holds up nobody else.
+        # The server's line is used only now, so that a client's slow line does not block other clients.
         self.loop.call_at(self.server.up.send(size, self.loop.time()), self._reach_server, frame)
 
     def _reach_server(self, frame: bytes | None) -> None:
@@ -153,33 +153,36 @@ class SimulatedConnection:
             self.caller.cut_off(self)
 
 
-class Door(Protocol):
-    """Where connections are taken in."""
+class ServerEndpoint(Protocol):
+    """The server's end of all connections."""
 
     @property
     def line(self) -> SimulatedLine:
-        """The server's line; its latency does not count."""
+        """The server's line; its latency is ignored."""
         ...
 
     def enter(self, connection: SimulatedConnection) -> bool:
-        """Takes a connection; False when the server is down."""
+        """Accepts a connection; returns False if the server is down."""
         ...
 
 
 def dial(
-    line: SimulatedLine, door: Door, caller: Caller, opened: Callable[[SimulatedConnection | None], None]
+    line: SimulatedLine,
+    endpoint: ServerEndpoint,
+    caller: Caller,
+    opened: Callable[[SimulatedConnection | None], None],
 ) -> None:
-    """Opens a connection; `opened` gets it when the handshake is over, or None when nobody answered."""
+    """Opens a connection; calls `opened` with it after the handshake, or with None if the server is down."""
     loop = asyncio.get_running_loop()
-    connection = SimulatedConnection(loop, line, door.line, caller)
+    connection = SimulatedConnection(loop, line, endpoint.line, caller)
 
-    def arrive() -> None:
-        opened(connection if door.enter(connection) else None)
+    def enter() -> None:
+        opened(connection if endpoint.enter(connection) else None)
 
-    loop.call_later(2 * HANDSHAKE_TRIPS * line.latency, arrive)
+    loop.call_later(2 * HANDSHAKE_TRIPS * line.latency, enter)
 
 
 def download(line: SimulatedLine, server: SimulatedLine, size: int) -> float:
-    """Seconds until `size` bytes are here by HTTP, over a connection that is open already."""
+    """Queues an HTTP download of `size` bytes over an open connection; returns its duration in seconds."""
     now = asyncio.get_running_loop().time()
     return line.down.send(size, server.down.send(size, now)) + 2 * line.latency - now

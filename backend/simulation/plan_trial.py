@@ -1,4 +1,4 @@
-"""A task tried before its launch: so many rounds with so many people, on virtual time."""
+"""Tries a task's plan before its launch, with simulated clients on virtual time."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
 from backend.simulation.client_work import PlanAttempt
-from backend.simulation.outcome import Moved, RunFigures, summarize
-from backend.simulation.population import SimulatedPopulation, people
-from backend.simulation.synthetic_training import Pretended
+from backend.simulation.outcome import RunFigures, TransferredBytes, summarize
+from backend.simulation.population import SimulatedPopulation, draw_clients
+from backend.simulation.synthetic_training import SyntheticTraining
 from backend.simulation.world import World
 from backend.stores.contracts import BlobStore
 from backend.stores.embedded import Stores, open_stores
 
 if TYPE_CHECKING:
-    from backend.simulation.tensorflow_training import CurvePoint, Native
+    from backend.simulation.tensorflow_training import CurvePoint, TensorFlowTraining
 
-# All come at once, more or less, and the first rounds, in which not all are there yet, are left out.
+# Clients arrive within this time; the first rounds, which lack some of them, are not counted.
 ARRIVAL_SECONDS = 2.0
-SETTLING = 2
-# A longer vector is stood for by one of so many values; see Pretended.
-MOST_VALUES = 16_384
-# A task in which no round is opened for so much virtual time is given up.
+WARMUP_ROUNDS = 2
+# A vector of this many values represents a longer one; see SyntheticTraining.
+MAX_VALUES = 16_384
+# The trial stops if no round opens for this much virtual time.
 PATIENCE_HOURS = 6.0
-GLANCE = 1.0
-MOST_ROUNDS = 1_000_000
+POLL_SECONDS = 1.0
+MAX_ROUNDS = 1_000_000
 
 
 @dataclass(frozen=True)
 class PlanTrial:
-    """What is tried: the task file at `path` with `overrides`, and for how many `rounds`."""
+    """The settings of a trial: the task file at `path` with `overrides`, population and `rounds`."""
 
     path: Path
     overrides: tuple[str, ...]
@@ -60,7 +60,7 @@ class PlanTrial:
 
 @dataclass(frozen=True)
 class TrainingFigures:
-    """What came of real training: steps and seconds that were spent on it here, and the curve."""
+    """The result of real training: its steps, its wall-clock seconds, and the learning curve."""
 
     steps: int
     seconds: float
@@ -69,14 +69,14 @@ class TrainingFigures:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """What a trial came to; `trained` is None where training was pretended."""
+    """The result of a trial; `trained` is None if training was synthetic."""
 
     outcome: RunFigures
     trained: TrainingFigures | None = None
 
 
 def try_task(trial: PlanTrial, allowed: frozenset[str]) -> TrialResult:
-    """Runs a trial. Raises TaskFileError, BundleError, SettingsError or PeerError with a sentence."""
+    """Runs a trial. Raises TaskFileError, BundleError, SettingsError or PeerError."""
     with tempfile.TemporaryDirectory(prefix="minga-") as folder:
         return clock.run(_run(trial, allowed, Path(folder)))
 
@@ -86,62 +86,68 @@ async def _run(trial: PlanTrial, allowed: frozenset[str], folder: Path) -> Trial
     try:
         task = await load_task(trial.path, trial.overrides, allowed, stores.blobs)
         _check(trial, task)
-        native = await _native(task, stores.blobs, trial.seed) if trial.train else None
+        training = await _native(task, stores.blobs, trial.seed) if trial.train else None
         run = await stores.records.open_run(task.file.name, task.bundle.address)
-        outcome = await _play(trial, task, stores, run, native)
-        if native is None:
+        outcome = await _play(trial, task, stores, run, training)
+        if training is None:
             return TrialResult(outcome)
-        curve = native.curve(await stores.records.versions(run))
-        return TrialResult(outcome, TrainingFigures(native.steps_trained, native.seconds, curve))
+        curve = training.curve(await stores.records.versions(run))
+        return TrialResult(outcome, TrainingFigures(training.steps_trained, training.seconds, curve))
     finally:
         await stores.close()
 
 
 def _check(trial: PlanTrial, task: Task) -> None:
-    least = task.file.coordination.min_available_clients
-    if trial.population.clients < least:
+    minimum = task.file.coordination.min_available_clients
+    if trial.population.clients < minimum:
         raise SettingsError(
-            f"{trial.population.clients} clients are fewer than the {least} that this task waits for; "
+            f"{trial.population.clients} clients are fewer than the {minimum} that this task waits for; "
             "give more with --clients, or lower coordination.min_available_clients."
         )
 
 
-async def _native(task: Task, blobs: BlobStore, seed: int) -> Native:
-    # Only those who ask for it wait for TensorFlow.
-    from backend.simulation.tensorflow_training import open_native
+async def _native(task: Task, blobs: BlobStore, seed: int) -> TensorFlowTraining:
+    # TensorFlow takes long to import, so only trials with real training import it.
+    from backend.simulation.tensorflow_training import open_tensorflow_training
 
-    return await open_native(task, blobs, seed)
+    return await open_tensorflow_training(task, blobs, seed)
 
 
-async def _play(trial: PlanTrial, task: Task, stores: Stores, run: int, native: Native | None) -> RunFigures:
-    short = _endless(task if native else await _shortened(task, stores.blobs))
+async def _play(
+    trial: PlanTrial, task: Task, stores: Stores, run: int, training: TensorFlowTraining | None
+) -> RunFigures:
+    shortened_task = _endless(task if training else await _shortened(task, stores.blobs))
     manifest, shards = task.bundle.manifest, (*task.shards.train, *task.shards.measured)
-    work = native or Pretended(manifest, shards, trial.seed, short.bundle.manifest.parameters)
+    work = training or SyntheticTraining(
+        manifest, shards, trial.seed, shortened_task.bundle.manifest.parameters
+    )
     world = World(
-        short,
+        shortened_task,
         stores.records,
         stores.blobs,
         run,
         trial.server_megabits,
-        observer=native or SILENCE,
+        observer=training or SILENCE,
         account=await _account(task),
         seed=trial.seed,
     )
     host = await world.open_server()
-    _let_in(trial, task, work, world)
-    await _until_round(host, SETTLING + 1)
-    before = _moved(world)
-    await _until_round(host, SETTLING + trial.rounds + 1)
-    moved = _moved(world).since(before)
-    spent = host.history.current.version if host.phase == "finished" else None
+    _add_clients(trial, task, work, world)
+    await _until_round(host, WARMUP_ROUNDS + 1)
+    bytes_before = _transferred(world)
+    await _until_round(host, WARMUP_ROUNDS + trial.rounds + 1)
+    bytes_moved = _transferred(world).since(bytes_before)
+    spent_version = host.history.current.version if host.phase == "finished" else None
     await world.kill_server()
-    rounds = [one for one in await stores.records.rounds(run) if one.round > SETTLING]
-    versions = [one for one in await stores.records.versions(run) if one.round > SETTLING]
-    return summarize(rounds, versions, _attempts(world), moved, task.file.coordination.rounds, spent)
+    rounds = [record for record in await stores.records.rounds(run) if record.round > WARMUP_ROUNDS]
+    versions = [record for record in await stores.records.versions(run) if record.round > WARMUP_ROUNDS]
+    return summarize(
+        rounds, versions, _attempts(world), bytes_moved, task.file.coordination.rounds, spent_version
+    )
 
 
 async def _account(task: Task) -> PrivacyBudget | None:
-    """The account of a task with a budget; of others nothing is counted here."""
+    """Opens the privacy budget of a task that has one; other tasks need no account in a trial."""
     file, manifest = task.file, task.bundle.manifest
     if file.privacy is None or file.privacy.epsilon is None:
         return None
@@ -150,62 +156,66 @@ async def _account(task: Task) -> PrivacyBudget | None:
 
 
 async def _until_round(host: RoundsHost, number: int) -> None:
-    """Lets time pass until round `number` is opened, the task is finished, or all hope is lost."""
+    """Waits until round `number` opens, the task finishes, or no round opened for PATIENCE_HOURS."""
     loop = asyncio.get_running_loop()
-    seen, since = host.round, loop.time()
-    while host.round < number and host.phase != "finished" and loop.time() < since + PATIENCE_HOURS * 3600:
-        await asyncio.sleep(GLANCE)
-        if host.round != seen:
-            seen, since = host.round, loop.time()
+    last_round, changed_at = host.round, loop.time()
+    while (
+        host.round < number and host.phase != "finished" and loop.time() < changed_at + PATIENCE_HOURS * 3600
+    ):
+        await asyncio.sleep(POLL_SECONDS)
+        if host.round != last_round:
+            last_round, changed_at = host.round, loop.time()
 
 
-def _moved(world: World) -> Moved:
+def _transferred(world: World) -> TransferredBytes:
     lines = [client.traits.line for client in world.clients]
     down, up = sum(line.down.carried for line in lines), sum(line.up.carried for line in lines)
-    return Moved(down, up, world.line.down.rate)
+    return TransferredBytes(down, up, world.line.down.rate)
 
 
 def _attempts(world: World) -> dict[str, list[list[PlanAttempt]]]:
-    """Those of each client, by its device."""
-    found: dict[str, list[list[PlanAttempt]]] = {}
+    """Returns the attempts of each client, by device."""
+    attempts: dict[str, list[list[PlanAttempt]]] = {}
     for client in world.clients:
-        found.setdefault(client.traits.device, []).append(client.labour.attempts)
-    return dict(sorted(found.items()))
+        attempts.setdefault(client.traits.device, []).append(client.trainer.attempts)
+    return dict(sorted(attempts.items()))
 
 
-def _let_in(trial: PlanTrial, task: Task, work: Pretended, world: World) -> None:
+def _add_clients(trial: PlanTrial, task: Task, work: SyntheticTraining, world: World) -> None:
     manifest = task.bundle.manifest
     times = inspect(manifest, traffic(manifest, task.bundle.manifest_bytes)).step_times
-    for traits, fate, random in people(trial.population, times, task.file.data.own, trial.seed):
-        client = world.add_client(traits, work.bringing(*traits.examples), fate, random)
+    for traits, draw_behaviour, random in draw_clients(
+        trial.population, times, task.file.data.own, trial.seed
+    ):
+        client = world.add_client(traits, work.with_examples(*traits.examples), draw_behaviour, random)
         asyncio.get_running_loop().call_later(random.uniform(0.0, ARRIVAL_SECONDS), client.start)
 
 
 async def _shortened(task: Task, blobs: BlobStore) -> Task:
-    """The task with a vector of at most MOST_VALUES, all zeros where that is fewer than the model has."""
+    """Returns the task with at most MAX_VALUES parameters; a shortened vector is all zeros."""
     manifest = task.bundle.manifest
-    if manifest.parameters.total <= MOST_VALUES:
+    if manifest.parameters.total <= MAX_VALUES:
         return task
-    parameters = ParameterCounts(trainable=MOST_VALUES, state=0)
-    zeros = np.zeros(MOST_VALUES, "<f4").tobytes()
+    parameters = ParameterCounts(trainable=MAX_VALUES, state=0)
+    zeros = np.zeros(MAX_VALUES, "<f4").tobytes()
     address = await blobs.put(zeros)
-    assert address == hashlib.sha256(zeros).hexdigest()  # noqa: S101 - that is what an address is.
+    assert address == hashlib.sha256(zeros).hexdigest()  # noqa: S101 - the address is defined as the hash.
     weights = msgspec.structs.replace(manifest.files["weights.bin"], sha256=address, bytes=len(zeros))
-    short = msgspec.structs.replace(
+    shortened_task = msgspec.structs.replace(
         manifest, parameters=parameters, files={**manifest.files, "weights.bin": weights}
     )
     return dataclasses.replace(
         task,
-        bundle=dataclasses.replace(task.bundle, manifest=short),
+        bundle=dataclasses.replace(task.bundle, manifest=shortened_task),
         zero_control=address if task.zero_control else None,
     )
 
 
 def _endless(task: Task) -> Task:
-    """The task with more rounds than any trial has, no rule to stop by, and all versions kept."""
+    """Returns the task with more rounds than any trial, no stop rule, and all versions retained."""
     file = task.file
-    endless = msgspec.structs.replace(file.coordination, rounds=MOST_ROUNDS, stop=StopTable())
-    keeping = msgspec.structs.replace(file.checkpoints, keep_last=MOST_ROUNDS)
+    endless = msgspec.structs.replace(file.coordination, rounds=MAX_ROUNDS, stop=StopTable())
+    keeping = msgspec.structs.replace(file.checkpoints, keep_last=MAX_ROUNDS)
     return dataclasses.replace(
         task, file=msgspec.structs.replace(file, coordination=endless, checkpoints=keeping)
     )

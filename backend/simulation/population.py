@@ -1,4 +1,4 @@
-"""Who takes part: devices, lines and habits, drawn with a seed from ranges that are measured or estimated."""
+"""Draws simulated clients: devices, lines and drop-outs, from measured or estimated distributions."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from backend.errors import SettingsError
 from backend.formats.task_file.data import VolunteerData
 from backend.server.estimates.devices import DeviceName
 from backend.server.tasks.model_inspection import StepTime, fastest
-from backend.simulation.client_work import Exit, Turn
-from backend.simulation.clients import Fate, Traits
+from backend.simulation.client_work import ClientBehaviour, Exit
+from backend.simulation.clients import DrawBehaviour, Traits
 from backend.simulation.network import Pipe, SimulatedLine
 
 MEGABIT = 125_000.0
-# Rates and latencies of lines differ like this (standard deviation of their logarithm) around the median.
+# Standard deviations of the logarithm of a line's rate and latency; the median latency in seconds.
 RATE_SPREAD, LATENCY_SPREAD, LATENCY = 0.8, 0.6, 0.03
-# So do the numbers of examples that people bring.
+# The same for the number of examples that a client brings.
 EXAMPLES_SPREAD = 0.7
-# One device is not always equally busy.
+# The same for the speed of one device, which varies with its load.
 SPEED_SPREAD = 0.25
-# Of those who drop out, so many lose their program and so many only their connection; the others say goodbye.
+# Shares of drop-outs whose program crashes and who only lose their connection; the others leave in order.
 CRASHES, LOSSES = 0.5, 0.3
-# They come back after this long, in the mean.
+# Mean time until a client returns after it dropped out.
 AWAY_SECONDS = 120.0
-# A line that went dead is noticed when a ping is not answered.
+# Maximum time until the server notices a dead connection by an unanswered ping.
 UNNOTICED_SECONDS = 40.0
 
 
 @dataclass(frozen=True)
 class SimulatedPopulation:
-    """`clients` of them in the shares of `devices`, lines of so many Mbit/s in the median.
+    """Parameters of a population: `clients` with devices in the shares of `devices`.
 
-    `churn` is the share of the plans whose client drops out at some moment while it works on them. Where
-    volunteers bring data of their own, it is `examples` in the median.
+    `upload` and `download` are median line rates in Mbit/s. `churn` is the share of plans whose client drops
+    out while working on them. `examples` is the median number of examples if volunteers bring their own data.
     """
 
     clients: int
@@ -47,13 +47,13 @@ class SimulatedPopulation:
     examples: int
 
 
-def people(
+def draw_clients(
     population: SimulatedPopulation, times: list[StepTime], own: VolunteerData | None, seed: int
-) -> list[tuple[Traits, Fate, Random]]:
-    """Traits, fate and chance of each client. `times` say how long a step takes on each device, `own` what
-    data of their own must be like, if they bring any.
+) -> list[tuple[Traits, DrawBehaviour, Random]]:
+    """Draws traits, behaviour and random generator of each client.
 
-    Raises SettingsError when no device of the population can train the model.
+    `times` are the step times of each device; `own` limits the clients' own data, if they bring any. Raises
+    SettingsError if no device of the population can train the model.
     """
     ranges = {
         device: best
@@ -66,19 +66,19 @@ def people(
             "Choose others with --devices."
         )
     return [
-        _person(population, ranges, own, Random(f"{seed}/{number}"), seed, number)
+        _draw_client(population, ranges, own, Random(f"{seed}/{number}"), seed, number)
         for number in range(population.clients)
     ]
 
 
-def _person(
+def _draw_client(
     population: SimulatedPopulation,
     ranges: Mapping[DeviceName, StepTime],
     own: VolunteerData | None,
     random: Random,
     seed: int,
     number: int,
-) -> tuple[Traits, Fate, Random]:
+) -> tuple[Traits, DrawBehaviour, Random]:
     (device,) = random.choices(list(ranges), [population.devices[name] for name in ranges])
     best = ranges[device]
     assert best.range_ms is not None  # noqa: S101 - the others were left out.
@@ -97,11 +97,11 @@ def _person(
         line=line,
         examples=_examples(population.examples, own, random),
     )
-    return traits, partial(_turn, population.churn, random), random
+    return traits, partial(_behaviour, population.churn, random), random
 
 
 def _examples(median: int, own: VolunteerData | None, random: Random) -> tuple[int, int]:
-    """What a client brings, for training and held out."""
+    """Draws the number of a client's own examples, for training and held out."""
     if own is None:
         return 0, 0
     brought = round(median * random.lognormvariate(0.0, EXAMPLES_SPREAD))
@@ -110,14 +110,14 @@ def _examples(median: int, own: VolunteerData | None, random: Random) -> tuple[i
     return brought - held_out, held_out
 
 
-def _turn(churn: float, random: Random, busy: float) -> Turn:
-    """What befalls a client that is `busy` for so many seconds with a plan."""
+def _behaviour(churn: float, random: Random, busy: float) -> ClientBehaviour:
+    """Draws the behaviour of a client during a plan that takes `busy` seconds."""
     slowness = random.lognormvariate(0.0, SPEED_SPREAD)
     if random.random() >= churn:
-        return Turn(slowness=slowness)
-    way = random.random()
-    exit_way: Exit = "crash" if way < CRASHES else "loss" if way < CRASHES + LOSSES else "leave"
-    return Turn(
+        return ClientBehaviour(slowness=slowness)
+    exit_draw = random.random()
+    exit_way: Exit = "crash" if exit_draw < CRASHES else "loss" if exit_draw < CRASHES + LOSSES else "leave"
+    return ClientBehaviour(
         exit=exit_way,
         after=random.uniform(0.0, busy * slowness),
         away=random.expovariate(1 / AWAY_SECONDS),

@@ -1,5 +1,4 @@
-"""The server as its clients meet it: what web/transport/task_socket.py is to real ones, with a host that can
-be killed."""
+"""Serves simulated connections as web/transport/task_socket.py serves real ones; its host can be killed."""
 
 from __future__ import annotations
 
@@ -16,18 +15,18 @@ from backend.wire.client_id import client_id
 from backend.wire.codec import decode_client
 from backend.wire.messages import Chunk, ClientFrame, Hello
 
-# A client and what it said, before the host hears it.
+# Called with a client's id and its frame before the host handles the frame.
 Tap = Callable[[str, ClientFrame], None]
 
 
-def no_tap(_client: str, _frame: ClientFrame) -> None:
-    """Nobody listens in."""
+def ignore_frame(_client: str, _frame: ClientFrame) -> None:
+    """Does nothing with a frame."""
 
 
-class SimulatedDoor:
-    """Owns the running host and the conversations with its clients. Implements network.Door."""
+class SimulatedEndpoint:
+    """Owns the running host and the conversations with its clients. Implements network.ServerEndpoint."""
 
-    def __init__(self, line: SimulatedLine, tap: Tap = no_tap) -> None:
+    def __init__(self, line: SimulatedLine, tap: Tap = ignore_frame) -> None:
         self._line = line
         self._tap = tap
         self._host: RoundsHost | None = None
@@ -36,25 +35,25 @@ class SimulatedDoor:
 
     @property
     def line(self) -> SimulatedLine:
-        """See Door."""
+        """See ServerEndpoint."""
         return self._line
 
     @property
     def host(self) -> RoundsHost | None:
-        """The host; None while the server is down."""
+        """The running host; None while the server is down."""
         return self._host
 
     def open(self, host: RoundsHost) -> None:
-        """Lets clients in to `host`."""
+        """Runs `host` and accepts connections to it."""
         self._host = host
         self._running = asyncio.create_task(host.run())
 
     async def kill(self) -> None:
-        """Ends the server in the middle of whatever it does. Connections break; their callers notice."""
+        """Kills the host without an orderly shutdown. Connections break, and their callers notice."""
         self._host = None
         for conversation, connection in list(self._conversations.items()):
             conversation.cancel()
-            connection.die()
+            connection.kill()
         self._conversations.clear()
         if self._running is not None:
             self._running.cancel()
@@ -63,7 +62,7 @@ class SimulatedDoor:
             self._running = None
 
     def enter(self, connection: SimulatedConnection) -> bool:
-        """See Door."""
+        """See ServerEndpoint."""
         if self._host is None:
             return False
         conversation = asyncio.create_task(self._converse(connection, self._host))
@@ -98,7 +97,7 @@ class SimulatedDoor:
                 await host.leave(client, connection)
 
     def _taken(self, host: RoundsHost, client: str, connection: SimulatedConnection, frame: bytes) -> bool:
-        """As web/transport/task_socket.py does with frames that come through its Receiver."""
+        """Handles large chunks out of order, as web/transport/task_socket.py does with its Receiver."""
         if len(frame) < LARGE_BYTES or self._host is not host or connection.closing:
             return False
         try:

@@ -1,4 +1,4 @@
-"""Training that is only pretended: the right numbers of steps, examples and bytes, and noise for values."""
+"""Simulates training: correct numbers of steps, examples and bytes, with noise as values."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from backend.wire.masked_messages import Masking
 from backend.wire.messages import Evaluate, Kind, Sums, Train
 
 VALUE_BYTES = 4
-# Values of an update are at most this far from 0.
+# Maximum absolute value in an update.
 REACH = 5e-4
 
 
-class Pretended:
-    """Implements labour.Work. What a client sends is decided by `seed`, the client and the round.
+class SyntheticTraining:
+    """Makes updates of noise, determined by `seed`, client and round. Implements WorkModel.
 
-    Where the vectors that are really sent are shorter than the model's, `sent` says so: the bytes of each
-    then count for several, and lines take as long as with the model's own.
+    `sent` gives the lengths of the vectors that are really sent, if these are shorter than the model's: each
+    of their bytes then counts for several, so transfers take as long as with the model's own vectors.
     """
 
     def __init__(
@@ -44,18 +44,18 @@ class Pretended:
         self._own = 0, 0
         self._rows = sum(metric.rows for metric in manifest.metrics)
 
-    def bringing(self, examples: int, held_out: int) -> Pretended:
-        """The same for a client that trains on so many examples of its own, and measures on others."""
-        mine = copy.copy(self)
-        mine._own = examples, held_out
-        return mine
+    def with_examples(self, examples: int, held_out: int) -> SyntheticTraining:
+        """Returns a copy for a client with its own examples, for training and held out."""
+        copied = copy.copy(self)
+        copied._own = examples, held_out
+        return copied
 
     def bundle_bytes(self, kind: Kind) -> int:
-        """See Work."""
+        """See WorkModel."""
         return self._traffic.peer_bundle if kind == "peer" else self._traffic.browser_bundle
 
     def steps(self, plan: Train) -> int:
-        """See Work."""
+        """See WorkModel."""
         return plan.steps or plan.epochs * math.ceil(self._epoch(plan) / plan.batch_size)
 
     def evaluation_steps(self, request: Evaluate) -> int:
@@ -63,28 +63,28 @@ class Pretended:
         return math.ceil(self._epoch(request) / self._manifest.batch_size)
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
-        """See Work."""
+        """See WorkModel."""
         sizes = self._manifest.parameters
-        wanted = {order.weights: VALUE_BYTES * sizes.total}
+        sizes_by_address = {order.weights: VALUE_BYTES * sizes.total}
         if isinstance(order, Train) and order.control is not None:
-            wanted[order.control] = VALUE_BYTES * sizes.trainable
-        return wanted | {shard.sha256: self._bytes[shard.sha256] for shard in order.shards}
+            sizes_by_address[order.control] = VALUE_BYTES * sizes.trainable
+        return sizes_by_address | {shard.sha256: self._bytes[shard.sha256] for shard in order.shards}
 
     def model(self) -> MaskedModel:
-        """See Work."""
+        """See WorkModel."""
         return MaskedModel(self._sent.total, self._rows)
 
     def size(self, masking: Masking | None) -> int:
-        """See Work."""
+        """See WorkModel."""
         if masking is not None:
             sent = chosen_values(self._manifest.parameters.total, masking.share)
             return masked_bytes(sent, self._rows, masking.bits)
         return VALUE_BYTES * self._manifest.parameters.total
 
     def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
-        """See Work."""
-        epochs, rest = divmod(steps, math.ceil(self._epoch(plan) / plan.batch_size))
-        examples = epochs * self._epoch(plan) + min(rest * plan.batch_size, self._epoch(plan))
+        """See WorkModel."""
+        epochs, remaining_steps = divmod(steps, math.ceil(self._epoch(plan) / plan.batch_size))
+        examples = epochs * self._epoch(plan) + min(remaining_steps * plan.batch_size, self._epoch(plan))
         random = self._random(client, plan.round)
         vector = (random.random(self._sent.total, np.float32) * 2 - 1) * np.float32(REACH)
         loss, sums = self._figures(random, examples)
@@ -96,7 +96,7 @@ class Pretended:
         return MeasurementFindings(examples, *self._figures(self._random(client, -request.round), examples))
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
-        """See Work: noise needs no correction."""
+        """Does nothing: noise has no control variate."""
 
     def _random(self, client: str, number: int) -> np.random.Generator:
         return np.random.Generator(np.random.Philox([self._seed, int(client, 16) + number]))
@@ -106,7 +106,7 @@ class Pretended:
         return loss, [(right, float(examples))] * self._rows
 
     def _epoch(self, order: Train | Evaluate) -> int:
-        """Examples of one epoch: the shards', or else the client's own."""
+        """Returns the examples of one epoch: those of the shards, or else the client's own."""
         if order.shards:
             return sum(shard.examples for shard in order.shards)
         return self._own[isinstance(order, Evaluate)]

@@ -1,4 +1,4 @@
-"""Real training for a trial: the peer's own trainer and graphs, at the clients' virtual pace."""
+"""Trains for real in a trial, with the peer's trainer and graphs and simulated durations."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from backend.peer.training.trainer import Control, Trainer, TrainingPlan
 from backend.server.observers.task_events import RoundEnded, TaskEvent
 from backend.server.tasks.task import Task
 from backend.simulation.client_work import MeasurementFindings, SimulatedUpdate
-from backend.simulation.synthetic_training import Pretended
+from backend.simulation.synthetic_training import SyntheticTraining
 from backend.stores.contracts import BlobStore, VersionRecord
 from backend.wire.messages import Evaluate, Shard, Train
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A version, `hours` of virtual time after the beginning.
+    """One version, `hours` of virtual time after version 0.
 
-    `loss` and `metrics` are those of held-out examples, or None; `trained_loss` is what clients saw while
-    they trained it, None for version 0.
+    `loss` and `metrics` are measured on held-out examples; without these, `loss` is None. `trained_loss` is
+    the loss of clients during training, None for version 0.
     """
 
     version: int
@@ -44,11 +44,11 @@ class CurvePoint:
     metrics: dict[str, float]
 
 
-class Native(Pretended):
-    """Trains for all clients of a trial, one after the other. Implements labour.Work, and Observer.
+class TensorFlowTraining(SyntheticTraining):
+    """Trains for all clients of a trial, in sequence. Implements WorkModel and Observer.
 
-    Sizes, numbers of steps and times are those of pretended training. `steps` and `seconds` are what was
-    really done here. Owns the clients' control variates, and the paths of all vectors on offer.
+    Sizes, step counts and durations are those of synthetic training. `steps_trained` and `seconds` measure
+    the real work. Owns the clients' control variates, and the paths of all available vectors.
     """
 
     def __init__(self, task: Task, blobs: BlobStore, seed: int) -> None:
@@ -68,27 +68,27 @@ class Native(Pretended):
         self._changes: dict[str, tuple[int, Vector]] = {}
         self._finding: set[asyncio.Task[None]] = set()
 
-    def bringing(self, examples: int, held_out: int) -> Native:
-        """See Pretended: nobody brings anything here."""
+    def with_examples(self, examples: int, held_out: int) -> TensorFlowTraining:
+        """Returns itself: clients have no examples of their own in real training."""
         del examples, held_out
         return self
 
     async def find(self, addresses: Sequence[str | None]) -> None:
-        """Makes blobs known that plans may name."""
+        """Looks up the paths of blobs that plans may refer to."""
         for address in addresses:
             if address is not None:
                 self._paths[address] = await self._blobs.path(address)
 
     def notice(self, _task: str, event: TaskEvent) -> None:
-        """See Observer: a new version can be read before anybody hears of it."""
+        """See Observer: makes a new version readable before any client learns of it."""
         if isinstance(event, RoundEnded) and event.version is not None:
             finding = asyncio.create_task(self.find([event.version.weights, event.version.control]))
             self._finding.add(finding)
             finding.add_done_callback(self._finding.discard)
 
     def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
-        """See Work."""
-        began = time.perf_counter()
+        """See WorkModel."""
+        started = time.perf_counter()
         control = None
         if plan.control is not None:
             own = self._variates.get(client, np.zeros(self._sizes.trainable, np.float32))
@@ -109,13 +109,13 @@ class Native(Pretended):
             lambda done, _: done >= steps,
             lambda _: None,
         )
-        # Words of a seed: a run must be the same again.
+        # Noise comes from the seed, because a run must be reproducible.
         key = hashlib.sha256(f"{self._seed}/{client}/{plan.round}".encode()).digest()
         result = protected(result, plan.privacy, keyed_words(key))
         if result.change is not None:
             self._changes[client] = plan.round, result.change
         self.steps_trained += result.steps
-        self.seconds += time.perf_counter() - began
+        self.seconds += time.perf_counter() - started
         return SimulatedUpdate(result.content(), result.examples, result.steps, result.loss, result.sums)
 
     def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
@@ -125,25 +125,27 @@ class Native(Pretended):
         return MeasurementFindings(*read_totals(totals))
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
-        """See Work."""
+        """See WorkModel."""
         made_in, change = self._changes[client]
         assert made_in == number  # noqa: S101 - a client has one update at a time.
         own = self._variates.get(client, np.zeros_like(change))
         self._variates[client] = own - change if undo else own + change
 
     def curve(self, versions: Sequence[VersionRecord]) -> list[CurvePoint]:
-        """What became of the model, measured on all held-out shards."""
+        """Measures all versions on the held-out shards."""
         evaluator = self._evaluator()
-        return [self._point(one, versions[0].created, evaluator) for one in versions]
+        return [self._point(record, versions[0].created, evaluator) for record in versions]
 
-    def _point(self, one: VersionRecord, began: float, evaluator: HoldoutEvaluator | None) -> CurvePoint:
-        found = None if evaluator is None else evaluator.evaluate(one.version, self._vector(one.weights))
+    def _point(self, record: VersionRecord, started: float, evaluator: HoldoutEvaluator | None) -> CurvePoint:
+        evaluation = (
+            None if evaluator is None else evaluator.evaluate(record.version, self._vector(record.weights))
+        )
         return CurvePoint(
-            version=one.version,
-            hours=(one.created - began) / 3600,
-            trained_loss=one.loss,
-            loss=found.loss if found else None,
-            metrics=found.metrics if found else one.metrics,
+            version=record.version,
+            hours=(record.created - started) / 3600,
+            trained_loss=record.loss,
+            loss=evaluation.loss if evaluation else None,
+            metrics=evaluation.metrics if evaluation else record.metrics,
         )
 
     def _evaluator(self) -> HoldoutEvaluator | None:
@@ -154,16 +156,19 @@ class Native(Pretended):
     def _vector(self, address: str) -> Vector:
         return np.fromfile(self._paths[address], "<f4")
 
-    def _shards(self, wanted: Sequence[Shard]) -> Examples:
-        for shard in wanted:
+    def _shards(self, wanted_shards: Sequence[Shard]) -> Examples:
+        for shard in wanted_shards:
             if shard.sha256 not in self._examples:
                 content = self._paths[shard.sha256].read_bytes()
                 self._examples[shard.sha256] = read_shard(content, self._graphs.manifest)
-        return join_shards([self._examples[shard.sha256] for shard in wanted])
+        return join_shards([self._examples[shard.sha256] for shard in wanted_shards])
 
 
-async def open_native(task: Task, blobs: BlobStore, seed: int) -> Native:
-    """Real training of a task's versions. Raises SettingsError, PeerError without TensorFlow, BundleError."""
+async def open_tensorflow_training(task: Task, blobs: BlobStore, seed: int) -> TensorFlowTraining:
+    """Opens real training for a task.
+
+    Raises SettingsError if the data are not on this machine, PeerError without TensorFlow, or BundleError.
+    """
     if task.file.data.own is not None:
         raise SettingsError(
             "--train needs data, and this task's stays with its volunteers; leave it out to try the plan "
@@ -174,7 +179,7 @@ async def open_native(task: Task, blobs: BlobStore, seed: int) -> Native:
             "--train needs data on this machine, and this task's are fetched by its clients; leave it out to "
             "try the plan alone."
         )
-    native = Native(task, blobs, seed)
+    native = TensorFlowTraining(task, blobs, seed)
     shards = [shard.sha256 for shard in (*task.shards.train, *task.shards.measured)]
     await native.find([task.bundle.weights, task.zero_control, *shards])
     return native

@@ -1,4 +1,4 @@
-"""Plans that differ from a task's own in one value, to see which of them matters."""
+"""Proposes plans that differ from a task's own in one value, to find out which value matters."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from backend.formats.task_file import TaskFile
 
 
 def variants(file: TaskFile, clients: int) -> list[str]:
-    """Overrides to try: half and double of the deadline and of the quorum, where the file allows them."""
+    """Returns overrides to try: half and double the deadline and the quorum, where the file allows them."""
     plan = file.coordination
-    most = min(plan.min_available_clients, clients)
-    quorums = {max(1, plan.quorum // 2), min(most, max(2, plan.quorum * 2))} - {plan.quorum}
+    maximum = min(plan.min_available_clients, clients)
+    quorums = {max(1, plan.quorum // 2), min(maximum, max(2, plan.quorum * 2))} - {plan.quorum}
     deadlines = {max(1.0, plan.deadline / 2), min(86_400.0, plan.deadline * 2)} - {plan.deadline}
     return [
         *(f"coordination.deadline={value:g}" for value in sorted(deadlines)),

@@ -1,4 +1,4 @@
-"""One task on virtual time: its server, which can be killed and started again, and its clients."""
+"""Runs one task on virtual time: its clients, and its server, which can be killed and restarted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.simulation.client_work import WorkModel
-from backend.simulation.clients import Fate, SimulatedClient, Traits
+from backend.simulation.clients import DrawBehaviour, SimulatedClient, Traits
 from backend.simulation.network import Pipe, SimulatedLine
-from backend.simulation.server_endpoint import SimulatedDoor, Tap, no_tap
+from backend.simulation.server_endpoint import SimulatedEndpoint, Tap, ignore_frame
 from backend.stores.contracts import BlobStore, Records
 
 # The time of day at which every simulation begins: 1 January 2026.
@@ -25,9 +25,9 @@ MakeLedger = Callable[[Task, Records, BlobStore, int], VersionHistory]
 
 
 class World:
-    """Owns the server and the clients of one task. To be made and used on a virtual loop.
+    """Owns the server and the clients of one task; must be created and used on a virtual loop.
 
-    `account` is that of its [privacy]. The server's noise is decided by `seed`.
+    `account` is the task's privacy budget. `seed` determines the server's noise.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class World:
         blobs: BlobStore,
         run: int,
         megabits: float,
-        tap: Tap = no_tap,
+        tap: Tap = ignore_frame,
         observer: Observer = SILENCE,
         account: PrivacyBudget | None = None,
         seed: int = 0,
@@ -45,7 +45,7 @@ class World:
         self.task = task
         self.clients: list[SimulatedClient] = []
         self.line = SimulatedLine(Pipe(megabits * MEGABIT), Pipe(megabits * MEGABIT), 0.0)
-        self.door = SimulatedDoor(self.line, tap)
+        self.endpoint = SimulatedEndpoint(self.line, tap)
         self._records = records
         self._blobs = blobs
         self._run = run
@@ -55,11 +55,11 @@ class World:
         self._loop = asyncio.get_running_loop()
 
     def clock(self) -> float:
-        """The time of day, for the records."""
+        """Returns the simulated time of day, for the records."""
         return EPOCH + self._loop.time()
 
     async def open_server(self) -> RoundsHost:
-        """Starts a server on what the stores hold."""
+        """Starts a server with the state in the stores."""
         history = VersionHistory(self.task, self._records, self._blobs, self._run)
         await history.open(self.clock())
         host = RoundsHost(
@@ -72,15 +72,17 @@ class World:
             account=self._account,
             draw=self._noise.randbytes,
         )
-        self.door.open(host)
+        self.endpoint.open(host)
         return host
 
     async def kill_server(self) -> None:
-        """Ends the server in the middle of whatever it does."""
-        await self.door.kill()
+        """Kills the server without an orderly shutdown."""
+        await self.endpoint.kill()
 
-    def add_client(self, traits: Traits, work: WorkModel, fate: Fate, random: Random) -> SimulatedClient:
-        """A client, which is still to be started."""
-        client = SimulatedClient(traits, work, self.door, fate, random)
+    def add_client(
+        self, traits: Traits, work: WorkModel, draw_behaviour: DrawBehaviour, random: Random
+    ) -> SimulatedClient:
+        """Adds a client; the caller starts it."""
+        client = SimulatedClient(traits, work, self.endpoint, draw_behaviour, random)
         self.clients.append(client)
         return client

@@ -28,17 +28,17 @@ from tests.property.simulation.schedules import Mischief
 
 @dataclass
 class Spoilt:
-    """Another's work, whose updates are bad in one way. Implements labour.Work."""
+    """Another's work, whose updates are bad in one way. Implements WorkModel."""
 
     work: WorkModel
     how: Mischief
 
     def bundle_bytes(self, kind: Kind) -> int:
-        """See Work."""
+        """See WorkModel."""
         return self.work.bundle_bytes(kind)
 
     def steps(self, plan: Train) -> int:
-        """See Work."""
+        """See WorkModel."""
         return self.work.steps(plan)
 
     def evaluation_steps(self, request: Evaluate) -> int:
@@ -46,19 +46,19 @@ class Spoilt:
         return self.work.evaluation_steps(request)
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
-        """See Work."""
+        """See WorkModel."""
         return self.work.downloads(order)
 
     def model(self) -> MaskedModel:
-        """See Work."""
+        """See WorkModel."""
         return self.work.model()
 
     def size(self, masking: Masking | None) -> int:
-        """See Work."""
+        """See WorkModel."""
         return self.work.size(masking)
 
     def train(self, client: str, plan: Train, steps: int) -> SimulatedUpdate:
-        """See Work."""
+        """See WorkModel."""
         return self.change(self.work.train(client, plan, steps))
 
     def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
@@ -66,7 +66,7 @@ class Spoilt:
         return self.work.measure(client, request)
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
-        """See Work."""
+        """See WorkModel."""
         self.work.keep(client, number, undo=undo)
 
     def change(self, update: SimulatedUpdate) -> SimulatedUpdate:
@@ -109,16 +109,16 @@ class Rascal(SimulatedClient):
     def _misbehave(self, frame: object, offer: Offer | None) -> None:
         match frame, self.how:
             case Accepted(), "twice" if offer is not None:
-                self._say(offer)
+                self._send(offer)
                 self._send_chunks(offer.round, 0, offer.size)
             case Train(), "stale":
-                self._say(self._offer(frame.round - 1 if frame.round else 0, frame.version))
+                self._send(self._offer(frame.round - 1 if frame.round else 0, frame.version))
             case Train(), "garbage" if self._connection is not None:
-                self._connection.say(self._random.randbytes(40))
+                self._connection.send_to_server(self._random.randbytes(40))
             case Credit(), "overrun":
-                self._say(Chunk(round=frame.round, offset=frame.until, data=memoryview(bytes(400))))
+                self._send(Chunk(round=frame.round, offset=frame.until, data=memoryview(bytes(400))))
             case State() | Version() | Abandoned(), "uninvited":
-                self._say(self._offer(self._random.randint(0, 30), self._random.randint(0, 30)))
+                self._send(self._offer(self._random.randint(0, 30), self._random.randint(0, 30)))
 
     def _offer(self, number: int, version: int) -> Offer:
         return Offer(round=number, version=version, examples=1, steps=1, loss=0.0, sums=[], size=40)

@@ -16,10 +16,10 @@ import msgspec
 from backend.formats.task_file import TaskFile
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
-from backend.simulation.client_work import Turn
+from backend.simulation.client_work import ClientBehaviour
 from backend.simulation.clients import Traits
 from backend.simulation.network import Pipe, SimulatedLine
-from backend.simulation.synthetic_training import Pretended
+from backend.simulation.synthetic_training import SyntheticTraining
 from backend.simulation.world import World
 from backend.stores.contracts import ContributionRecord, EvaluationRecord, RoundRecord, VersionRecord
 from backend.stores.embedded import Stores
@@ -116,7 +116,7 @@ class _Play:
         await self._trouble(world)
         settled, stuck = await self._calm_down(world)
         await asyncio.sleep(RECORDING)
-        finished = world.door.host is not None and world.door.host.phase == "finished"
+        finished = world.endpoint.host is not None and world.endpoint.host.phase == "finished"
         await world.kill_server()
         versions = await stores.records.versions(run)
         return Evidence(
@@ -134,7 +134,7 @@ class _Play:
             },
             clients=len(world.clients),
             cut_short=sum(
-                one.counted and one.cut for client in world.clients for one in client.labour.attempts
+                one.counted and one.cut for client in world.clients for one in client.trainer.attempts
             ),
             finished=finished,
             settled=settled,
@@ -163,14 +163,16 @@ class _Play:
                 else (0, 0),
             )
             shards = (*self._task.shards.train, *self._task.shards.measured)
-            work = Pretended(self._task.bundle.manifest, shards, self._schedule.seed).bringing(
+            work = SyntheticTraining(self._task.bundle.manifest, shards, self._schedule.seed).with_examples(
                 *traits.examples
             )
             if number < self._schedule.clients:
-                client = world.add_client(traits, work, partial(self._fate, random), random)
+                client = world.add_client(traits, work, partial(self._draw_behaviour, random), random)
             else:
                 how = self._schedule.rascals[number - self._schedule.clients]
-                client = Rascal(traits, Spoilt(work, how), world.door, lambda _: Turn(), random)
+                client = Rascal(
+                    traits, Spoilt(work, how), world.endpoint, lambda _: ClientBehaviour(), random
+                )
                 client.how = how
                 world.clients.append(client)
             asyncio.get_running_loop().call_later(random.uniform(0.0, 3.0), client.start)
@@ -179,11 +181,11 @@ class _Play:
         """Bytes a second, with which an update takes up to a few seconds."""
         return random.uniform(1e3, 1e6) + self._task.plan().update_bytes * random.uniform(0.2, 5.0)
 
-    def _fate(self, random: Random, busy: float) -> Turn:
+    def _draw_behaviour(self, random: Random, busy: float) -> ClientBehaviour:
         slowness = random.choice([1.0, 1.0, 1.0, 5.0])
         if self._calm or random.random() >= self._schedule.exits:
-            return Turn(slowness=1.0 if self._calm else slowness)
-        return Turn(
+            return ClientBehaviour(slowness=1.0 if self._calm else slowness)
+        return ClientBehaviour(
             exit=random.choice(self._schedule.ways),
             after=random.uniform(0.0, 1.5 * busy * slowness),
             away=random.choice([0.01, 1.0, random.uniform(0.0, 30.0)]),
@@ -205,8 +207,8 @@ class _Play:
         self._calm = True
         for client in world.clients:
             if isinstance(client, Rascal):
-                client.drop_out(Turn(exit="leave", away=1e9))
-        host = world.door.host
+                client.drop_out(ClientBehaviour(exit="leave", away=1e9))
+        host = world.endpoint.host
         assert host is not None
         settled = host.history.current.version
         wanted = min(settled + 2, self._task.file.coordination.rounds)

@@ -21,10 +21,10 @@ from backend.protocols.secagg.terms import degree
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.tasks.task import Task, load_task
 from backend.simulation import clock
-from backend.simulation.client_work import Exit, Turn
+from backend.simulation.client_work import ClientBehaviour, Exit
 from backend.simulation.clients import Traits
 from backend.simulation.network import Pipe, SimulatedLine
-from backend.simulation.synthetic_training import REACH, Pretended
+from backend.simulation.synthetic_training import REACH, SyntheticTraining
 from backend.simulation.world import World
 from backend.stores.contracts import RoundRecord, VersionRecord
 from backend.stores.embedded import Stores, open_stores
@@ -97,8 +97,8 @@ async def _play(task: Task, stores: Stores, churn: float, seconds: float, kills:
         random = Random(number)
         line = SimulatedLine(Pipe(1e6), Pipe(1e6), random.uniform(0.01, 0.1))
         traits = Traits(f"client-{number:020d}", "laptop", "browser", "simulated", 0.3, line)
-        work = Pretended(manifest, (*task.shards.train, *task.shards.measured), 0)
-        client = world.add_client(traits, work, partial(fate, churn, random), random)
+        work = SyntheticTraining(manifest, (*task.shards.train, *task.shards.measured), 0)
+        client = world.add_client(traits, work, partial(draw_behaviour, churn, random), random)
         asyncio.get_running_loop().call_later(random.random(), client.start)
     for _ in range(kills):
         await asyncio.sleep(seconds / (kills + 1) + 0.7)
@@ -117,17 +117,19 @@ async def _play(task: Task, stores: Stores, churn: float, seconds: float, kills:
     examples = {
         (client.id, one.round): one.examples
         for client in world.clients
-        for one in client.labour.attempts
+        for one in client.trainer.attempts
         if one.counted
     }
     return Played(await stores.records.rounds(run), versions, weights, witness, task, examples)
 
 
-def fate(churn: float, random: Random, busy: float) -> Turn:
+def draw_behaviour(churn: float, random: Random, busy: float) -> ClientBehaviour:
     if random.random() >= churn:
-        return Turn()
+        return ClientBehaviour()
     unnoticed = random.choice([0.0, 5.0])
-    return Turn(random.choice(EXITS), random.uniform(0, busy), random.uniform(1.0, 20.0), unnoticed)
+    return ClientBehaviour(
+        random.choice(EXITS), random.uniform(0, busy), random.uniform(1.0, 20.0), unnoticed
+    )
 
 
 def means_of_pretended_updates(played: Played) -> None:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from backend.simulation.clock import NothingHappensError, run
+from backend.simulation.clock import DeadlockError, run
 
 
 def test_hours_pass_at_once() -> None:
@@ -58,7 +58,7 @@ def test_those_who_wait_for_each_other_are_told() -> None:
     async def main() -> None:
         await asyncio.Event().wait()
 
-    with pytest.raises(NothingHappensError, match="for ever"):
+    with pytest.raises(DeadlockError, match="for ever"):
         run(main())
 
 
