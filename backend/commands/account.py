@@ -1,4 +1,4 @@
-"""`minga account`: links with which owners sign in, made on the server's own machine."""
+"""`minga account`: creates sign-in links for owners, on the server's own machine."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from backend.stores.embedded import RECORDS
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sqlite import sqlite_database
 
-# Where a server listens on this machine, browsers know it by this name, which passkeys need.
-_HERE = ("127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 - compared, not bound.
+# Addresses of this machine; links to them use `localhost`, because passkeys need a name.
+_LOCAL_ADDRESSES = ("127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 - compared, not bound.
 
 
 def register(subparsers: Any) -> None:
@@ -44,7 +44,7 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Makes a link and prints it; the server may be running meanwhile. Raises NotFoundError or StoreError."""
+    """Creates a link and prints it, even while the server runs. Raises NotFoundError or StoreError."""
     flags = {"data_dir": args.data_dir}
     records = read_settings(flags, os.environ).data_dir / RECORDS
     if not records.is_file():
@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def sign_in_address(url: str, code: str) -> str:
-    """Where a link's `code` is used, at the server at `url`: it stands where no log sees it."""
+    """Returns the address for a link's `code`, which is in the fragment so that no log contains it."""
     parts = urlsplit(url)
-    if parts.hostname in _HERE:
+    if parts.hostname in _LOCAL_ADDRESSES:
         port = f":{parts.port}" if parts.port else ""
         url = f"{parts.scheme}://localhost{port}"
     return f"{url}/sign-in#{code}"
@@ -76,13 +76,13 @@ async def _link(path: Path, name: str | None) -> str:
 async def _make(database: Database, name: str | None) -> str:
     access = access_to(SqlAccess(database), time.time)
     accounts = await access.records.accounts()
-    operators = [one for one in accounts if one.operator]
+    operators = [account for account in accounts if account.operator]
     if name is None and not operators:
         return await access.links.make(operator=True)
     if name is None and len(operators) == 1:
         return await access.links.make(account=operators[0].id)
-    for one in accounts:
-        if one.name == name:
-            return await access.links.make(account=one.id)
-    names = ", ".join(one.name for one in accounts) or "none"
+    for account in accounts:
+        if account.name == name:
+            return await access.links.make(account=account.id)
+    names = ", ".join(account.name for account in accounts) or "none"
     raise NotFoundError(f"Say whose link you need: minga account link NAME. There are: {names}.")

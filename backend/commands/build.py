@@ -1,4 +1,4 @@
-"""`minga build`: the gallery's models, shards and bundles, and the documentation, where sources changed."""
+"""`minga build`: builds the gallery's tasks and the documentation if their sources changed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Builds each task, and the documentation, where it is not up to date."""
+    """Builds each task and the documentation unless they are up to date."""
     folders = args.tasks or sorted(path.parent for path in (assets_folder() / "models").glob("*/build.py"))
     for folder in folders:
         print(f"{folder.name}: {build_task(folder.resolve(), args.force, announce)}", flush=True)
@@ -51,15 +51,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def announce(task: str) -> None:
-    """What a person reads before a task is built, since nothing else is said until it is done."""
+    """Prints a message before a task is built, because the build prints nothing until its end."""
     print(f"{task}: building its model, data and training step, which takes a minute or more.", flush=True)
 
 
 def build_task(folder: Path, force: bool = False, begins: Callable[[str], None] = lambda _: None) -> str:
-    """Run the task's build.py and convert its model into `folder`/built; returns what was done.
+    """Runs the task's build.py, converts its model into `folder`/built, and returns a message.
 
-    The folder `built` is replaced as a whole. `begins` is called with the folder's name before any work, not
-    where the task is up to date. Raises a leaf of MingaError that says what went wrong.
+    The folder `built` is replaced as a whole. `begins` is called with the folder's name before any work,
+    but not if the task is up to date. Raises MingaError.
     """
     task = read_task_file(folder / "task.toml")
     model, bundle = (_inside_built(folder, task, path) for path in (task.model.file, task.model.bundle))
@@ -80,8 +80,11 @@ def build_task(folder: Path, force: bool = False, begins: Callable[[str], None] 
 
 
 def source_hash(folder: Path) -> str:
-    """SHA-256 over task file, build script, what it may read beside it (code and texts, but for the README)
-    and the converter's sources, each with its name."""
+    """Returns the SHA-256 of all sources with their names.
+
+    These are the task file, the build script, other code and texts in its folder that it may read (without
+    the README), and the converter.
+    """
     converter = converter_folder()
     sources = [folder / "task.toml", folder / "build.py"]
     sources += sorted({*folder.glob("*.py"), *folder.glob("*.txt")} - set(sources))
@@ -93,7 +96,7 @@ def source_hash(folder: Path) -> str:
 
 
 def _inside_built(folder: Path, task: TaskFile, path: str) -> Path:
-    """`path` of the task file relative to the folder `built`."""
+    """Returns a path of the task file relative to the folder `built`. Raises TaskFileError if outside."""
     full = Path(os.path.normpath(folder / path))
     if full.parent == folder or not full.is_relative_to(folder / BUILT):
         raise TaskFileError(f"{task.name}: '{path}' must lie in {BUILT}/, which minga build makes anew.")
@@ -101,7 +104,7 @@ def _inside_built(folder: Path, task: TaskFile, path: str) -> Path:
 
 
 def _run_script(script: Path, output: Path) -> None:
-    """The script is the gallery's own code, trusted like this file, so it runs without limits."""
+    """Runs the build script without limits: it is the gallery's own code, trusted like this file."""
     if not script.is_file():
         raise TaskFileError(
             f"{script.parent} has no build.py; write one that makes the model and the shards."

@@ -1,4 +1,4 @@
-"""`minga convert`: a Keras model and a task file become a bundle."""
+"""`minga convert`: converts a Keras model and a task file to a bundle."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Converts; says what came out."""
+    """Converts the model and prints a summary."""
     print(convert(args.model, args.task, args.output, limits_of(args), args.custom))
     return 0

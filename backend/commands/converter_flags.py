@@ -1,4 +1,4 @@
-"""Flags of the commands that convert a model."""
+"""Defines the flags of the commands that convert a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FORMATS = "a .keras or .h5 file, a SavedModel folder, a TF.js model.json, or a z
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """`--custom`, `--timeout` and `--memory`."""
+    """Adds `--custom`, `--timeout` and `--memory`."""
     defaults = ConversionLimits()
     parser.add_argument(
         "--custom",
@@ -37,5 +37,5 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def limits_of(args: argparse.Namespace) -> ConversionLimits:
-    """What the flags allow a conversion."""
+    """Returns the limits of a conversion from the flags."""
     return ConversionLimits(wall_seconds=args.timeout, memory_bytes=int(args.memory * (1 << 30)))

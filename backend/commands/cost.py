@@ -1,4 +1,4 @@
-"""`minga cost`: what a training would have cost on rented machines, and in energy."""
+"""`minga cost`: estimates the cost of a training on rented machines, and its energy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from backend.server.estimates.prices import DEFAULT_PRICES, Prices, read_prices
 from backend.server.estimates.recorded_cost import Cost, cost_of
 from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
 
-# As many rows as a server gives at a time.
+# Maximum number of rows that a server returns per request.
 _MOST = 1000
 
 
@@ -52,12 +52,12 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks the server for the record, and reckons. Raises MingaError with a sentence."""
-    prices = _chosen(read_prices(args.prices), args.instance)
+    """Fetches the record from the server and prints its cost. Raises MingaError."""
+    prices = _select(read_prices(args.prices), args.instance)
     server = server_at(args.server)
     if keeps_secrets(server.url):
         server = replace(server, token=token_for(server.url))
-    record = recorded(server, args.name)
+    record = training_record(server, args.name)
     if not record.work:
         raise NotFoundError(f"Nobody worked on {args.name} so far, so that there is nothing to reckon.")
     cost = cost_of(record, prices)
@@ -68,39 +68,39 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def recorded(server: ServerClient, task: str) -> TrainingRecord:
-    """What the server recorded of a task. Raises MingaError."""
+def training_record(server: ServerClient, task: str) -> TrainingRecord:
+    """Fetches the server's records of a task's training. Raises MingaError."""
     summary = server.summary(task)
     with server.file(f"/blobs/{summary['bundle']}") as answer:
         manifest = parse_manifest(answer.read())
     path = f"/api/tasks/{quote(task, safe='')}"
-    people = server.get(f"{path}/contributions", "contributions")["contributions"]
+    contributions = server.get(f"{path}/contributions", "contributions")["contributions"]
     rounds = _rounds(server, path)
     if summary["scheme"] != "volunteer":
-        return of_rounds(summary, manifest, rounds, people)
+        return of_rounds(summary, manifest, rounds, contributions)
     with server.file(f"{path}/figures/assimilations.csv") as answer:
         results = read_results(answer.read().decode("utf-8"))
-    return of_units(summary, manifest, rounds, people, results)
+    return of_units(summary, manifest, rounds, contributions, results)
 
 
 def _rounds(server: ServerClient, path: str) -> list[dict[str, Any]]:
-    """All rounds, oldest first."""
-    found: list[dict[str, Any]] = []
+    """Fetches all rounds, oldest first."""
+    collected: list[dict[str, Any]] = []
     before = ""
     while page := server.get(f"{path}/rounds?last={_MOST}{before}", "rounds")["rounds"]:
-        found = [*page, *found]
+        collected = [*page, *collected]
         before = f"&before={page[0]['round']}"
-    return found
+    return collected
 
 
-def _chosen(prices: Prices, name: str | None) -> Prices:
+def _select(prices: Prices, name: str | None) -> Prices:
     if name is None:
         return prices
-    found = [one for one in prices.instances if one.name == name]
-    if not found:
-        names = ", ".join(one.name for one in prices.instances)
+    matches = [instance for instance in prices.instances if instance.name == name]
+    if not matches:
+        names = ", ".join(instance.name for instance in prices.instances)
         raise SettingsError(f"The table of prices has no machine '{name}'; it has: {names}.")
-    return Prices(found, prices.traffic, prices.energy)
+    return Prices(matches, prices.traffic, prices.energy)
 
 
 def _as_json(record: TrainingRecord, cost: Cost, prices: Prices) -> dict[str, Any]:
@@ -114,9 +114,12 @@ def _as_json(record: TrainingRecord, cost: Cost, prices: Prices) -> dict[str, An
         "bytes_down": record.down,
         "bytes_up": record.up,
         "flops": record.flops,
-        "clients": [asdict(one) for one in record.work],
-        "fleets": [{**asdict(one), "saved": one.saved} for one in cost.fleets],
+        "clients": [asdict(client) for client in record.work],
+        "fleets": [{**asdict(fleet), "saved": fleet.saved} for fleet in cost.fleets],
         "traffic_dollars": cost.traffic,
         "energy": asdict(cost.energy),
-        "prices": [{"name": one.name, "date": one.date, "source": one.source} for one in prices.instances],
+        "prices": [
+            {"name": instance.name, "date": instance.date, "source": instance.source}
+            for instance in prices.instances
+        ],
     }

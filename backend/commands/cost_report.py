@@ -1,4 +1,4 @@
-"""The cost of a training as text for a terminal."""
+"""Prints the cost of a training on a terminal."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from backend.web.pages.template_words import counted, number
 
 
 def print_cost(record: TrainingRecord, cost: Cost, prices: Prices, console: Console) -> None:
-    """What was done, then what it would have cost with each machine of the table, then energy."""
+    """Prints the clients' work, its cost on each machine of the price table, and energy."""
     passes = counted(record.passes, "epoch" if record.scheme == "volunteer" else "round")
     clients = counted(len(record.work), "client")
     console.print(
         f"\n  [bold]{escape(record.task)}[/bold]  {passes} in {_time(record.seconds)} with {clients}\n"
     )
-    console.print(Padding(_done(record), (0, 2, 1, 2)))
+    console.print(Padding(_work_table(record), (0, 2, 1, 2)))
     console.print("  [bold cyan]On rented machines, one for each client, US dollars[/bold cyan]")
     console.print(Padding(_fleets(cost), (0, 2, 1, 2)))
     console.print("  [bold cyan]Besides[/bold cyan]")
     console.print(Padding(_besides(cost), (0, 2, 1, 2)))
-    dates = ", ".join(f"{one.name}: {one.date}" for one in prices.instances)
+    dates = ", ".join(f"{row.name}: {row.date}" for row in prices.instances)
     console.print(Padding(f"[dim]Prices of {escape(dates)}; give yours by --prices.[/dim]", (0, 2, 1, 2)))
 
 
-def _done(record: TrainingRecord) -> Table:
+def _work_table(record: TrainingRecord) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     for heading in ("client", "runs on"):
         table.add_column(heading)
     for heading in ("results", "examples", "at work", "there"):
         table.add_column(heading, justify="right")
-    for one in sorted(record.work, key=lambda one: -one.busy)[:20]:
+    for row in sorted(record.work, key=lambda row: -row.busy)[:20]:
         table.add_row(
-            one.client,
-            escape(f"{one.kind} {one.backend}"),
-            number(one.results),
-            number(one.examples),
-            _time(one.busy),
-            _time(one.there),
+            row.client,
+            escape(f"{row.kind} {row.backend}"),
+            number(row.results),
+            number(row.examples),
+            _time(row.busy),
+            _time(row.there),
         )
     if len(record.work) > 1:
         results, examples = (
             number(sum(values))
-            for values in ([one.results for one in record.work], [one.examples for one in record.work])
+            for values in ([row.results for row in record.work], [row.examples for row in record.work])
         )
         table.add_row("all", "", results, examples, _time(record.busy), _time(record.there))
     return table
@@ -59,10 +59,10 @@ def _fleets(cost: Cost) -> Table:
         table.add_column(heading, no_wrap=True)
     for heading in ("server", "standard", "preemptible", "saved"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for one in cost.fleets:
-        whole = map(_dollars, (one.server, one.standard_rented, one.preemptible_rented))
-        table.add_row(escape(one.instance), "while there", *whole, f"{one.saved:.0%}")
-        table.add_row("", "at work", "", *map(_dollars, (one.standard_busy, one.preemptible_busy)))
+    for row in cost.fleets:
+        whole = map(_dollars, (row.server, row.standard_rented, row.preemptible_rented))
+        table.add_row(escape(row.instance), "while there", *whole, f"{row.saved:.0%}")
+        table.add_row("", "at work", "", *map(_dollars, (row.standard_busy, row.preemptible_busy)))
     return table
 
 

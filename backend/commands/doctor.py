@@ -1,4 +1,4 @@
-"""`minga peer doctor`: says which links this machine's network allows."""
+"""`minga peer doctor`: tests which links to other peers this machine's network allows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKS = {True: "+", False: "-", None: "·"}
 
 
 def register(actions: Any, listen: Any, address: Any) -> None:
-    """Adds the action; `listen` and `address` read the flags of these names."""
+    """Adds the action; `listen` and `address` parse the values of these flags."""
     doctor = actions.add_parser("doctor", help="say how other peers of a task can reach this machine")
     doctor.add_argument(
         "url", metavar="URL", help="address of the site, of the task's page, or of an invitation"
@@ -30,20 +30,20 @@ def register(actions: Any, listen: Any, address: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints a sentence for each thing tried; 1 where a link cannot be had that was asked for."""
+    """Prints a sentence for each test; the exit code is 1 if the requested link is not possible."""
     if importlib.util.find_spec("aiortc") is None:
         raise PeerError("A peer needs aiortc: run `pip install 'minga[peer]'` and try again.")
     if args.address and not args.listen:
         raise PeerError("--address says how others reach what --listen opens: give both.")
     if args.listen and not args.listen[1]:
         raise PeerError("--listen needs a port for this, like 0.0.0.0:9000.")
-    told = asyncio.run(_examine(args))
+    results = asyncio.run(_examine(args))
     if args.json:
-        print(json.dumps({"findings": told}, indent=1))
+        print(json.dumps({"findings": results}, indent=1))
     else:
-        for one in told:
-            print(f"{_MARKS[one['good']]} {one['text']}")
-    return int(any(one["about"] == "listen" and one["good"] is False for one in told))
+        for result in results:
+            print(f"{_MARKS[result['good']]} {result['text']}")
+    return int(any(result["about"] == "listen" and result["good"] is False for result in results))
 
 
 async def _examine(args: argparse.Namespace) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ async def _examine(args: argparse.Namespace) -> list[dict[str, Any]]:
     site, headers = parse_address(args.url), dict[str, str]()
     with ExitStack() as stack:
         if site.invitation:
-            # The invitation is used for this machine, so that `minga peer join` finds the door open.
+            # The invitation is accepted for this machine's identity, so `minga peer join` can use it too.
             headers = visitor_headers(stack.enter_context(machine_identity(STATE.expanduser())).token)
         async with httpx.AsyncClient(timeout=30.0, headers=headers) as client:
             if site.invitation:
@@ -73,5 +73,7 @@ async def _examine(args: argparse.Namespace) -> list[dict[str, Any]]:
             f"In the task {task.name} peers talk with the server only: if its page opens here, a peer can "
             "take part."
         )
-    found = await examine(site.socket(task.name), args.listen, args.address, headers)
-    return [{"about": one.about, "good": one.is_good, "text": one.text} for one in sentences(found)]
+    findings = await examine(site.socket(task.name), args.listen, args.address, headers)
+    return [
+        {"about": result.about, "good": result.is_good, "text": result.text} for result in sentences(findings)
+    ]

@@ -1,4 +1,4 @@
-"""`minga inspect`: what a model asks of the devices that shall train it."""
+"""`minga inspect`: reports what a model requires of the devices that train it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from backend.settings import dist_folder, ops_file
 
 NOT_CONVERTIBLE = 1
 MANIFEST = "bundle.json"
-# For a model without a task file; loss and optimizer are then the compiled model's.
+# For a model without a task file; its loss and optimizer are then those it was compiled with.
 BATCH_SIZE = 32
 
 
@@ -53,7 +53,7 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Reports. Exit code 1 where the target is a model that cannot be converted."""
+    """Inspects the target and reports; the exit code is 1 if a model cannot be converted."""
     target: Path = args.target
     if not target.exists():
         raise BundleError(f"There is no {target}; give a bundle, a task folder or a Keras model.")
@@ -102,7 +102,7 @@ def _inspect_model(model: Path, args: argparse.Namespace) -> int:
 
 
 def _default_task(model: Path, batch_size: int) -> str:
-    """The smallest task file that a compiled model needs."""
+    """Returns the smallest task file for a compiled model."""
     name = re.sub("[^a-z0-9]+", "-", model.stem.lower()).strip("-")[:64] or "model"
     return f'name = "{name}"\n\n[model]\nbatch_size = {batch_size}\n'
 

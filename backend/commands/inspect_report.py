@@ -1,4 +1,4 @@
-"""An inspection as text for a terminal."""
+"""Prints the inspection of a model on a terminal."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ VERDICTS = {"everywhere": "green", "some devices": "yellow", "nowhere": "red"}
 
 
 def print_report(inspection: Inspection, console: Console, units: bool | None = None) -> None:
-    """Layers, step, traffic, backends and times, in that order.
+    """Prints layers, step, traffic, backends and times, in that order.
 
-    `units`: whether its task deals out work units; None where no task says.
+    `units` says whether the task has work units; None without a task.
     """
     manifest = inspection.manifest
     parameters = counted(manifest.parameters.total, "parameter")
@@ -42,7 +42,7 @@ def print_report(inspection: Inspection, console: Console, units: bool | None = 
 def _layers(inspection: Inspection) -> Table:
     table = _table("name", "kind", "output", ">parameters")
     for layer in inspection.manifest.layers:
-        outputs = ", ".join(shape(one) for one in layer.output_shapes)
+        outputs = ", ".join(shape(output) for output in layer.output_shapes)
         frozen = layer.parameters - layer.trainable
         count = number(layer.parameters) + (f" ({number(frozen)} fixed)" if frozen else "")
         table.add_row(escape(layer.name), escape(layer.kind), outputs, count if layer.parameters else "")
@@ -68,8 +68,8 @@ def _step(inspection: Inspection) -> Table:
     )
     table.add_row("", f"[dim]{', '.join(shares)}[/dim]")
     sliced, rows = inspection.manifest.step.sliced, inspection.manifest.slice
-    less = f", or {size(sliced.memory.peak)} in slices of {rows.batch_size}" if sliced and rows else ""
-    table.add_row("Memory", f"{size(memory.peak)}{less}")
+    sliced_text = f", or {size(sliced.memory.peak)} in slices of {rows.batch_size}" if sliced and rows else ""
+    table.add_row("Memory", f"{size(memory.peak)}{sliced_text}")
     table.add_row("", f"[dim]{', '.join(f'{name} {size(count)}' for name, count in parts.items())}[/dim]")
     return table
 
@@ -77,7 +77,7 @@ def _step(inspection: Inspection) -> Table:
 def _wire(inspection: Inspection, units: bool | None) -> Table:
     wire = inspection.traffic
     program = "" if wire.program is None else f", and up to {size(wire.program)} of programs"
-    # Shards of work units are kept.
+    # Clients of work units cache shards, so each is downloaded once only.
     kind = "examples of a new shard" if units else "examples down"
     data = "" if wire.data is None else f", {size(wire.data)} of {kind}"
     each = {None: "Each round or unit", False: "Each round", True: "Each unit"}[units]
@@ -90,7 +90,7 @@ def _wire(inspection: Inspection, units: bool | None) -> Table:
 
 def _times(inspection: Inspection) -> Table:
     best = fastest(inspection.step_times)
-    cells = {(one.device, one.backend): one for one in inspection.step_times}
+    cells = {(output.device, output.backend): output for output in inspection.step_times}
     table = _table("", "can train on", *(f">{DEVICE_WORDS[device.name].lower()}" for device in DEVICES))
     for backend in inspection.backends:
         row = []

@@ -1,4 +1,4 @@
-"""How the log is written: for people on a terminal, or one JSON object a line."""
+"""Configures the log: text for people on a terminal, or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _FIRST = ("task", "round", "epoch", "version", "client")
 
 
 def log_to_stderr(format_: LogFormat, level: LogLevel) -> None:
-    """Sends every line of this process, those of libraries too, to standard error."""
-    before: list[Processor] = [
+    """Sends all log lines of this process, including those of libraries, to standard error."""
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
@@ -27,7 +27,7 @@ def log_to_stderr(format_: LogFormat, level: LogLevel) -> None:
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *before,
+            *shared,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -35,11 +35,11 @@ def log_to_stderr(format_: LogFormat, level: LogLevel) -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler()
-    last = _for_programs() if format_ == "json" else _for_people()
+    renderers = _for_programs() if format_ == "json" else _for_people()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=before,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
         )
     )
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
@@ -47,14 +47,14 @@ def log_to_stderr(format_: LogFormat, level: LogLevel) -> None:
 
 
 def without_secrets(_logger: object, _method: str, line: EventDict) -> EventDict:
-    """Hides what only its owner may know, should somebody log it by mistake."""
+    """Hides the values of secret keys that were logged by mistake."""
     for key in line.keys() & SECRETS:
         line[key] = "(hidden)"
     return line
 
 
 def in_order(_logger: object, _method: str, line: EventDict) -> EventDict:
-    """What a line is about comes first."""
+    """Puts the keys that identify the subject of a line first."""
     return {key: line[key] for key in _FIRST if key in line} | dict(line)
 
 

@@ -1,4 +1,4 @@
-"""Numbers on the command line, of whatever range."""
+"""Parses numbers on the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 
 def number(text: str) -> float:
-    """The number that `text` writes. Raises ArgumentTypeError where it is none."""
+    """Parses a number. Raises ArgumentTypeError if `text` is none."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`minga peer join`: takes part in a task with TensorFlow."""
+"""`minga peer join`: participates in a task with TensorFlow."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from backend.wire.unit_messages import MOST_SLOTS
 T = TypeVar("T")
 
 CACHE = Path("~/.cache/minga/blobs")
-MOST_SECONDS = 366 * 86_400
-# By what each choice reaches other peers, best first; the relay carries what nothing else can.
+MAX_SECONDS = 366 * 86_400
+# The kinds of links that each choice tries, best first; the relay is the last resort.
 WAYS: dict[str, list[Way]] = {
     "auto": ["websocket", "webrtc", "relay"],
     "webrtc": ["webrtc", "relay"],
@@ -106,7 +106,7 @@ def register(subparsers: Any) -> None:
 
 
 def _listen(text: str) -> tuple[str, int]:
-    """A host and a port to listen at."""
+    """Parses a host and port to listen at."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdigit() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"'{text}' is no HOST:PORT, like 192.0.2.7:9000")
@@ -114,30 +114,30 @@ def _listen(text: str) -> tuple[str, int]:
 
 
 def _address(text: str) -> str:
-    """A WebSocket's address, as other peers are told it."""
+    """Parses the WebSocket address that other peers use."""
     if not text.startswith(("ws://", "wss://")) or not text.isascii() or len(text) > 200:
         raise argparse.ArgumentTypeError(f"'{text}' is no address like wss://peer.example.org/mesh")
     return text
 
 
 def _clients(text: str) -> int:
-    """A number of clients that an update can be masked among."""
+    """Parses a number of clients for a masked round."""
     if not text.isdigit() or not 3 <= int(text) <= MOST_MEMBERS:
         raise argparse.ArgumentTypeError(f"'{text}' is no number from 3 to {MOST_MEMBERS}")
     return int(text)
 
 
 def _units(text: str) -> int:
-    """A number of units that are trained at the same time; one more is fetched meanwhile."""
+    """Parses a number of units to train at the same time; one slot remains for the unit being fetched."""
     if not text.isdigit() or not 1 <= int(text) < MOST_SLOTS:
         raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 to {MOST_SLOTS - 1}")
     return int(text)
 
 
 def _seconds(text: str) -> float:
-    """A number of seconds that somebody waits."""
-    if not text.isdigit() or not 1 <= int(text) <= MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 1 to {MOST_SECONDS}")
+    """Parses a waiting time in seconds."""
+    if not text.isdigit() or not 1 <= int(text) <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 1 to {MAX_SECONDS}")
     return float(text)
 
 
@@ -153,7 +153,7 @@ def print_identity(_: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Takes part until the task is finished, or SIGINT or SIGTERM ends it in good order."""
+    """Participates until the task is finished, or until SIGINT or SIGTERM stops it in order."""
     for module in ("tensorflow", "httpx"):
         if importlib.util.find_spec(module) is None:
             raise PeerError(f"A peer needs {module}: run `pip install 'minga[peer]'` and try again.")
@@ -162,14 +162,14 @@ def run(args: argparse.Namespace) -> int:
     with asyncio.Runner(loop_factory=_new_loop()) as runner:
         busy = runner.run(_join(args))
     if busy:
-        # A long step of TensorFlow cannot be interrupted, and nobody waits for it any more.
+        # A long step of TensorFlow cannot be interrupted, and its result is not needed.
         sys.stdout.flush()
         os._exit(0)
     return 0
 
 
 def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop's, which takes a third less for each packet of a link; Windows has none."""
+    """Returns uvloop's factory, which needs a third less time per packet of a link; None on Windows."""
     if sys.platform == "win32":
         return None
     import uvloop
@@ -178,7 +178,7 @@ def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 async def _join(args: argparse.Namespace) -> bool:
-    """Returns whether TensorFlow is still at work."""
+    """Runs the session; returns whether TensorFlow is still busy."""
     import httpx
 
     from backend.peer.data.data_requirements import load_local_data, load_url_data
@@ -212,7 +212,7 @@ async def _join(args: argparse.Namespace) -> bool:
         preemptible=args.preemptible,
         give_up_after=args.give_up_after,
     )
-    # Which scheme the task has is not known before the server answered.
+    # The task's scheme is unknown until the server answers, so the default is that of work units.
     patience = args.give_up_after or GIVE_UP_SECONDS
     state = STATE.expanduser()
     stop = _stop_on_signals()
@@ -260,7 +260,7 @@ async def _join(args: argparse.Namespace) -> bool:
 
 
 async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
-    """The result of `work`, or None when `stop` is set before."""
+    """Returns the result of `work`, or None if `stop` is set first."""
     working, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
     await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -271,7 +271,10 @@ async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None
 
 
 def _stop_on_signals() -> asyncio.Event:
-    """An event that SIGINT and SIGTERM set. Handlers of `signal` work everywhere, unlike the loop's own."""
+    """Returns an event that SIGINT and SIGTERM set.
+
+    `signal` handlers work on every platform, unlike those of the event loop.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

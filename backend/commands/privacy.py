@@ -1,4 +1,4 @@
-"""`minga privacy`: how much noise a guarantee takes, and what noise is worth."""
+"""`minga privacy`: computes the noise for a privacy guarantee, or the guarantee of a noise multiplier."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "privacy", help="say how much noise a privacy guarantee takes, and what noise is worth"
     )
-    wanted = parser.add_mutually_exclusive_group(required=True)
-    wanted.add_argument("--epsilon", type=_positive, metavar="E", help="how much noise keeps within this?")
-    wanted.add_argument("--noise-multiplier", type=_positive, metavar="Z", help="what is this noise worth?")
+    question = parser.add_mutually_exclusive_group(required=True)
+    question.add_argument("--epsilon", type=_positive, metavar="E", help="how much noise keeps within this?")
+    question.add_argument("--noise-multiplier", type=_positive, metavar="Z", help="what is this noise worth?")
     parser.add_argument("--rounds", type=_count, required=True, metavar="N", help="rounds of the task")
     parser.add_argument(
         "--taken", type=_count, metavar="N", help="rounds that one client takes part in; default all"
@@ -42,25 +42,25 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks the accountant and prints. Raises TaskFileError with a sentence."""
-    taken = args.taken or args.rounds
-    if taken > args.rounds:
+    """Queries the privacy accountant and prints its answer. Raises TaskFileError."""
+    participations = args.taken or args.rounds
+    if participations > args.rounds:
         raise TaskFileError("--taken is over --rounds: nobody takes part more often than there are rounds.")
     if args.sampling and (args.tree or args.mechanism != "central"):
         raise TaskFileError("--sampling goes with central noise without a tree; leave one of them out.")
-    figures = _noise_for(args, taken) if args.epsilon else _worth(args, taken)
-    print(json.dumps(figures) if args.json else _sentences(figures, args, taken))
+    figures = _noise_for(args, participations) if args.epsilon else _worth(args, participations)
+    print(json.dumps(figures) if args.json else _sentences(figures, args, participations))
     return 0
 
 
-def _noise_for(args: argparse.Namespace, taken: int) -> dict[str, float]:
+def _noise_for(args: argparse.Namespace, participations: int) -> dict[str, float]:
     mechanism = Mechanism(args.mechanism, 0.0, args.rounds, args.tree)
     asked = NoiseQuery(mechanism, taken, args.sampling or 1.0, args.delta, args.epsilon)
     needed = _up(ask_accountant(asked, float))
     return {"noise_multiplier": needed, "epsilon": args.epsilon, "delta": args.delta}
 
 
-def _worth(args: argparse.Namespace, taken: int) -> dict[str, float]:
+def _worth(args: argparse.Namespace, participations: int) -> dict[str, float]:
     noise: float = args.noise_multiplier
     if args.sampling:
         sampled = SampledQuery(noise, taken, args.sampling, args.delta)
@@ -72,12 +72,12 @@ def _worth(args: argparse.Namespace, taken: int) -> dict[str, float]:
     return {"noise_multiplier": noise, "epsilon": epsilon, "delta": args.delta}
 
 
-def _sentences(figures: dict[str, float], args: argparse.Namespace, taken: int) -> str:
+def _sentences(figures: dict[str, float], args: argparse.Namespace, participations: int) -> str:
     noise, epsilon = figures["noise_multiplier"], figures["epsilon"]
     shown = f"over {epsilon:g}" if epsilon >= MAX_EPSILON else f"{epsilon:.4g}"
     lines = [
         f"noise_multiplier = {noise:.4g}: epsilon {shown} at delta {args.delta:g} for a client "
-        f"that takes part in {taken} of {args.rounds} rounds.",
+        f"that takes part in {participations} of {args.rounds} rounds.",
     ]
     if args.mechanism == "local":
         lines.append(
@@ -96,8 +96,8 @@ def _sentences(figures: dict[str, float], args: argparse.Namespace, taken: int) 
     return "\n".join(lines)
 
 
-def _up(value: float) -> float:
-    """Four digits, upwards: a little less noise would be too little."""
+def _round_up(value: float) -> float:
+    """Rounds up to four significant digits, because less noise would break the guarantee."""
     unit = Decimal(10) ** (Decimal(value).adjusted() - 3)
     return float(Decimal(value).quantize(unit, ROUND_CEILING))
 

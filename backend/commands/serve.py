@@ -1,4 +1,4 @@
-"""`minga serve`: the server, with embedded stores."""
+"""`minga serve`: runs the server with embedded stores."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serves until it is told to stop."""
+    """Serves until a signal stops it."""
     settings = read_settings(vars(args), os.environ)
     log_to_stderr(settings.log_format, settings.log_level)
     app = build_app(settings)

@@ -1,4 +1,4 @@
-"""`minga simulate`: what a task's plan would do, before anybody is asked to take part."""
+"""`minga simulate`: tries a task's plan with simulated clients before its launch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from backend.simulation.population import SimulatedPopulation
 from backend.simulation.variants import variants
 
 ROUNDS = 20
-MOST_CLIENTS = 2000
+MAX_CLIENTS = 2000
 
 
 def register(subparsers: Any) -> None:
@@ -92,8 +92,8 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tries the plan and its variants, and reports."""
-    # Abandoned rounds are what is to be counted here, not news.
+    """Simulates the plan and its variants, and reports."""
+    # Abandoned rounds are counted in the report, so their log lines are suppressed.
     logging.getLogger("minga").setLevel(logging.CRITICAL)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     path = args.task / TASK_FILE if args.task.is_dir() else args.task
@@ -119,12 +119,12 @@ def run(args: argparse.Namespace) -> int:
     trial = PlanTrial(path, overrides, population, rounds, args.server, args.seed, args.train)
     allowed = read_allow_list(ops_file())
     console = Console(stderr=True)
-    found: list[tuple[str, TrialResult]] = []
+    results: list[tuple[str, TrialResult]] = []
     with console.status("Simulating ..."):
         for change in ("", *(variants(file, population.clients) if args.variants else ())):
-            one = replace(trial, overrides=(*overrides, change)) if change else trial
-            found.append((change, try_task(one, allowed)))
-    _report(args, file, population, found)
+            variant = replace(trial, overrides=(*overrides, change)) if change else trial
+            results.append((change, try_task(variant, allowed)))
+    _report(args, file, population, results)
     return 0
 
 
@@ -132,29 +132,29 @@ def _report(
     args: argparse.Namespace,
     file: TaskFile,
     population: SimulatedPopulation,
-    found: list[tuple[str, TrialResult]],
+    results: list[tuple[str, TrialResult]],
 ) -> None:
     if args.json:
-        (_, plan), *others = found
-        told = {
+        (_, plan), *others = results
+        report = {
             "task": file.name,
             "seed": args.seed,
             "population": asdict(population),
             "plan": asdict(plan.outcome),
             "advice": advice(plan.outcome, file),
             "trained": asdict(plan.trained) if plan.trained else None,
-            "variants": [{"change": change, **asdict(one.outcome)} for change, one in others],
+            "variants": [{"change": change, **asdict(variant.outcome)} for change, variant in others],
         }
-        json.dump(told, sys.stdout, indent=1)
+        json.dump(report, sys.stdout, indent=1)
         sys.stdout.write("\n")
         return
-    print_forecast(file, population, found, Console())
+    print_forecast(file, population, results, Console())
 
 
 def _clients(text: str) -> int:
     number = _positive(text)
-    if number > MOST_CLIENTS:
-        raise argparse.ArgumentTypeError(f"a task holds at most {MOST_CLIENTS} clients at once")
+    if number > MAX_CLIENTS:
+        raise argparse.ArgumentTypeError(f"a task holds at most {MAX_CLIENTS} clients at once")
     return number
 
 
@@ -179,17 +179,18 @@ def _rate(text: str) -> float:
 
 
 def _devices(text: str) -> dict[DeviceName, float]:
-    """`phone=40,laptop=60` as shares."""
-    known: tuple[DeviceName, ...] = get_args(DeviceName)
+    """Parses shares of devices such as `phone=40,laptop=60`."""
+    device_names: tuple[DeviceName, ...] = get_args(DeviceName)
     shares: dict[DeviceName, float] = {}
     for part in text.split(","):
         word, _, amount = part.strip().partition("=")
-        found = [name for name in known if name == word]
-        if not found:
+        matches = [name for name in device_names if name == word]
+        if not matches:
             raise argparse.ArgumentTypeError(
-                f"'{word}' is no device; write shares of {', '.join(known)}, such as phone=40,laptop=60"
+                f"'{word}' is no device; write shares of {', '.join(device_names)}, "
+                "such as phone=40,laptop=60"
             )
-        shares[found[0]] = number(amount or "1")
+        shares[matches[0]] = number(amount or "1")
     if not all(0.0 <= share < float("inf") for share in shares.values()) or not sum(shares.values()):
         raise argparse.ArgumentTypeError(f"'{text}' has no shares above 0")
     return shares

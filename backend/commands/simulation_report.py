@@ -1,4 +1,4 @@
-"""A simulated plan as text for a terminal."""
+"""Prints the results of a simulated plan on a terminal."""
 
 from __future__ import annotations
 
@@ -15,30 +15,34 @@ from backend.simulation.plan_trial import TrainingFigures, TrialResult
 from backend.simulation.population import SimulatedPopulation
 from backend.web.pages.template_words import counted
 
-Found = list[tuple[str, TrialResult]]
-# So many versions of a curve are shown.
+Results = list[tuple[str, TrialResult]]
+# Number of versions shown of a curve.
 POINTS = 10
 
 
-def print_forecast(file: TaskFile, population: SimulatedPopulation, found: Found, console: Console) -> None:
-    """The plan's own figures, what they say to its owner, and the variants beside it."""
-    (_, tried), *_ = found
-    plan = tried.outcome
+def print_forecast(
+    file: TaskFile, population: SimulatedPopulation, results: Results, console: Console
+) -> None:
+    """Prints the plan's figures, advice for its owner, and the variants' figures."""
+    (_, result), *_ = results
+    plan = result.outcome
     people = f"{counted(population.clients, 'client')}, {population.churn:.0%} of their work broken off"
     console.print(f"\n  [bold]{escape(file.title)}[/bold]  {counted(plan.rounds, 'round')} with {people}\n")
     console.print(Padding(_facts(plan, file), (0, 2, 1, 2)))
     console.print("  [bold cyan]Devices[/bold cyan]")
     console.print(Padding(_devices(plan), (0, 2, 1, 2)))
-    if tried.trained is not None:
+    if result.trained is not None:
         console.print("  [bold cyan]Training[/bold cyan]")
-        console.print(Padding(_curve(tried.trained), (0, 2, 1, 2)))
-        spent = f"{counted(tried.trained.steps, 'step')} took {tried.trained.seconds:.0f} s on this machine."
+        console.print(Padding(_curve(result.trained), (0, 2, 1, 2)))
+        spent = (
+            f"{counted(result.trained.steps, 'step')} took {result.trained.seconds:.0f} s on this machine."
+        )
         console.print(Padding(spent, (0, 2, 1, 2)))
     for sentence in advice(plan, file):
         console.print(Padding(f"[yellow]{sentence}[/yellow]", (0, 2, 1, 2)))
-    if len(found) > 1:
+    if len(results) > 1:
         console.print("  [bold cyan]With one value changed[/bold cyan]")
-        console.print(Padding(_variants(found), (0, 2, 1, 2)))
+        console.print(Padding(_variants(results), (0, 2, 1, 2)))
 
 
 def _facts(plan: RunFigures, file: TaskFile) -> Table:
@@ -67,38 +71,38 @@ def _devices(plan: RunFigures) -> Table:
     table.add_column("")
     for heading in ("clients", "plans", "counted", "cut short", "left", "late", "need", "have"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for one in plan.devices:
-        shares = (_share(share) for share in (one.counted, one.cut_short, one.left, one.late))
-        times = (_seconds(one.seconds_needed), _seconds(one.seconds_given))
-        name = PLURALS[one.device].capitalize()
-        table.add_row(name, f"{one.clients:,}", f"{one.plans:,}", *shares, *times)
+    for row in plan.devices:
+        shares = (_share(share) for share in (row.counted, row.cut_short, row.left, row.late))
+        times = (_seconds(row.seconds_needed), _seconds(row.seconds_given))
+        name = PLURALS[row.device].capitalize()
+        table.add_row(name, f"{row.clients:,}", f"{row.plans:,}", *shares, *times)
     return table
 
 
-def _variants(found: Found) -> Table:
+def _variants(results: Results) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("", no_wrap=True)
     for heading in ("rounds an hour", "abandoned", "wasted", "until all versions"):
         table.add_column(heading, justify="right")
-    for change, tried in found:
-        one = tried.outcome
-        cells = (_number(one.rounds_per_hour), _share(one.abandoned_share), _share(one.wasted_work))
-        table.add_row(escape(change) or "as it is", *cells, _hours(one.hours_to_all_versions))
+    for change, result in results:
+        row = result.outcome
+        cells = (_number(row.rounds_per_hour), _share(row.abandoned_share), _share(row.wasted_work))
+        table.add_row(escape(change) or "as it is", *cells, _hours(row.hours_to_all_versions))
     return table
 
 
 def _curve(trained: TrainingFigures) -> Table:
-    """Some versions, the first and the last among them."""
+    """Tabulates evenly spaced versions, including the first and the last."""
     names = list(trained.curve[-1].metrics)
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     for heading in ("version", "after", "training loss", "held-out loss", *names):
         table.add_column(heading, justify="right")
     last = len(trained.curve) - 1
-    for at in sorted({round(last * share / (POINTS - 1)) for share in range(POINTS)}):
-        one = trained.curve[at]
-        metrics = (f"{one.metrics[name]:.4f}" if name in one.metrics else "-" for name in names)
-        losses = ("-" if loss is None else f"{loss:.4f}" for loss in (one.trained_loss, one.loss))
-        table.add_row(f"{one.version:,}", _hours(one.hours), *losses, *metrics)
+    for index in sorted({round(last * share / (POINTS - 1)) for share in range(POINTS)}):
+        row = trained.curve[index]
+        metrics = (f"{row.metrics[name]:.4f}" if name in row.metrics else "-" for name in names)
+        losses = ("-" if loss is None else f"{loss:.4f}" for loss in (row.trained_loss, row.loss))
+        table.add_row(f"{row.version:,}", _hours(row.hours), *losses, *metrics)
     return table
 
 

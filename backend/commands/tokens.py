@@ -1,4 +1,4 @@
-"""API tokens of whoever sits at this terminal: from the environment, or a file that is theirs alone."""
+"""Reads the user's API tokens from the environment or from a file that only the user can read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ REMEDY = f"make one on the server's page /account, and put it into {VARIABLE} or
 
 
 def tokens_file(environment: Mapping[str, str]) -> Path:
-    """Where tokens are kept: `"https://minga.example.org" = "minga_..."`, a line for each server."""
+    """Returns the path of the tokens, one per line: `"https://minga.example.org" = "minga_..."`."""
     home = environment.get("XDG_CONFIG_HOME")
     return (Path(home) if home else Path.home() / ".config") / "minga" / "tokens.toml"
 
 
 def token_for(url: str, environment: Mapping[str, str] = os.environ) -> str | None:
-    """The token for the server at `url`, without a slash at its end; None where there is none.
+    """Returns the token for the server at `url`, which has no trailing slash; None if there is none.
 
-    Raises SettingsError for a file that others can read, or that cannot be understood.
+    Raises SettingsError if other users can read the file, or if it is not valid.
     """
     if token := environment.get(VARIABLE):
         return token
@@ -38,17 +38,17 @@ def token_for(url: str, environment: Mapping[str, str] = os.environ) -> str | No
     if sys.platform != "win32" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise SettingsError(f"Others can read the tokens in {path}; keep them to yourself: chmod 600 {path}")
     try:
-        found = tomllib.loads(content)
+        tokens = tomllib.loads(content)
     except ValueError as error:
         raise SettingsError(f"{path} is not valid TOML: {error}.") from error
-    token = {key.rstrip("/"): value for key, value in found.items()}.get(url)
+    token = {key.rstrip("/"): value for key, value in tokens.items()}.get(url)
     if token is not None and not isinstance(token, str):
         raise SettingsError(f'{path} has no text for {url}; write "{url}" = "minga_..." there.')
     return token
 
 
 def needed(url: str, environment: Mapping[str, str] = os.environ) -> str:
-    """As `token_for`. Raises SettingsError that says where to get one."""
+    """Returns the token like `token_for`; raises SettingsError, with a remedy, if there is none."""
     token = token_for(url, environment)
     if token is None:
         raise SettingsError(f"This needs an API token: {REMEDY} {tokens_file(environment)}.")

@@ -1,4 +1,4 @@
-"""Commands that turn data into shards.
+"""Commands that cut data into shards.
 
-They read arguments and print; `datasets` does the work. Nothing here speaks to a server.
+They read arguments and print; `datasets` does the work. No code in this package contacts a server.
 """

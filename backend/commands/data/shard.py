@@ -1,4 +1,4 @@
-"""`minga shard`: images, tables, texts or arrays become shards."""
+"""`minga shard`: cuts images, tables, texts or arrays into shards."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="folder for the shards, default: the task file's"
     )
-    held = parser.add_mutually_exclusive_group()
-    held.add_argument(
+    holdout_group = parser.add_mutually_exclusive_group()
+    holdout_group.add_argument(
         "--holdout", type=float, metavar="SHARE", help="held-out share of the data, default 0.1"
     )
-    held.add_argument("--test", type=Path, metavar="DATA", help="hold out all of these data instead")
+    holdout_group.add_argument("--test", type=Path, metavar="DATA", help="hold out all of these data instead")
     register_url(parser)
     parser.add_argument("--clients", type=int, metavar="N", help="deal the data out to so many clients")
     parser.add_argument(
@@ -62,7 +62,7 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Cuts; says what came out."""
+    """Cuts the data and prints a summary."""
     task = read_task_file(args.task, unfinished(args.url)) if args.task else None
     if args.url:
         plan, manifest = _plan(args, task), _manifest(args, task)
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         console.print(f"left out: {error}", markup=False)
 
     with console.status("Learning from the data") as status:
-        done = _in_place(
+        result = _in_place(
             folder,
             lambda draft: cut(
                 args.data,
@@ -92,9 +92,9 @@ def run(args: argparse.Namespace) -> int:
             ),
         )
     if args.json:
-        print(json.dumps(as_json(done, folder, broken), ensure_ascii=False))
+        print(json.dumps(as_json(result, folder, broken), ensure_ascii=False))
     else:
-        print_cut(done, folder, len(broken), Console(highlight=False, soft_wrap=True))
+        print_cut(result, folder, len(broken), Console(highlight=False, soft_wrap=True))
     return 0
 
 
@@ -125,11 +125,11 @@ def _declared(settings: Sequence[str], declared: Preprocess | None) -> Preproces
             "kind=image (or table, text, array). See docs/reference/preprocessing.md."
         )
     try:
-        made: Preprocess = msgspec.convert(table, Preprocess)
+        result: Preprocess = msgspec.convert(table, Preprocess)
     except msgspec.ValidationError as error:
         text = explain(error, "preprocess")
         raise DataError(f"The preprocessing: {text} See docs/reference/preprocessing.md.") from error
-    return made
+    return result
 
 
 def _partition(args: argparse.Namespace, declared: Partition | None) -> Partition | None:
@@ -156,7 +156,7 @@ def _output(args: argparse.Namespace, task: TaskFile | None) -> Path:
 
 
 def _manifest(args: argparse.Namespace, task: TaskFile | None) -> Manifest | None:
-    """The manifest of the task's bundle, where the model is converted already."""
+    """Reads the manifest of the task's bundle; None if the model is not converted yet."""
     if task is None:
         return None
     path: Path = args.task.parent / task.model.bundle / "bundle.json"
@@ -164,16 +164,16 @@ def _manifest(args: argparse.Namespace, task: TaskFile | None) -> Manifest | Non
 
 
 def _in_place(folder: Path, make: Callable[[Path], Cut]) -> Cut:
-    """What `make` writes into a draft beside `folder`, which then takes its place as a whole."""
+    """Runs `make` on a temporary folder beside `folder`, then replaces `folder` with it as a whole."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".shards-", dir=folder.parent) as temporary:
             draft = Path(temporary) / "draft"
             draft.mkdir()
-            made = make(draft)
+            result = make(draft)
             if folder.exists():
                 folder.rename(Path(temporary) / "old")
             draft.rename(folder)
-            return made
+            return result
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror}.") from error

@@ -1,4 +1,4 @@
-"""What `minga shard` made, as text and as JSON."""
+"""Reports the result of `minga shard` as text or JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLASSES_SHOWN = 20
 
 
 def as_json(cut: Cut, folder: Path, broken: Sequence[str]) -> dict[str, Any]:
-    """Counts, shapes and classes; docs/how-to/prepare-data.md explains them."""
+    """Returns counts, shapes and classes as JSON; docs/how-to/prepare-data.md explains them."""
     return {
         "folder": str(folder),
         "kind": msgspec.to_builtins(cut.fitted)["kind"],
@@ -43,7 +43,7 @@ def _shards(shards: Sequence[ShardFile]) -> dict[str, int]:
 
 
 def print_cut(cut: Cut, folder: Path, broken: int, console: Console) -> None:
-    """What went in, and how the model has to look."""
+    """Prints counts and classes of the data, and the shapes that the model must have."""
     for name, shards in (("to train on", cut.index.train), ("held out", cut.index.holdout)):
         counted = _shards(shards)
         if counted["shards"]:
@@ -71,7 +71,7 @@ def _classes(cut: Cut) -> Table:
     names = list(dict.fromkeys([*cut.train_classes, *cut.holdout_classes]))
     for name in names[:_CLASSES_SHOWN]:
         counts = (cut.train_classes, cut.holdout_classes, *cut.part_classes)
-        table.add_row(escape(name), *(_count(one, name) for one in counts))
+        table.add_row(escape(name), *(_count(class_counts, name) for class_counts in counts))
     if len(names) > _CLASSES_SHOWN:
         table.add_row(f"and {len(names) - _CLASSES_SHOWN} more")
     return table

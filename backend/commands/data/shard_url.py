@@ -1,4 +1,4 @@
-"""`minga shard --url`: what a task file says of data that clients fetch from elsewhere."""
+"""`minga shard --url`: computes the table [data.url] for data that clients fetch from another host."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from backend.numerics.preprocess.fitted import Fitted, encode_fitted
 
 
 def register_url(parser: argparse.ArgumentParser) -> None:
-    """Adds its flag."""
+    """Adds the flag `--url`."""
     parser.add_argument(
         "--url",
         metavar="ADDRESS",
@@ -36,7 +36,7 @@ def register_url(parser: argparse.ArgumentParser) -> None:
 
 
 def unfinished(address: str | None) -> list[str]:
-    """Overrides by which a task file can be read that lacks the very table that is to be made."""
+    """Returns overrides with a placeholder [data.url], so that a task file without the table can be read."""
     if address is None:
         return []
     file = f"{{ address = {json.dumps(address)}, sha256 = {json.dumps('0' * 64)}, bytes = 1 }}"
@@ -52,7 +52,7 @@ def describe(
         raise TaskFileError("Say which task this is for: --task FILE; preprocess.json goes beside it.")
     if not path.is_file():
         raise DataError(f"{path} is no file: give the one that lies at {address}; make a zip of a folder.")
-    fitted, train, held = counted(path, declared, holdout)
+    fitted, train, held_out = counted(path, declared, holdout)
     if manifest is not None:
         check_fits(fitted, manifest)
     place = args.task.parent / PREPROCESS
@@ -65,24 +65,25 @@ def describe(
         raise DataError(
             f"{path} has over {MOST_BYTES >> 20} MiB, more than a browser reads; take a part of it."
         )
-    trouble = _trouble(DownloadRequest(address, size, digest, private=True))
-    table = {"train": train, "held_out": held, "fitted": PREPROCESS}
+    problem = _download_problem(DownloadRequest(address, size, digest, private=True))
+    table = {"train": train, "held_out": held_out, "fitted": PREPROCESS}
     file = {"address": address, "sha256": digest, "bytes": size}
     if args.json:
-        print(json.dumps({**table, "files": [file], "trouble": trouble}, ensure_ascii=False))
+        print(json.dumps({**table, "files": [file], "trouble": problem}, ensure_ascii=False))
         return 0
     lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
     inside = ", ".join(f"{key} = {json.dumps(value)}" for key, value in file.items())
     print("\n".join(["[data.url]", *lines, f"files = [{{ {inside} }}]"]))
-    told = trouble or f"The file lies at {address}, byte by byte."
-    Console(stderr=True, highlight=False, soft_wrap=True).print(told, markup=False)
+    message = problem or f"The file lies at {address}, byte by byte."
+    Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
     return 0
 
 
 def counted(path: Path, declared: Preprocess, holdout: float) -> tuple[Fitted, int, int]:
-    """The fitted preprocessing, and examples to train on and held out: the very split that clients make.
+    """Returns the fitted preprocessing, and the numbers of training and held-out examples in clients' split.
 
-    Raises DataError, for a broken file or row, too: clients that leave out what others read would disagree.
+    Raises DataError, also for a broken file or row: clients that skip different rows would number the
+    examples differently.
     """
 
     def order(n: int) -> NDArray[np.int64]:
@@ -92,18 +93,18 @@ def counted(path: Path, declared: Preprocess, holdout: float) -> tuple[Fitted, i
 
     split = HoldoutSplit(holdout, order)
     fitted = fit(declared, path, split)
-    train = held = 0
+    train = held_out = 0
     for chunk in chunks(fitted, path, split, stop):
-        held += int(chunk.held_out.sum())
+        held_out += int(chunk.held_out.sum())
         train += int((~chunk.held_out).sum())
-    return fitted, train, held
+    return fitted, train, held_out
 
 
-def _trouble(wanted: DownloadRequest) -> str | None:
-    """Why clients cannot have the file from there yet; None if they can."""
+def _download_problem(request: DownloadRequest) -> str | None:
+    """Returns why clients cannot download the file yet; None if they can."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            fetch(wanted, Path(folder) / "file", lambda: False)
+            fetch(request, Path(folder) / "file", lambda: False)
         except MingaError as error:
             return f"Not there yet: {error}"
     return None

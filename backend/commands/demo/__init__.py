@@ -1,4 +1,4 @@
 """The command `minga demo` and the processes that it starts.
 
-Only the demo's own children live here: a server, a peer and headless volunteers.
+These are the demo's own child processes: a server, a peer and headless volunteers.
 """

@@ -1,4 +1,4 @@
-"""Child processes of the demo, each in a process group of its own, so that Ctrl-C reaches only the demo."""
+"""Runs child processes of the demo, each in its own process group so that Ctrl-C reaches only the demo."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Child:
     def __init__(self, name: str, process: Process) -> None:
         self.name = name
         self._process = process
-        self._complaints: deque[str] = deque(maxlen=20)
-        self._news: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self._readers = [asyncio.create_task(self._read_news()), asyncio.create_task(self._read_complaints())]
+        self._errors: deque[str] = deque(maxlen=20)
+        self._reports: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self._readers = [asyncio.create_task(self._read_reports()), asyncio.create_task(self._read_errors())]
 
     @classmethod
     async def start(cls, name: str, module: str, *words: str) -> Self:
@@ -42,26 +42,26 @@ class Child:
         return self._process.returncode
 
     async def wait_for(self, event: str, seconds: float) -> dict[str, Any]:
-        """Its first report of `event`. Raises DemoError when it ends before, or takes longer."""
+        """Returns the first report of `event`. Raises DemoError if the process ends first or takes longer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while (news := await self._news.get()) is not None:
-                    if news.get("event") == event:
-                        return news
+                while (report := await self._reports.get()) is not None:
+                    if report.get("event") == event:
+                        return report
                 await self._process.wait()
-                raise DemoError(self.obituary())
-        raise DemoError(f"{self.name} did not come up within {seconds:.0f} s. {self._last_words()}".strip())
+                raise DemoError(self.exit_message())
+        raise DemoError(f"{self.name} did not come up within {seconds:.0f} s. {self._last_error()}".strip())
 
     async def wait(self) -> int:
-        """Its exit code."""
+        """Waits for the end of the process and returns its exit code."""
         return await self._process.wait()
 
-    def obituary(self) -> str:
-        """What to say when it ended by itself."""
-        return f"{self.name} ended with code {self.code}. {self._last_words()}".strip()
+    def exit_message(self) -> str:
+        """Returns the error message for a process that ended by itself."""
+        return f"{self.name} ended with code {self.code}. {self._last_error()}".strip()
 
     async def stop(self) -> None:
-        """Ends it in good order, or after PATIENCE_SECONDS with its whole group at once."""
+        """Terminates the process; after PATIENCE_SECONDS kills its whole group."""
         with suppress(ProcessLookupError):
             if self.code is None:
                 self._process.terminate()
@@ -75,20 +75,20 @@ class Child:
         for reader in self._readers:
             reader.cancel()
 
-    def _last_words(self) -> str:
-        return self._complaints[-1] if self._complaints else ""
+    def _last_error(self) -> str:
+        return self._errors[-1] if self._errors else ""
 
-    async def _read_news(self) -> None:
+    async def _read_reports(self) -> None:
         assert self._process.stdout is not None  # noqa: S101 - it is a pipe.
         async for line in self._process.stdout:
             try:
-                self._news.put_nowait(json.loads(line))
+                self._reports.put_nowait(json.loads(line))
             except ValueError:
-                self._complaints.append(line.decode(errors="replace").strip())
-        self._news.put_nowait(None)
+                self._errors.append(line.decode(errors="replace").strip())
+        self._reports.put_nowait(None)
 
-    async def _read_complaints(self) -> None:
+    async def _read_errors(self) -> None:
         assert self._process.stderr is not None  # noqa: S101 - it is a pipe.
         async for line in self._process.stderr:
             if text := line.decode(errors="replace").strip():
-                self._complaints.append(text)
+                self._errors.append(text)

@@ -1,4 +1,4 @@
-"""`minga demo`: a server with the task `digits` and a TensorFlow peer, for your browsers or all by itself."""
+"""`minga demo`: runs a server with the task `digits` and a peer, for your browsers or headless ones."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
-    """Exit code of `work`. The first signal cancels it, which ends its children; later ones do nothing."""
+    """Runs `work` and returns its exit code.
+
+    The first signal cancels it, which stops its child processes; later signals do nothing.
+    """
     task = asyncio.ensure_future(work)
     interrupted = False
 
@@ -69,7 +72,7 @@ async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
 
 
 async def _for_people(args: argparse.Namespace) -> int:
-    """Serves until Ctrl-C. The peer may end before (the task is finished); the server may not."""
+    """Serves until Ctrl-C. The peer may end earlier, when the task is finished; the server may not."""
     _need("tensorflow", "peer")
     console = Console(highlight=False)
     port = PORT if args.port is None else args.port
@@ -129,7 +132,10 @@ def _need(module: str, extra: str) -> None:
 
 
 def reachable(host: str, url: str) -> str:
-    """The address that others can open: this machine's own in its network where the server listens to all."""
+    """Returns an address that other devices can open.
+
+    It is this machine's network address if the server listens on all interfaces, else `url`.
+    """
     if host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         return url
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -142,20 +148,20 @@ def reachable(host: str, url: str) -> str:
 
 
 def welcome(console: Console, url: str) -> None:
-    """What people read once the server at `url` is open; a code for phones where these can reach it."""
+    """Prints instructions when the server at `url` is ready, with a QR code if phones can reach it."""
     page = f"{url}/tasks/{TASK}/train"
     alone = urlsplit(url).hostname in ("127.0.0.1", "localhost")
     console.print(f"  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
-    if not alone:  # Another device that reads the code would look for the server on itself.
+    if not alone:  # A code with a loopback address would make a phone connect to itself.
         code = io.StringIO()
         segno.make(page, error="l").terminal(code, compact=True, border=2)
         console.out(code.getvalue())
     console.print(f"  1. Open [cyan]{page}[/cyan] and press [bold]Start training[/bold].")
     console.print("  2. Your browser and a TensorFlow peer here train one network together.")
     if alone:
-        again = 'make demo ARGS="--host 0.0.0.0"' if _in_checkout() else "minga demo --host 0.0.0.0"
+        restart = 'make demo ARGS="--host 0.0.0.0"' if _in_checkout() else "minga demo --host 0.0.0.0"
         console.print("  3. For phones and computers in your network, end this and start again with")
-        console.print(f"     {again}")
+        console.print(f"     {restart}")
     else:
         console.print("  3. Phones and computers in your network join with the code above.")
     console.print("\n  Ctrl-C ends everything.\n")

@@ -1,4 +1,4 @@
-"""The processes of the demo: a server, a peer, and headless volunteers."""
+"""Starts and stops the processes of the demo: a server, a peer, and headless volunteers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backend.settings import assets_folder
 
 TASK = "digits"
 SERVER_SECONDS = 60.0
-# A first start compiles shaders and imports TensorFlow, on whatever machine this is.
+# A first start compiles shaders and imports TensorFlow, which is slow on some machines.
 PARTICIPANT_SECONDS = 180.0
 POLL_SECONDS = 0.5
 
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 class Ensemble:
-    """Starts the demo's processes on a fresh data folder, and ends them all when it is left."""
+    """A context manager that starts the demo's processes on a new data folder and stops them at its exit."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="minga-demo-", ignore_cleanup_errors=True)
@@ -46,7 +46,7 @@ class Ensemble:
         self._folder.cleanup()
 
     async def start_server(self, host: str, port: int, *settings: str) -> str:
-        """Builds the task if that was never done, starts the server, and returns its address here."""
+        """Builds the task if necessary, starts the server, and returns its local address."""
         await _build_if_missing()
         words = [
             "serve",
@@ -83,27 +83,27 @@ class Ensemble:
         await volunteer.wait_for("started", PARTICIPANT_SECONDS)
 
     async def versions(self, url: str, patience: float | None) -> AsyncIterator[Row]:
-        """Each version once it is evaluated, in order: `version`, `round`, `rounds`, `accepted`, `accuracy`.
+        """Yields each evaluated version in order: `version`, `round`, `rounds`, `accepted`, `accuracy`.
 
-        Raises DemoError when the server ends, a participant ends with an error, or no version comes within
-        `patience` seconds (None waits for ever).
+        Raises DemoError if the server ends, a participant ends with an error, or no new version is evaluated
+        within `patience` seconds (None: no limit).
         """
-        told, since = 0, time.monotonic()
+        last_version, changed_at = 0, time.monotonic()
         while True:
             rounds = (await self._get(f"{url}/api/tasks/{TASK}"))["rounds"]
-            found = (await self._get(f"{url}/api/tasks/{TASK}/versions"))["versions"]
-            for row in sorted(found, key=lambda row: int(row["version"])):
-                if row["version"] <= told or row["evaluation"] is None:
+            rows = (await self._get(f"{url}/api/tasks/{TASK}/versions"))["versions"]
+            for row in sorted(rows, key=lambda row: int(row["version"])):
+                if row["version"] <= last_version or row["evaluation"] is None:
                     continue
-                told, since = row["version"], time.monotonic()
+                last_version, changed_at = row["version"], time.monotonic()
                 yield {**row, "rounds": rounds, "accuracy": row["evaluation"]["metrics"].get("accuracy")}
             self._check()
-            if patience is not None and time.monotonic() - since > patience:
-                raise DemoError(f"No new version came within {patience:.0f} s after version {told}.")
+            if patience is not None and time.monotonic() - changed_at > patience:
+                raise DemoError(f"No new version came within {patience:.0f} s after version {last_version}.")
             await asyncio.sleep(POLL_SECONDS)
 
     async def contributions(self, url: str) -> dict[str, int]:
-        """Accepted updates by kind of participant, for example `{"browser-wasm": 3, "peer": 3}`."""
+        """Counts accepted updates by kind of participant, for example `{"browser-wasm": 3, "peer": 3}`."""
         answer = await self._get(f"{url}/api/tasks/{TASK}/contributions")
         credit: dict[str, int] = {}
         for row in answer["contributions"]:
@@ -112,12 +112,12 @@ class Ensemble:
         return dict(sorted(credit.items()))
 
     def _check(self) -> None:
-        """Raises DemoError when the server ended, or a participant did with an error."""
+        """Raises DemoError if the server ended, or a participant ended with an error."""
         for child in self._participants:
             if child.code:
-                raise DemoError(child.obituary())
+                raise DemoError(child.exit_message())
         if self._server and self._server.code is not None:
-            raise DemoError(self._server.obituary())
+            raise DemoError(self._server.exit_message())
 
     async def _get(self, address: str) -> dict[str, Any]:
         try:
@@ -134,7 +134,7 @@ def _fetch(address: str) -> dict[str, Any]:
 
 
 def _built_tasks() -> list[str]:
-    """Folders of the gallery's tasks that are built; the others cannot be served."""
+    """Lists the folders of the gallery's built tasks; the others cannot be served."""
     return [str(path.parent) for path in sorted((assets_folder() / "models").glob("*/built"))]
 
 
@@ -145,6 +145,6 @@ async def _build_if_missing() -> None:
     build = await Child.start("The build", "backend", "build", str(folder))
     try:
         if await build.wait():
-            raise DemoError(build.obituary())
+            raise DemoError(build.exit_message())
     finally:
         await build.stop()

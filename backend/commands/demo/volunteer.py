@@ -1,7 +1,7 @@
-"""A volunteer without a person: headless Chromium opens a training page and presses its button.
+"""Runs a headless volunteer: Chromium opens a training page and presses its start button.
 
-`python -m backend.commands.demo.volunteer PAGE`, until SIGTERM; reports `{"event": "started"}` when the page
-runs.
+`python -m backend.commands.demo.volunteer PAGE` runs until SIGTERM, and reports `{"event": "started"}` when
+the page trains.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPEN_SECONDS = 60.0
 
 
 async def volunteer(page_address: str) -> None:
-    """Trains on the page until the process is told to stop. Raises DemoError when the page does not start."""
+    """Trains on the page until a signal stops the process. Raises DemoError if the page does not start."""
     from playwright.async_api import Error, async_playwright
 
     stop = asyncio.Event()

@@ -1,4 +1,4 @@
-"""How docs/ becomes the pages that a server shows at /docs.
+"""Builds docs/ into the pages that a server shows at /docs.
 
-Used by `minga build`; nothing here runs in a server.
+`minga build` uses this package; no server runs its code.
 """

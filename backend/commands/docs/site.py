@@ -1,4 +1,4 @@
-"""The documentation as pages: made of docs/ into webapp/docs/dist, which the server shows at /docs."""
+"""Builds the pages of docs/ into webapp/docs/dist, which the server shows at /docs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _SOURCES = (
 
 
 def build_site(root: Path, dist: Path, force: bool = False) -> str:
-    """Makes pages of the checkout `root` into the folder `dist`, replaced as a whole; returns what was done.
+    """Builds the pages of the checkout `root`, replaces the folder `dist` as a whole, and returns a message.
 
-    Raises SiteError where a page is wrong: a link that leads nowhere, a page that no index names.
+    Raises SiteError if a page has a broken link or is missing from the index.
     """
     if not (root / "mkdocs.yml").is_file():
         return "as they came with the package."
@@ -49,7 +49,7 @@ def build_site(root: Path, dist: Path, force: bool = False) -> str:
 
 
 def source_hash(root: Path) -> str:
-    """SHA-256 over everything that the pages are made of, each with its name."""
+    """Returns the SHA-256 of all sources of the pages with their names."""
     total = hashlib.sha256()
     for path in sorted({path for pattern in _SOURCES for path in root.glob(pattern) if path.is_file()}):
         name = path.relative_to(root).as_posix()

@@ -1,6 +1,6 @@
-"""How MkDocs makes pages of docs/ (see mkdocs.yml): the navigation, pages from elsewhere, and links.
+"""MkDocs hooks (see mkdocs.yml) that build the navigation, add pages from outside docs/ and fix links.
 
-Files stay as they read best in the repository; what differs on the site is changed here while it is built.
+Files keep the form that suits the repository; these hooks make the changes that the site needs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-# Pages of the site that lie elsewhere in the repository.
-ELSEWHERE = {
+# Pages of the site whose files are outside docs/.
+OUTSIDE_DOCS = {
     "reference/rounds-on-the-wire.md": "backend/wire/PROTOCOL.md",
     "reference/mesh-on-the-wire.md": "backend/wire/MESH.md",
     "reference/units-on-the-wire.md": "backend/wire/UNITS.md",
@@ -31,16 +31,16 @@ _IMPORT = re.compile(r'^@import "(\./[^"]+)";\n', re.MULTILINE)
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """The index of docs/ is the navigation, too."""
+    """Uses the index of docs/ as navigation."""
     docs = Path(config.docs_dir)
     config.nav = ["README.md", *navigation((docs / "README.md").read_text("utf-8"))]
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages from elsewhere, the list of decisions, the web app's stylesheet and the logo."""
+    """Adds pages from outside docs/, the list of decisions, the web app's stylesheet and the logo."""
     root = Path(config.docs_dir).parent
-    for uri, source in ELSEWHERE.items():
+    for uri, source in OUTSIDE_DOCS.items():
         files.append(File.generated(config, uri, abs_src_path=str(root / source)))
     decisions = {path.name: path.read_text("utf-8") for path in (root / "docs/decisions").glob("*.md")}
     files.append(File.generated(config, DECISIONS, content=list_of_decisions(decisions)))
@@ -52,13 +52,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Links between files of the repository become links between pages of the site."""
+    """Converts links between files of the repository to links between pages of the site."""
     uri = page.file.src_uri
-    return relink(markdown, uri, ELSEWHERE.get(uri, f"docs/{uri}"))
+    return relink(markdown, uri, OUTSIDE_DOCS.get(uri, f"docs/{uri}"))
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Wide tables, drawings and programs scroll in boxes of their own, also for who has a keyboard alone."""
+    """Puts wide tables, drawings and code into scroll boxes that the keyboard can reach, too."""
     html = html.replace("<table>", f"{_box('Table')}<table>").replace("</table>", "</table></div>")
     html = _DRAWING.sub(lambda drawing: f"{_box('Picture')}{drawing[1]}</div>", html)
     return html.replace("<pre>", '<pre tabindex="0">')
@@ -69,7 +69,7 @@ def _box(what: str) -> str:
 
 
 def navigation(index: str) -> list[dict[str, Any]]:
-    """Sections of docs/README.md, `**Title**` and a list under it, as MkDocs' `nav`: each page once."""
+    """Converts the sections of docs/README.md, a `**Title**` with a list below, to MkDocs' `nav`."""
     sections: list[dict[str, Any]] = []
     for line in index.splitlines():
         if title := _SECTION.match(line):
@@ -81,7 +81,7 @@ def navigation(index: str) -> list[dict[str, Any]]:
 
 
 def relink(markdown: str, uri: str, source: str) -> str:
-    """`markdown` whose links, relative to `source` in the repository, become relative to page `uri`."""
+    """Converts links relative to the file `source` of the repository to links relative to the page `uri`."""
 
     def moved(link: re.Match[str]) -> str:
         target = place_of(posixpath.normpath(posixpath.join(posixpath.dirname(source), link[1])))
@@ -91,15 +91,15 @@ def relink(markdown: str, uri: str, source: str) -> str:
 
 
 def place_of(path: str) -> str:
-    """Where a file of the repository stands on the site; MkDocs complains of what stands nowhere."""
+    """Returns the site's path of a repository file; MkDocs reports an error if it does not exist."""
     if path == "docs/decisions":
         return DECISIONS
-    places = {source: uri for uri, source in ELSEWHERE.items()}
+    places = {source: uri for uri, source in OUTSIDE_DOCS.items()}
     return places.get(path, posixpath.relpath(path, "docs"))
 
 
 def list_of_decisions(decisions: dict[str, str]) -> str:
-    """A page with a link to each decision, by its file's name and the title that it begins with."""
+    """Makes a page with a link to each decision, sorted by file name, with the title from its first line."""
     lines = [
         f"- [{text.partition(chr(10))[0].removeprefix('# ')}]({name})"
         for name, text in sorted(decisions.items())
@@ -110,6 +110,6 @@ def list_of_decisions(decisions: dict[str, str]) -> str:
 
 
 def stylesheet(path: Path) -> str:
-    """A stylesheet with those that it imports in their places."""
+    """Reads a stylesheet and inlines its imports."""
     text = path.read_text("utf-8")
-    return _IMPORT.sub(lambda found: stylesheet(path.parent / found[1]), text)
+    return _IMPORT.sub(lambda match: stylesheet(path.parent / match[1]), text)

@@ -1,4 +1,4 @@
-"""The commands `minga task ...`: tasks of a running server, and new ones.
+"""The commands `minga task ...`, for tasks of a running server and new tasks.
 
-They ask the server over its HTTP interface; none opens a data folder.
+They use the server's HTTP interface; none opens a data folder.
 """

@@ -1,4 +1,4 @@
-"""`minga task check`: everything about a task's folder that can be told early."""
+"""`minga task check`: checks a task's folder before it is pushed to a server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MARKS = {"done": "+", "todo": "·", "failed": "-"}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """`FOLDER`, `--model`, `--data`, `--convert`, `--to` and `--json`."""
+    """Adds `FOLDER`, `--model`, `--data`, `--convert`, `--to` and `--json`."""
     add_folder(parser)
     parser.add_argument(
         "--convert", action="store_true", help="convert the model here, and say which devices can train it"
@@ -38,7 +38,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_folder(parser: argparse.ArgumentParser) -> None:
-    """`FOLDER`, `--model` and `--data`."""
+    """Adds `FOLDER`, `--model` and `--data`."""
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="has task.toml, README.md, model, data")
     parser.add_argument(
         "--model", type=Path, metavar="FILE", help="default: what task.toml names, or the only one in FOLDER"
@@ -49,66 +49,68 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints a line for each thing; 2 where something would be refused. Raises TaskFileError."""
+    """Prints a line per check; the exit code is 2 if a server would refuse the task. Raises TaskFileError."""
     folder = open_folder(args.folder, args.model, args.data)
-    told = list(_everything(folder, args))
+    items = list(_everything(folder, args))
     if args.json:
-        print(json.dumps({"sound": is_sound(told), "findings": [asdict(one) for one in told]}))
+        print(json.dumps({"sound": is_sound(items), "findings": [asdict(item) for item in items]}))
     else:
-        for one in told:
-            place = "" if one.line is None else f"{TASK_FILE}, line {one.line}: "
-            print(f"{_MARKS[one.state]} {place}{one.text}")
-        print(verdict(told))
-    return 0 if is_sound(told) else UNFIT
+        for item in items:
+            place = "" if item.line is None else f"{TASK_FILE}, line {item.line}: "
+            print(f"{_MARKS[item.state]} {place}{item.text}")
+        print(verdict(items))
+    return 0 if is_sound(items) else UNFIT
 
 
-def is_sound(told: list[CheckedItem]) -> bool:
-    """Whether nothing would be refused."""
-    return all(one.state != "failed" for one in told)
+def is_sound(items: list[CheckedItem]) -> bool:
+    """Whether no check failed."""
+    return all(item.state != "failed" for item in items)
 
 
-def verdict(told: list[CheckedItem]) -> str:
-    """In a sentence."""
-    if not is_sound(told):
+def verdict(items: list[CheckedItem]) -> str:
+    """Summarises the checks in a sentence."""
+    if not is_sound(items):
         return "A server would refuse this: mend what is marked with -."
-    if any(one.state == "todo" for one in told):
+    if any(item.state == "todo" for item in items):
         return "Sound as far as it goes; a launch needs what is marked with ·, too."
     return "Nothing is missing: `minga task push` brings it to a server."
 
 
 def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[CheckedItem]:
-    told = findings(folder)
-    yield from told
+    items = findings(folder)
+    yield from items
     with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
-        here = Path(name)
+        work_folder = Path(name)
         manifest: Manifest | None = None
-        if args.convert and folder.model is not None and is_sound(told):
-            manifest = yield from _converted(folder, folder.model, here)
+        if args.convert and folder.model is not None and is_sound(items):
+            manifest = yield from _converted(folder, folder.model, work_folder)
         if folder.data is not None and not any(
-            one.key == "data-file" and one.state == "failed" for one in told
+            item.key == "data-file" and item.state == "failed" for item in items
         ):
-            yield _looked(folder.data, input_of(manifest) if manifest else ModelInput(), here)
+            yield _inspected(folder.data, input_of(manifest) if manifest else ModelInput(), work_folder)
     if args.to is not None:
         yield from _server(folder, args.to)
 
 
-def _looked(data: Path, wanted: ModelInput, here: Path) -> CheckedItem:
+def _inspected(data: Path, model_input: ModelInput, work_folder: Path) -> CheckedItem:
     try:
-        pictures = here / "pictures"
+        pictures = work_folder / "pictures"
         pictures.mkdir()
-        found = inspect_file(packed(data, here / "data.zip"), wanted, pictures)
+        result = inspect_file(packed(data, work_folder / "data.zip"), model_input, pictures)
     except MingaError as error:
         return CheckedItem("data", "failed", str(error))
-    classes = f" in {len(found.classes)} classes" if found.classes else ""
-    notes = "".join(f" {note}" for note in found.notes)
+    classes = f" in {len(result.classes)} classes" if result.classes else ""
+    notes = "".join(f" {note}" for note in result.notes)
     return CheckedItem(
-        "data", "done", f"The data are {found.examples:,} examples ({found.kind}){classes}.{notes}"
+        "data", "done", f"The data are {result.examples:,} examples ({result.kind}){classes}.{notes}"
     )
 
 
-def _converted(folder: Folder, model: Path, here: Path) -> Generator[CheckedItem, None, Manifest | None]:
-    """Tells of a conversion; what was made of the model, if it can be converted."""
-    task, bundle = here / TASK_FILE, here / "bundle"
+def _converted(
+    folder: Folder, model: Path, work_folder: Path
+) -> Generator[CheckedItem, None, Manifest | None]:
+    """Yields the checks of a conversion; returns the manifest, or None if the model is not convertible."""
+    task, bundle = work_folder / TASK_FILE, work_folder / "bundle"
     task.write_text(to_toml(folder.tables), "utf-8")
     try:
         yield CheckedItem("convert", "done", convert(model, task, bundle))
@@ -117,21 +119,21 @@ def _converted(folder: Folder, model: Path, here: Path) -> Generator[CheckedItem
         return None
     content = (bundle / "bundle.json").read_bytes()
     manifest = parse_manifest(content)
-    found = device_support(inspect(manifest, traffic(manifest, len(content), ())))
-    able = any(one.can for one in found)
-    for one in found:
-        yield CheckedItem("devices", "done" if able else "failed", one.text)
+    result = device_support(inspect(manifest, traffic(manifest, len(content), ())))
+    able = any(item.can for item in result)
+    for item in result:
+        yield CheckedItem("devices", "done" if able else "failed", item.text)
     return manifest
 
 
 def _server(folder: Folder, address: str) -> Iterator[CheckedItem]:
     url = server_at(address).url
     server = server_at(address, needed(url))
-    who = server.get("/api/account", "account")["account"]
-    yield CheckedItem("token", "done", f"{url} takes the token as {who['name']}'s.")
+    account = server.get("/api/account", "account")["account"]
+    yield CheckedItem("token", "done", f"{url} takes the token as {account['name']}'s.")
     server.get("/api/drafts", "drafts")
     name = folder.tables.get("name")
-    if any(one["name"] == name for one in server.summaries()):
+    if any(item["name"] == name for item in server.summaries()):
         yield CheckedItem("name", "failed", f"{url} has a task '{name}' already; give this one another name.")
     else:
         yield CheckedItem("name", "done", f"{url} has no task '{name}' that this token sees.")

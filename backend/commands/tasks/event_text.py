@@ -1,4 +1,4 @@
-"""What happened in a task, each thing told once."""
+"""Turns the rounds of a task into events, each reported once."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# Versions that nobody measures (no held-out examples, no TensorFlow) are not waited for without end.
-MOST_UNMEASURED = 20
+# Some versions are never measured (no held-out examples, no TensorFlow), so the wait for them is bounded.
+MAX_UNMEASURED = 20
 
-Told = dict[str, Any]
+JsonObject = dict[str, Any]
 
 
 @dataclass
-class Story:
-    """Rounds as they end, and measurements that come later. `seen` is the last round that was told."""
+class RoundEvents:
+    """Tracks ended rounds and later measurements; `last_reported` is the newest reported round."""
 
-    seen: int = 0
+    last_reported: int = 0
     unmeasured: set[int] = field(default_factory=set)
 
     @property
     def after(self) -> int:
-        """All rounds after this number are of interest."""
-        return min([self.seen, *(number - 1 for number in self.unmeasured)])
+        """The number after which rounds must be fetched again."""
+        return min([self.last_reported, *(number - 1 for number in self.unmeasured)])
 
-    def news(self, rounds: Sequence[Told]) -> list[Told]:
-        """Events of `rounds`, oldest first, that were not told: `{"event": "round" or "measured", ...}`."""
-        events: list[Told] = []
-        for one in rounds:
-            number, made = one["round"], one["made"]
+    def new_events(self, rounds: Sequence[JsonObject]) -> list[JsonObject]:
+        """Returns the new events of `rounds`, oldest first: `{"event": "round" or "measured", ...}`."""
+        events: list[JsonObject] = []
+        for round_ in rounds:
+            number, made = round_["round"], round_["made"]
             measured = made is not None and made["evaluation"] is not None
-            if number > self.seen:
-                events.append({"event": "round", **one})
+            if number > self.last_reported:
+                events.append({"event": "round", **round_})
                 if made is not None and not measured:
                     self.unmeasured.add(number)
             elif number in self.unmeasured and measured:
                 events.append({"event": "measured", "round": number, **made})
                 self.unmeasured.discard(number)
-        self.seen = max([self.seen, *(one["round"] for one in rounds)])
-        self.unmeasured = set(sorted(self.unmeasured)[-MOST_UNMEASURED:])
+        self.last_reported = max([self.last_reported, *(round_["round"] for round_ in rounds)])
+        self.unmeasured = set(sorted(self.unmeasured)[-MAX_UNMEASURED:])
         return events

@@ -1,4 +1,4 @@
-"""`minga task pause` and its kin: owners lead the tasks of a running server with an API token."""
+"""`minga task pause` and similar commands: owners manage tasks of a running server with an API token."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ TREATMENTS = {
 }
 
 
-def add_actions(actions: Any, everywhere: argparse.ArgumentParser) -> None:
-    """Adds them to `minga task`; `everywhere` has the flags that all of its actions have."""
+def add_actions(actions: Any, common: argparse.ArgumentParser) -> None:
+    """Adds the actions to `minga task`; `common` has the flags of all its actions."""
     for order, words in ORDERS.items():
-        parser = _named(actions, order, everywhere, words)
+        parser = _named(actions, order, common, words)
         parser.add_argument(
             "--reason", default="", metavar="TEXT", help="what participants and others are told"
         )
@@ -55,10 +55,10 @@ def add_actions(actions: Any, everywhere: argparse.ArgumentParser) -> None:
                 help="a version that is kept: it becomes the newest again",
             )
         parser.set_defaults(act=_order, order=str(order), now=False, version=None)
-    listing = _named(actions, "participants", everywhere, "who is here, who is kept out, who helped most")
+    listing = _named(actions, "participants", common, "who is here, who is kept out, who helped most")
     listing.set_defaults(act=_participants)
     for act, words in TREATMENTS.items():
-        parser = _named(actions, act, everywhere, words)
+        parser = _named(actions, act, common, words)
         parser.add_argument("client", metavar="CLIENT", help="its id, as `minga task participants` lists it")
         if act == "ban":
             parser.add_argument("--reason", default="", metavar="TEXT", help="a note for yourself")
@@ -66,16 +66,14 @@ def add_actions(actions: Any, everywhere: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks and prints. Raises MingaError with a sentence."""
+    """Runs the action. Raises MingaError."""
     server = server_at(args.server)
     args.act(server_at(args.server, needed(server.url)), args)
     return 0
 
 
-def _named(
-    actions: Any, name: str, everywhere: argparse.ArgumentParser, words: str
-) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(name, parents=[everywhere], help=words)
+def _named(actions: Any, name: str, common: argparse.ArgumentParser, words: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, parents=[common], help=words)
     parser.add_argument("name", metavar="NAME", help="the task")
     parser.set_defaults(run=run)
     return parser
@@ -83,24 +81,25 @@ def _named(
 
 def _order(server: ServerClient, args: argparse.Namespace) -> None:
     if args.version is not None:
-        _go_back(server, args)
+        _restore_version(server, args)
         return
     body = {"order": args.order, "reason": args.reason, "cut": args.now}
-    told = server.post(f"{_path(args.name)}/orders", body, "state")
+    answer = server.post(f"{_path(args.name)}/orders", body, "state")
     if args.json:
-        print(json.dumps(told))
+        print(json.dumps(answer))
     else:
         print(
-            f"{args.name} is {told['state']}. It may be asked to: {', '.join(told['orders']) or 'nothing'}."
+            f"{args.name} is {answer['state']}. "
+            f"It may be asked to: {', '.join(answer['orders']) or 'nothing'}."
         )
 
 
-def _go_back(server: ServerClient, args: argparse.Namespace) -> None:
-    told = server.post(f"{_path(args.name)}/restore", {"version": args.version}, "version")
+def _restore_version(server: ServerClient, args: argparse.Namespace) -> None:
+    answer = server.post(f"{_path(args.name)}/restore", {"version": args.version}, "version")
     if args.json:
-        print(json.dumps(told))
+        print(json.dumps(answer))
     else:
-        print(f"{args.name} is at version {told['version']}, with the weights of version {args.version}.")
+        print(f"{args.name} is at version {answer['version']}, with the weights of version {args.version}.")
 
 
 def _participants(server: ServerClient, args: argparse.Namespace) -> None:
@@ -116,9 +115,9 @@ def _participants(server: ServerClient, args: argparse.Namespace) -> None:
 def _treat(server: ServerClient, args: argparse.Namespace) -> None:
     body = {"act": args.treatment, "reason": args.reason}
     path = f"{_path(args.name)}/participants/{quote(args.client, safe='')}"
-    told = server.post(path, body, "banned")
+    answer = server.post(path, body, "banned")
     if args.json:
-        print(json.dumps(told))
+        print(json.dumps(answer))
     else:
         done = {"remove": "was sent away", "ban": "is kept out from now on", "unban": "may come in again"}
         print(f"{args.client} {done[args.treatment]}.")

@@ -1,4 +1,4 @@
-"""`minga task new`: a task of one's own, begun from a starter or a task of the gallery."""
+"""`minga task new`: creates a task from a starter or a task of the gallery."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from backend.formats.task_file import read_task_file
 from backend.server.tasks.task import TASK_FILE
 from backend.settings import assets_folder
 
-# What is made from a task's own files, and may be large.
-_MADE = shutil.ignore_patterns("built", "shards", "__pycache__", ".*")
+# Files that are generated from a task's own files, and may be large.
+_GENERATED = shutil.ignore_patterns("built", "shards", "__pycache__", ".*")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """`NAME`, `--from` and `--output`."""
+    """Adds `NAME`, `--from`, `--output` and `--json`."""
     parser.add_argument("name", metavar="NAME", help="of the new task: a to z, 0 to 9 and -")
     parser.add_argument(
         "--from", dest="source", required=True, metavar="TASK", help=f"one of {', '.join(sources())}"
@@ -29,7 +29,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Copies, and says what comes next."""
+    """Creates the task and prints the next steps."""
     folder = new_task(args.name, args.source, args.output or Path(args.name))
     if args.json:
         print(json.dumps({"task": args.name, "folder": str(folder), "from": args.source}))
@@ -41,24 +41,26 @@ def run(args: argparse.Namespace) -> int:
 
 
 def sources() -> dict[str, Path]:
-    """Folders that a task can begin from, by name: the starters first, then the gallery."""
+    """Returns the folders that a task can start from, by name: the starters first, then the gallery."""
     files = [*sorted(assets_folder().glob(f"starters/*/{TASK_FILE}"))]
     files += sorted(assets_folder().glob(f"models/*/{TASK_FILE}"))
     return {file.parent.name: file.parent for file in files}
 
 
 def new_task(name: str, source: str, folder: Path) -> Path:
-    """Copies the task `source` into the new `folder`, called `name`. Raises TaskFileError with what to do."""
-    known = sources()
-    if source not in known:
-        raise TaskFileError(f"There is no task '{source}' to begin from; take one of {', '.join(known)}.")
+    """Copies the task `source` to the new `folder` under the name `name`. Raises TaskFileError."""
+    known_sources = sources()
+    if source not in known_sources:
+        raise TaskFileError(
+            f"There is no task '{source}' to begin from; take one of {', '.join(known_sources)}."
+        )
     if folder.exists():
         raise TaskFileError(f"{folder} is there already; choose another name, or another folder by --output.")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder.parent) as temporary:
             draft = Path(temporary) / "task"
-            shutil.copytree(known[source], draft, ignore=_MADE)
+            shutil.copytree(known_sources[source], draft, ignore=_GENERATED)
             _rename(draft / TASK_FILE, name)
             draft.rename(folder)
     except OSError as error:
@@ -67,7 +69,7 @@ def new_task(name: str, source: str, folder: Path) -> Path:
 
 
 def _rename(file: Path, name: str) -> None:
-    """Gives the task its name. Raises TaskFileError where that is none."""
+    """Sets the task's name in its file. Raises TaskFileError if the name is not valid."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", name):
         raise TaskFileError(
             f"'{name}' is no name for a task: take at most 64 of a to z, 0 to 9 and -, and no - first."

@@ -1,4 +1,4 @@
-"""`minga task push`: a task's folder becomes a draft on a server, is made ready there, and launched."""
+"""`minga task push`: uploads a task's folder as a draft to a server, prepares it, and launches it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 
 from backend.commands.server_client import DEFAULT, server_at
 from backend.commands.tasks.check import add_folder
-from backend.commands.tasks.draft_client import Pushed, draft_called
+from backend.commands.tasks.draft_client import RemoteDraft, open_draft
 from backend.commands.tasks.task_folder import Folder, findings, open_folder, packed
 from backend.commands.tokens import needed
 from backend.errors import NotReadyError, TaskFileError
 
-# What is proposed for data suits the model that is there; how they are scaled is part of its conversion.
+# Inspecting data proposes a preprocessing for the converted model; its scaling needs another conversion.
 _WORK = ("convert", "look", "convert", "cut", "rehearse")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """`FOLDER`, `--to`, `--model`, `--data`, `--launch`, `--test`, `--no-browser` and `--json`."""
+    """Adds `FOLDER`, `--to`, `--model`, `--data`, `--launch`, `--test`, `--no-browser` and `--json`."""
     add_folder(parser)
     parser.add_argument(
         "--to",
@@ -43,86 +43,88 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Brings, makes ready and launches; the same again goes on where it was. Raises MingaError."""
+    """Uploads, prepares and launches the task; a repeated call resumes. Raises MingaError."""
     folder = open_folder(args.folder, args.model, args.data)
     _refuse_early(folder, args.launch or args.test)
     url = server_at(args.to).url
-    server, tell = server_at(args.to, needed(url)), _teller(args.json)
-    pushed = draft_called(server, str(folder.tables.get("name")), tell)
-    looked = pushed.record()["jobs"].get("look", {}).get("asked")
-    pushed.write(folder.text, folder.readme)
-    _bring(pushed, folder)
-    # What an earlier look proposed was replaced by the folder's own task file, which says nothing of it.
-    _make_ready(pushed, _WORK, None if "preprocess" in folder.tables.get("data", {}) else looked)
+    server, report = server_at(args.to, needed(url)), _make_reporter(args.json)
+    draft = open_draft(server, str(folder.tables.get("name")), report)
+    inspected_at = draft.record()["jobs"].get("look", {}).get("asked")
+    draft.write(folder.text, folder.readme)
+    _upload_files(draft, folder)
+    # If the folder's task file has no preprocessing, it replaced the one that an earlier inspection proposed.
+    _make_ready(draft, _WORK, None if "preprocess" in folder.tables.get("data", {}) else inspected_at)
     if args.no_browser:
-        _without_browser(pushed)
-    left = [one["text"] for one in pushed.record()["checklist"] if one["state"] != "done"]
-    page = f"{url}/drafts/{pushed.id}"
+        _without_browser(draft)
+    remaining = [item["text"] for item in draft.record()["checklist"] if item["state"] != "done"]
+    page = f"{url}/drafts/{draft.id}"
     if not (args.launch or args.test):
-        tell("pushed", _how_it_stands(left, page), draft=pushed.id, address=page, left=left)
+        report("pushed", _status(remaining, page), draft=draft.id, address=page, left=remaining)
         return 0
-    if left:
-        raise NotReadyError(f"{' '.join(left)} Go on at {page}, then push again.")
-    _launch(pushed, args.test)
+    if remaining:
+        raise NotReadyError(f"{' '.join(remaining)} Go on at {page}, then push again.")
+    _launch(draft, args.test)
     return 0
 
 
-def _launch(pushed: Pushed, test: bool) -> None:
-    made = pushed.server.send("POST", f"{pushed.path}/launch", {"test": test}).json
-    where = f"{pushed.server.url}{made['address']}"
-    how = f"is in a private test: invite people at {where}/access" if test else f"is live: {where}"
-    pushed.tell("launched", f"{made['task']} {how}", task=made["task"], address=where)
+def _launch(draft: RemoteDraft, test: bool) -> None:
+    made = draft.server.send("POST", f"{draft.path}/launch", {"test": test}).json
+    page_url = f"{draft.server.url}{made['address']}"
+    state_text = (
+        f"is in a private test: invite people at {page_url}/access" if test else f"is live: {page_url}"
+    )
+    draft.tell("launched", f"{made['task']} {state_text}", task=made["task"], address=page_url)
 
 
 def _refuse_early(folder: Folder, launching: bool) -> None:
-    """Raises TaskFileError for what would be refused at the end, before anything is sent."""
+    """Raises TaskFileError, before anything is sent, for faults that the server would refuse at the end."""
     wrong = ("failed", "todo") if launching else ("failed",)
-    faults = [one for one in findings(folder) if one.state in wrong]
+    faults = [item for item in findings(folder) if item.state in wrong]
     if faults:
-        lines = (f"line {one.line}: {one.text}" if one.line else one.text for one in faults)
+        lines = (f"line {item.line}: {item.text}" if item.line else item.text for item in faults)
         raise TaskFileError(" ".join(lines))
 
 
-def _bring(pushed: Pushed, folder: Folder) -> None:
+def _upload_files(draft: RemoteDraft, folder: Folder) -> None:
     if folder.model is not None:
-        pushed.bring("model", folder.model)
-        _make_ready(pushed, ("convert",))
+        draft.bring("model", folder.model)
+        _make_ready(draft, ("convert",))
     if folder.data is not None:
         with tempfile.TemporaryDirectory(prefix="minga-push-") as name:
-            pushed.bring("data", packed(folder.data, Path(name) / f"{folder.data.name}.zip"))
+            draft.bring("data", packed(folder.data, Path(name) / f"{folder.data.name}.zip"))
 
 
-def _make_ready(pushed: Pushed, kinds: Sequence[str], stale: float | None = None) -> None:
-    """Has what the checklist lacks of these kinds of work done, as far as their files are there.
+def _make_ready(draft: RemoteDraft, kinds: Sequence[str], stale: float | None = None) -> None:
+    """Runs the jobs of these kinds that the checklist still lacks and whose files are uploaded.
 
-    Data are looked at again where the last look is the one that was asked for at `stale`.
+    Data are inspected again if their last inspection is the one requested at the time `stale`.
     """
     for kind in kinds:
-        record = pushed.record()
-        items = {one["key"]: one["state"] for one in record["checklist"]}
-        again = kind == "look" and stale is not None and record["jobs"]["look"]["asked"] == stale
-        # What is left is told at the end.
+        record = draft.record()
+        items = {item["key"]: item["state"] for item in record["checklist"]}
+        repeat = kind == "look" and stale is not None and record["jobs"]["look"]["asked"] == stale
+        # Jobs whose files are missing are skipped; the report at the end lists them.
         needs = {"look": ("data-file",), "convert": ("model-file",)}.get(kind, ("model-file", "data-file"))
-        here = all(items.get(key, "done") == "done" for key in needs)
-        if kind in items and here and (again or items[kind] != "done"):
-            pushed.work(kind)
+        has_files = all(items.get(key, "done") == "done" for key in needs)
+        if kind in items and has_files and (repeat or items[kind] != "done"):
+            draft.work(kind)
 
 
-def _without_browser(pushed: Pushed) -> None:
-    trial = pushed.server.get(f"{pushed.path}/trial", "trial")["trial"]
+def _without_browser(draft: RemoteDraft) -> None:
+    trial = draft.server.get(f"{draft.path}/trial", "trial")["trial"]
     if trial is None:
         raise NotReadyError("There was no dry run yet, so that it cannot be told who can take part.")
-    pushed.server.send("POST", f"{pushed.path}/tried", {"outcome": "no-browser", "of": trial["of"]})
+    draft.server.send("POST", f"{draft.path}/tried", {"outcome": "no-browser", "of": trial["of"]})
 
 
-def _how_it_stands(left: list[str], page: str) -> str:
-    if not left:
+def _status(remaining: list[str], page: str) -> str:
+    if not remaining:
         return f"Everything is ready: launch it with --launch or --test, or at {page}"
-    return f"Still to do: {' '.join(left)} Go on at {page}"
+    return f"Still to do: {' '.join(remaining)} Go on at {page}"
 
 
-def _teller(as_json: bool) -> Any:
-    def tell(event: str, text: str, **facts: Any) -> None:
+def _make_reporter(as_json: bool) -> Any:
+    def report(event: str, text: str, **facts: Any) -> None:
         if as_json:
             print(json.dumps({"event": event, "text": text, **facts}, ensure_ascii=False), flush=True)
         elif event == "upload" and sys.stdout.isatty():
@@ -130,4 +132,4 @@ def _teller(as_json: bool) -> Any:
         elif event != "upload" or facts["bytes"] in (0, facts["of"]):
             print(text, flush=True)
 
-    return tell
+    return report

@@ -1,4 +1,4 @@
-"""`minga task`: what the tasks of a running server do, and a new one of one's own."""
+"""`minga task`: shows and manages the tasks of a running server, and creates new tasks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from backend.commands.tasks import download as task_download
 from backend.commands.tasks import lead
 from backend.commands.tasks import new as task_new
 from backend.commands.tasks import push as task_push
-from backend.commands.tasks.event_text import Story
+from backend.commands.tasks.event_text import RoundEvents
 from backend.commands.tasks.task_report import print_task, print_tasks, round_line
 from backend.commands.tokens import token_for
 from backend.errors import UnreachableError
 
-# `SHOWN` rounds with a task; at most `MOST` in a log, as many as the server gives at a time.
+# `SHOWN` rounds are printed with a task; a log has at most `MOST`, the server's maximum per request.
 SHOWN, USUAL, MOST = 5, 20, 1000
 LOOK_SECONDS = 1.0
 
@@ -34,20 +34,20 @@ def register(subparsers: Any) -> None:
         "task", help="look at the tasks of a running server, or begin one of your own"
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    everywhere = argparse.ArgumentParser(add_help=False)
-    everywhere.add_argument(
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument(
         "--server",
         metavar="URL",
         default=os.environ.get("MINGA_SERVER") or DEFAULT,
         help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
     )
-    everywhere.add_argument("--json", action="store_true", help="report in JSON")
-    listing = actions.add_parser("list", parents=[everywhere], help="all tasks, a line each")
+    common.add_argument("--json", action="store_true", help="report in JSON")
+    listing = actions.add_parser("list", parents=[common], help="all tasks, a line each")
     listing.set_defaults(run=run, act=_list)
-    show = actions.add_parser("show", parents=[everywhere], help="one task and its newest rounds")
+    show = actions.add_parser("show", parents=[common], help="one task and its newest rounds")
     show.add_argument("name", metavar="NAME", help="the task")
     show.set_defaults(run=run, act=_show)
-    log = actions.add_parser("log", parents=[everywhere], help="how its rounds went, a line each")
+    log = actions.add_parser("log", parents=[common], help="how its rounds went, a line each")
     log.add_argument("name", metavar="NAME", help="the task")
     log.add_argument("--follow", action="store_true", help="go on until the task is finished, or Ctrl-C")
     log.add_argument(
@@ -55,11 +55,11 @@ def register(subparsers: Any) -> None:
     )
     log.set_defaults(run=run, act=_log)
     download = actions.add_parser(
-        "download", parents=[everywhere], help="a version as a file, for Keras, ONNX, web pages and more"
+        "download", parents=[common], help="a version as a file, for Keras, ONNX, web pages and more"
     )
     task_download.add_flags(download)
     download.set_defaults(run=run, act=task_download.act)
-    lead.add_actions(actions, everywhere)
+    lead.add_actions(actions, common)
     new = actions.add_parser("new", help="begin a task of your own from a starter or one of the gallery")
     task_new.add_flags(new)
     new.set_defaults(run=task_new.run)
@@ -72,20 +72,20 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Asks and prints. Raises NotFoundError, UnreachableError or SettingsError with a sentence."""
+    """Runs the action. Raises NotFoundError, UnreachableError or SettingsError."""
     try:
         args.act(_server(args.server), args)
         sys.stdout.flush()
     except BrokenPipeError:
-        # `minga task log digits | head`: who read has enough. Nothing may be flushed there at the exit.
+        # The reader closed the pipe, as in `minga task log digits | head`; flushing at exit would fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
 def _server(address: str) -> ServerClient:
-    """With the token that there is for it, so that tasks which are not open are told, too."""
+    """Returns a client with the user's token if there is one, so that private tasks are listed too."""
     server = server_at(address)
-    # Where others could read a token on its way, open tasks are told without it.
+    # Without encryption the token is not sent, and only open tasks are listed.
     return replace(server, token=token_for(server.url)) if keeps_secrets(server.url) else server
 
 
@@ -106,35 +106,39 @@ def _show(server: ServerClient, args: argparse.Namespace) -> None:
 
 
 def _log(server: ServerClient, args: argparse.Namespace) -> None:
-    console, story = _console(), Story()
+    console, round_events = _console(), RoundEvents()
     summary, rounds = server.summary(args.name), server.rounds(args.name, 0, args.last)
     if not rounds and not args.json:
         ended = "epoch" if summary["scheme"] == "volunteer" else "round"
         print(f"No {ended} has ended yet.", file=sys.stderr)
     units = summary["scheme"] == "volunteer"
-    _tell(console, story, rounds, args.json, units)
+    _print_events(console, round_events, rounds, args.json, units)
     while args.follow and summary["phase"] != "finished":
         time.sleep(LOOK_SECONDS)
-        summary, rounds = _patiently(server, args.name, story)
-        _tell(console, story, rounds, args.json, units)
+        summary, rounds = _poll(server, args.name, round_events)
+        _print_events(console, round_events, rounds, args.json, units)
 
 
-def _patiently(server: ServerClient, name: str, story: Story) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The task and its rounds of interest, as soon as the server answers: it may be restarting."""
-    told = False
+def _poll(
+    server: ServerClient, name: str, round_events: RoundEvents
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Fetches the task and its rounds; retries while the server is unreachable, as during a restart."""
+    announced = False
     while True:
         try:
-            # In this order: what a finished task did last is told before it is left.
-            return server.summary(name), server.rounds(name, story.after, MOST)
+            # In this order, so that the last rounds of a finished task are still printed.
+            return server.summary(name), server.rounds(name, round_events.after, MOST)
         except UnreachableError as error:
-            if not told:
+            if not announced:
                 print(f"{error} Waiting for it.", file=sys.stderr)
-            told = True
+            announced = True
             time.sleep(LOOK_SECONDS)
 
 
-def _tell(console: Console, story: Story, rounds: list[dict[str, Any]], as_json: bool, units: bool) -> None:
-    for event in story.news(rounds):
+def _print_events(
+    console: Console, round_events: RoundEvents, rounds: list[dict[str, Any]], as_json: bool, units: bool
+) -> None:
+    for event in round_events.new_events(rounds):
         if as_json:
             _print_json(event)
         else:

@@ -1,4 +1,4 @@
-"""A task's folder as its owner has it, and what can be told of it at once."""
+"""Reads the owner's folder of a task, and checks it without a server."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from backend.server.tasks.task import TASK_FILE
 
 README = "README.md"
 MODELS = (".keras", ".h5", ".hdf5")
-# What a server does, and what it finds out by doing it.
+# Checklist items that only a server can complete.
 _LATER = ("convert", "look", "show", "cut", "rehearse", "browser", "devices")
-# So that the same files always make the same zip, which a server may have already.
+# A fixed date makes the zip of the same files identical, so a server can recognise it.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
 class Folder:
-    """What is in a task's folder. `data` is a file, a folder of files by class, or nothing."""
+    """The content of a task's folder. `data` is a file, a folder of files by class, or None."""
 
     path: Path
     text: str
@@ -37,7 +37,7 @@ class Folder:
 
     @property
     def tables(self) -> dict[str, Any]:
-        """The task file's, as a server reads them. Raises TaskFileError."""
+        """The task file's tables, as a server reads them. Raises TaskFileError."""
         try:
             return fixed(tomllib.loads(self.text))
         except (ValueError, RecursionError) as error:
@@ -46,7 +46,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """A thing that was looked at: `failed` would be refused, `todo` has to be there before a launch."""
+    """The result of one check: a server would refuse `failed`; `todo` must be done before a launch."""
 
     key: str
     state: Literal["done", "todo", "failed"]
@@ -55,7 +55,7 @@ class CheckedItem:
 
 
 def open_folder(path: Path, model: Path | None, data: Path | None) -> Folder:
-    """What is in the folder, where the flags say nothing else. Raises TaskFileError."""
+    """Reads the folder; `model` and `data` override its own files. Raises TaskFileError."""
     file = path / TASK_FILE
     try:
         text = file.read_text("utf-8")
@@ -71,12 +71,12 @@ def open_folder(path: Path, model: Path | None, data: Path | None) -> Folder:
 
 
 def findings(folder: Folder) -> list[CheckedItem]:
-    """All that can be told without a server and without opening the model."""
+    """Runs all checks that need no server and do not open the model."""
     faults = [CheckedItem("task", "failed", one.text, one.line) for one in problems(folder.text, fixed)]
     try:
         draft = Draft("0" * 16, "", 0.0, 0.0, folder.tables, folder.readme)
     except MingaError:
-        return faults  # They say so.
+        return faults  # The faults explain the error.
     files = list(_files(folder, draft))
     items = [
         CheckedItem(item.key, "todo" if item.state == "running" else item.state, item.text)
@@ -88,7 +88,7 @@ def findings(folder: Folder) -> list[CheckedItem]:
 
 
 def packed(data: Path, target: Path) -> Path:
-    """`data`, if it is a file, or else the zip of the folder, which is written to `target`."""
+    """Returns `data` if it is a file; otherwise zips the folder to `target` and returns that."""
     if data.is_file():
         return data
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
@@ -102,11 +102,11 @@ def packed(data: Path, target: Path) -> Path:
 
 def _model_in(path: Path, text: str) -> Path | None:
     try:
-        said = tomllib.loads(text).get("model", {}).get("file")
+        named_file = tomllib.loads(text).get("model", {}).get("file")
     except (ValueError, AttributeError, RecursionError):
-        said = None
-    if isinstance(said, str) and (path / said).is_file():
-        return path / said
+        named_file = None
+    if isinstance(named_file, str) and (path / named_file).is_file():
+        return path / named_file
     found = sorted(one for one in path.iterdir() if one.suffix in MODELS)
     return found[0] if len(found) == 1 else None
 
@@ -117,7 +117,7 @@ def _data_in(path: Path) -> Path | None:
 
 
 def _files(folder: Folder, draft: Draft) -> Iterator[CheckedItem]:
-    """Puts what may be brought into `draft`; tells what may not."""
+    """Adds the acceptable files to `draft`; yields a failed check for each other file."""
     kinds: tuple[tuple[FileKind, Path | None], ...] = (("model", folder.model), ("data", folder.data))
     for kind, path in kinds:
         if path is None:
@@ -129,7 +129,7 @@ def _files(folder: Folder, draft: Draft) -> Iterator[CheckedItem]:
 
 
 def _stored(kind: FileKind, path: Path) -> StoredFile:
-    """Raises RefusedFileError."""
+    """Returns the file's record in a draft. Raises RefusedFileError."""
     if path.is_dir():
         if kind == "model":
             raise RefusedFileError(f"{path} is a folder; zip it, and name the zip file with --model.")

@@ -1,4 +1,4 @@
-"""Tasks and their rounds as text for a terminal."""
+"""Prints tasks and their rounds on a terminal."""
 
 from __future__ import annotations
 
@@ -13,51 +13,53 @@ from rich.table import Table
 from backend.server.tasks.formatting import size
 from backend.web.pages.template_words import ENGLISH, counted, number
 
-Told = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
-def print_tasks(console: Console, summaries: Sequence[Told], problems: Mapping[str, str]) -> None:
-    """A line for each task, those that are not served included."""
+def print_tasks(console: Console, summaries: Sequence[JsonObject], problems: Mapping[str, str]) -> None:
+    """Prints a line per task, including those that are not served."""
     if not summaries and not problems:
         console.print("This server has no tasks.")
         return
     table = Table("task", "version", "accuracy", "here", "state", box=None, header_style="bold")
-    for one in summaries:
-        version = f"{number(one['version'])} of {number(one['rounds'])}"
-        here = number(one["participants"])
-        table.add_row(one["name"], version, ENGLISH.percent(one["accuracy"]), here, _state(one))
+    for summary in summaries:
+        version = f"{number(summary['version'])} of {number(summary['rounds'])}"
+        here = number(summary["participants"])
+        table.add_row(summary["name"], version, ENGLISH.percent(summary["accuracy"]), here, _state(summary))
     for name, problem in problems.items():
         table.add_row(escape(name), "", "", "", f"[yellow]not served:[/yellow] {escape(problem)}")
     console.print(table)
 
 
-def print_task(console: Console, url: str, one: Told, rounds: Sequence[Told]) -> None:
-    """All that a summary says, and the newest rounds."""
-    console.print(f"[bold]{escape(one['title'])}[/bold]  {escape(one['summary'])}", soft_wrap=True)
+def print_task(console: Console, url: str, summary: JsonObject, rounds: Sequence[JsonObject]) -> None:
+    """Prints a task's summary and its newest rounds."""
+    console.print(f"[bold]{escape(summary['title'])}[/bold]  {escape(summary['summary'])}", soft_wrap=True)
     rows = {
-        "state": _state(one),
-        "version": f"{number(one['version'])} of {number(one['rounds'])}",
-        "accuracy": ENGLISH.percent(one["accuracy"]),
-        "here now": counted(one["participants"], "client"),
-        "model": f"{counted(one['parameters'], 'parameter')}, {size(4 * one['parameters'])}",
-        "examples": number(one["examples"]),
-        **_privacy(one["privacy"]),
-        "page": f"{url}/tasks/{one['name']}",
-        "weights": f"{url}/blobs/{one['weights']}",
+        "state": _state(summary),
+        "version": f"{number(summary['version'])} of {number(summary['rounds'])}",
+        "accuracy": ENGLISH.percent(summary["accuracy"]),
+        "here now": counted(summary["participants"], "client"),
+        "model": f"{counted(summary['parameters'], 'parameter')}, {size(4 * summary['parameters'])}",
+        "examples": number(summary["examples"]),
+        **_privacy(summary["privacy"]),
+        "page": f"{url}/tasks/{summary['name']}",
+        "weights": f"{url}/blobs/{summary['weights']}",
     }
     for name, text in rows.items():
-        # Addresses stay on one line, to be copied.
+        # Addresses stay on one line so that they can be copied.
         console.print(f"  [cyan]{name:<10}[/cyan]{text}", soft_wrap=True)
-    units = one["scheme"] == "volunteer"
+    units = summary["scheme"] == "volunteer"
     if rounds:
         console.print(f"\n[bold]The last {counted(len(rounds), 'epoch' if units else 'round')}[/bold]")
     for round_ in rounds:
         console.print(round_line({"event": "round", **round_}, units), soft_wrap=True)
 
 
-def round_line(event: Told, units: bool = False) -> str:
-    """A round that ended, or a version that was measured after its round, on one line (rich markup); an epoch
-    of work `units` is told as one."""
+def round_line(event: JsonObject, units: bool = False) -> str:
+    """Formats an ended round, or a version measured after its round, as one line of rich markup.
+
+    `units` says that rounds are epochs of work units.
+    """
     name = f"{'epoch' if units else 'round'} {event['round']}"
     if event["event"] == "measured":
         head = f"[bold]{name}[/bold]  version {event['version']} measured"
@@ -77,15 +79,15 @@ def round_line(event: Told, units: bool = False) -> str:
     return "  ".join(parts)
 
 
-def _privacy(told: Told | None) -> dict[str, str]:
-    """What is guaranteed, and what a budget leaves of it; nothing without [privacy]."""
-    if told is None:
+def _privacy(privacy: JsonObject | None) -> dict[str, str]:
+    """Returns a row with the privacy guarantee and its budget; empty without [privacy]."""
+    if privacy is None:
         return {}
-    budget = f" Budget: epsilon {told['budget']:g}." if told["budget"] else ""
-    return {"privacy": escape(told["sentence"]) + budget}
+    budget = f" Budget: epsilon {privacy['budget']:g}." if privacy["budget"] else ""
+    return {"privacy": escape(privacy["sentence"]) + budget}
 
 
-def _figures(version: Told) -> str:
+def _figures(version: JsonObject) -> str:
     measured = version["evaluation"]
     if measured is None:
         return f"loss while training {ENGLISH.decimal(version['loss'])}"
@@ -100,8 +102,8 @@ def _measured(name: str, value: float) -> str:
     return ENGLISH.percent(value) if name == "accuracy" else ENGLISH.decimal(value)
 
 
-def _state(one: Told) -> str:
-    if one["trouble"] is not None:
-        return f"[red]paused:[/red] {escape(one['trouble'])}"
-    colour = {"training": "green", "finished": "dim"}.get(one["phase"], "default")
-    return f"[{colour}]{ENGLISH.standing(one)}[/{colour}]"
+def _state(summary: JsonObject) -> str:
+    if summary["trouble"] is not None:
+        return f"[red]paused:[/red] {escape(summary['trouble'])}"
+    colour = {"training": "green", "finished": "dim"}.get(summary["phase"], "default")
+    return f"[{colour}]{ENGLISH.standing(summary)}[/{colour}]"

@@ -12,7 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from backend.commands.docs.site import build_site
-from backend.commands.docs.site_hooks import ELSEWHERE
+from backend.commands.docs.site_hooks import OUTSIDE_DOCS
 from tests.integration.docs.test_docs import ROOT
 
 ADDRESS = "https://minga.example/docs/"
@@ -65,7 +65,7 @@ def address_of(uri: str) -> str:
 
 def sources() -> dict[str, Path]:
     docs = {path.relative_to(ROOT / "docs").as_posix(): path for path in (ROOT / "docs").rglob("*.md")}
-    return docs | {uri: ROOT / source for uri, source in ELSEWHERE.items()}
+    return docs | {uri: ROOT / source for uri, source in OUTSIDE_DOCS.items()}
 
 
 def test_every_page_reads_the_same_on_the_site_and_in_the_repository(pages: dict[str, Elements]) -> None:
