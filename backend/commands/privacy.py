@@ -55,20 +55,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _noise_for(args: argparse.Namespace, participations: int) -> dict[str, float]:
     mechanism = Mechanism(args.mechanism, 0.0, args.rounds, args.tree)
-    asked = NoiseQuery(mechanism, taken, args.sampling or 1.0, args.delta, args.epsilon)
-    needed = _up(ask_accountant(asked, float))
+    query = NoiseQuery(mechanism, participations, args.sampling or 1.0, args.delta, args.epsilon)
+    needed = _round_up(ask_accountant(query, float))
     return {"noise_multiplier": needed, "epsilon": args.epsilon, "delta": args.delta}
 
 
 def _worth(args: argparse.Namespace, participations: int) -> dict[str, float]:
     noise: float = args.noise_multiplier
     if args.sampling:
-        sampled = SampledQuery(noise, taken, args.sampling, args.delta)
+        sampled = SampledQuery(noise, participations, args.sampling, args.delta)
         epsilon = ask_accountant(sampled, Epsilons).pld
     else:
         mechanism = Mechanism(args.mechanism, noise, args.rounds, args.tree)
-        points = dict(ask_accountant(CurveQuery(mechanism, args.delta, None, taken), Curve).points)
-        epsilon = points[taken]
+        points = dict(ask_accountant(CurveQuery(mechanism, args.delta, None, participations), Curve).points)
+        epsilon = points[participations]
     return {"noise_multiplier": noise, "epsilon": epsilon, "delta": args.delta}
 
 

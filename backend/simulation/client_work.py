@@ -71,8 +71,8 @@ class WorkModel(Protocol):
         """Returns the number of steps in a plan."""
         ...
 
-    def evaluation_steps(self, request: Evaluate) -> int:
-        """Batches of a measurement."""
+    def evaluation_steps(self, evaluation: Evaluate) -> int:
+        """Returns the number of batches in a measurement."""
         ...
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
@@ -91,8 +91,8 @@ class WorkModel(Protocol):
         """Trains the first `steps` steps of the plan."""
         ...
 
-    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
-        """The measurement, made."""
+    def measure(self, client: str, evaluation: Evaluate) -> MeasurementFindings:
+        """Measures the version of `evaluation`."""
         ...
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
@@ -191,21 +191,21 @@ class SimulatedTrainer:
             self.attempts[-1].examples = rate * max(0.0, asyncio.get_running_loop().time() - started_at)
             self._training = None
 
-    def measure(self, request: Evaluate, fetching: float) -> None:
-        """Measures a version whose parts will be here after `fetching` seconds."""
+    def measure(self, evaluation: Evaluate, fetching: float) -> None:
+        """Measures a version whose downloads take `fetching` seconds."""
         self.stop_measuring()
-        seconds = fetching + self.work.evaluation_steps(request) * FORWARD_SHARE * self.step_seconds
+        seconds = fetching + self.work.evaluation_steps(evaluation) * FORWARD_COST * self.step_seconds
 
         def measured() -> None:
             self._measuring = None
-            found = self.work.measure(self.id, request)
+            findings = self.work.measure(self.id, evaluation)
             self.report(
                 participant_events.VersionMeasured(
-                    round=request.round,
-                    version=request.version,
-                    examples=found.examples,
-                    loss=found.loss,
-                    sums=found.sums,
+                    round=evaluation.round,
+                    version=evaluation.version,
+                    examples=findings.examples,
+                    loss=findings.loss,
+                    sums=findings.sums,
                 )
             )
 

@@ -160,8 +160,8 @@ class SimulatedClient:
                 self._train(plan)
             case participant_events.AbortTraining():
                 self._stop_training()
-            case participant_events.MeasureVersion(request):
-                self.labour.measure(request, self._fetch(self._work.downloads(request)))
+            case participant_events.MeasureVersion(evaluation):
+                self.trainer.measure(evaluation, self._fetch(self._work.downloads(evaluation)))
             case participant_events.AbortMeasuring():
                 self.trainer.stop_measuring()
             case participant_events.KeepChange(number):
@@ -185,10 +185,10 @@ class SimulatedClient:
         else:
             self.masks.mask(plan, update, lambda content: self.trainer.offer(plan, update, content))
 
-    def _tell(self, frame: ClientFrame) -> None:
-        """Says what belongs to masks, if the server knows who says it."""
+    def _send_masking(self, frame: ClientFrame) -> None:
+        """Sends a frame of the masking protocol if the session is open."""
         if self.machine.connection.is_open:
-            self._say(frame)
+            self._send(frame)
 
     def _give_up(self, number: int) -> None:
         """Stops training for round `number`, whose update will not be sent."""

@@ -58,9 +58,9 @@ class SyntheticTraining:
         """See WorkModel."""
         return plan.steps or plan.epochs * math.ceil(self._epoch(plan) / plan.batch_size)
 
-    def evaluation_steps(self, request: Evaluate) -> int:
-        """See Work."""
-        return math.ceil(self._epoch(request) / self._manifest.batch_size)
+    def evaluation_steps(self, evaluation: Evaluate) -> int:
+        """See WorkModel."""
+        return math.ceil(self._epoch(evaluation) / self._manifest.batch_size)
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
         """See WorkModel."""
@@ -90,10 +90,12 @@ class SyntheticTraining:
         loss, sums = self._figures(random, examples)
         return SimulatedUpdate(vector.astype("<f4").tobytes(), examples, steps, loss, sums)
 
-    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
-        """See Work."""
-        examples = self._epoch(request)
-        return MeasurementFindings(examples, *self._figures(self._random(client, -request.round), examples))
+    def measure(self, client: str, evaluation: Evaluate) -> MeasurementFindings:
+        """See WorkModel."""
+        examples = self._epoch(evaluation)
+        return MeasurementFindings(
+            examples, *self._figures(self._random(client, -evaluation.round), examples)
+        )
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
         """Does nothing: noise has no control variate."""

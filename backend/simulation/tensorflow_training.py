@@ -118,10 +118,12 @@ class TensorFlowTraining(SyntheticTraining):
         self.seconds += time.perf_counter() - started
         return SimulatedUpdate(result.content(), result.examples, result.steps, result.loss, result.sums)
 
-    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
-        """See Work."""
+    def measure(self, client: str, evaluation: Evaluate) -> MeasurementFindings:
+        """See WorkModel."""
         del client
-        totals = self._measurer.totals(self._vector(request.weights), self._shards(request.shards), never)
+        totals = self._measurer.totals(
+            self._vector(evaluation.weights), self._shards(evaluation.shards), never
+        )
         return MeasurementFindings(*read_totals(totals))
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:

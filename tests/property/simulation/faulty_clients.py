@@ -41,9 +41,9 @@ class Spoilt:
         """See WorkModel."""
         return self.work.steps(plan)
 
-    def evaluation_steps(self, request: Evaluate) -> int:
-        """See Work."""
-        return self.work.evaluation_steps(request)
+    def evaluation_steps(self, evaluation: Evaluate) -> int:
+        """See WorkModel."""
+        return self.work.evaluation_steps(evaluation)
 
     def downloads(self, order: Train | Evaluate) -> dict[str, int]:
         """See WorkModel."""
@@ -61,9 +61,9 @@ class Spoilt:
         """See WorkModel."""
         return self.change(self.work.train(client, plan, steps))
 
-    def measure(self, client: str, request: Evaluate) -> MeasurementFindings:
-        """See Work."""
-        return self.work.measure(client, request)
+    def measure(self, client: str, evaluation: Evaluate) -> MeasurementFindings:
+        """See WorkModel."""
+        return self.work.measure(client, evaluation)
 
     def keep(self, client: str, number: int, *, undo: bool) -> None:
         """See WorkModel."""

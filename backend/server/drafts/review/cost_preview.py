@@ -80,7 +80,7 @@ def cost_preview(
     supply = _supply(draft, file, products, brought)
     if supply is None:
         return preview | {"waits": "Look at the data first: costs follow from how many examples there are."}
-    people = volunteers or max(VOLUNTEERS, file.coordination.wanted)
+    people = volunteers or max(VOLUNTEERS, file.coordination.required_clients)
     inspection = products.inspection(file, program)
     facts = (products.manifest, inspection.traffic, inspection.step_times, supply, people)
     scheme = scheme_of(file)
