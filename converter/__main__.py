@@ -16,13 +16,13 @@ from typing import Any
 
 from converter.conversion_task import read_task
 from converter.refusal import Refusal
-from converter.sandbox.limited_command import add_limits, answered, shut_in
+from converter.sandbox.limited_command import add_limits, enter_sandbox, run_limited
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Convert; returns the exit code."""
     args = _parser().parse_args(arguments)
-    return answered(args, "conversion", lambda: _convert(args))
+    return run_limited(args, "conversion", lambda: _convert(args))
 
 
 def _convert(args: argparse.Namespace) -> str:
@@ -35,7 +35,7 @@ def _convert(args: argparse.Namespace) -> str:
         raise Refusal(f"{args.model} cannot be read (No such file or directory); check the path.")
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".bundle-", dir=output.parent) as temporary:
-        shut_in(_readable(model, args.custom), [output.parent], temporary)
+        enter_sandbox(_readable(model, args.custom), [output.parent], temporary)
         _tell("Starting TensorFlow.")
         # TensorFlow is imported only now: shut in, within limits, and after cheap mistakes were told.
         from converter.bundle.bundle_writer import write_bundle

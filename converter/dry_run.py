@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from converter.refusal import Refusal
-from converter.sandbox.limited_command import add_limits, answered, shut_in
+from converter.sandbox.limited_command import add_limits, enter_sandbox, run_limited
 from converter.step_file import write_step
 
 # Relative L2 distance up to which two computations of the same outputs in float32 agree.
@@ -31,13 +31,13 @@ def main() -> int:
     parser.add_argument("--batch", type=Path, help="examples as .npz: x_0, ..., y_0, ...; default: noise")
     add_limits(parser)
     args = parser.parse_args()
-    return answered(args, "dry run", lambda: _run(args))
+    return run_limited(args, "dry run", lambda: _run(args))
 
 
 def _run(args: argparse.Namespace) -> str:
     bundle, output = args.bundle.resolve(), args.output.resolve()
     with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=output) as temporary:
-        shut_in([bundle, *([args.batch.resolve()] if args.batch else [])], [output], temporary)
+        enter_sandbox([bundle, *([args.batch.resolve()] if args.batch else [])], [output], temporary)
         print("doing: Starting TensorFlow.", flush=True)
         report = rehearse(bundle, args.batch, args.limits, output / STEP)
     (output / REPORT).write_text(json.dumps(report), "utf-8")

@@ -12,14 +12,14 @@ from typing import Any
 from converter.bundle.keras_model_file import save_model
 from converter.bundle.tfjs_graph_model import write_graph_model
 from converter.conversion_task import ConversionTask
-from converter.objectives.objective_proposals import in_words, proposals
+from converter.objectives.objective_proposals import proposal_sentences, proposals
 from converter.objectives.objective_selection import Objectives, choose_objectives
 from converter.op_allowlist import check_ops
 from converter.optimizers import Optimizer, compiled_optimizer, is_constrained, make_optimizer
 from converter.readers.model_loader import load_model
 from converter.sandbox.process_limits import Limits
 from converter.summary.model_summary import summarize, summarize_slices
-from converter.tracing.batch_slices import SIGNATURE, adds_up, slice_size, trace_slice
+from converter.tracing.batch_slices import SIGNATURE, is_sliceable, slice_size, trace_slice
 from converter.tracing.graph_freezer import freeze
 from converter.tracing.model_ports import Port, find_borders
 from converter.tracing.tracer import Traced, Tracer
@@ -57,7 +57,7 @@ def write_bundle(
     if propose is not None:
         lacking = proposals(model, task, borders)
         task = replace(task, **lacking)
-        for sentence in in_words(lacking):
+        for sentence in proposal_sentences(lacking):
             tell(sentence)
         propose(lacking)
     objectives = choose_objectives(model, task, borders)
@@ -76,7 +76,7 @@ def write_bundle(
     summary = summarize(model, layout, graphs, returned)
     tell("Looking for slices that suit small devices.")
     rows = slice_size(task.batch_size, summary["step"]["memory"]["intermediates"], task.slice)
-    if rows is not None and adds_up(model, objectives):
+    if rows is not None and is_sliceable(model, objectives):
         sliced = trace_slice(tracer, traces["train"], rows)
         if sliced is not None:
             traces[SIGNATURE], graphs[SIGNATURE] = sliced

@@ -18,7 +18,7 @@ from keras.src.backend.tensorflow import numpy as keras_numpy
 from keras.src.utils import tf_utils
 
 from converter.decompositions import activations, categorical, convolutions, images, pooling
-from converter.decompositions.normalization import short_gradients
+from converter.decompositions.normalization import use_closed_form_gradients
 from converter.refusal import Refusal
 from converter.tracing.attribute_patch import replaced
 
@@ -27,7 +27,7 @@ _FAULTS = (TypeError, ValueError, NotImplementedError, AttributeError, tf.errors
 
 
 @contextmanager
-def expressible() -> Iterator[None]:
+def use_decompositions() -> Iterator[None]:
     """While open, Keras' layers are traced with the functions of this package."""
     conv = convolutions.make_conv(keras_nn.conv, keras_nn.depthwise_conv)
     nn: dict[str, Callable[..., Any]] = {
@@ -55,7 +55,7 @@ def expressible() -> Iterator[None]:
         stack.enter_context(replaced(keras_numpy, {"digitize": categorical.digitize}))
         encode = {"tf_encode_categorical_inputs": categorical.encode_categories}
         stack.enter_context(replaced(tf_utils, encode))
-        stack.enter_context(short_gradients())
+        stack.enter_context(use_closed_form_gradients())
         stack.enter_context(_told_plainly())
         yield
 

@@ -90,7 +90,7 @@ def _group_call(layer: Any, reshaped: Any, input_shape: Any) -> Any:
 
 
 @contextmanager
-def short_gradients() -> Iterator[None]:
+def use_closed_form_gradients() -> Iterator[None]:
     """While open, LayerNormalization and GroupNormalization compute as above."""
     layers = keras.layers
     call = {"call": _layer_call(layers.LayerNormalization.call)}

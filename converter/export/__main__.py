@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from converter.refusal import Refusal
-from converter.sandbox.limited_command import add_limits, answered, shut_in
+from converter.sandbox.limited_command import add_limits, enter_sandbox, run_limited
 
 FORMATS = ("keras", "tfjs-layers", "tfjs-graph", "saved-model", "onnx")
 
@@ -19,7 +19,7 @@ FORMATS = ("keras", "tfjs-layers", "tfjs-graph", "saved-model", "onnx")
 def main(arguments: list[str] | None = None) -> int:
     """Export; returns the exit code."""
     args = _parser().parse_args(arguments)
-    return answered(args, "export", lambda: _export(args))
+    return run_limited(args, "export", lambda: _export(args))
 
 
 def _export(args: argparse.Namespace) -> str:
@@ -28,7 +28,7 @@ def _export(args: argparse.Namespace) -> str:
     if output.exists():
         raise Refusal(f"{output.name} exists already; choose another name.")
     with tempfile.TemporaryDirectory(prefix=".export-", dir=output.parent) as temporary:
-        shut_in([model, weights], [output.parent], temporary)
+        enter_sandbox([model, weights], [output.parent], temporary)
         # TensorFlow is imported only now: shut in and within limits.
         from converter.export.export_formats import WRITERS
         from converter.export.model_version import load_version

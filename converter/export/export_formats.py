@@ -13,13 +13,13 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 
 from converter.bundle.keras_model_file import write_keras
 from converter.bundle.tfjs_graph_model import write_graph_model
-from converter.decompositions import expressible
-from converter.export.model_version import roll_up
+from converter.decompositions import use_decompositions
+from converter.export.model_version import restore_loops
 from converter.export.onnx_model import write_onnx_model
 from converter.export.tfjs_layers_model import write_layers_model
 from converter.export.tfjs_ops import check_tfjs_ops
 from converter.export.zip_archive import archive
-from converter.tracing.graph_freezer import without_notes
+from converter.tracing.graph_freezer import without_private_attributes
 from converter.tracing.model_ports import Borders, find_borders
 
 Writer = Callable[[Any, Path], Path]
@@ -34,7 +34,7 @@ def keras_file(model: Any, folder: Path) -> Path:
 
 def saved_model(model: Any, folder: Path) -> Path:
     """A zip of a SavedModel with the signatures `serve` and `serving_default`, for any number of rows."""
-    roll_up(model)
+    restore_loops(model)
     model.export(folder / "saved", format="tf_saved_model", verbose=False)
     return archive(folder / "saved", folder / "saved.zip")
 
@@ -42,10 +42,10 @@ def saved_model(model: Any, folder: Path) -> Path:
 def tfjs_graph(model: Any, folder: Path) -> Path:
     """A zip of a TF.js graph model, for any number of rows, which plain TF.js runs."""
     borders = find_borders(model)
-    with expressible():
+    with use_decompositions():
         traced = forward(model, borders).get_concrete_function()
     frozen = convert_variables_to_constants_v2(traced)
-    graph = without_notes(frozen.graph.as_graph_def())
+    graph = without_private_attributes(frozen.graph.as_graph_def())
     check_tfjs_ops(graph)
     outputs = [tensor.name for tensor in frozen.outputs]
     signature = {
@@ -64,14 +64,14 @@ def tfjs_graph(model: Any, folder: Path) -> Path:
 
 def tfjs_layers(model: Any, folder: Path) -> Path:
     """A zip of a TF.js Layers model."""
-    roll_up(model)
+    restore_loops(model)
     write_layers_model(model, folder / "layers")
     return archive(folder / "layers", folder / "layers.zip")
 
 
 def onnx(model: Any, folder: Path) -> Path:
     """An ONNX file, for any number of rows."""
-    roll_up(model)
+    restore_loops(model)
     borders = find_borders(model)
     target = folder / "model.onnx"
     write_onnx_model(forward(model, borders), [port.name for port in borders.outputs], target)

@@ -41,7 +41,7 @@ def load_version(model_file: Path, weights_file: Path, limits: Limits) -> Any:
     return model
 
 
-def roll_up(model: Any) -> None:
+def restore_loops(model: Any) -> None:
     """Set the recurrent layers that were loaded to unroll back to loops, as the owner had them."""
     for layer in model.minga_unrolled:
         layer.unroll = False

@@ -67,7 +67,7 @@ class OutputLoss:
     @property
     def own(self) -> bool:
         """Whether it is the owner's, so that nobody knows what it does with its rows."""
-        return not of_keras(getattr(self.loss, "fn", self.loss)) and self.name != "quantile"
+        return not is_from_keras(getattr(self.loss, "fn", self.loss)) and self.name != "quantile"
 
     @property
     def mean_over_rows(self) -> bool:
@@ -154,7 +154,7 @@ def compiled_loss(loss: Any) -> OutputLoss:
     if isinstance(loss, str):
         return named_loss(loss, {})
     if type(loss) is LossFunctionWrapper:
-        if getattr(loss.fn, "__name__", "") in LOSSES and of_keras(loss.fn):
+        if getattr(loss.fn, "__name__", "") in LOSSES and is_from_keras(loss.fn):
             return named_loss(loss.fn.__name__, dict(loss._fn_kwargs, reduction=loss.reduction))
         return _checked(getattr(loss.fn, "__name__", loss.name), loss)
     if not isinstance(loss, keras.losses.Loss):
@@ -168,7 +168,7 @@ def compiled_loss(loss: Any) -> OutputLoss:
     return _checked(name, loss)
 
 
-def of_keras(thing: Any) -> bool:
+def is_from_keras(thing: Any) -> bool:
     """Whether a class, function or object of a class comes from Keras itself."""
     module = getattr(thing, "__module__", None) or type(thing).__module__
     return str(module).partition(".")[0] == "keras"

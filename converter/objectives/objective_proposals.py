@@ -27,7 +27,7 @@ def proposals(model: Any, task: ConversionTask, borders: Borders) -> dict[str, A
     return found
 
 
-def in_words(found: dict[str, Any]) -> list[str]:
+def proposal_sentences(found: dict[str, Any]) -> list[str]:
     """A sentence for each proposal."""
     sentences = []
     if "loss" in found:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from converter.optimizers import update_rules, update_wrappers
 from converter.optimizers.schedules import SCHEDULES, Schedule
 from converter.optimizers.settings import (
-    AROUND,
+    COMMON_SETTINGS,
     DEFAULTS,
     LEARNING_RATES,
     SCHEDULE_DEFAULTS,
@@ -120,10 +120,9 @@ def make_optimizer(table: dict[str, Any]) -> Optimizer:
     schedule = given.pop("schedule", None)
     known = {"learning_rate": LEARNING_RATES.get(name, 0.001)} | DEFAULTS[name]
     for key, value in given.items():
-        if key not in known and key not in AROUND:
-            raise refuse(
-                f"The optimizer {name} has no setting `{key}`; it has {', '.join([*known, *AROUND])}."
-            )
+        if key not in known and key not in COMMON_SETTINGS:
+            allowed = ", ".join([*known, *COMMON_SETTINGS])
+            raise refuse(f"The optimizer {name} has no setting `{key}`; it has {allowed}.")
         checked("optimizer", key, value)
     if sum(bool(given.get(key)) for key in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
         raise refuse(
@@ -131,7 +130,7 @@ def make_optimizer(table: dict[str, Any]) -> Optimizer:
         )
     settings = known | given
     learning_rate = float(settings.pop("learning_rate"))
-    own = {key: settings[key] for key in DEFAULTS[name] if key not in AROUND}
+    own = {key: settings[key] for key in DEFAULTS[name] if key not in COMMON_SETTINGS}
     rate = None if schedule is None else _schedule(schedule, learning_rate, "learning_rate" in given)
     return Optimizer(
         name,
@@ -188,7 +187,7 @@ def compiled_optimizer(model: Any) -> dict[str, Any]:
             "compile it with use_ema=False or write an optimizer into the task file."
         )
     table = {"name": name} | {key: config[key] for key in DEFAULTS[name]}
-    table |= {key: config[key] for key in AROUND if config.get(key) is not None}
+    table |= {key: config[key] for key in COMMON_SETTINGS if config.get(key) is not None}
     rate = config["learning_rate"]
     return table | (_compiled_schedule(rate) if isinstance(rate, dict) else {"learning_rate": rate})
 

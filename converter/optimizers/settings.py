@@ -33,7 +33,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 # 0.001 for all others.
 LEARNING_RATES = {"sgd": 0.01, "momentum": 0.01}
 # What every optimizer may have besides.
-AROUND = (
+COMMON_SETTINGS = (
     "weight_decay",
     "exclude_from_weight_decay",
     "clipnorm",

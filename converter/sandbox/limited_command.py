@@ -28,7 +28,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-parameters", type=int, default=defaults.parameters)
 
 
-def answered(args: argparse.Namespace, what: str, act: Callable[[], str]) -> int:
+def run_limited(args: argparse.Namespace, what: str, act: Callable[[], str]) -> int:
     """Does `act` within the limits of `args`, kept there as `limits`, and answers; the exit code.
 
     `what` is its name for people, such as `conversion`.
@@ -52,7 +52,7 @@ def answered(args: argparse.Namespace, what: str, act: Callable[[], str]) -> int
     return _answer(True, message)
 
 
-def shut_in(readable: Iterable[Path], writable: Iterable[Path], temporary: str) -> None:
+def enter_sandbox(readable: Iterable[Path], writable: Iterable[Path], temporary: str) -> None:
     """Shut this process in (converter/sandbox/confinement.py), with `temporary` for passing files."""
     tempfile.tempdir = os.environ["KERAS_HOME"] = temporary
     for sentence in confine(readable, writable):

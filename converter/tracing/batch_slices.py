@@ -10,7 +10,7 @@ from converter.tracing.graph_freezer import freeze
 from converter.tracing.tracer import Traced, Tracer
 
 # Browsers on phones and consoles get along with about 1 GiB; half of it is other people's.
-ROOMY_BYTES = 256 << 20
+MAX_STEP_BYTES = 256 << 20
 
 SIGNATURE = "train_slice"
 
@@ -29,14 +29,14 @@ def slice_size(batch_size: int, intermediates: int, wanted: int | None) -> int |
                 "bad-task",
             )
         return wanted
-    if intermediates <= ROOMY_BYTES:
+    if intermediates <= MAX_STEP_BYTES:
         return None
     smaller = [size for size in range(1, batch_size) if batch_size % size == 0]
-    roomy = [size for size in smaller if intermediates * size <= ROOMY_BYTES * batch_size]
+    roomy = [size for size in smaller if intermediates * size <= MAX_STEP_BYTES * batch_size]
     return max(roomy or smaller[:1], default=None)
 
 
-def adds_up(model: Any, objectives: Objectives) -> bool:
+def is_sliceable(model: Any, objectives: Objectives) -> bool:
     """Whether means over slices, weighted by their rows, are the mean over the batch."""
     masked = any(getattr(tensor, "_keras_mask", None) is not None for tensor in model.outputs)
     return not masked and objectives.mean_over_rows

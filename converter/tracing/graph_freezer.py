@@ -104,10 +104,10 @@ def _tidy(graph_def: Any, traced: Traced, inputs: list[str], outputs: list[str])
         if node.op == "Add":
             # Grappler writes the older name into some of its rewrites; on numbers they are the same op.
             node.op = "AddV2"
-    return without_notes(tidy)
+    return without_private_attributes(tidy)
 
 
-def without_notes(graph_def: Any) -> Any:
+def without_private_attributes(graph_def: Any) -> Any:
     """The GraphDef without what TensorFlow notes for itself, which differs from process to process."""
     for node in graph_def.node:
         for key in [key for key in node.attr if key.startswith("_")]:

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 from keras import tree
 
-from converter.decompositions import expressible
+from converter.decompositions import use_decompositions
 from converter.objectives.objective_selection import Objectives
 from converter.optimizers import Optimizer
 from converter.padding.activity_regularizers import exact_activities
@@ -155,7 +155,7 @@ class Tracer:
     def _forward(
         self, variables: list[Any], batch: Batch, training: bool
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        with expressible(), exact_recurrence():
+        with use_decompositions(), exact_recurrence():
             packed, new_state, losses = self.model.stateless_call(
                 variables,
                 self.layout.split_state(batch.state),

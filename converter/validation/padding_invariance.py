@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from converter.objectives.losses import of_keras
+from converter.objectives.losses import is_from_keras
 from converter.refusal import Refusal
 from converter.tracing.graph_freezer import freeze
 from converter.tracing.tracer import Traced, Tracer
@@ -35,7 +35,7 @@ def may_mix_rows(model: Any) -> bool:
     own = [
         op
         for op in [*operations, *model._flatten_layers()]
-        if not of_keras(op) or isinstance(op, keras.layers.Lambda)
+        if not is_from_keras(op) or isinstance(op, keras.layers.Lambda)
     ]
     free = {type(op).__name__ for op in operations if not isinstance(op, keras.layers.Layer)}
     return bool(own) or not free <= ELEMENTWISE

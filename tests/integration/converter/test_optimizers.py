@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from backend.formats import task_file
 from converter.optimizers import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
-from converter.optimizers.settings import AROUND, DEFAULTS, SCHEDULE_DEFAULTS
+from converter.optimizers.settings import COMMON_SETTINGS, DEFAULTS, SCHEDULE_DEFAULTS
 from converter.refusal import Refusal
 from converter.tracing.vector_layout import Layout
 from tests.support.keras.native import relative_error
@@ -277,7 +277,7 @@ def test_a_wrong_optimizer_is_refused_by_name(table: dict[str, Any], word: str) 
 
 
 def test_the_task_file_and_the_converter_know_the_same_settings() -> None:
-    known = {"name", "learning_rate", "schedule", *AROUND}
+    known = {"name", "learning_rate", "schedule", *COMMON_SETTINGS}
     assert set(task_file.OptimizerTable.__struct_fields__) == known.union(*DEFAULTS.values())
     of_schedules = [
         name for required, optional in SCHEDULE_DEFAULTS.values() for name in (*required, *optional)

@@ -8,7 +8,7 @@ import keras
 import pytest
 
 from converter.conversion_task import ConversionTask
-from converter.objectives.objective_proposals import in_words, proposals
+from converter.objectives.objective_proposals import proposal_sentences, proposals
 from converter.tracing.model_ports import find_borders
 
 pytestmark = pytest.mark.tensorflow
@@ -40,7 +40,9 @@ def proposed(model: Any, **said: Any) -> dict[str, Any]:
 def test_the_last_layer_says_which_loss_fits(last: Any, loss: Any, metrics: list[str]) -> None:
     found = proposed(model_of(last))
     assert found == {"loss": loss, "metrics": metrics, "optimizer": ADAM}
-    assert [sentence[:32] for sentence in in_words(found)] == ["The model is not compiled with a"] * 2
+    assert [sentence[:32] for sentence in proposal_sentences(found)] == [
+        "The model is not compiled with a"
+    ] * 2
 
 
 def test_what_the_model_or_the_task_file_says_is_not_proposed() -> None:
@@ -49,7 +51,7 @@ def test_what_the_model_or_the_task_file_says_is_not_proposed() -> None:
     assert list(proposed(model, loss="mse")) == ["optimizer"]
     model.compile("sgd", "categorical_crossentropy")
     assert proposed(model) == {}
-    assert in_words({}) == []
+    assert proposal_sentences({}) == []
 
 
 def test_each_output_has_its_own_loss() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from converter.refusal import Refusal
-from converter.tracing.batch_slices import ROOMY_BYTES, slice_size
+from converter.tracing.batch_slices import MAX_STEP_BYTES, slice_size
 from tests.integration.converter.conftest import Convert
 from tests.support.keras.native import NativeBundle, relative_error
 
@@ -73,11 +73,11 @@ def test_a_summed_loss_has_no_slices(convert: Convert) -> None:
 
 
 def test_large_steps_get_the_largest_slice_that_is_roomy() -> None:
-    assert slice_size(32, ROOMY_BYTES, None) is None
-    assert slice_size(32, 2 * ROOMY_BYTES, None) == 16
-    assert slice_size(30, 4 * ROOMY_BYTES, None) == 6
-    assert slice_size(32, 1000 * ROOMY_BYTES, None) == 1
-    assert slice_size(1, 1000 * ROOMY_BYTES, None) is None
+    assert slice_size(32, MAX_STEP_BYTES, None) is None
+    assert slice_size(32, 2 * MAX_STEP_BYTES, None) == 16
+    assert slice_size(30, 4 * MAX_STEP_BYTES, None) == 6
+    assert slice_size(32, 1000 * MAX_STEP_BYTES, None) == 1
+    assert slice_size(1, 1000 * MAX_STEP_BYTES, None) is None
 
 
 @pytest.mark.parametrize("wanted", [3, 8, 16])
