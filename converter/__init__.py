@@ -1,1 +1,1 @@
-"""Keras model in, training bundle out; runs as its own, limited process."""
+"""Converts a Keras model into a training bundle; runs as its own process with resource limits."""

@@ -20,7 +20,7 @@ from converter.sandbox.limited_command import add_limits, enter_sandbox, run_lim
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Convert; returns the exit code."""
+    """Runs the conversion that the arguments describe; returns the exit code."""
     args = _parser().parse_args(arguments)
     return run_limited(args, "conversion", lambda: _convert(args))
 
@@ -36,25 +36,25 @@ def _convert(args: argparse.Namespace) -> str:
     output.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".bundle-", dir=output.parent) as temporary:
         enter_sandbox(_readable(model, args.custom), [output.parent], temporary)
-        _tell("Starting TensorFlow.")
-        # TensorFlow is imported only now: shut in, within limits, and after cheap mistakes were told.
+        _report_progress("Starting TensorFlow.")
+        # TensorFlow is imported only in the sandbox and after the cheap checks.
         from converter.bundle.bundle_writer import write_bundle
 
         draft = Path(temporary) / "bundle"
         draft.mkdir()
         propose = None if args.propose is None else partial(_write_proposals, args.propose)
-        manifest = write_bundle(model, task, draft, args.limits, args.custom, _tell, propose)
+        manifest = write_bundle(model, task, draft, args.limits, args.custom, _report_progress, propose)
         draft.rename(output)
     parameters = manifest["parameters"]["trainable"] + manifest["parameters"]["state"]
     return f"{parameters} parameters, {len(manifest['files'])} files."
 
 
-def _write_proposals(path: Path, found: dict[str, Any]) -> None:
-    path.write_text(json.dumps(found), "utf-8")
+def _write_proposals(path: Path, proposals: dict[str, Any]) -> None:
+    path.write_text(json.dumps(proposals), "utf-8")
 
 
 def _readable(model: Path, custom: Path | None) -> list[Path]:
-    # The weights of a TF.js model lie beside its model.json.
+    # The weights of a TF.js model are files in the folder of its model.json.
     readable = [model.parent if model.suffix.lower() == ".json" else model]
     return [*readable, custom.resolve().parent] if custom else readable
 
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _tell(text: str) -> None:
+def _report_progress(text: str) -> None:
     print(f"doing: {text}", flush=True)
 
 

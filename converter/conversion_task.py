@@ -1,4 +1,4 @@
-"""The part of a task file that the converter needs; docs/reference/task-file.md describes the whole."""
+"""Reads the part of a task file that the converter needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL_KEYS |= {"slice"}
 
 @dataclass(frozen=True)
 class ConversionTask:
-    """What to make of the model; `loss`, `metrics`, `optimizer` are None where the compiled model decides.
+    """The model section of a task; `loss`, `metrics`, `optimizer` None take the compiled model's.
 
     `loss`, `loss_weights` and `metrics` stand as the task file says them;
     converter/objectives/objective_selection.py reads them.
@@ -36,7 +36,10 @@ class ConversionTask:
 
 
 def read_task(path: Path) -> ConversionTask:
-    """The task in a task.toml. Raises Refusal (code bad-task) naming the field and what to write instead."""
+    """Reads a task.toml.
+
+    Raises Refusal (code bad-task), which names the field and what to write instead.
+    """
     try:
         if path.stat().st_size > MAX_BYTES:
             raise _bad(f"The task file is larger than {MAX_BYTES} bytes; keep long texts in README.md.")
@@ -104,7 +107,7 @@ def _class_weight(value: Any) -> tuple[float, ...] | None:
 
 
 def _names(value: Any) -> bool:
-    """Whether this is a name, a table with a name, or lists or tables of those."""
+    """Returns whether the value is a name, a table with a name, or lists or tables of those."""
     if isinstance(value, dict):
         return isinstance(value.get("name"), str) or all(_names(entry) for entry in value.values())
     return isinstance(value, str) or (isinstance(value, list) and all(_names(entry) for entry in value))
@@ -130,9 +133,9 @@ def _optimizer(model: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _preprocess(data: dict[str, Any]) -> dict[str, float | list[float]]:
-    """What loads stored values, (stored * scale - mean) / std, as a scale and an offset.
+    """Returns the preprocessing (stored * scale - mean) / std as one scale and one offset.
 
-    The other keys of [data.preprocess] are for who reads the data.
+    The other keys of [data.preprocess] concern only the code that reads the data.
     """
     table = _table(data, "preprocess")
     given = [

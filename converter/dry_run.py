@@ -1,7 +1,8 @@
-"""`python -m converter.dry_run BUNDLE -o DIR`: a step of a bundle with TensorFlow, beside Keras' own model.
+"""`python -m converter.dry_run BUNDLE -o DIR`: runs one training step of a bundle in TensorFlow.
 
-DIR/report.json gets what came out (`rehearse`), DIR/step.safetensors the batch, the loss and the gradient
-of the step, for those who take the same one elsewhere. Answers as the converter does.
+The predictions are compared with those of Keras' own model. DIR/report.json gets the results (`rehearse`),
+DIR/step.safetensors the batch, the loss and the gradient of the step, so that a browser or peer can repeat
+the step and compare. The process answers on standard output as the converter does.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ REPORT, STEP = "report.json", "step.safetensors"
 
 
 def main() -> int:
-    """Rehearse; returns the exit code."""
+    """Runs the dry run that the arguments describe; returns the exit code."""
     parser = argparse.ArgumentParser("python -m converter.dry_run")
     parser.add_argument("bundle", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True, help="folder for report.json")
@@ -47,12 +48,12 @@ def _run(args: argparse.Namespace) -> str:
 def rehearse(
     bundle: Path, batch_file: Path | None, limits: Any, step_file: Path | None = None
 ) -> dict[str, float]:
-    """Predicts with Keras and with the native graph, then takes one step on a batch. Raises Refusal.
+    """Predicts with Keras and with the native graph, then takes one training step. Raises Refusal.
 
-    `difference` is the largest relative L2 distance of an output, `loss` and `loss_after` are those of the
-    batch before and after the step, `gradient_norm`, `step_ms` and `step_loss`, which counts
-    dropout and the like, are of the step. `step_file` gets what
-    every input of `train` but the model's values was, `loss`, and `gradient`.
+    Of the result, `difference` is the largest relative L2 distance of an output, `loss` and `loss_after` are
+    the losses of the batch before and after the step, and `gradient_norm`, `step_ms` and `step_loss` (with
+    dropout and other training-only layers) describe the step. `step_file` gets every input of `train` except
+    the model's values, then `loss` and `gradient`.
     """
     import numpy as np
     from keras import tree
@@ -73,10 +74,10 @@ def rehearse(
             "The model's outputs on these examples are not finite: scale the inputs (0 to 1, or mean 0), or "
             "begin with other weights."
         )
-    found = _graph(bundle, manifest, "predict")(feeds).values()
+    measured = _graph(bundle, manifest, "predict")(feeds).values()
     difference = max(
         float(np.linalg.norm(np.subtract(a, b)) / max(float(np.linalg.norm(b)), 1e-12))
-        for a, b in zip(found, expected, strict=True)
+        for a, b in zip(measured, expected, strict=True)
     )
     if not difference <= AGREE:
         raise Refusal(
@@ -84,30 +85,30 @@ def rehearse(
             "with the model."
         )
     print("doing: Taking one training step.", flush=True)
-    stepped, found = _step(bundle, manifest, feeds)
+    stepped, measured = _step(bundle, manifest, feeds)
     if step_file is not None:
-        _keep(step_file, manifest, batch, stepped)
-    return {"difference": difference, **found}
+        _write_step_file(step_file, manifest, batch, stepped)
+    return {"difference": difference, **measured}
 
 
-def _keep(
+def _write_step_file(
     path: Path, manifest: Mapping[str, Any], batch: Mapping[str, Any], stepped: Mapping[str, Any]
 ) -> None:
     import numpy as np
 
-    taken = [spec["name"] for spec in manifest["signatures"]["train"]["inputs"] if spec["name"] in batch]
+    names = [spec["name"] for spec in manifest["signatures"]["train"]["inputs"] if spec["name"] in batch]
     outcome = {name: np.asarray(stepped[name], np.float32) for name in ("loss", "gradient")}
-    write_step(path, {**{name: batch[name] for name in taken}, **outcome})
+    write_step(path, {**{name: batch[name] for name in names}, **outcome})
 
 
 def _step(
     bundle: Path, manifest: Mapping[str, Any], feeds: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, float]]:
-    """What `train` gave, and the figures of the step."""
+    """Returns the outputs of `train` and the measurements of the step."""
     import numpy as np
 
     train, apply, measure = (_graph(bundle, manifest, name) for name in ("train", "apply", "evaluate"))
-    train(feeds)  # The first run is slow: TensorFlow settles.
+    train(feeds)  # The first run is slow: TensorFlow still sets up the graph.
     began = time.perf_counter()
     stepped = train(feeds)
     optimizer = manifest["optimizer"]
@@ -123,34 +124,36 @@ def _step(
     )
     milliseconds = 1000 * (time.perf_counter() - began)
     moved = {**feeds, "trainable": after["new_trainable"]}
-    found = {
+    measured = {
         "loss": float(measure(feeds)["loss"]),
         "loss_after": float(measure(moved)["loss"]),
         "step_loss": float(stepped["loss"]),
         "gradient_norm": float(np.linalg.norm(stepped["gradient"])),
         "step_ms": milliseconds,
     }
-    if not all(map(np.isfinite, found.values())):
+    if not all(map(np.isfinite, measured.values())):
         raise Refusal(
             "A training step ends in numbers that are not finite: lower the learning rate, scale the inputs "
             "(0 to 1, or mean 0), and check that the loss fits the labels."
         )
-    return stepped, found
+    return stepped, measured
 
 
 def _batch(manifest: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
-    """A whole batch by the names of inputs: of the examples in `path`, padded, or of noise."""
+    """Returns a full batch by input name: the examples in `path`, padded, or noise."""
     import numpy as np
 
     rows, random = manifest["batch_size"], np.random.default_rng(0)
     feeds: dict[str, Any] = {"sample_weight": np.ones(rows, np.float32)}
     if path is not None:
-        with np.load(path, allow_pickle=False) as given:
-            for name in given.files:
-                some = given[name][:rows]
+        with np.load(path, allow_pickle=False) as archive:
+            for name in archive.files:
+                examples = archive[name][:rows]
                 # Padded as clients do (webapp/static/src/core/data/examples.ts, `makeBatch`).
-                feeds[name] = np.concatenate([some, np.repeat(some[:1], rows - len(some), axis=0)])
-                feeds["sample_weight"] = (np.arange(rows) < len(some)).astype(np.float32)
+                feeds[name] = np.concatenate(
+                    [examples, np.repeat(examples[:1], rows - len(examples), axis=0)]
+                )
+                feeds["sample_weight"] = (np.arange(rows) < len(examples)).astype(np.float32)
     else:
         for letter, specs in (("x", manifest["inputs"]), ("y", manifest["labels"])):
             for number, spec in enumerate(specs):
@@ -162,7 +165,7 @@ def _batch(manifest: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
 
 
 def _graph(bundle: Path, manifest: Mapping[str, Any], name: str) -> Any:
-    """A native graph as a function from named arrays to named arrays; it takes what it needs."""
+    """Loads a native graph as a function from named arrays to named arrays; it ignores other inputs."""
     import tensorflow as tf
 
     definition = tf.compat.v1.GraphDef()

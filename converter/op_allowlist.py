@@ -1,4 +1,4 @@
-"""The allow-list: the pure ops a bundle may contain (converter/ops.json)."""
+"""Checks graphs against the allow-list of pure ops (converter/ops.json)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ DTYPES = (tf.float32, tf.int32, tf.int64, tf.bool)
 
 
 def check_ops(graph_def: Any, signature: str, layers: list[str]) -> list[str]:
-    """The ops of the graph, sorted. Raises Refusal naming layer and op where one is not on the allow-list.
+    """Returns the graph's ops, sorted. Raises Refusal where one is not on the allow-list.
 
-    `layers` are the names of the model's layers; TensorFlow keeps them as scopes in the names of nodes.
+    The Refusal names the layer and the op. `layers` are the names of the model's layers; TensorFlow keeps
+    them as scopes in the names of nodes.
     """
     if graph_def.library.function:
         kind = graph_def.library.function[0].signature.name
@@ -43,7 +44,7 @@ def check_ops(graph_def: Any, signature: str, layers: list[str]) -> list[str]:
 
 
 def _place(node: str, layers: list[str]) -> str:
-    # The innermost layer says most. A second trace of `dense` has the scope `dense_1`.
+    # The innermost layer is the most specific. A second trace of `dense` has the scope `dense_1`.
     for scope in reversed(node.split("/")):
         for name in (scope, scope.rpartition("_")[0]):
             if name in layers:

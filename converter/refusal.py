@@ -1,4 +1,4 @@
-"""The one exception of the converter: a model or task file that cannot be used, said in a sentence."""
+"""Refusal, the converter's only exception: the model or the task file cannot be used."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Literal
 Code = Literal["bad-task", "bad-bundle"]
 
 
-class Refusal(Exception):  # noqa: N818 - an answer to the owner, not a fault of ours
-    """What is wrong and what to do about it. `code` says which of the two files is to blame."""
+class Refusal(Exception):  # noqa: N818 - an answer to the owner, not an error in the program
+    """Says what is wrong and how to correct it; `code` names the file at fault."""
 
     def __init__(self, message: str, code: Code = "bad-bundle") -> None:
         super().__init__(message)

@@ -1,7 +1,7 @@
-"""A training step in one file: what went into it and what came out, for whoever computes it again.
+"""Writes the inputs and outputs of a training step to one file, so that the step can be repeated.
 
-Safetensors: the length of a JSON header (little-endian, 8 bytes), the header, then the values as they lie.
-Reference: https://github.com/huggingface/safetensors, "Format".
+The format is safetensors: the length of a JSON header (little-endian, 8 bytes), the header, then the raw
+values. Reference: https://github.com/huggingface/safetensors, "Format".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ALIGNED = 8
 
 
 def write_step(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Writes float32 and int32 arrays by their names. Raises KeyError for another dtype."""
+    """Writes float32 and int32 arrays by name. Raises KeyError for another dtype."""
     header, offset = {}, 0
     for name, array in arrays.items():
         end = offset + array.nbytes
@@ -27,7 +27,7 @@ def write_step(path: Path, arrays: Mapping[str, Any]) -> None:
         }
         offset = end
     text = json.dumps(header).encode()
-    # Padded with spaces, as the format allows, so that the values begin where 4-byte numbers may.
+    # The format allows padding with spaces; it aligns the values to multiples of 8 bytes.
     text += b" " * (-len(text) % _ALIGNED)
     with path.open("wb") as file:
         file.write(len(text).to_bytes(8, "little"))

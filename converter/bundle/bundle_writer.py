@@ -1,4 +1,4 @@
-"""The whole road from a model's file to a bundle directory (docs/reference/bundle.md)."""
+"""Converts a model file into a bundle directory (docs/reference/bundle.md)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMAT = "minga-bundle/2"
 
 
 def _silent(_text: str) -> None:
-    """Tells nobody."""
+    """Discards the sentence."""
 
 
 def write_bundle(
@@ -41,29 +41,30 @@ def write_bundle(
     directory: Path,
     limits: Limits,
     custom: Path | None = None,
-    tell: Callable[[str], None] = _silent,
+    report_progress: Callable[[str], None] = _silent,
     propose: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Write everything into the existing, empty `directory`; returns the manifest. Raises Refusal.
+    """Writes all files of the bundle into the existing, empty `directory`; returns the manifest.
 
-    `custom` is a Python file of the owner's with the model's own layers; it is run. `tell` hears sentences
-    about what is being done. With `propose` what nobody said is proposed, and it hears the keys of [model].
+    Raises Refusal. `custom` is the owner's Python file with the model's own layers; it is run. `tell` is
+    called with sentences about the progress. With `propose`, missing keys of [model] are proposed and
+    `propose` is called with them.
     """
-    tell("Reading the model.")
+    report_progress("Reading the model.")
     model = load_model(model_file, limits, custom)
     refuse_unsupported(model)
     check_batch(model, task.batch_size)
     borders = find_borders(model)
     if propose is not None:
-        lacking = proposals(model, task, borders)
-        task = replace(task, **lacking)
-        for sentence in proposal_sentences(lacking):
-            tell(sentence)
-        propose(lacking)
+        proposed = proposals(model, task, borders)
+        task = replace(task, **proposed)
+        for sentence in proposal_sentences(proposed):
+            report_progress(sentence)
+        propose(proposed)
     objectives = choose_objectives(model, task, borders)
     optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
     layout = Layout(model)
-    tell(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
+    report_progress(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
     tracer = Tracer(model, layout, borders, objectives, optimizer, task.batch_size)
     traces = {
         "train": tracer.train(),
@@ -72,23 +73,23 @@ def write_bundle(
         "predict": tracer.predict(),
     }
     graphs = {name: freeze(trace) for name, trace in traces.items()}
-    returned = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
-    summary = summarize(model, layout, graphs, returned)
-    tell("Looking for slices that suit small devices.")
+    output_names = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
+    summary = summarize(model, layout, graphs, output_names)
+    report_progress("Looking for slices that suit small devices.")
     rows = slice_size(task.batch_size, summary["step"]["memory"]["intermediates"], task.slice)
     if rows is not None and is_sliceable(model, objectives):
         sliced = trace_slice(tracer, traces["train"], rows)
         if sliced is not None:
             traces[SIGNATURE], graphs[SIGNATURE] = sliced
-            summary["step"]["sliced"] = summarize_slices(layout, graphs, returned, SIGNATURE)
+            summary["step"]["sliced"] = summarize_slices(layout, graphs, output_names, SIGNATURE)
     layers = [layer.name for layer in model._flatten_layers() if layer is not model]
-    tell("Checking every operation against the allow-list.")
-    # The forward graph first: its ops say more to the owner than those of their gradients.
+    report_progress("Checking every operation against the allow-list.")
+    # The forward graph is checked first: its ops mean more to the owner than those of their gradients.
     ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}
 
     if objectives.own or may_mix_rows(model):
         check_padding(tracer, traces["train"], graphs["train"])
-    tell("Writing the graphs for browsers and for TensorFlow.")
+    report_progress("Writing the graphs for browsers and for TensorFlow.")
     _write_graphs(graphs, directory)
     (directory / "weights.bin").write_bytes(layout.values().tobytes())
     save_model(model, model_file, directory / "model.keras")

@@ -1,4 +1,4 @@
-"""The bundle's model.keras: the owner's own file, or Keras 3's of a model that came in another format."""
+"""Writes the bundle's model.keras: the owner's own file, or a converted model saved by Keras 3."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-# The earliest moment that a zip file can name: the same model gives the same bytes on every day.
+# The earliest time that a zip file can hold; a fixed time makes the bytes the same on every day.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def save_model(model: Any, source: Path, target: Path) -> None:
-    """Copy `source` to `target` where Keras 3 wrote it, else save `model`, which was loaded from it."""
+    """Copies `source` to `target` if Keras 3 wrote it; otherwise saves `model`, loaded from it."""
     if model.minga_own_file:
         shutil.copyfile(source, target)
     else:
@@ -21,7 +21,7 @@ def save_model(model: Any, source: Path, target: Path) -> None:
 
 
 def write_keras(model: Any, target: Path) -> None:
-    """Save `model`, which load_model() gave, to `target` as Keras 3 does, its recurrent layers rolled up."""
+    """Saves `model`, from load_model(), to `target` in Keras 3's format, recurrent layers as loops."""
     draft = target.with_suffix(".draft.keras")
     for layer in model.minga_unrolled:
         layer.unroll = False
@@ -41,7 +41,7 @@ def write_keras(model: Any, target: Path) -> None:
 
 
 def _numbered(node: Any, numbers: dict[int, int]) -> Any:
-    """The configuration with 0, 1, ... for the addresses in memory by which Keras marks shared objects."""
+    """Replaces the memory addresses by which Keras marks shared objects with 0, 1, ..."""
     if isinstance(node, list):
         return [_numbered(child, numbers) for child in node]
     if not isinstance(node, dict):

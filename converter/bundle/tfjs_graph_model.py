@@ -1,6 +1,7 @@
-"""Write a frozen GraphDef as a TF.js graph model: model.json and its weight files.
+"""Writes a frozen GraphDef as a TF.js graph model: model.json and its weight files.
 
-The format is tfjs-converter's: the GraphDef as JSON, constants moved into binary files that a manifest lists.
+The format is that of tfjs-converter: the GraphDef as JSON, with constants moved into binary files that a
+manifest lists.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ _FILE = "group1-shard{index}of{count}.bin"
 
 
 def write_graph_model(graph_def: Any, directory: Path, signature: dict[str, Any] | None = None) -> None:
-    """Write model.json and *.bin into `directory`, which is made. Node names stay as they are.
+    """Creates `directory` and writes model.json and *.bin into it; node names stay as they are.
 
-    `signature` names inputs and outputs for who runs the model without a manifest (tfjs-converter's form).
+    `signature` names inputs and outputs, in tfjs-converter's form, for programs that run the model without a
+    bundle's manifest.
     """
     directory.mkdir()
     topology = tf.compat.v1.GraphDef()
@@ -42,7 +44,7 @@ def write_graph_model(graph_def: Any, directory: Path, signature: dict[str, Any]
 
 
 def _write_shapes(topology: Any) -> None:
-    """Note each output's static shape in TensorFlow's own attribute for it; browsers fuse ops by them."""
+    """Stores each output's static shape in `_output_shapes`, by which browsers fuse ops."""
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(topology, name="")
@@ -74,7 +76,7 @@ def _tfjs_value(value: Any, name: str) -> Any:
 
 
 def write_shards(blob: bytes, directory: Path) -> list[str]:
-    """Write weights into files of at most SHARD_BYTES in `directory`; their names, in order."""
+    """Writes weights into files of at most SHARD_BYTES in `directory`; returns their names in order."""
     count = max(1, -(-len(blob) // SHARD_BYTES))
     names = [_FILE.format(index=index + 1, count=count) for index in range(count)]
     for index, name in enumerate(names):

@@ -1,1 +1,1 @@
-"""A version of a bundle's model in the formats that other programs read."""
+"""Exports a version of a bundle's model in the formats that other programs read."""

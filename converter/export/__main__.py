@@ -1,7 +1,8 @@
-"""`python -m converter.export MODEL --weights FILE --format F -o FILE`: one file, in a limited process.
+"""`python -m converter.export MODEL --weights FILE --format F -o FILE`: exports one model file.
 
-It answers on standard output as the conversion does (converter/__main__.py). Exit code 0: the file is there;
-1: this model cannot be had in that format; 2: wrong arguments.
+The export runs as a process with limits and answers on standard output as the conversion does
+(converter/__main__.py). Exit code 0: the file is written; 1: the model cannot be expressed in that format; 2:
+wrong arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ FORMATS = ("keras", "tfjs-layers", "tfjs-graph", "saved-model", "onnx")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Export; returns the exit code."""
+    """Runs the export that the arguments describe; returns the exit code."""
     args = _parser().parse_args(arguments)
     return run_limited(args, "export", lambda: _export(args))
 
@@ -29,7 +30,7 @@ def _export(args: argparse.Namespace) -> str:
         raise Refusal(f"{output.name} exists already; choose another name.")
     with tempfile.TemporaryDirectory(prefix=".export-", dir=output.parent) as temporary:
         enter_sandbox([model, weights], [output.parent], temporary)
-        # TensorFlow is imported only now: shut in and within limits.
+        # TensorFlow is imported only in the sandbox, within the limits.
         from converter.export.export_formats import WRITERS
         from converter.export.model_version import load_version
 

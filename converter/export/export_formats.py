@@ -1,4 +1,4 @@
-"""A model in each of the formats, as one file."""
+"""Writes a model in each export format, as one file."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ Writer = Callable[[Any, Path], Path]
 
 
 def keras_file(model: Any, folder: Path) -> Path:
-    """Keras 3's own file."""
+    """Writes Keras 3's own file format."""
     target = folder / "model.keras"
     write_keras(model, target)
     return target
 
 
 def saved_model(model: Any, folder: Path) -> Path:
-    """A zip of a SavedModel with the signatures `serve` and `serving_default`, for any number of rows."""
+    """Writes a zip of a SavedModel for any number of rows.
+
+    Its signatures are `serve` and `serving_default`.
+    """
     restore_loops(model)
     model.export(folder / "saved", format="tf_saved_model", verbose=False)
     return archive(folder / "saved", folder / "saved.zip")
 
 
 def tfjs_graph(model: Any, folder: Path) -> Path:
-    """A zip of a TF.js graph model, for any number of rows, which plain TF.js runs."""
+    """Writes a zip of a TF.js graph model that plain TF.js runs, for any number of rows."""
     borders = find_borders(model)
     with use_decompositions():
         traced = forward(model, borders).get_concrete_function()
@@ -63,14 +66,14 @@ def tfjs_graph(model: Any, folder: Path) -> Path:
 
 
 def tfjs_layers(model: Any, folder: Path) -> Path:
-    """A zip of a TF.js Layers model."""
+    """Writes a zip of a TF.js Layers model."""
     restore_loops(model)
     write_layers_model(model, folder / "layers")
     return archive(folder / "layers", folder / "layers.zip")
 
 
 def onnx(model: Any, folder: Path) -> Path:
-    """An ONNX file, for any number of rows."""
+    """Writes an ONNX file, for any number of rows."""
     restore_loops(model)
     borders = find_borders(model)
     target = folder / "model.onnx"

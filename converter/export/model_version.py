@@ -1,4 +1,4 @@
-"""A bundle's model with the weights of one of its versions."""
+"""Loads a bundle's model with the weights of one of its versions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from converter.tracing.vector_layout import Layout
 
 
 def load_version(model_file: Path, weights_file: Path, limits: Limits) -> Any:
-    """The model in `model_file`, a bundle's model.keras, with the flat vector in `weights_file`.
+    """Builds the model of `model_file`, a bundle's model.keras, with the vector in `weights_file`.
 
     Its recurrent layers are set to unroll. Raises Refusal, also where layers are the owner's own code.
     """
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # Keras talks; standard output is for the answer.
+        # Keras prints; standard output is reserved for the answer.
+        with contextlib.redirect_stdout(io.StringIO()):
             model = load_model(model_file, limits)
     except Refusal as refusal:
         raise Refusal(
@@ -42,6 +43,6 @@ def load_version(model_file: Path, weights_file: Path, limits: Limits) -> Any:
 
 
 def restore_loops(model: Any) -> None:
-    """Set the recurrent layers that were loaded to unroll back to loops, as the owner had them."""
+    """Turns the recurrent layers that loading set to unroll back into loops."""
     for layer in model.minga_unrolled:
         layer.unroll = False

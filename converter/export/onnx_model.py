@@ -1,4 +1,4 @@
-"""ONNX by tf2onnx, with sentences for what it cannot."""
+"""Writes ONNX models with tf2onnx and explains what tf2onnx cannot write."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ OPSET = 17
 
 
 def write_onnx_model(function: Any, outputs: Sequence[str], target: Path) -> None:
-    """Write `function`, a tf.function with an input signature, to `target`; its outputs get these names.
+    """Writes `function`, a tf.function with an input signature, to `target` as ONNX.
 
-    Raises Refusal where ONNX has no op for one of the model's.
+    The graph's outputs get the names `outputs`. Raises Refusal where ONNX lacks an op that the model needs.
     """
     logging.getLogger("tf2onnx").setLevel(logging.CRITICAL)
     try:
@@ -27,7 +27,7 @@ def write_onnx_model(function: Any, outputs: Sequence[str], target: Path) -> Non
             function, input_signature=function.input_signature, opset=OPSET
         )
         onnx.checker.check_model(model, full_check=True)
-    except Exception as error:  # tf2onnx raises whatever its parts raise.
+    except Exception as error:  # tf2onnx and its dependencies raise exceptions of many types.
         raise Refusal(
             f"tf2onnx cannot write this model as ONNX ({_reason(error)}). Take a SavedModel or the .keras "
             "file."
@@ -43,11 +43,11 @@ def _reason(error: Exception) -> str:
 
 
 def _rename(graph: Any, outputs: Sequence[str]) -> None:
-    """Gives the graph's outputs the names of the model's own, which tracing lost."""
+    """Restores the model's own output names, which tracing lost."""
     taken = {one.name for one in graph.input} | {name for node in graph.node for name in node.output}
     for output, name in zip(graph.output, outputs, strict=True):
-        wanted = name if name not in taken else f"{name}_output"
+        output_name = name if name not in taken else f"{name}_output"
         for node in graph.node:
-            node.output[:] = [wanted if one == output.name else one for one in node.output]
-            node.input[:] = [wanted if one == output.name else one for one in node.input]
-        output.name = wanted
+            node.output[:] = [output_name if one == output.name else one for one in node.output]
+            node.input[:] = [output_name if one == output.name else one for one in node.input]
+        output.name = output_name

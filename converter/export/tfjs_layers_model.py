@@ -1,7 +1,7 @@
-"""A TF.js Layers model: Keras 3's configuration written as Keras 2 would, for the layers that TF.js has.
+"""Writes a TF.js Layers model: Keras 3's configuration in Keras 2's form, for layers TF.js has.
 
-It is made for prediction: what matters in training alone (initializers, regularizers, constraints) is left
-out.
+The model is for prediction: settings that only training uses (initializers, regularizers, constraints) are
+left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RECURRENT = (
     "units", "activation", "use_bias", "dropout", "recurrent_dropout", "return_sequences", "return_state",
     "go_backwards",
 )  # fmt: skip
-# What TF.js' layer of the same name reads, and means alike. `_check` refuses what it lacks.
+# The settings that TF.js' layer of the same name reads with the same meaning. `_layer` refuses others.
 LAYERS: dict[str, tuple[str, ...]] = {
     "Dense": ("units", "activation", "use_bias"),
     "Activation": ("activation",),
@@ -65,13 +65,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "LSTM": (*_RECURRENT, "recurrent_activation"),
     "GRU": (*_RECURRENT, "recurrent_activation", "reset_after"),
 }
-# Keras 3's names of activations and TF.js'. hard_sigmoid is not here: it has another slope in Keras 3.
+# Maps Keras 3's activation names to TF.js'. hard_sigmoid is missing: its slope differs in Keras 3.
 ACTIVATIONS = {
     name: name
     for name in ("linear", "relu", "relu6", "elu", "selu", "sigmoid", "softmax", "softplus", "softsign",
                  "tanh", "log_softmax", "mish")
 } | {"silu": "swish"}  # fmt: skip
-# Settings that TF.js knows one value of.
+# Settings of which TF.js supports one value only.
 _ONLY: dict[str, tuple[Any, ...]] = {
     "groups": (1,),
     "keepdims": (False,),
@@ -88,7 +88,7 @@ _RENAMED = {"DepthwiseConv2D": {"kernel": "depthwise_kernel"}}
 
 
 def write_layers_model(model: Any, directory: Path) -> None:
-    """Write model.json and its weights into `directory`, which is made. Raises Refusal."""
+    """Creates `directory` and writes model.json and its weights into it. Raises Refusal."""
     serialized = json.loads(model.to_json())
     topology = {
         "class_name": serialized["class_name"],
@@ -131,35 +131,37 @@ def _layer(entry: Config) -> Config:
     name = config["name"]
     if kind == "InputLayer":
         shape, dtype = config["batch_shape"], config["dtype"]
-        described = {"name": name, "batch_input_shape": shape, "dtype": dtype, "sparse": False}
-        return {"class_name": kind, "config": described}
+        input_config = {"name": name, "batch_input_shape": shape, "dtype": dtype, "sparse": False}
+        return {"class_name": kind, "config": input_config}
     if entry["module"] != "keras.layers" or kind not in LAYERS:
         raise _refused(f"TF.js Layers has no {kind} (the layer {name})")
     for key, values in _ONLY.items():
         if config.get(key, values[0]) not in values:
             raise _refused(f"TF.js Layers' {kind} has no {key}={config[key]} (the layer {name})")
-    kept = {key: config[key] for key in LAYERS[kind] if key in config}
+    settings = {key: config[key] for key in LAYERS[kind] if key in config}
     for key in ("activation", "recurrent_activation"):
-        if key in kept:
-            kept[key] = _activation(kept[key], name)
+        if key in settings:
+            settings[key] = _activation(settings[key], name)
     if kind == "LeakyReLU":
-        kept["alpha"] = config["negative_slope"]
+        settings["alpha"] = config["negative_slope"]
     elif config.get("negative_slope"):
         raise _refused(f"TF.js Layers' {kind} has no negative_slope (the layer {name})")
     if kind == "Conv1D" and config["padding"] == "causal":
         raise _refused(f"TF.js Layers' Conv1D has no causal padding (the layer {name})")
-    return {"class_name": kind, "config": {"name": name, "trainable": True, "dtype": "float32", **kept}}
+    return {"class_name": kind, "config": {"name": name, "trainable": True, "dtype": "float32", **settings}}
 
 
 def _activation(value: Any, layer: str) -> str:
     if not isinstance(value, str) or value not in ACTIVATIONS:
-        word = value if isinstance(value, str) else value.get("config", value)
-        raise _refused(f"TF.js Layers has no activation {str(word)[:40]} as Keras 3 means it (layer {layer})")
+        activation = value if isinstance(value, str) else value.get("config", value)
+        raise _refused(
+            f"TF.js Layers has no activation {str(activation)[:40]} as Keras 3 means it (layer {layer})"
+        )
     return ACTIVATIONS[value]
 
 
 def _call(name: str, node: Any) -> list[Any]:
-    """A call of the layer `name` as `[[layer, call, tensor, {}], ...]`."""
+    """Returns the call of the layer `name` as `[[layer, call, tensor, {}], ...]`."""
     places = list(_histories(node["args"]))
     unknown = {key for key, value in node["kwargs"].items() if key not in ("mask", "training") or value}
     constants = [one for one in _flat(node["args"]) if not _is_tensor(one)]
@@ -187,7 +189,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _places(places: Any) -> list[Any]:
-    """`[layer, call, tensor]` alone, several of them, or by name, as a list of them."""
+    """Returns one place `[layer, call, tensor]`, several, or places by name as a list of places."""
     if isinstance(places, dict):
         return [place for one in places.values() for place in _places(one)]
     return [places] if places and isinstance(places[0], str) else [p for one in places for p in _places(one)]
@@ -197,7 +199,7 @@ def _weights(model: Any) -> Iterator[tuple[str, Any]]:
     for layer in model.layers:
         renamed = _RENAMED.get(type(layer).__name__, {})
         for variable in layer.weights:
-            if variable.dtype == "float32":  # Layers that draw numbers keep a seed, which TF.js has not.
+            if variable.dtype == "float32":  # Layers with random numbers keep a seed, which TF.js lacks.
                 name = renamed.get(variable.name, variable.name)
                 yield f"{layer.name}/{name}", np.asarray(variable, "<f4")
 

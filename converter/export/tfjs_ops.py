@@ -1,4 +1,4 @@
-"""The ops that TF.js's executor of graph models knows by itself (converter/export/tfjs_ops.json)."""
+"""Checks a graph for ops that TF.js' graph-model executor lacks (converter/export/tfjs_ops.json)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KNOWN: frozenset[str] = frozenset(json.loads(Path(__file__).with_suffix(".json")
 
 
 def check_tfjs_ops(graph_def: Any) -> None:
-    """Raises Refusal that names the ops of the graph which TF.js does not know."""
+    """Raises Refusal that names the graph's ops which TF.js does not know."""
     nodes = [*graph_def.node, *(node for one in graph_def.library.function for node in one.node_def)]
     unknown = sorted({node.op for node in nodes} - KNOWN)
     if unknown:

@@ -1,4 +1,4 @@
-"""A folder in a zip: the same files give the same bytes on every day."""
+"""Packs a folder into a zip file reproducibly: the same files always give the same bytes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from converter.bundle.keras_model_file import EPOCH
 
 
 def archive(folder: Path, target: Path) -> Path:
-    """Everything below `folder` as the zip `target`, without the folder's own name; returns `target`."""
-    with zipfile.ZipFile(target, "w") as packed:
+    """Packs all files below `folder`, by paths relative to it, into `target`; returns `target`."""
+    with zipfile.ZipFile(target, "w") as zip_file:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             entry = zipfile.ZipInfo(path.relative_to(folder).as_posix(), EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            with path.open("rb") as file, packed.open(entry, "w", force_zip64=True) as place:
-                shutil.copyfileobj(file, place)
+            with path.open("rb") as file, zip_file.open(entry, "w", force_zip64=True) as destination:
+                shutil.copyfileobj(file, destination)
     return target

@@ -1,8 +1,8 @@
-"""`python -m converter.sandbox.confined_process [limits] --read PATH --write DIR MODULE ARGUMENT...`: a
-module, shut in.
+"""Runs a module in a confined process.
 
-What reads strangers' data runs within the same walls as a conversion: no network, no other programs, no files
-but the ones that are named. The module is trusted; what it opens is not.
+Usage: `python -m converter.sandbox.confined_process [limits] --read PATH --write DIR MODULE ARGUMENT...`.
+Code that reads untrusted data gets the same confinement as a conversion: no network, no other programs, no
+files except the named ones. The module is trusted; the files that it opens are not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from converter.sandbox.process_limits import Limits, apply_limits, end_with_pare
 
 
 def main() -> None:
-    """Shut this process in, then run the module in it."""
+    """Confines this process, then runs the module in it."""
     parser = argparse.ArgumentParser("python -m converter.sandbox.confined_process")
     defaults = Limits()
     parser.add_argument("--cpu-seconds", type=int, default=defaults.cpu_seconds)

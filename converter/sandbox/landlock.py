@@ -1,6 +1,6 @@
-"""Landlock (Linux 5.13 and later): which files this process may read and write, for good and without root.
+"""Restricts which files this process can read and write, permanently and without root, by Landlock.
 
-The numbers are the kernel's own, from linux/landlock.h.
+Landlock needs Linux 5.13 or later. The numbers are the kernel's own, from linux/landlock.h.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _NO_NEW_PRIVILEGES = 38
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _ALL = (1 << 13) - 1
-# What later versions can also forbid: linking into other folders, truncating, ioctl on devices.
+# Later versions also control links into other folders, truncation and ioctl on devices.
 _REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
 _TCP = 0b11
-_SCOPE = 0b11  # abstract sockets and signals to the world outside
+_SCOPE = 0b11  # abstract sockets and signals to processes outside
 _ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -37,15 +37,16 @@ class _Beneath(ctypes.Structure):
 
 
 def version() -> int:
-    """Landlock's version in this kernel, 0 where there is none."""
+    """Returns Landlock's version in this kernel, 0 where there is none."""
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
 def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
-    """Let this process read only below `readable` and write only below `writable`, and use no TCP.
+    """Limits reads to below `readable` and writes to below `writable`, and forbids TCP.
 
-    Call before threads are started; nothing lifts it. False where the kernel has no Landlock, or only its
-    first version, which cannot move files between folders. Raises OSError where the kernel refuses.
+    Call before threads are started; the restriction is permanent. Returns False where the kernel has no
+    Landlock, or only its first version, which cannot move files between folders. Raises OSError where the
+    kernel refuses.
     """
     abi = version()
     if abi < 2:
@@ -70,7 +71,7 @@ def _allow(ruleset: int, path: Path, rights: int, handled: int) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
-        return  # what does not exist needs no rule
+        return  # a missing path needs no rule
     try:
         folder = stat.S_ISDIR(os.fstat(place).st_mode)
         rule = _Beneath(rights & handled & (handled if folder else _ON_FILES), place)

@@ -1,7 +1,7 @@
-"""What all programs of the converter share: limits, the shutting in, and how they answer.
+"""Shared parts of the converter's programs: limits, confinement and the answer.
 
-The last line on standard output is JSON, `{"ok": true, "message": ...}`, or with `"code"` and false where
-something was refused.
+The last line on standard output is JSON, `{"ok": true, "message": ...}`; after a refusal `ok` is false and
+`"code"` is set.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from converter.sandbox.process_limits import Limits, apply_limits, end_with_pare
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
-    """The flags of Limits."""
+    """Adds the flags of Limits."""
     defaults = Limits()
     parser.add_argument("--cpu-seconds", type=int, default=defaults.cpu_seconds)
     parser.add_argument("--memory-bytes", type=int, default=defaults.memory_bytes, help="address space")
@@ -29,9 +29,9 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def run_limited(args: argparse.Namespace, what: str, act: Callable[[], str]) -> int:
-    """Does `act` within the limits of `args`, kept there as `limits`, and answers; the exit code.
+    """Runs `act` within the limits of `args`, stored as `args.limits`; returns the exit code.
 
-    `what` is its name for people, such as `conversion`.
+    The answer is written to standard output. `what` names the action for people, such as `conversion`.
     """
     args.limits = Limits(args.cpu_seconds, args.memory_bytes, args.file_bytes, args.max_parameters)
     end_with_parent()
@@ -53,7 +53,7 @@ def run_limited(args: argparse.Namespace, what: str, act: Callable[[], str]) -> 
 
 
 def enter_sandbox(readable: Iterable[Path], writable: Iterable[Path], temporary: str) -> None:
-    """Shut this process in (converter/sandbox/confinement.py), with `temporary` for passing files."""
+    """Confines this process (converter/sandbox/confinement.py), with `temporary` as its temporary folder."""
     tempfile.tempdir = os.environ["KERAS_HOME"] = temporary
     for sentence in confine(readable, writable):
         print(f"sandbox: {sentence}.", file=sys.stderr)

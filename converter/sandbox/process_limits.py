@@ -1,4 +1,4 @@
-"""Limits that the conversion puts on its own process before it opens anything a stranger made."""
+"""Limits the conversion's own process before it opens untrusted files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Limits:
 
 
 def apply_limits(limits: Limits) -> None:
-    """Lower this process's resource limits for good: the kernel enforces them, nothing here can lift them."""
-    for kind, wanted in (
+    """Lowers this process's resource limits permanently; the kernel enforces them."""
+    for kind, limit in (
         (resource.RLIMIT_CPU, limits.cpu_seconds),
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
@@ -33,23 +33,24 @@ def apply_limits(limits: Limits) -> None:
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)
-        value = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (value, value))
 
 
 def end_with_parent() -> None:
-    """Have this process killed when the thread that began it is gone: a killed server leaves nothing behind.
+    """Has this process killed when the thread that started it ends, so a killed server leaves none.
 
-    Linux only (prctl(2), PR_SET_PDEATHSIG); elsewhere the limit on CPU time ends it.
+    Linux only (prctl(2), PR_SET_PDEATHSIG); on other systems the limit on CPU time ends the process.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_END_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
 
 
 def quiet_tensorflow() -> None:
-    """Environment that TensorFlow reads at import: no GPU, no log chatter, plain kernels, our Keras backend.
+    """Sets TensorFlow's environment before its import: no GPU, no logs, plain kernels.
 
-    oneDNN's own fused kernels would differ between machines; a bundle must not depend on who converted it.
+    It also selects TensorFlow as Keras' backend. oneDNN's own fused kernels would differ between machines; a
+    bundle must not depend on where it was converted.
     """
     os.environ.update(
         CUDA_VISIBLE_DEVICES="-1",

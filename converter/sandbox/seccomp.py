@@ -1,7 +1,7 @@
-"""A seccomp filter: system calls that would reach out of a conversion are refused.
+"""Installs a seccomp filter that refuses system calls which reach out of a conversion.
 
-Sockets of every kind, other programs and processes, mounts, namespaces, kernel interfaces.
-Works without root.
+Refused are sockets of every kind, other programs and processes, mounts, namespaces and kernel interfaces. It
+works without root.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 _CLONE_THREAD = 0x10000
 _X32 = 0x40000000
 
-# Audit architecture and the numbers of the calls, from the kernel's headers for each machine.
+# Audit architecture and call numbers, from the kernel's headers for each machine.
 _MACHINES: dict[str, tuple[int, dict[str, int]]] = {
     "x86_64": (0xC000003E, {
         "socket": 41, "connect": 42, "accept": 43, "sendto": 44, "bind": 49, "listen": 50,
@@ -52,7 +52,7 @@ _MACHINES: dict[str, tuple[int, dict[str, int]]] = {
         "kexec_load": 104,
     }),
 }  # fmt: skip
-# Allowed towards this process itself: TensorFlow aborts by a signal to itself and reads its own limits.
+# Allowed on this process only: TensorFlow aborts by a signal to itself and reads its own limits.
 _ON_SELF = ("kill", "tgkill", "prlimit64")
 
 
@@ -61,11 +61,14 @@ class _Program(ctypes.Structure):
 
 
 def restrict() -> bool:
-    """Put the filter on this process and its later threads, for good. False where it cannot be done here."""
-    known = _MACHINES.get(platform.machine())
-    if known is None:
+    """Installs the filter on this process and its later threads, permanently.
+
+    Returns False where this machine or kernel does not support it.
+    """
+    machine = _MACHINES.get(platform.machine())
+    if machine is None:
         return False
-    code = _compile(*known)
+    code = _compile(*machine)
     program = _Program(len(code) // 8, code)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0) != 0:
@@ -74,14 +77,14 @@ def restrict() -> bool:
 
 
 def _compile(architecture: int, numbers: dict[str, int]) -> bytes:
-    """The filter as classic BPF: eight bytes an instruction, jumps relative to the next one."""
+    """Compiles the filter to classic BPF: eight bytes an instruction, jumps relative to the next one."""
     numbers = dict(numbers)
     refuse = _op(_RETURN, _REFUSE | errno.EPERM)
     code = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, architecture, 1, 0), _op(_RETURN, _KILL)]
     code += [_op(_LOAD, _NUMBER)]
     if platform.machine() == "x86_64":
         code += [_op(_GREATER_EQUAL, _X32, 0, 1), refuse]
-    # A C library that is told clone3 does not exist uses clone, whose flags can be seen here.
+    # A C library to which clone3 seems missing uses clone, whose flags the filter can check.
     code += [_op(_EQUAL, numbers.pop("clone3"), 0, 1), _op(_RETURN, _REFUSE | errno.ENOSYS)]
     clone = numbers.pop("clone")
     code += [_op(_EQUAL, clone, 0, 5), _op(_LOAD, _FIRST), _op(_AND, _CLONE_THREAD)]
