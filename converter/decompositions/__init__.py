@@ -1,6 +1,7 @@
-"""Keras' functions in terms of ops that every backend has, and that are cheap to differentiate.
+"""Replaces functions of Keras by equivalents made of ops that every backend has.
 
-Each module says what some functions of Keras' TensorFlow backend compute; `expressible` swaps them in.
+The equivalents are also cheap to differentiate. Each module holds some functions of Keras' TensorFlow
+backend; `use_decompositions` swaps them in.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from converter.decompositions.normalization import use_closed_form_gradients
 from converter.refusal import Refusal
 from converter.tracing.attribute_patch import replaced
 
-# What layers and TensorFlow raise where shapes or types do not fit a fixed batch.
+# Raised by layers and TensorFlow when shapes or types do not fit a fixed batch.
 _FAULTS = (TypeError, ValueError, NotImplementedError, AttributeError, tf.errors.OpError)
 
 
 @contextmanager
 def use_decompositions() -> Iterator[None]:
-    """While open, Keras' layers are traced with the functions of this package."""
+    """While open, traces Keras' layers with the functions of this package."""
     conv = convolutions.make_conv(keras_nn.conv, keras_nn.depthwise_conv)
     nn: dict[str, Callable[..., Any]] = {
         "gelu": activations.gelu,
@@ -39,7 +40,7 @@ def use_decompositions() -> Iterator[None]:
         "average_pool": pooling.make_pool(keras_nn.average_pool, is_max=False),
     }
     for name, is_max in (("adaptive_max_pool", True), ("adaptive_average_pool", False)):
-        # Keras 3.15 has them.
+        # Keras has these two from version 3.15.
         if hasattr(keras_nn, name):
             nn[name] = pooling.make_adaptive_pool(getattr(keras_nn, name), is_max)
     image: dict[str, Callable[..., Any]] = {
@@ -56,13 +57,13 @@ def use_decompositions() -> Iterator[None]:
         encode = {"tf_encode_categorical_inputs": categorical.encode_categories}
         stack.enter_context(replaced(tf_utils, encode))
         stack.enter_context(use_closed_form_gradients())
-        stack.enter_context(_told_plainly())
+        stack.enter_context(_translated_errors())
         yield
 
 
 @contextmanager
-def _told_plainly() -> Iterator[None]:
-    """What a layer raises becomes a Refusal, without the call's arguments that Keras adds to the text."""
+def _translated_errors() -> Iterator[None]:
+    """Turns what a layer raises into a Refusal without the call's arguments, which Keras appends."""
     was_enabled = keras.config.is_traceback_filtering_enabled()
     keras.config.disable_traceback_filtering()
     try:

@@ -1,4 +1,4 @@
-"""Activations whose gradient is short, or that TensorFlow computes with ops that not every backend has."""
+"""Activations with short gradients, or without the ops that some backends lack."""
 
 from __future__ import annotations
 
@@ -39,19 +39,20 @@ def _gelu_of_tanh(x: Any) -> Any:
 
 
 def sparsemax(x: Any, axis: int = -1) -> Any:
-    """Stands for Keras' `sparsemax` (Martins and Astudillo 2016, alg. 1), which compares instead of sorting.
+    """Replaces Keras' `sparsemax` (Martins and Astudillo 2016, alg. 1) by comparisons, without a sort.
 
-    Keras 3.15 takes the sum of the support's cumulative sums for its last one, and so does this.
+    Keras 3.15 uses the sum of the cumulative sums over the support instead of the last one; this function
+    matches it.
     """
     rank = len(x.shape)
     order = [a for a in range(rank) if a != axis % rank] + [axis % rank]
     moved = tf.transpose(x, order)
-    mine, other = moved[..., :, None], moved[..., None, :]
-    # Equal values stand in the order of their places.
+    values, others = moved[..., :, None], moved[..., None, :]
+    # Equal values are ordered by position.
     earlier = tf.constant(np.tri(moved.shape[-1], dtype=np.float32))
-    ahead = tf.cast(other > mine, tf.float32) + tf.cast(tf.equal(other, mine), tf.float32) * earlier
-    place, total = tf.reduce_sum(ahead, -1), tf.reduce_sum(other * ahead, -1)
-    support = tf.cast(moved - (total - 1.0) / place > 0.0, tf.float32)
+    ahead = tf.cast(others > values, tf.float32) + tf.cast(tf.equal(others, values), tf.float32) * earlier
+    rank_in_order, total = tf.reduce_sum(ahead, -1), tf.reduce_sum(others * ahead, -1)
+    support = tf.cast(moved - (total - 1.0) / rank_in_order > 0.0, tf.float32)
     size = tf.reduce_sum(support, -1, keepdims=True)
     threshold = (tf.reduce_sum(total * support, -1, keepdims=True) - 1.0) / size
     return tf.transpose(tf.maximum(moved - threshold, 0.0), [order.index(a) for a in range(rank)])

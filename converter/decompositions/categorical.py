@@ -1,4 +1,4 @@
-"""Bins and counts by comparison, and branches by choice."""
+"""Computes bins and counts by comparison, and branches by selecting one of both results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from converter.refusal import Refusal
 
 
 def digitize(x: Any, bins: Any) -> Any:
-    """Stands for `numpy.digitize`: how many of the ascending boundaries the value has reached, int32."""
+    """Replaces `numpy.digitize`: counts the ascending boundaries that are at most the value, int32."""
     boundaries = tf.constant([float(boundary) for boundary in bins], tf.float32)
     above = tf.cast(x, tf.float32)[..., None] >= boundaries
     return tf.reduce_sum(tf.cast(above, tf.int32), -1)
@@ -27,7 +27,7 @@ def encode_categories(
     count_weights: Any = None,
     **_: Any,
 ) -> Any:
-    """Stands for Keras' multi-hot and counting of class numbers [B, n] or [n]: [B, depth] or [depth]."""
+    """Replaces Keras' multi-hot and count encodings: class numbers [B, n] or [n] to [B, depth] or [depth]."""
     del sparse
     hot = tf.one_hot(tf.cast(inputs, tf.int32), depth, dtype=tf.float32)
     if output_mode == "multi_hot":
@@ -38,10 +38,10 @@ def encode_categories(
 
 
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
-    """Stands for Keras' `cond`: a branch that is known is taken, otherwise both are and one is chosen."""
-    known = pred if isinstance(pred, bool) else tf.get_static_value(tf.convert_to_tensor(pred))
-    if known is not None:
-        return true_fn() if bool(known) else false_fn()
+    """Replaces Keras' `cond`: runs the branch if it is static, else computes both and selects one."""
+    static = pred if isinstance(pred, bool) else tf.get_static_value(tf.convert_to_tensor(pred))
+    if static is not None:
+        return true_fn() if bool(static) else false_fn()
     yes, no = true_fn(), false_fn()
     if any(item is None for item in tree.flatten([yes, no])):
         raise Refusal(

@@ -1,4 +1,4 @@
-"""Convolutions as plain 2-D convolutions: grouped ones, 3-D ones, and those with channels first."""
+"""Computes grouped, 3-D and channels-first convolutions by plain 2-D convolutions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Sizes = tuple[int, ...]
 
 
 def make_conv(original: Callable[..., Any], depthwise: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for Keras' `conv`; `original` computes what TensorFlow can, `depthwise` is Keras' own."""
+    """Replaces Keras' `conv`; `original` computes what TensorFlow can, `depthwise` is Keras' own."""
 
     def conv(
         inputs: Any,
@@ -47,7 +47,7 @@ def make_conv(original: Callable[..., Any], depthwise: Callable[..., Any]) -> Ca
 
 
 def make_conv_transpose(original: Callable[..., Any], conv: Callable[..., Any]) -> Callable[..., Any]:
-    """Stands for Keras' `conv_transpose`; in 3-D it is the gradient of `conv`, by definition."""
+    """Replaces Keras' `conv_transpose`; in 3-D it is the gradient of `conv`, by definition."""
 
     def conv_transpose(
         inputs: Any,
@@ -84,7 +84,10 @@ def make_conv_transpose(original: Callable[..., Any], conv: Callable[..., Any]) 
 
 
 def _conv3d(inputs: Any, kernel: Any, strides: Sizes, padding: str, dilation: Sizes) -> Any:
-    """[B, D, H, W, C] * [d, h, w, C, F]: the d slices of each window side by side as channels, then 2-D."""
+    """Convolves [B, D, H, W, C] with [d, h, w, C, F] as a 2-D convolution.
+
+    The d slices of each window are put side by side as channels.
+    """
     depth, *spatial, channels, filters = kernel.shape
     window = Window.along(inputs.shape[1], depth, strides[0], padding, dilation[0])
     slices = tf.concat(window.slices(inputs, 0.0), -1)

@@ -1,4 +1,4 @@
-"""Images resized, moved and recoloured by matrix products, gathers and plain arithmetic."""
+"""Resizes, transforms and recolours images by matrix products, gathers and arithmetic."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def resize(
     fill_value: float = 0.0,
     data_format: str | None = None,
 ) -> Any:
-    """Stands for Keras' `resize` of [B, H, W, C] or [H, W, C]."""
+    """Replaces Keras' `resize` of [B, H, W, C] or [H, W, C]."""
     if (data_format or keras.config.image_data_format()) == "channels_first":
         rest = (
             size,
@@ -71,7 +71,10 @@ def resize(
 
 
 def _along_axis(tensor: Any, size: int, interpolation: str, antialias: bool) -> Any:
-    """[n, length, m] to [n, size, m]: interpolation is a matrix, which TensorFlow makes of unit vectors."""
+    """Interpolates [n, length, m] to [n, size, m] by a matrix product.
+
+    TensorFlow computes the matrix from unit vectors.
+    """
     length = tensor.shape[1]
     if length == size:
         return tensor
@@ -94,7 +97,7 @@ def _padded(images: Any, target: tuple[int, int], filler: float) -> Any:
     rows = max(height, int(np.float32(width * target[0]) / np.float32(target[1])))
     columns = max(width, int(np.float32(height * target[1]) / np.float32(target[0])))
     top, left = (rows - height) // 2, (columns - width) // 2
-    # As many on both sides as Keras adds, which can be one less than the ratio wants.
+    # Keras pads both sides equally, which can give one row or column less than the ratio.
     return tf.pad(images, [[0, 0], [top, top], [left, left], [0, 0]], constant_values=filler)
 
 
@@ -106,10 +109,10 @@ def affine_transform(
     fill_value: float = 0.0,
     data_format: str | None = None,
 ) -> Any:
-    """Stands for Keras' `affine_transform` of [B, H, W, C] or [H, W, C].
+    """Replaces Keras' `affine_transform` of [B, H, W, C] or [H, W, C].
 
-    Output (x, y) is read at (a0 x + a1 y + a2, b0 x + b1 y + b2) / k, k = c0 x + c1 y + 1, for a transform
-    [a0, a1, a2, b0, b1, b2, c0, c1] of all images or of each.
+    Output (x, y) is read at (a0 x + a1 y + a2, b0 x + b1 y + b2) / k, k = c0 x + c1 y + 1, for one transform
+    [a0, a1, a2, b0, b1, b2, c0, c1] of all images or one for each.
     """
     if (data_format or keras.config.image_data_format()) == "channels_first":
         rest = (transform, interpolation, fill_mode, fill_value)
@@ -127,9 +130,9 @@ def affine_transform(
         return _read(images, _round(down), _round(across), fill_value)
     top, left = tf.floor(down), tf.floor(across)
     output = 0.0
-    for row, of_row in ((top, top + 1.0 - down), (top + 1.0, down - top)):
-        for column, of_column in ((left, left + 1.0 - across), (left + 1.0, across - left)):
-            output += _read(images, row, column, fill_value) * (of_row * of_column)[..., None]
+    for row, row_weight in ((top, top + 1.0 - down), (top + 1.0, down - top)):
+        for column, column_weight in ((left, left + 1.0 - across), (left + 1.0, across - left)):
+            output += _read(images, row, column, fill_value) * (row_weight * column_weight)[..., None]
     return output
 
 
@@ -138,7 +141,7 @@ def _round(position: Any) -> Any:
 
 
 def _within(position: Any, length: int, fill_mode: str) -> Any:
-    """Positions mapped into [0, length - 1] as the fill mode says; `constant` leaves them outside."""
+    """Maps positions into [0, length - 1] by the fill mode; `constant` leaves them outside."""
     if fill_mode == "constant":
         return position
     if fill_mode == "reflect":
@@ -150,7 +153,7 @@ def _within(position: Any, length: int, fill_mode: str) -> Any:
 
 
 def _read(images: Any, row: Any, column: Any, filler: float) -> Any:
-    """The pixels [B, H, W, C] at whole positions [B or 1, H, W]; `filler` outside."""
+    """Returns the pixels [B, H, W, C] at whole positions [B or 1, H, W]; `filler` outside the image."""
     batch, height, width, channels = images.shape
     inside = (row >= 0.0) & (row <= height - 1.0) & (column >= 0.0) & (column <= width - 1.0)
     row, column = tf.clip_by_value(row, 0.0, height - 1.0), tf.clip_by_value(column, 0.0, width - 1.0)
@@ -161,21 +164,24 @@ def _read(images: Any, row: Any, column: Any, filler: float) -> Any:
 
 
 def rgb_to_hsv(images: Any, data_format: str | None = None) -> Any:
-    """Hue, saturation and value in [0, 1] of colours [..., 3] (Smith 1978)."""
+    """Returns hue, saturation and value in [0, 1] of colours [..., 3] (Smith 1978)."""
     if (data_format or keras.config.image_data_format()) == "channels_first":
         return channels_last(images, lambda x: rgb_to_hsv(x, "channels_last"))
     red, green, blue = tf.unstack(images, axis=-1)
     value = tf.reduce_max(images, -1)
     span = value - tf.reduce_min(images, -1)
     safe = tf.where(span > 0.0, span, 1.0)
-    of_green, of_blue = 2.0 + (blue - red) / safe, 4.0 + (red - green) / safe
-    hue = tf.where(red == value, (green - blue) / safe, tf.where(green == value, of_green, of_blue)) / 6.0
+    hue_of_green, hue_of_blue = 2.0 + (blue - red) / safe, 4.0 + (red - green) / safe
+    hue = (
+        tf.where(red == value, (green - blue) / safe, tf.where(green == value, hue_of_green, hue_of_blue))
+        / 6.0
+    )
     hue = tf.where(span > 0.0, hue + tf.cast(hue < 0.0, tf.float32), 0.0)
     return tf.stack([hue, tf.math.divide_no_nan(span, value), value], -1)
 
 
 def hsv_to_rgb(images: Any, data_format: str | None = None) -> Any:
-    """The inverse of `rgb_to_hsv`."""
+    """Computes the inverse of `rgb_to_hsv`."""
     if (data_format or keras.config.image_data_format()) == "channels_first":
         return channels_last(images, lambda x: hsv_to_rgb(x, "channels_last"))
     hue, saturation, value = tf.unstack(images, axis=-1)

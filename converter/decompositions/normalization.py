@@ -1,4 +1,4 @@
-"""Normalisation with gradients in closed form: half the ops of what automatic differentiation makes of it."""
+"""Normalises with closed-form gradients, which take half the ops of automatic differentiation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converter.tracing.attribute_patch import replaced
 
 
 def standardized(inputs: Any, axes: list[int], epsilon: float) -> Any:
-    """(inputs - mean) / sqrt(variance + epsilon) over `axes` (Ba et al. 2016, eq. 3)."""
+    """Returns (inputs - mean) / sqrt(variance + epsilon) over `axes` (Ba et al. 2016, eq. 3)."""
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
     def normalize(x: Any) -> Any:
@@ -35,11 +35,11 @@ def standardized(inputs: Any, axes: list[int], epsilon: float) -> Any:
 def batch_standardized(
     inputs: Any, scale: Any, offset: Any, weights: Any, axes: list[int], count: Any, epsilon: float
 ) -> tuple[Any, Any, Any]:
-    """Batch normalisation over the rows that `weights` (broadcast to `inputs`, 0 or 1) leave (Ioffe and
-    Szegedy 2015, alg. 1): output, mean and population variance, the latter two for moving averages only.
+    """Normalises a batch over the rows with weight 1 (Ioffe and Szegedy 2015, alg. 1).
 
-    `scale` and `offset` have the rank of `inputs` with length 1 along `axes`; `count` is how many values per
-    channel the weights leave.
+    Returns the output, the mean and the population variance; the latter two are for moving averages only.
+    `weights` are 0 or 1 and broadcast to `inputs`. `scale` and `offset` have the rank of `inputs` with length
+    1 along `axes`; `count` is the number of values per channel with weight 1.
     """
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]
@@ -50,12 +50,12 @@ def batch_standardized(
         inverse = tf.math.rsqrt(variance + epsilon)
         factor = inverse * gamma
 
-        def gradient(upstream: Any, of_mean: Any, of_variance: Any) -> Any:
-            del of_mean, of_variance
+        def gradient(upstream: Any, mean_gradient: Any, variance_gradient: Any) -> Any:
+            del mean_gradient, variance_gradient
             total = tf.reduce_sum(upstream, axes, keepdims=True)
             along = tf.reduce_sum(upstream * centered, axes, keepdims=True)
-            pull = centered * (tf.square(inverse) * along) + total
-            return upstream * factor - pull * (factor / count * weights), along * inverse, total
+            correction = centered * (tf.square(inverse) * along) + total
+            return upstream * factor - correction * (factor / count * weights), along * inverse, total
 
         return (centered * factor + beta, mean, variance), gradient
 
@@ -79,9 +79,9 @@ def _layer_call(original: Any) -> Any:
 
 
 def _group_call(layer: Any, reshaped: Any, input_shape: Any) -> Any:
-    """Stands for `GroupNormalization._apply_normalization` (Wu and He 2018, eq. 2-3)."""
-    kept = len(reshaped.shape) - 2 if layer.axis == -1 else layer.axis
-    axes = [axis for axis in range(1, len(reshaped.shape)) if axis != kept]
+    """Replaces `GroupNormalization._apply_normalization` (Wu and He 2018, eq. 2-3)."""
+    group_axis = len(reshaped.shape) - 2 if layer.axis == -1 else layer.axis
+    axes = [axis for axis in range(1, len(reshaped.shape)) if axis != group_axis]
     shape = layer._create_broadcast_shape(input_shape)
     output = standardized(reshaped, axes, layer.epsilon)
     if layer.scale:
@@ -91,7 +91,7 @@ def _group_call(layer: Any, reshaped: Any, input_shape: Any) -> Any:
 
 @contextmanager
 def use_closed_form_gradients() -> Iterator[None]:
-    """While open, LayerNormalization and GroupNormalization compute as above."""
+    """While open, LayerNormalization and GroupNormalization use the functions of this module."""
     layers = keras.layers
     call = {"call": _layer_call(layers.LayerNormalization.call)}
     group = {"_apply_normalization": _group_call}

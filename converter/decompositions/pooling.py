@@ -1,4 +1,4 @@
-"""Pooling in three dimensions as 2-D pooling of each slice, then pooling along the depth."""
+"""Pools in three dimensions: 2-D pooling of each slice, then pooling along the depth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOWEST = float(tf.float32.min)
 
 
 def make_pool(original: Callable[..., Any], is_max: bool) -> Callable[..., Any]:
-    """Stands for Keras' `max_pool` or `average_pool`."""
+    """Replaces Keras' `max_pool` or `average_pool`."""
 
     def pool(
         inputs: Any,
@@ -45,7 +45,7 @@ def make_pool(original: Callable[..., Any], is_max: bool) -> Callable[..., Any]:
 
 
 def make_adaptive_pool(original: Callable[..., Any], is_max: bool) -> Callable[..., Any]:
-    """Stands for Keras' `adaptive_max_pool` or `adaptive_average_pool`, whose windows differ in length."""
+    """Replaces Keras' `adaptive_max_pool` or `adaptive_average_pool`, whose windows vary in length."""
 
     def pool(inputs: Any, output_size: Any, data_format: str | None = None) -> Any:
         if len(inputs.shape) < 5:

@@ -1,4 +1,4 @@
-"""Windows that slide along the first spatial axis, as slices of equal shape."""
+"""Slides windows along the first spatial axis and returns them as slices of equal shape."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Window:
-    """`count` windows of `size` positions `dilation` apart, each `stride` further; padding at both ends."""
+    """Windows of `size` positions each.
+
+    There are `count` windows; their positions are `dilation` apart, consecutive windows `stride` apart.
+    `before` and `after` are the padding at both ends.
+    """
 
     size: int
     stride: int
@@ -23,7 +27,7 @@ class Window:
 
     @staticmethod
     def along(length: int, size: int, stride: int, padding: str, dilation: int = 1) -> Window:
-        """TensorFlow's windows over an axis of `length` for padding "valid" or "same"."""
+        """Returns TensorFlow's windows over an axis of `length` for padding "valid" or "same"."""
         reach = (size - 1) * dilation + 1
         if padding.lower() == "valid":
             return Window(size, stride, dilation, (length - reach) // stride + 1, 0, 0)
@@ -32,7 +36,7 @@ class Window:
         return Window(size, stride, dilation, count, missing // 2, missing - missing // 2)
 
     def slices(self, inputs: Any, filler: float) -> list[Any]:
-        """For each position of the window a tensor [B, count, ...]: what lies there in every window."""
+        """Returns for each position of the window a tensor [B, count, ...] of its values in all windows."""
         if self.before or self.after:
             paddings = [[0, 0]] * len(inputs.shape)
             paddings[1] = [self.before, self.after]
@@ -42,7 +46,7 @@ class Window:
         return [inputs[:, start : start + reach : self.stride] for start in starts]
 
     def numbers(self, length: int) -> list[float]:
-        """How many of its positions each window has inside the axis."""
+        """Returns for each window how many of its positions lie inside the axis."""
         inside = np.zeros(self.before + length + self.after)
         inside[self.before : self.before + length] = 1.0
         starts = [window * self.stride for window in range(self.count)]
@@ -50,7 +54,7 @@ class Window:
 
 
 def channels_last(inputs: Any, compute: Callable[[Any], Any]) -> Any:
-    """`compute` on [B, C, ...] with the channels moved behind, and its result with channels first again."""
+    """Applies `compute` to [B, C, ...] with the channels moved last; returns them to the front."""
     rank = len(inputs.shape)
     output = compute(tf.transpose(inputs, [0, *range(2, rank), 1]))
     return tf.transpose(output, [0, rank - 1, *range(1, rank - 1)])

@@ -1,6 +1,6 @@
-"""The graph optimizer: passes over a frozen graph, each in a file of its own.
+"""Optimizes a frozen graph by passes, each in a file of its own.
 
-They keep to ops that TensorFlow itself has. Grappler has folded constants and shapes before.
+The passes use only ops of TensorFlow itself. Grappler has folded constants and shapes before.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ MAX_ROUNDS = 8
 
 
 def simplify(graph_def: Any, outputs: Iterable[str]) -> Any:
-    """The graph with the same inputs, outputs and (to rounding) values, and fewer, cheaper nodes."""
+    """Returns a graph with the same inputs, outputs and (to rounding) values, and fewer, cheaper nodes."""
     view = View(graph_def, outputs)
     for _ in range(MAX_ROUNDS):
         before = set(view.nodes)

@@ -1,4 +1,4 @@
-"""Common subexpressions: two nodes that compute the same are one."""
+"""Eliminates common subexpressions: merges nodes that compute the same value."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from converter.graph.graph_view import View
 
 _COMMUTATIVE = {"AddV2", "Mul", "Maximum", "Minimum", "Equal", "NotEqual", "LogicalAnd", "LogicalOr"}
-# Larger constants are not compared.
+# Size in bytes above which constants are not compared.
 _SMALL = 1 << 12
 
 
 def share_common(view: View) -> None:
-    """Readers of a later equal node read the first one; nodes have no side effects."""
+    """Lets readers of a duplicate node read the first equal node; nodes have no side effects."""
     changed = True
     while changed:
         changed = False

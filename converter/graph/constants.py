@@ -1,4 +1,4 @@
-"""Constants that repeat along an axis, as a causal mask does for every head, are stored once."""
+"""Stores constants that repeat along an axis once, such as one causal mask for all heads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BROADCASTING = {
 
 
 def narrow_constants(view: View) -> None:
-    """Readers that broadcast get the constant with length 1 along the axes where it repeats."""
+    """Gives readers that broadcast the constant with length 1 along the axes where it repeats."""
     for node in view.all("Const"):
         if view.size(node.name) < 2 or not view.is_alive(node):
             continue
@@ -26,11 +26,11 @@ def narrow_constants(view: View) -> None:
         narrow = _narrowed(tf.make_ndarray(node.attr["value"].tensor))
         if narrow.size * 2 > view.size(node.name):
             continue
-        small = ""
+        narrow_name = ""
         for reader, index in readers:
             if _fits(view, reader, index, narrow.shape):
-                small = small or view.constant(narrow, narrow.dtype, node)
-                view.rewire(reader, index, small)
+                narrow_name = narrow_name or view.constant(narrow, narrow.dtype, node)
+                view.rewire(reader, index, narrow_name)
 
 
 def _narrowed(value: Any) -> Any:
@@ -42,5 +42,5 @@ def _narrowed(value: Any) -> Any:
 
 
 def _fits(view: View, reader: Any, index: int, shape: tuple[int, ...]) -> bool:
-    others = [view.shape(tensor) for place, tensor in enumerate(reader.input) if place != index]
+    others = [view.shape(tensor) for position, tensor in enumerate(reader.input) if position != index]
     return np.broadcast_shapes(shape, *others) == view.shape(reader.name)

@@ -1,4 +1,4 @@
-"""Einsum of two tensors as a batched matrix product, so that its transposes can be shared."""
+"""Lowers an Einsum of two tensors to a batched matrix product, so that transposes can be shared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from converter.graph.graph_view import View
 
 @dataclass(frozen=True)
 class _Product:
-    """Labels of a product: `batch` stays in both sides, `contract` is summed, the rest is free."""
+    """Labels of a product: `batch` stays in operands and output, `contract` is summed, the rest free."""
 
     left: str
     right: str
@@ -32,7 +32,7 @@ class _Product:
 
 
 def lower_einsums(view: View) -> None:
-    """Einsums of two operands without ellipsis, diagonals and one-sided sums; others stay."""
+    """Lowers two-operand Einsums; those with ellipses, diagonals or one-sided sums stay."""
     for node in view.all("Einsum"):
         product = _parse(node.attr["equation"].s.decode())
         if product is not None and len(node.input) == 2:
@@ -58,7 +58,7 @@ def _parse(equation: str) -> _Product | None:
 def _lower(view: View, node: Any, product: _Product) -> None:
     sizes = dict(zip(product.left, view.shape(node.input[0]), strict=True))
     sizes |= dict(zip(product.right, view.shape(node.input[1]), strict=True))
-    # The side whose free labels come last in the output is the right one.
+    # The operand whose free labels come last in the output is the right one.
     swapped = (
         product.out
         == product.batch + product.right_free + product.left_free
@@ -69,7 +69,7 @@ def _lower(view: View, node: Any, product: _Product) -> None:
     frees = (product.left_free, product.right_free)
     a, adjoint_a = _operand(view, node, first, labels[first], product, frees[first], sizes, is_left=True)
     b, adjoint_b = _operand(view, node, second, labels[second], product, frees[second], sizes, is_left=False)
-    made = product.batch + frees[first] + frees[second]
+    result_labels = product.batch + frees[first] + frees[second]
     shape = (_count(product.batch, sizes), _count(frees[first], sizes), _count(frees[second], sizes))
     if product.batch:
         result = view.add(
@@ -79,8 +79,8 @@ def _lower(view: View, node: Any, product: _Product) -> None:
         result = view.add(
             "MatMul", [a, b], shape[1:], node, T=tf.float32, transpose_a=adjoint_a, transpose_b=adjoint_b
         )
-    result = view.reshape(result, [sizes[label] for label in made], node)
-    view.replace(node.name, _transposed(view, result, made, product.out, node))
+    result = view.reshape(result, [sizes[label] for label in result_labels], node)
+    view.replace(node.name, _transposed(view, result, result_labels, product.out, node))
 
 
 def _operand(
@@ -93,9 +93,9 @@ def _operand(
     sizes: dict[str, int],
     is_left: bool,
 ) -> tuple[str, bool]:
-    """The operand as [batch, rows, columns] or [rows, columns], and whether it is to be adjoint."""
+    """Returns the operand as [batch, rows, columns] or [rows, columns], and whether it is adjoint."""
     plain = (free, product.contract) if is_left else (product.contract, free)
-    # As it lies, if that is one of the two orders that the product can read.
+    # An operand in either order that the product can read needs no transpose.
     adjoint = labels == product.batch + plain[1] + plain[0] and labels != product.batch + plain[0] + plain[1]
     rows, columns = (plain[1], plain[0]) if adjoint else plain
     tensor = _transposed(view, str(node.input[index]), labels, product.batch + rows + columns, node)
@@ -105,10 +105,10 @@ def _operand(
     ), adjoint
 
 
-def _transposed(view: View, tensor: str, labels: str, wanted: str, node: Any) -> str:
-    if labels == wanted:
+def _transposed(view: View, tensor: str, labels: str, target: str, node: Any) -> str:
+    if labels == target:
         return tensor
-    order = [labels.index(label) for label in wanted]
+    order = [labels.index(label) for label in target]
     shape = [view.shape(tensor)[axis] for axis in order]
     inputs = [tensor, view.constant(order, np.int32, node)]
     return view.add("Transpose", inputs, shape, node, view.type(tensor), T=tf.float32, Tperm=tf.int32)

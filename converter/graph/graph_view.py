@@ -1,4 +1,4 @@
-"""A frozen graph that passes can read and rewrite: who makes and who uses a tensor, shapes, constants."""
+"""Lets passes read and rewrite a frozen graph: producers, users, shapes, constants."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ FLOAT = tf.float32.as_datatype_enum
 
 
 class View:
-    """One GraphDef under rewriting. Owns its nodes; a tensor is named `node` or `node:index`.
+    """One GraphDef that passes rewrite; owns its nodes.
 
-    Inputs (placeholders) and the nodes named in `outputs` always stay; other nodes go when nobody uses them.
+    A tensor is named `node` or `node:index`. Inputs (placeholders) and the nodes named in `outputs` always
+    stay; other nodes are dropped when they have no users.
     """
 
     def __init__(self, graph_def: Any, outputs: Iterable[str]) -> None:
@@ -42,23 +43,23 @@ class View:
             self._insert(copy)
 
     def all(self, *ops: str) -> list[Any]:
-        """The nodes of these ops, in a stable order; a pass may rewrite while it walks them."""
+        """Returns the nodes of these ops in a stable order; a pass may rewrite while it iterates."""
         return [node for node in self.nodes.values() if node.op in ops]
 
     def is_alive(self, node: Any) -> bool:
-        """False once a rewrite has made the node useless."""
+        """Returns False once a rewrite has dropped the node."""
         return self.nodes.get(node.name) is node
 
     def maker(self, tensor: str) -> Any:
-        """The node that a tensor comes from."""
+        """Returns the node that produces a tensor."""
         return self.nodes[tensor.partition(":")[0]]
 
     def users(self, tensor: str) -> list[tuple[Any, int]]:
-        """(node, input index) of everything that reads the tensor."""
+        """Returns (node, input index) for every reader of the tensor."""
         return [(self.nodes[name], index) for name, index in self._users.get(tensor, [])]
 
     def is_private(self, tensor: str) -> bool:
-        """Whether one node only reads the tensor, and no output of the graph is it."""
+        """Returns whether the tensor has a single reader and is not an output of the graph."""
         return len(self._users.get(tensor, [])) == 1 and tensor not in self._outputs
 
     def shape(self, tensor: str) -> Shape:
@@ -68,11 +69,11 @@ class View:
         return math.prod(self._shapes[tensor])
 
     def type(self, tensor: str) -> int:
-        """The element type as TensorFlow's number for it."""
+        """Returns the element type as TensorFlow's enum value."""
         return self._types[tensor]
 
     def value(self, tensor: str) -> NDArray[Any] | None:
-        """The array of a constant, None for anything else."""
+        """Returns the array of a constant, or None for anything else."""
         node = self.maker(tensor)
         if node.op != "Const":
             return None
@@ -80,14 +81,14 @@ class View:
         return array
 
     def scalar(self, tensor: str) -> float | None:
-        """The number in a float32 constant of one element, None for anything else."""
+        """Returns the number in a float32 constant of one element, or None for anything else."""
         if self.type(tensor) != FLOAT or self.size(tensor) != 1:
             return None
         value = self.value(tensor)
         return None if value is None else float(value.reshape(()))
 
     def constant(self, value: Any, dtype: Any, near: Any) -> str:
-        """A new constant; `near` is a node that gives its scope."""
+        """Adds a constant; `near` is a node that gives its scope."""
         proto = tf.make_tensor_proto(np.asarray(value, dtype))
         attributes = {"dtype": tf.as_dtype(proto.dtype), "value": proto}
         return self.add("Const", [], np.shape(value), near, proto.dtype, **attributes)
@@ -101,7 +102,10 @@ class View:
         kind: int = FLOAT,
         **attributes: Any,
     ) -> str:
-        """A new node with one output; attributes are Python's values, DType, TensorProto or lists of them."""
+        """Adds a node with one output and returns its name.
+
+        Attributes are Python values, DType, TensorProto or lists of them.
+        """
         node = tf.compat.v1.NodeDef(name=self._fresh(f"{near.name}/{op}"), op=op, input=inputs)
         for key, value in attributes.items():
             _set_attribute(node.attr[key], value)
@@ -110,16 +114,16 @@ class View:
         return str(node.name)
 
     def reshape(self, tensor: str, shape: Iterable[int], near: Any) -> str:
-        """The tensor in another shape; itself if it has that shape."""
-        wanted = tuple(shape)
-        if wanted == self.shape(tensor):
+        """Returns the tensor in another shape, or itself if it has that shape."""
+        target = tuple(shape)
+        if target == self.shape(tensor):
             return tensor
         kind = tf.as_dtype(self.type(tensor))
-        inputs = [tensor, self.constant(wanted, np.int32, near)]
-        return self.add("Reshape", inputs, wanted, near, self.type(tensor), T=kind, Tshape=tf.int32)
+        inputs = [tensor, self.constant(target, np.int32, near)]
+        return self.add("Reshape", inputs, target, near, self.type(tensor), T=kind, Tshape=tf.int32)
 
     def split(self, tensor: str, count: int, near: Any) -> list[str]:
-        """The tensor in `count` equal parts along its first axis."""
+        """Splits the tensor into `count` equal parts along its first axis."""
         rows, *rest = self.shape(tensor)
         inputs = [self.constant(0, np.int32, near), tensor]
         name = self.add("Split", inputs, (rows // count, *rest), near, T=tf.float32, num_split=count)
@@ -128,14 +132,14 @@ class View:
         return self.tensors(self.nodes[name])
 
     def replace(self, old: str, new: str) -> None:
-        """All readers of `old` read `new` instead."""
+        """Redirects all readers of `old` to `new`."""
         for name, index in self._users.pop(old, []):
             self.nodes[name].input[index] = new
             self._users.setdefault(new, []).append((name, index))
         self._drop_if_unused(self.maker(old))
 
     def rewire(self, node: Any, index: int, tensor: str) -> None:
-        """One input of a node becomes another tensor."""
+        """Replaces one input of a node by another tensor."""
         old = node.input[index]
         self._users[old].remove((node.name, index))
         node.input[index] = tensor
@@ -143,30 +147,30 @@ class View:
         self._drop_if_unused(self.maker(old))
 
     def reaches(self, start: str, goals: set[str]) -> bool:
-        """Whether the tensor `start` is computed from a node named in `goals`."""
-        waiting, seen = [start.partition(":")[0]], set()
-        while waiting:
-            name = waiting.pop()
+        """Returns whether the tensor `start` is computed from a node named in `goals`."""
+        stack, seen = [start.partition(":")[0]], set()
+        while stack:
+            name = stack.pop()
             if name in goals:
                 return True
             if name not in seen:
                 seen.add(name)
-                waiting.extend(tensor.partition(":")[0] for tensor in self.nodes[name].input)
+                stack.extend(tensor.partition(":")[0] for tensor in self.nodes[name].input)
         return False
 
     def graph_def(self) -> Any:
-        """The rewritten GraphDef, every node after its inputs."""
+        """Returns the rewritten GraphDef, with every node after its inputs."""
         result = tf.compat.v1.GraphDef(versions=self._versions)
         done: set[str] = set()
         for name in self.nodes:
-            waiting = [name]
-            while waiting:
-                node = self.nodes[waiting[-1]]
+            stack = [name]
+            while stack:
+                node = self.nodes[stack[-1]]
                 missing = [m for m in (t.partition(":")[0] for t in node.input) if m not in done]
                 if missing:
-                    waiting.extend(missing)
+                    stack.extend(missing)
                     continue
-                waiting.pop()
+                stack.pop()
                 if node.name not in done:
                     done.add(node.name)
                     result.node.append(node)
@@ -181,9 +185,9 @@ class View:
             self._users.setdefault(tensor, []).append((node.name, index))
 
     def _drop_if_unused(self, node: Any) -> None:
-        waiting = [node]
-        while waiting:
-            node = waiting.pop()
+        stack = [node]
+        while stack:
+            node = stack.pop()
             if not self.is_alive(node) or node.op == "Placeholder" or node.name in self._outputs:
                 continue
             if any(self._users.get(tensor) for tensor in self.tensors(node)):
@@ -191,10 +195,10 @@ class View:
             del self.nodes[node.name]
             for index, tensor in enumerate(node.input):
                 self._users[tensor].remove((node.name, index))
-                waiting.append(self.maker(tensor))
+                stack.append(self.maker(tensor))
 
     def tensors(self, node: Any) -> list[str]:
-        """Names of all outputs of a node."""
+        """Returns the names of all outputs of a node."""
         names, index = [str(node.name)], 1
         while f"{node.name}:{index}" in self._shapes:
             names.append(f"{node.name}:{index}")
@@ -203,7 +207,7 @@ class View:
 
     def _fresh(self, name: str) -> str:
         candidate, count = name, 1
-        # A dropped node's name stays taken: its shape is still known by it.
+        # A dropped node's name stays taken: its shape is still stored under it.
         while candidate in self._shapes:
             candidate, count = f"{name}_{count}", count + 1
         return candidate

@@ -1,4 +1,4 @@
-"""Batched matrix products that are one ordinary product, as a dense layer over a sequence is."""
+"""Turns batched matrix products into one product where possible, as of a dense layer on sequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BATCHED = ("BatchMatMul", "BatchMatMulV2")
 
 
 def flatten_products(view: View) -> None:
-    """[..., n, k] x [k, m] becomes [... * n, k] x [k, m]."""
+    """Turns [..., n, k] x [k, m] into [... * n, k] x [k, m]."""
     for node in view.all(*_BATCHED):
         left, right = (str(tensor) for tensor in node.input)
         rows = view.shape(left)
@@ -29,7 +29,10 @@ def flatten_products(view: View) -> None:
 
 
 def flatten_summed_products(view: View) -> None:
-    """The sum over examples of transposed x gradient, a kernel's gradient, is one product over all rows."""
+    """Turns the sum over examples of transposed x gradient into one product over all rows.
+
+    Such a sum is a kernel's gradient.
+    """
     for node in view.all("Sum"):
         source = view.maker(node.input[0])
         axes = view.value(node.input[1])
@@ -54,7 +57,7 @@ def flatten_summed_products(view: View) -> None:
 
 
 def _matrix(view: View, tensor: str) -> tuple[int, int] | None:
-    """The last two sizes of a tensor whose other axes have length 1."""
+    """Returns the last two sizes of a tensor whose other axes have length 1, else None."""
     shape = view.shape(tensor)
     if len(shape) < 2 or any(size != 1 for size in shape[:-2]):
         return None

@@ -1,4 +1,4 @@
-"""Drop what changes nothing: identities, times one, plus zero, reshapes and broadcasts to the same shape."""
+"""Drops neutral ops: identities, times one, plus zero, reshapes and broadcasts to the same shape."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 from converter.graph.graph_view import View
 
 _IDENTITIES = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
-# Which constant at which input leaves the other input as it is.
+# For each op, the constant and the input positions at which it leaves the other input unchanged.
 _NEUTRAL = {"Mul": (1.0, (0, 1)), "AddV2": (0.0, (0, 1)), "Sub": (0.0, (1,)), "RealDiv": (1.0, (1,))}
 
 
 def drop_neutral(view: View) -> None:
-    """Every reader of a node that copies its input reads the input."""
+    """Lets every reader of a node that copies its input read that input."""
     for node in view.all(*_IDENTITIES, "BroadcastTo", *_NEUTRAL):
         if not view.is_alive(node):
             continue
@@ -26,10 +26,10 @@ def _unchanged(view: View, node: Any) -> str | None:
         return str(node.input[0])
     if node.op == "BroadcastTo":
         return _same_shape(view, node, 0)
-    number, places = _NEUTRAL[node.op]
-    for place in places:
-        if _is_all(view, str(node.input[place]), number):
-            return _same_shape(view, node, 1 - place)
+    number, positions = _NEUTRAL[node.op]
+    for position in positions:
+        if _is_all(view, str(node.input[position]), number):
+            return _same_shape(view, node, 1 - position)
     return None
 
 

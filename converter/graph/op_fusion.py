@@ -1,4 +1,4 @@
-"""Matrix product or convolution, bias and activation as TensorFlow's one fused op."""
+"""Fuses matrix product or convolution, bias and activation into TensorFlow's fused op."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _NEEDS_ACTIVATION = ("Conv2D",)
 
 
 def fuse_bias(view: View) -> None:
-    """Where nobody else reads what lies between. The gradient of Relu reads its output, which stays."""
+    """Fuses where the intermediate results have no other reader.
+
+    The gradient of Relu reads Relu's output, which the fused op also returns.
+    """
     for bias in view.all("BiasAdd"):
         source = view.maker(bias.input[0]) if view.is_alive(bias) else bias
         if source.op not in _FUSED or not view.is_private(source.name) or not _is_plain(bias, source):

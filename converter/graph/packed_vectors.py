@@ -1,4 +1,4 @@
-"""Arithmetic on the parts of a vector, as the moving averages of many layers are, is done on the vector."""
+"""Lifts arithmetic on parts of a vector, such as moving averages of layers, to the whole vector."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ELEMENTWISE = ("AddV2", "Sub", "Mul", "AddN")
 
 
 def lift_arithmetic(view: View) -> None:
-    """[f(a_1, b_1), f(a_2, b_2), ...] joined is f([a_1, a_2, ...], [b_1, b_2, ...])."""
+    """Turns the join of f(a_1, b_1), f(a_2, b_2), ... into f([a_1, a_2, ...], [b_1, b_2, ...])."""
     for node in view.all("ConcatV2"):
         if not view.is_alive(node) or not view.users(node.name) or not _is_of_vectors(view, node):
             continue
@@ -30,15 +30,15 @@ def lift_arithmetic(view: View) -> None:
 
 
 def join_split(view: View) -> None:
-    """A vector taken apart and put together again is the vector."""
+    """Replaces a vector that is split and joined again by the vector."""
     for node in view.all("ConcatV2"):
         parts = [str(tensor) for tensor in node.input[:-1]]
         source, axis = view.maker(parts[0]), view.value(node.input[-1])
-        whole = {"SplitV": (0, 2), "Split": (1, 0)}.get(source.op)
-        if whole is None or axis is None or not view.users(node.name) or parts != view.tensors(source):
+        positions = {"SplitV": (0, 2), "Split": (1, 0)}.get(source.op)
+        if positions is None or axis is None or not view.users(node.name) or parts != view.tensors(source):
             continue
-        along = view.value(source.input[whole[1]])
-        tensor = str(source.input[whole[0]])
+        along = view.value(source.input[positions[1]])
+        tensor = str(source.input[positions[0]])
         rank = len(view.shape(tensor))
         if along is not None and int(along) % rank == int(axis) % rank:
             view.replace(node.name, tensor)
@@ -49,7 +49,7 @@ def _is_of_vectors(view: View, node: Any) -> bool:
 
 
 def _are_alike(view: View, first: str, second: str) -> bool:
-    """Whether both are the same op on vectors of their own length and equal numbers, and nobody else's."""
+    """Returns whether both are the same private op on vectors of their own length and equal numbers."""
     one, other = view.maker(first), view.maker(second)
     if one.op != other.op or one.op not in _ELEMENTWISE or len(one.input) != len(other.input):
         return False
@@ -66,8 +66,8 @@ def _are_alike(view: View, first: str, second: str) -> bool:
 def _lifted(view: View, run: list[str], near: Any) -> str:
     makers = [view.maker(part) for part in run]
     inputs = []
-    for place in range(len(makers[0].input)):
-        column = [str(maker.input[place]) for maker in makers]
+    for position in range(len(makers[0].input)):
+        column = [str(maker.input[position]) for maker in makers]
         is_own = all(view.shape(tensor) == view.shape(part) for tensor, part in zip(column, run, strict=True))
         inputs.append(_joined(view, column, near) if is_own else column[0])
     new = view.add(makers[0].op, inputs, (sum(view.size(part) for part in run),), near)

@@ -1,4 +1,4 @@
-"""Products of unrolled recurrent layers: what is done for each time step alone is done for all at once."""
+"""Merges per-step products of unrolled recurrent layers into one product over all steps."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ import tensorflow as tf
 
 from converter.graph.graph_view import View
 
-# Fewer than this are not worth a concatenation.
-FEWEST = 3
+# With fewer terms a concatenation costs more than it saves.
+MIN_TERMS = 3
 
 
 def sum_of_products(view: View) -> None:
-    """A kernel's gradient, sum_t a_t' x g_t, becomes [a_1; a_2; ...]' x [g_1; g_2; ...]; so a bias'."""
+    """Turns a kernel's gradient, sum_t a_t' x g_t, into [a_1; a_2; ...]' x [g_1; g_2; ...].
+
+    A bias' gradient is merged in the same way.
+    """
     for node in view.all("AddN"):
         if not view.users(node.name):
             continue
@@ -23,53 +26,53 @@ def sum_of_products(view: View) -> None:
         private = [term for term in terms if view.is_private(term.name)]
         products = [t for t in private if t.op == "MatMul" and _flags(t) == (True, False)]
         biases = [t for t in private if t.op == "BiasAddGrad" and len(view.shape(t.input[0])) == 2]
-        for alike in (products, biases):
-            if len(alike) < FEWEST:
+        for similar in (products, biases):
+            if len(similar) < MIN_TERMS:
                 continue
-            # One order for kernel and bias, so that they share the concatenated gradients.
-            alike.sort(key=lambda term: str(term.input[-1]))
+            # Kernel and bias use the same order, so that they share the concatenated gradients.
+            similar.sort(key=lambda term: str(term.input[-1]))
             joined = [
-                _stacked(view, [str(t.input[i]) for t in alike], node) for i in range(len(alike[0].input))
+                _stacked(view, [str(t.input[i]) for t in similar], node) for i in range(len(similar[0].input))
             ]
-            whole = view.add(alike[0].op, joined, view.shape(node.name), node)
-            _copy_attributes(alike[0], view.maker(whole))
-            names = {term.name for term in alike}
+            merged = view.add(similar[0].op, joined, view.shape(node.name), node)
+            _copy_attributes(similar[0], view.maker(merged))
+            names = {term.name for term in similar}
             rest = [str(tensor) for tensor in node.input if tensor not in names]
-            total = _sum(view, [*rest, whole], node)
+            total = _sum(view, [*rest, merged], node)
             view.replace(node.name, total)
             break
 
 
 def products_of_steps(view: View) -> None:
-    """x_t x w for every t, where no x_t waits for another product, becomes one product of all rows."""
+    """Turns x_t x w for all t into one product of all rows, if no x_t depends on another product."""
     groups = defaultdict(list)
     for node in view.all("MatMul"):
         if not node.attr["transpose_a"].b and view.users(node.name):
             key = (str(node.input[1]), node.attr["transpose_b"].b, view.shape(node.name))
             groups[key].append(node)
     for (weights, transposed, shape), nodes in groups.items():
-        alive = [node for node in nodes if view.is_alive(node)]
-        lefts = [str(node.input[0]) for node in alive]
-        names = {node.name for node in alive}
-        if len(alive) < FEWEST or any(view.reaches(left, names) for left in [*lefts, weights]):
+        live_nodes = [node for node in nodes if view.is_alive(node)]
+        lefts = [str(node.input[0]) for node in live_nodes]
+        names = {node.name for node in live_nodes}
+        if len(live_nodes) < MIN_TERMS or any(view.reaches(left, names) for left in [*lefts, weights]):
             continue
-        rows = shape[0] * len(alive)
-        whole = view.add(
+        rows = shape[0] * len(live_nodes)
+        merged = view.add(
             "MatMul",
-            [_stacked(view, lefts, alive[0]), weights],
+            [_stacked(view, lefts, live_nodes[0]), weights],
             (rows, shape[1]),
-            alive[0],
+            live_nodes[0],
             T=tf.float32,
             transpose_a=False,
             transpose_b=transposed,
         )
-        parts = view.split(whole, len(alive), alive[0])
-        for node, part in zip(alive, parts, strict=True):
+        parts = view.split(merged, len(live_nodes), live_nodes[0])
+        for node, part in zip(live_nodes, parts, strict=True):
             view.replace(node.name, part)
 
 
 def join_unpacked(view: View) -> None:
-    """Rows taken apart along the first axis and put together again are a reshape."""
+    """Replaces rows that are unpacked along the first axis and joined again by a reshape."""
     for node in view.all("ConcatV2"):
         parts = [str(tensor) for tensor in node.input[:-1]]
         source = view.maker(parts[0])

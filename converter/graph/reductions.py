@@ -1,4 +1,4 @@
-"""Reductions of many axes, as the gradient of a tile makes them: WebGL and WebGPU stop at six."""
+"""Narrows reductions of many axes, as in the gradient of a tile: WebGL and WebGPU support six."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import tensorflow as tf
 
 from converter.graph.graph_view import View
 
-# Up to here every backend has a kernel of its own.
+# Up to this rank every backend has its own kernel.
 _PLAIN_RANK = 4
 
 
 def narrow_reductions(view: View) -> None:
-    """Axes of length one go, neighbours that are both summed or both kept become one."""
+    """Drops axes of length one and merges neighbours that are both summed or both kept."""
     for node in view.all("Sum", "Mean"):
         axes, shape = view.value(node.input[1]), view.shape(node.input[0])
         if axes is None or len(shape) <= _PLAIN_RANK:
@@ -30,7 +30,7 @@ def narrow_reductions(view: View) -> None:
             view.reshape(str(node.input[0]), [length for _, length in runs], node),
             view.constant([axis for axis, (drop, _) in enumerate(runs) if drop], np.int32, node),
         ]
-        kept = [length for drop, length in runs if not drop]
+        kept_shape = [length for drop, length in runs if not drop]
         attributes = {"T": kind, "Tidx": tf.int32, "keep_dims": False}
-        narrow = view.add(node.op, inputs, kept, node, view.type(node.name), **attributes)
+        narrow = view.add(node.op, inputs, kept_shape, node, view.type(node.name), **attributes)
         view.replace(node.name, view.reshape(narrow, view.shape(node.name), node))

@@ -1,4 +1,4 @@
-"""Reshapes and transposes: chains become one, opposite ones nothing."""
+"""Merges chains of reshapes and transposes and cancels opposite ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from converter.graph.graph_view import View
 
 _RESHAPES = ("Reshape", "ExpandDims", "Squeeze")
-# Elementwise ops of one tensor: a reshape may as well come after them.
+# Elementwise ops of one tensor: a reshape may equally come after them.
 _UNARY = (
     "Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softsign",
     "Erf", "Erfc", "Exp", "Neg", "Square", "Sqrt", "Rsqrt", "Abs",
@@ -17,7 +17,7 @@ _UNARY = (
 
 
 def merge_reshapes(view: View) -> None:
-    """A reshape of a reshape reads the first one's input; one to the shape it has already is dropped."""
+    """Lets a reshape of a reshape read the first one's input; drops one to the shape it already has."""
     for node in view.all(*_RESHAPES):
         if not view.is_alive(node) or not view.users(node.name):
             continue
@@ -29,7 +29,7 @@ def merge_reshapes(view: View) -> None:
 
 
 def sink_reshapes(view: View) -> None:
-    """Reshape, then bias or activation, becomes bias or activation, then reshape, so that reshapes meet."""
+    """Moves a reshape behind the bias or activation that follows it, so that reshapes meet."""
     for node in view.all("BiasAdd", *_UNARY):
         source = view.maker(node.input[0]) if view.is_alive(node) else node
         if source.op not in _RESHAPES or not view.is_private(source.name) or not view.users(node.name):
@@ -46,7 +46,10 @@ def sink_reshapes(view: View) -> None:
 
 
 def lift_bias_gradients(view: View) -> None:
-    """The bias gradient sums over all but the last axis, so reshapes of the others do not matter to it."""
+    """Removes reshapes before a bias gradient that keep the last axis.
+
+    The bias gradient sums over all other axes, so their shape does not matter.
+    """
     for node in view.all("BiasAddGrad"):
         source = view.maker(node.input[0])
         if source.op in _RESHAPES and _keeps_channels(view, node, str(source.input[0])):
@@ -54,7 +57,7 @@ def lift_bias_gradients(view: View) -> None:
 
 
 def cancel_transposes(view: View) -> None:
-    """A transpose of a transpose is one; one that only moves axes of length 1 is a reshape."""
+    """Merges a transpose of a transpose; turns one that only moves axes of length 1 into a reshape."""
     for node in view.all("Transpose"):
         if not view.is_alive(node) or not view.users(node.name):
             continue

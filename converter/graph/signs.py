@@ -1,4 +1,4 @@
-"""Signs and constant factors: negations become subtractions, two factors one."""
+"""Folds signs and constant factors: negations become subtractions, two factors one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from converter.graph.graph_view import View
 
 
 def fold_signs(view: View) -> None:
-    """x + (-y) becomes x - y, x - (-y) becomes x + y, and (-x) squared x squared."""
+    """Turns x + (-y) into x - y, x - (-y) into x + y, and (-x) squared into x squared."""
     for node in view.all("AddV2", "AddN", "Sub", "Square", "Neg"):
         if not view.is_alive(node) or not view.users(node.name):
             continue
@@ -34,14 +34,14 @@ def fold_signs(view: View) -> None:
 
 
 def plain_sums(view: View) -> None:
-    """AddN of two tensors is an ordinary addition, which more kernels can be fused with."""
+    """Turns AddN of two tensors into an ordinary addition, which more kernels can be fused with."""
     for node in view.all("AddN"):
         if len(node.input) == 2 and view.users(node.name):
             _replace_binary(view, node, "AddV2", [str(tensor) for tensor in node.input])
 
 
 def fold_factors(view: View) -> None:
-    """(x * a) * b becomes x * (a * b), and -(x * a) becomes x * (-a), for constant numbers a, b."""
+    """Turns (x * a) * b into x * (a * b), and -(x * a) into x * (-a), for constant numbers a, b."""
     for node in view.all("Mul", "Neg"):
         if not view.is_alive(node) or not view.users(node.name):
             continue
@@ -57,7 +57,7 @@ def fold_factors(view: View) -> None:
 
 
 def _factor(view: View, node: Any) -> tuple[str, float] | None:
-    """(x, a) where the node computes x * a for a constant number a."""
+    """Returns (x, a) where the node computes x * a for a constant number a, else None."""
     if node.op == "Neg":
         return str(node.input[0]), -1.0
     if node.op == "Mul":

@@ -1,4 +1,4 @@
-"""The class with the largest probability is the one with the largest logit."""
+"""Skips softmax before ArgMax: the most probable class is the one with the largest logit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MONOTONE = ("Softmax", "LogSoftmax")
 
 
 def skip_softmax(view: View) -> None:
-    """ArgMax of a softmax over the same axis reads the logits: metrics need no softmax of their own."""
+    """Lets ArgMax of a softmax over the same, last axis read the logits; metrics need no softmax."""
     for node in view.all("ArgMax"):
         axis, source = view.value(node.input[1]), view.maker(node.input[0])
         rank = len(view.shape(node.input[0]))

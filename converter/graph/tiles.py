@@ -1,4 +1,4 @@
-"""Tiles before ops that broadcast by themselves."""
+"""Removes tiles before ops that broadcast."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BROADCASTING = {"AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Square
 
 
 def drop_tiles(view: View) -> None:
-    """Ops that broadcast read the small tensor; a factor is applied before tiling instead of after."""
+    """Lets ops that broadcast read the small tensor; applies a factor before tiling, not after."""
     for node in view.all("Tile"):
         if not view.is_alive(node) or not _stretches(view, node):
             continue
