@@ -1,1 +1,1 @@
-"""Losses and metrics of Keras as sums over the real rows of a padded batch."""
+"""Computes Keras' losses and metrics as sums over the real rows of a padded batch."""

@@ -1,4 +1,4 @@
-"""Losses that mix the rows of a batch, computed as if padded rows were not there."""
+"""Computes losses that mix the rows of a batch as if the batch had no padded rows."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ FAR = 1e30
 
 
 def overlap_of_rows(loss: Any, y: Any, output: Any, rows: Rows) -> Any:
-    """Scalar: Dice's or Tversky's loss over the whole batch.
+    """Returns the scalar Dice or Tversky loss over the whole batch.
 
-    Both are made of sums of products, to which a row of zeros adds nothing. As in Keras, the loss of
-    the batch is then multiplied by each row's weight and averaged.
+    Both are made of sums of products, to which a row of zeros adds nothing. As in Keras, the loss of the
+    batch is then multiplied by each row's weight and averaged.
     """
     exists = to_rank(rows.exists, len(output.shape))
     value = tf.reduce_mean(loss.call(y * exists, output * exists))
@@ -27,7 +27,7 @@ def overlap_of_rows(loss: Any, y: Any, output: Any, rows: Rows) -> Any:
 
 
 def circle_rows(loss: Any, y: Any, output: Any, rows: Rows) -> Any:
-    """Scalar: the Circle loss (Sun et al. 2020, eq. 6) among the rows that exist.
+    """Returns the scalar Circle loss (Sun et al. 2020, eq. 6) among the real rows.
 
     `y` [B] are class numbers, `output` [B, n] embeddings of length one. Keras counts only rows whose loss is
     above zero.
@@ -46,7 +46,7 @@ def circle_rows(loss: Any, y: Any, output: Any, rows: Rows) -> Any:
 
 
 def _log_sum_exp(values: Any, chosen: Any) -> Any:
-    """[B]: over the chosen values [B, B] of a row; far below zero where none is chosen."""
+    """Log-sum-exp [B] over the chosen values [B, B] of each row; far below zero without chosen values."""
     values = values * chosen - FAR * (1.0 - chosen)
     top = tf.stop_gradient(tf.reduce_max(values, 1, keepdims=True))
     total = tf.reduce_sum(tf.exp(values - top), 1)

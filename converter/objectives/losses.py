@@ -1,4 +1,4 @@
-"""Keras' losses by their names and settings, each as one number of the rows that exist."""
+"""Builds Keras' losses by name and settings, each reduced to one number over the real rows."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from converter.padding.real_rows import Rows, reduce_rows, to_rank, with_columns
 from converter.refusal import Refusal
 from converter.tracing.model_ports import Port
 
-# Their labels are class numbers, one axis fewer than the outputs have.
+# Losses with class numbers as labels, which have one axis fewer than the outputs.
 SPARSE = ("sparse_categorical_crossentropy", "categorical_generalized_cross_entropy")
 REDUCTIONS = ("sum_over_batch_size", "mean", "sum", "mean_with_sample_weight")
 
 
 def pinball(y: Any, output: Any, quantile: float) -> Any:
-    """The loss whose best answer is a `quantile` (Koenker and Bassett 1978), mean over the last axis."""
+    """The pinball loss, which a `quantile` minimises (Koenker and Bassett 1978), mean over the last axis."""
     error = y - output
     return tf.reduce_mean(tf.maximum(quantile * error, (quantile - 1.0) * error), -1)
 
 
 class Quantile(LossFunctionWrapper):  # type: ignore[misc]
-    """`pinball` as a loss that a task file can name."""
+    """Wraps `pinball` as a loss that a task file can name."""
 
     def __init__(self, quantile: float = 0.5, reduction: str = "sum_over_batch_size") -> None:
         if isinstance(quantile, bool) or not 0.0 < quantile < 1.0:
@@ -39,7 +39,7 @@ class Quantile(LossFunctionWrapper):  # type: ignore[misc]
 
 
 def _named_losses() -> dict[str, type]:
-    """Every name that Keras knows a loss by: class, snake case, short form."""
+    """Returns the loss classes by every name that Keras accepts: class, snake case, short form."""
     base = (keras.losses.Loss, keras.losses.CTC)
     classes = [c for c in vars(keras.losses).values() if inspect.isclass(c) and c not in base]
     named = {to_snake_case(c.__name__): c for c in classes} | {c.__name__: c for c in classes}
@@ -54,31 +54,34 @@ LOSSES = _named_losses()
 
 @dataclass(frozen=True)
 class OutputLoss:
-    """A Keras loss with its settings; `name` is the one that task files use."""
+    """A Keras loss with its settings; `name` is the loss's name in task files."""
 
     name: str
     loss: Any
 
     @property
     def sparse(self) -> bool:
-        """Whether the labels are class numbers."""
+        """Returns whether the labels are class numbers."""
         return self.name in SPARSE
 
     @property
     def own(self) -> bool:
-        """Whether it is the owner's, so that nobody knows what it does with its rows."""
+        """Returns whether it is the owner's code, whose treatment of rows is unknown."""
         return not is_from_keras(getattr(self.loss, "fn", self.loss)) and self.name != "quantile"
 
     @property
     def mean_over_rows(self) -> bool:
-        """Whether it is a plain mean of a number for each row."""
+        """Returns whether the loss is a plain mean of one number per row."""
         mixing = (
             self.name in ("dice", "tversky", "circle") or getattr(self.loss, "ignore_class", None) is not None
         )
         return self.loss.reduction in ("sum_over_batch_size", "mean") and not mixing
 
     def label(self, output: Port) -> Port:
-        """The labels that fit an output. Raises Refusal where the output has too few axes for the loss."""
+        """Returns the label port for an output.
+
+        Raises Refusal if the output has too few axes for the loss.
+        """
         if self.sparse and not output.shape:
             raise _bad(
                 f"The loss {self.name} needs a number for each class; {output.name} has one an example."
@@ -90,12 +93,12 @@ class OutputLoss:
         classes: int | None = output.shape[-1]
         ignored = getattr(self.loss, "ignore_class", None)
         if ignored is not None and not 0 <= ignored < output.shape[-1]:
-            # Labels beyond the classes are meant, so nobody may check them.
+            # Labels outside the classes are intended, so they must not be checked.
             classes = None
         return Port(output.name, output.shape[:-1], "int32", classes)
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
-        """Scalar: Keras' loss of the rows that exist."""
+        """Returns the scalar loss, as Keras defines it, of the real rows."""
         y, output = with_columns(y, output)
         if self.name == "circle":
             return circle_rows(self.loss, y, output, rows)
@@ -115,12 +118,12 @@ class OutputLoss:
         return reduce_rows(values, mask, rows, self.loss.reduction)
 
     def _labels(self, y: Any, rows: Rows) -> Any:
-        # Whether the labels of hinge losses are 0 and 1 or -1 and 1, Keras reads off the whole batch.
+        # Keras decides from the whole batch whether hinge labels are 0 and 1 or -1 and 1.
         return y * to_rank(rows.exists, len(y.shape)) if self.name in ("hinge", "squared_hinge") else y
 
 
 def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
-    """The loss of a task file. Raises Refusal naming the wrong word."""
+    """Builds the loss that a task file names. Raises Refusal that names the wrong word."""
     if name in ("crossentropy", "ce"):
         raise _bad(
             "The loss crossentropy does not say which labels the shards hold; write binary_crossentropy, "
@@ -129,8 +132,8 @@ def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
     if name in ("ctc", "CTC"):
         return _checked("ctc", None)
     if name not in LOSSES:
-        known = sorted(n for n in LOSSES if (n.islower() and "_" in n) or (n == n.lower() and len(n) > 4))
-        raise _bad(f"The loss {name} is not supported; choose one of {', '.join(known)}.")
+        names = sorted(n for n in LOSSES if (n.islower() and "_" in n) or (n == n.lower() and len(n) > 4))
+        raise _bad(f"The loss {name} is not supported; choose one of {', '.join(names)}.")
     kind = LOSSES[name]
     allowed = [p for p in inspect.signature(kind).parameters if p not in ("name", "dtype")]
     for key in settings:
@@ -146,10 +149,10 @@ def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
 
 
 def compiled_loss(loss: Any) -> OutputLoss:
-    """A loss as `model.compile` takes it: a name, a function, a Loss. Raises Refusal.
+    """Converts a loss as `model.compile` takes it: a name, a function, a Loss. Raises Refusal.
 
-    What is not Keras' own comes from the owner's file (converter/readers/custom_layers.py), with a value for
-    each row.
+    A loss that is not Keras' own comes from the owner's file (converter/readers/custom_layers.py) and returns
+    one value for each row.
     """
     if isinstance(loss, str):
         return named_loss(loss, {})
@@ -169,7 +172,7 @@ def compiled_loss(loss: Any) -> OutputLoss:
 
 
 def is_from_keras(thing: Any) -> bool:
-    """Whether a class, function or object of a class comes from Keras itself."""
+    """Returns whether a class, a function or an object's class comes from Keras itself."""
     module = getattr(thing, "__module__", None) or type(thing).__module__
     return str(module).partition(".")[0] == "keras"
 

@@ -1,6 +1,6 @@
-"""What Keras' metrics count, as rows of numerators and denominators that add up over batches.
+"""Computes Keras' metrics as rows of numerators and denominators that add up over batches.
 
-A metric's `kind` says what is made of the sums of its rows (docs/reference/bundle.md).
+A metric's `kind` defines how the metric is computed from the sums of its rows (docs/reference/bundle.md).
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from converter.refusal import Refusal
 
 _m = keras.metrics
 State = Mapping[str, Any]
-# A class of which no example and no prediction was seen counts as 0 in Keras' macro average.
+# In Keras' macro average a class without examples and predictions counts as 0.
 SEEN = 1e-7
 MAX_THRESHOLDS = 1000
 
 
 @dataclass(frozen=True)
 class Counting:
-    """`rows` makes [count, 2] of a state; `weights` of (weight, y, output) what Keras takes."""
+    """How a metric counts: `rows` maps a state to [count, 2].
+
+    `weights` maps (weight, y, output) to the sample weights that Keras takes.
+    """
 
     kind: str
     count: int
@@ -34,7 +37,10 @@ class Counting:
 
 
 def counting(metric: Any, classes: int) -> Counting:
-    """How a metric of an output with `classes` columns counts. Raises Refusal where no rows add up to it."""
+    """Returns how a metric of an output with `classes` columns counts.
+
+    Raises Refusal for a metric that rows cannot add up to.
+    """
     for kind, make in _FAMILIES:
         if isinstance(metric, kind):
             return make(metric, classes)
@@ -64,7 +70,7 @@ def _mean(metric: Any, classes: int) -> Counting:
 
 
 def _confusion(metric: Any, classes: int) -> Counting:
-    """Precision, recall and the four counts."""
+    """Counts for precision, recall and the four confusion counts."""
     del classes
     if len(metric.thresholds) != 1:
         raise _refused(metric, "has several thresholds; name it once for each")
@@ -95,7 +101,10 @@ def _f_score(metric: Any, classes: int) -> Counting:
 
 
 def _intersection(metric: Any, classes: int) -> Counting:
-    """Intersection over union of some classes, mean over those that occur (Keras' IoU and relatives)."""
+    """Counts intersection over union of some classes (Keras' IoU and relatives).
+
+    The metric is the mean over the classes that occur.
+    """
     del classes
     binary = isinstance(metric, _m.BinaryIoU)
     if metric.sparse_y_pred and not binary:
@@ -111,7 +120,7 @@ def _intersection(metric: Any, classes: int) -> Counting:
     def weights(weight: Any, y: Any, output: Any) -> Any:
         del output
         shape = y.shape if metric.sparse_y_true else y.shape[:-1]
-        # Keras counts these in whole numbers.
+        # Keras counts these metrics in whole numbers.
         return tf.broadcast_to(to_rank(tf.cast(weight, tf.int32), len(shape)), shape)
 
     return Counting("mean" if len(ids) > 1 else "ratio", len(ids), rows, weights)
@@ -124,7 +133,7 @@ def _area(metric: Any, classes: int) -> Counting:
         raise _refused(metric, 'is traced for curve = "ROC" without settings for labels only')
     if metric.num_thresholds > MAX_THRESHOLDS:
         raise _refused(metric, f"has more than {MAX_THRESHOLDS} thresholds; use fewer")
-    # Comparing with every threshold needs no scatter, by which Keras fills buckets.
+    # Comparison with every threshold avoids the scatter by which Keras fills buckets.
     metric._thresholds_distributed_evenly = False
 
     def rows(state: State) -> Any:

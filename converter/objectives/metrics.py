@@ -1,4 +1,4 @@
-"""Keras' metrics as numerators and denominators, which add up over batches."""
+"""Measures Keras' metrics as numerators and denominators, which add up over batches."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _m = keras.metrics
 SPARSE = (_m.SparseCategoricalAccuracy, _m.SparseTopKCategoricalAccuracy, _m.SparseCategoricalCrossentropy)
 HINGES = (_m.Hinge, _m.SquaredHinge)
 CORRELATIONS = (_m.PearsonCorrelation, _m.ConcordanceCorrelation)
-# Keras writes some names otherwise than it reads them.
+# Keras saves some metrics under names that it does not accept.
 NAMES = ALL_OBJECTS_DICT | {"fbeta_score": _m.FBetaScore, "logcosh": _m.LogCoshError}
 
 
 @dataclass(frozen=True)
 class OutputMetric:
-    """A Keras metric of one output, with its own count of rows in the bundle's `metrics`."""
+    """A Keras metric of one output; `counting` gives its rows in the bundle's `metrics`."""
 
     name: str
     metric: Any
@@ -38,14 +38,14 @@ class OutputMetric:
 
     @property
     def sparse(self) -> bool:
-        """Whether the labels are class numbers."""
+        """Returns whether the labels are class numbers."""
         return takes_class_numbers(self.metric)
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
-        """[n, 2]: numerators and denominators of the rows that exist."""
+        """Returns the numerators and denominators [n, 2] of the real rows."""
         y, output = with_columns(y, output)
         if isinstance(self.metric, HINGES):
-            # Whether their labels are 0 and 1 or -1 and 1, Keras reads off the whole batch.
+            # Keras decides from the whole batch whether hinge labels are 0 and 1 or -1 and 1.
             y = y * to_rank(rows.exists, len(y.shape))
         weight = self.counting.weights(rows.weight if self.weighted else rows.exists, y, output)
         zeros = [tf.zeros(v.shape, v.dtype) for v in self.metric.variables]
@@ -55,7 +55,11 @@ class OutputMetric:
         return self.counting.rows(dict(zip(names, counted, strict=True)))
 
     def _finite(self, rows: Rows) -> AbstractContextManager[None]:
-        """A correlation of constant rows, as padding may be, is 0 / 0; weight 0 would leave it so."""
+        """Replaces a correlation's NaN in padded rows by 0.
+
+        The correlation of constant rows, which padding may contain, is 0 / 0, and a weight of 0 would leave
+        NaN.
+        """
         if not isinstance(self.metric, CORRELATIONS):
             return nullcontext()
         correlate = self.metric._fn
@@ -68,46 +72,48 @@ class OutputMetric:
 
 
 def takes_class_numbers(metric: Any) -> bool:
-    """Whether a metric's labels are class numbers instead of arrays of the output's shape."""
+    """Returns whether a metric's labels are class numbers, not arrays of the output's shape."""
     if isinstance(metric, _m.IoU) and not isinstance(metric, _m.BinaryIoU):
         return bool(metric.sparse_y_true)
     return isinstance(metric, SPARSE)
 
 
-def make_metric(wanted: Any, label: Port, output: Port, weighted: bool) -> OutputMetric:
-    """A metric as a task file or `model.compile` says it: a name, a table, a function, a Metric.
+def make_metric(spec: Any, label: Port, output: Port, weighted: bool) -> OutputMetric:
+    """Builds a metric from a task file's or `model.compile`'s form: a name, table, function or Metric.
 
     Raises Refusal where Keras has no such metric or it does not fit the labels.
     """
-    metric = _named_metric(wanted) or _compiled_metric(wanted, label, output)
+    metric = _named_metric(spec) or _compiled_metric(spec, label, output)
     if isinstance(metric, _m.FBetaScore):
         metric._build((1, *label.shape), (1, *output.shape))
-    made = OutputMetric(
+    output_metric = OutputMetric(
         metric.name, metric, counting(metric, output.shape[-1] if output.shape else 1), weighted
     )
-    if made.sparse != (label.dtype == "int32"):
+    if output_metric.sparse != (label.dtype == "int32"):
         kind = "class numbers" if label.dtype == "int32" else "labels of the output's own shape"
-        raise _bad(f"The metric {made.name} does not fit {kind}, which the loss of {output.name} needs.")
-    return made
+        raise _bad(
+            f"The metric {output_metric.name} does not fit {kind}, which the loss of {output.name} needs."
+        )
+    return output_metric
 
 
-def label_of_metric(wanted: Any, output: Port) -> Port:
-    """The labels of an output that has no loss, only metrics."""
-    metric = _named_metric(wanted) or wanted
+def label_of_metric(spec: Any, output: Port) -> Port:
+    """Returns the label port of an output that has metrics but no loss."""
+    metric = _named_metric(spec) or spec
     if takes_class_numbers(metric):
         return Port(output.name, output.shape[:-1], "int32", output.shape[-1])
     return Port(output.name, output.shape, "float32")
 
 
-def _named_metric(wanted: Any) -> Any:
-    """The metric of a name or of a table with a name and settings; None for anything else."""
-    name = wanted.get("name") if isinstance(wanted, dict) else wanted
+def _named_metric(spec: Any) -> Any:
+    """Returns the metric of a name or of a table with name and settings; None for anything else."""
+    name = spec.get("name") if isinstance(spec, dict) else spec
     if not isinstance(name, str) or name.lower() in ("accuracy", "acc"):
         return None
     kind = NAMES.get(name)
     if kind is None:
         raise _refused(name)
-    settings = {key: v for key, v in wanted.items() if key != "name"} if isinstance(wanted, dict) else {}
+    settings = {key: v for key, v in spec.items() if key != "name"} if isinstance(spec, dict) else {}
     allowed = [p for p in inspect.signature(kind).parameters if p not in ("name", "dtype")]
     for key in settings:
         if key not in allowed:
@@ -119,12 +125,12 @@ def _named_metric(wanted: Any) -> Any:
         raise _bad(f"The metric {name} cannot have these settings: {reason}.") from error
 
 
-def _compiled_metric(wanted: Any, label: Port, output: Port) -> Any:
+def _compiled_metric(spec: Any, label: Port, output: Port) -> Any:
     y, y_pred = (keras.KerasTensor((1, *port.shape), port.dtype) for port in (label, output))
     try:
-        return get_metric(wanted, y, y_pred)
+        return get_metric(spec, y, y_pred)
     except ValueError as error:
-        raise _refused(str(wanted)) from error
+        raise _refused(str(spec)) from error
 
 
 def _refused(name: str) -> Refusal:

@@ -1,4 +1,4 @@
-"""What a model is trained for, where neither its owner nor its compilation says so: by its last layers."""
+"""Proposes loss, metrics and optimizer from a model's last layers, if nothing else names them."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from typing import Any
 from converter.conversion_task import ConversionTask
 from converter.tracing.model_ports import Borders, Port
 
-# From what kind of network is not known, so the one that is least sensitive to its learning rate.
+# The kind of network is unknown, so the optimizer least sensitive to its learning rate is proposed.
 OPTIMIZER = {"name": "adam", "learning_rate": 0.001}
 
 
 def proposals(model: Any, task: ConversionTask, borders: Borders) -> dict[str, Any]:
-    """The keys of [model] that somebody has to say and nobody did: `loss` and `metrics`, `optimizer`."""
-    found: dict[str, Any] = {}
+    """Returns the keys of [model] that neither task nor model gives: `loss`, `metrics`, `optimizer`."""
+    proposed: dict[str, Any] = {}
     if task.loss is None and getattr(getattr(model, "_compile_loss", None), "_user_loss", None) is None:
         guesses = [
             _guess(port, _activation(tensor))
             for port, tensor in zip(borders.outputs, model.outputs, strict=True)
         ]
-        found["loss"] = guesses[0][0] if len(guesses) == 1 else [loss for loss, _ in guesses]
+        proposed["loss"] = guesses[0][0] if len(guesses) == 1 else [loss for loss, _ in guesses]
         if task.metrics is None:
-            found["metrics"] = guesses[0][1] if len(guesses) == 1 else [metrics for _, metrics in guesses]
+            proposed["metrics"] = guesses[0][1] if len(guesses) == 1 else [metrics for _, metrics in guesses]
     if task.optimizer is None and getattr(model, "optimizer", None) is None:
-        found["optimizer"] = dict(OPTIMIZER)
-    return found
+        proposed["optimizer"] = dict(OPTIMIZER)
+    return proposed
 
 
-def proposal_sentences(found: dict[str, Any]) -> list[str]:
-    """A sentence for each proposal."""
+def proposal_sentences(proposed: dict[str, Any]) -> list[str]:
+    """Returns a sentence for each proposal."""
     sentences = []
-    if "loss" in found:
-        losses = found["loss"] if isinstance(found["loss"], list) else [found["loss"]]
+    if "loss" in proposed:
+        losses = proposed["loss"] if isinstance(proposed["loss"], list) else [proposed["loss"]]
         names = ", ".join(one if isinstance(one, str) else one["name"] for one in losses)
         sentences.append(f"The model is not compiled with a loss: {names} fits its last layer.")
-    if "optimizer" in found:
+    if "optimizer" in proposed:
         sentences.append(
-            f"The model is not compiled with an optimizer: {found['optimizer']['name']} is taken."
+            f"The model is not compiled with an optimizer: {proposed['optimizer']['name']} is taken."
         )
     return sentences
 
 
 def _activation(tensor: Any) -> str:
-    """The name of what an output went through last; `linear` where nothing is known."""
+    """Returns the name of an output's last activation or operation; `linear` if unknown."""
     operation = getattr(getattr(tensor, "_keras_history", None), "operation", None)
     activation = getattr(operation, "activation", None)
     if activation is None:
@@ -51,7 +51,10 @@ def _activation(tensor: Any) -> str:
 
 
 def _guess(output: Port, activation: str) -> tuple[Any, list[str]]:
-    """Loss and metrics of an output. Numbers without an activation are taken for logits of classes."""
+    """Guesses loss and metrics of an output.
+
+    Numbers without an activation are taken for logits of classes.
+    """
     wide = bool(output.shape) and output.shape[-1] > 1
     if activation == "softmax" and wide:
         return "sparse_categorical_crossentropy", ["accuracy"]

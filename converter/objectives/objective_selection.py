@@ -1,4 +1,4 @@
-"""What is measured: the losses of the outputs, their weighted sum, and the metrics."""
+"""Selects what a bundle measures: the losses of the outputs, their weighted sum, and the metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converter.padding.real_rows import Rows
 from converter.refusal import Refusal
 from converter.tracing.model_ports import Borders, Port
 
-# What an update may report (backend/formats/manifest.py).
+# Limits of what an update may report (backend/formats/manifest.py).
 MAX_METRICS, MAX_NAME = 16, 64
 
 
@@ -32,19 +32,19 @@ class Objective:
 
 @dataclass(frozen=True)
 class Objectives:
-    """One entry per output; None where an output has neither loss nor metric."""
+    """The objectives of all outputs; an entry is None for an output without loss and metrics."""
 
     parts: tuple[Objective | None, ...]
     class_weight: tuple[float, ...] | None = None
 
     @property
     def labels(self) -> tuple[Port, ...]:
-        """The labels, in the outputs' order."""
+        """Returns the labels in the outputs' order."""
         return tuple(part.label for part in self.parts if part is not None)
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
-        """Name, kind and number of rows (1 where it is not said) of each of `measure`'s metrics."""
+        """Returns name, kind and number of rows (absent if 1) of each metric of `measure`."""
         taken: set[str] = set()
         described: list[dict[str, Any]] = []
         for part in self._parts_with_labels():
@@ -59,27 +59,27 @@ class Objectives:
 
     @property
     def own(self) -> bool:
-        """Whether a loss is the owner's."""
+        """Returns whether any loss is the owner's code."""
         return any(part.loss is not None and part.loss.own for part in self._parts_with_labels())
 
     @property
     def several_losses(self) -> bool:
-        """Whether each loss is told on its own, as Keras does where there is more than one."""
+        """Returns whether each loss is reported separately, as Keras does for more than one loss."""
         return sum(part.loss is not None for part in self._parts_with_labels()) > 1
 
     @property
     def mean_over_rows(self) -> bool:
-        """Whether every loss is a plain mean over the rows that exist."""
+        """Returns whether every loss is a plain mean over the real rows."""
         losses = [part.loss for part in self._parts_with_labels() if part.loss is not None]
         return all(loss.mean_over_rows for loss in losses)
 
     def loss_name(self, output: int) -> str | None:
-        """The name of an output's loss."""
+        """Returns the name of an output's loss, or None."""
         part = self.parts[output]
         return part.loss.name if part is not None and part.loss is not None else None
 
     def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:
-        """The rows of a training step: each row's weight times that of its class, as in `Model.fit`."""
+        """Returns the rows of a training step, weighted by class as in `Model.fit`."""
         if self.class_weight is None:
             return rows
         (y,) = labels
@@ -88,7 +88,7 @@ class Objectives:
         return Rows(rows.weight * tf.gather(tf.constant(self.class_weight), y), rows.exists)
 
     def measure(self, labels: Sequence[Any], outputs: Sequence[Any], rows: Rows) -> tuple[Any, Any]:
-        """Scalar loss, and metrics [M, 2] of a batch; None without metrics."""
+        """Returns the scalar loss and the metrics [M, 2] of a batch; None without metrics."""
         loss, metrics = 0.0, []
         measured = [output for part, output in zip(self.parts, outputs, strict=True) if part is not None]
         for part, y, output in zip(self._parts_with_labels(), labels, measured, strict=True):
@@ -105,7 +105,7 @@ class Objectives:
 
 
 def choose_objectives(model: Any, task: ConversionTask, borders: Borders) -> Objectives:
-    """Losses and metrics of the task file, or where it is silent those the model was compiled with."""
+    """Selects losses and metrics from the task file, else those that the model was compiled with."""
     outputs = borders.outputs
     losses = _losses(model, task, outputs)
     given = _compiled(model, "_compile_loss", "_user_loss_weights") if task.loss is None else None
@@ -155,7 +155,10 @@ def _check_class_weight(objectives: Objectives) -> None:
 
 
 def by_output(value: Any, outputs: Sequence[Port], word: str) -> list[Any]:
-    """What a table by names, a list in order, or one entry for all says of each output; None if nothing."""
+    """Returns each output's entry of a table by names, a list in order, or one entry for all.
+
+    An output without an entry gets None.
+    """
     names = [port.name for port in outputs]
     if isinstance(value, list | tuple):
         if len(value) != len(names):
@@ -172,7 +175,7 @@ def by_output(value: Any, outputs: Sequence[Port], word: str) -> list[Any]:
 
 
 def metrics_by_output(value: Any, outputs: Sequence[Port]) -> list[list[Any]]:
-    """Each output's list of metrics. A model with one output may have a plain list."""
+    """Returns each output's list of metrics; a model with one output may have a plain list."""
     if len(outputs) == 1 and isinstance(value, list | tuple):
         return [_flat(value)]
     return [_flat(entry) for entry in by_output(value, outputs, "metrics")]
@@ -220,13 +223,13 @@ def _objective(
     if loss is None and not metrics and not weighted:
         return None
     label = loss.label(output) if loss is not None else label_of_metric((metrics + weighted)[0], output)
-    made = [make_metric(m, label, output, weighted=False) for m in metrics]
-    made += [make_metric(m, label, output, weighted=True) for m in weighted]
-    return Objective(output, label, loss, weight, tuple(made))
+    output_metrics = [make_metric(m, label, output, weighted=False) for m in metrics]
+    output_metrics += [make_metric(m, label, output, weighted=True) for m in weighted]
+    return Objective(output, label, loss, weight, tuple(output_metrics))
 
 
 def _free_name(prefix: str, metric: OutputMetric, taken: set[str]) -> str:
-    """Keras' name of a metric: numbered, or for weighted metrics with a word, where it would come twice."""
+    """Returns Keras' name of a metric, made unique by `weighted_` or a number."""
     name = prefix + metric.name
     if name in taken and metric.weighted:
         name = f"{prefix}weighted_{metric.name}"

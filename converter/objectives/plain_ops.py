@@ -1,4 +1,4 @@
-"""Keras' losses and metrics without control flow and bit operations, which bundles do not hold."""
+"""Replaces control flow and bit operations in Keras' losses and metrics; bundles hold neither."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from converter.tracing.attribute_patch import replaced
 
 @contextmanager
 def plain_ops() -> Iterator[None]:
-    """While open, Keras measures with the functions below. Not for several threads."""
+    """While open, Keras uses the functions of this module. Not thread-safe."""
     with ExitStack() as stack:
         for owner, replacements in _REPLACED:
             stack.enter_context(replaced(owner, replacements))
@@ -26,21 +26,21 @@ def plain_ops() -> Iterator[None]:
 
 
 def _hinge_labels(y: Any) -> Any:
-    """Labels -1 and 1, also where all labels of the batch are 0 or 1, without a branch."""
+    """Maps labels to -1 and 1, also if all labels of the batch are 0 or 1, without a branch."""
     binary = tf.reduce_all(tf.logical_or(tf.equal(y, 0.0), tf.equal(y, 1.0)))
     return tf.where(binary, 2.0 * y - 1.0, y)
 
 
 def _argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Without the bit operations by which Keras tells -0.0 from 0.0."""
+    """Computes argmax without the bit operations by which Keras distinguishes -0.0 from 0.0."""
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
-    found = tf.argmax(x, axis, tf.int32)
-    return tf.expand_dims(found, axis) if keepdims else found
+    index = tf.argmax(x, axis, tf.int32)
+    return tf.expand_dims(index, axis) if keepdims else index
 
 
 def _in_top_k(targets: Any, predictions: Any, k: int) -> Any:
-    """[B]: whether fewer than `k` of the predictions [B, C] are greater than the target's."""
+    """Returns [B]: whether fewer than `k` of the predictions [B, C] exceed the target's."""
     chosen = tf.one_hot(targets, predictions.shape[-1])
     own = tf.reduce_sum(predictions * chosen, -1, keepdims=True)
     greater = tf.reduce_sum(tf.cast(predictions > own, tf.float32), -1)
@@ -48,7 +48,10 @@ def _in_top_k(targets: Any, predictions: Any, k: int) -> Any:
 
 
 def _filter_top_k(x: Any, k: int) -> Any:
-    """`x` [..., C] with everything but the `k` greatest far below; of equal values the first is greater."""
+    """Keeps the `k` greatest of `x` [..., C] and sets the others to NEG_INF.
+
+    Of equal values the first counts as greater.
+    """
     others, own = x[..., None, :], x[..., :, None]
     classes = tf.range(x.shape[-1])
     first = tf.logical_and(tf.equal(others, own), classes[None, :] < classes[:, None])
@@ -57,7 +60,7 @@ def _filter_top_k(x: Any, k: int) -> Any:
 
 
 def _confusion_matrix(labels: Any, predictions: Any, num_classes: int, weights: Any, dtype: Any) -> Any:
-    """[C, C] of class numbers [N], as a product instead of a scatter."""
+    """Computes the matrix [C, C] of class numbers [N] as a product instead of a scatter."""
     rows, columns = (tf.one_hot(tf.cast(n, tf.int32), num_classes) for n in (labels, predictions))
     counted = tf.matmul(rows * tf.cast(weights, tf.float32)[:, None], columns, transpose_a=True)
     return keras.ops.cast(counted, dtype)

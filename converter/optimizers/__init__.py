@@ -1,4 +1,4 @@
-"""The optimizers, once, as pure functions on the flat vector; `apply` is traced from them.
+"""Implements the optimizers once, as pure functions on the flat vector; `apply` is traced from them.
 
 The formulas are those of Keras 3, so that a federated run can be compared with a central one.
 """

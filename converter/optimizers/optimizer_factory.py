@@ -1,4 +1,4 @@
-"""From a task file's `optimizer = {...}` or a compiled model to the step that `apply` is traced from."""
+"""Builds the optimizer step that `apply` is traced from, from a task file or a compiled model."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ FACTORIES: dict[str, Callable[..., Rule]] = {
 
 @dataclass(frozen=True)
 class Optimizer:
-    """What the manifest says about the optimizer, and its arithmetic.
+    """The optimizer's entries in the manifest, and its arithmetic.
 
-    `hyperparameters` are the numbers and switches that were set or defaulted; `schedule` is the name of the
-    learning-rate schedule, whose rates are inside `step`: `learning_rate` is then a factor and 1.0.
+    `hyperparameters` are the numbers and switches, given or default. `schedule` is the name of the
+    learning-rate schedule; its rates are inside `step`, so `learning_rate` is then the factor 1.0.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Optimizer:
 
     @property
     def slots(self) -> int:
-        """Rows [T] that the optimizer keeps between steps."""
+        """Returns the number of rows [T] that the optimizer keeps between steps."""
         return self.rule.slots + bool(self.settings.get("gradient_accumulation_steps"))
 
     def step(
@@ -69,9 +69,10 @@ class Optimizer:
         step: Any,
         past_steps: Any = None,
     ) -> tuple[Any, Any]:
-        """One step: tensors [T], [K, T] or None, [T], [], [], [] to new ones [T] and [K, T] or None.
+        """Takes one step: maps tensors [T], [K, T] or None, [T], [], [], [] to new [T] and [K, T] or None.
 
-        `step` counts from 1 within a round; `past_steps`, those before the round, is read by a schedule only.
+        `step` counts from 1 within a round. `past_steps`, the number of steps before the round, is read by a
+        schedule only.
         """
         clip = self._clip(layout)
         rule = self.rule
@@ -85,8 +86,8 @@ class Optimizer:
         rate = learning_rate
         if self.rate is not None:
             rate = learning_rate * self.rate(past_steps + (step - 1.0))
-        moved, kept = rule.update(trainable, _rows(slots, rule.slots), gradient, rate, step)
-        return update_wrappers.constrained(moved, layout), _stacked(kept)
+        updated, new_slots = rule.update(trainable, _rows(slots, rule.slots), gradient, rate, step)
+        return update_wrappers.constrained(updated, layout), _stacked(new_slots)
 
     def _clip(self, layout: Layout) -> update_wrappers.Clip:
         settings = self.settings
@@ -112,25 +113,25 @@ def _stacked(rows: tuple[Any, ...]) -> Any:
 
 
 def make_optimizer(table: dict[str, Any]) -> Optimizer:
-    """The optimizer of a task file's `optimizer = {...}`. Raises Refusal naming the wrong key."""
+    """Builds the optimizer of a task file's `optimizer = {...}`. Raises Refusal naming the wrong key."""
     given = dict(table)
     name = given.pop("name")
     if name not in FACTORIES:
         raise refuse(f"The optimizer {name} is not supported; use one of {', '.join(FACTORIES)}.")
     schedule = given.pop("schedule", None)
-    known = {"learning_rate": LEARNING_RATES.get(name, 0.001)} | DEFAULTS[name]
+    defaults = {"learning_rate": LEARNING_RATES.get(name, 0.001)} | DEFAULTS[name]
     for key, value in given.items():
-        if key not in known and key not in COMMON_SETTINGS:
-            allowed = ", ".join([*known, *COMMON_SETTINGS])
+        if key not in defaults and key not in COMMON_SETTINGS:
+            allowed = ", ".join([*defaults, *COMMON_SETTINGS])
             raise refuse(f"The optimizer {name} has no setting `{key}`; it has {allowed}.")
         checked("optimizer", key, value)
     if sum(bool(given.get(key)) for key in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
         raise refuse(
             "The optimizer may have one of clipnorm, clipvalue and global_clipnorm; keep one of them."
         )
-    settings = known | given
+    settings = defaults | given
     learning_rate = float(settings.pop("learning_rate"))
-    own = {key: settings[key] for key in DEFAULTS[name] if key not in COMMON_SETTINGS}
+    rule_settings = {key: settings[key] for key in DEFAULTS[name] if key not in COMMON_SETTINGS}
     rate = None if schedule is None else _schedule(schedule, learning_rate, "learning_rate" in given)
     return Optimizer(
         name,
@@ -138,7 +139,7 @@ def make_optimizer(table: dict[str, Any]) -> Optimizer:
         {key: value for key, value in settings.items() if isinstance(value, bool | int | float)},
         None if schedule is None else schedule["name"],
         settings,
-        FACTORIES[name](**own),
+        FACTORIES[name](**rule_settings),
         rate,
     )
 
@@ -170,7 +171,7 @@ def _schedule(table: Any, learning_rate: float, is_given: bool) -> Schedule:
 
 
 def compiled_optimizer(model: Any) -> dict[str, Any]:
-    """A model's compiled optimizer as a task file would write it. Raises Refusal if it is none of ours."""
+    """Returns a model's compiled optimizer as a task file's table. Raises Refusal if unsupported."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None:
         raise refuse('No optimizer: write optimizer = { name = "adam" } under [model] in the task file.')
@@ -193,7 +194,7 @@ def compiled_optimizer(model: Any) -> dict[str, Any]:
 
 
 def _compiled_schedule(serialized: dict[str, Any]) -> dict[str, Any]:
-    """A serialized Keras schedule as the keys `learning_rate` and `schedule` of a task file's table."""
+    """Returns a serialized Keras schedule as the task-file keys `learning_rate` and `schedule`."""
     name = re.sub(r"(?<!^)(?=[A-Z])", "_", str(serialized.get("class_name", ""))).lower()
     if name not in SCHEDULES or serialized.get("registered_name"):
         raise refuse(

@@ -1,4 +1,4 @@
-"""Functions of scalars, exact on GPUs too: WebGL's pow, cos and modulo are too coarse for an optimizer."""
+"""Computes scalar functions exactly on GPUs too: WebGL's pow, cos and modulo are too coarse."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import tensorflow as tf
 
 
 def power(base: float, exponent: Any) -> Any:
-    """base ** exponent for a constant base of at least 0; the exponent is above 0 if the base is 0."""
+    """Returns base ** exponent for a constant base >= 0; the exponent must be > 0 if the base is 0."""
     if base == 0.0:
         return tf.zeros_like(exponent)
     return tf.exp(exponent * math.log(float(np.float32(base))))
 
 
 def one_minus_powers(bases: tuple[float, ...], exponent: Any) -> list[Any]:
-    """1 - base ** exponent for each 0 <= base < 1 and an exponent above 0, to float32 precision.
+    """Returns 1 - base ** exponent for each 0 <= base < 1 and an exponent > 0, to float32 precision.
 
-    A series does for small arguments what expm1 does on a CPU; all bases go through it side by side.
+    For small arguments a series replaces expm1; all bases are computed together.
     """
-    # Keras raises the float32 value of the base.
+    # Keras uses the base's float32 value.
     logarithms = [math.log(max(float(np.float32(base)), 1e-37)) for base in bases]
     x = exponent * tf.constant(logarithms, tf.float32)
     small = tf.maximum(x, -0.25)
@@ -32,7 +32,7 @@ def one_minus_powers(bases: tuple[float, ...], exponent: Any) -> list[Any]:
 
 
 def real_power(base: Any, exponent: float) -> Any:
-    """base ** exponent for a base of at least 0 and a constant exponent of at least 0; 0 ** 0 is 1."""
+    """Returns base ** exponent for a base >= 0 and a constant exponent >= 0; 0 ** 0 is 1."""
     if exponent == 0.0:
         return tf.ones_like(base)
     if exponent == 0.5:
@@ -46,7 +46,7 @@ def real_power(base: Any, exponent: float) -> Any:
 
 
 def half_cosine(fraction: Any) -> Any:
-    """(1 + cos(pi * fraction)) / 2 for 0 <= fraction <= 1, by the sine's series around the middle."""
+    """Returns (1 + cos(pi * fraction)) / 2 for 0 <= fraction <= 1, by the sine's series at the middle."""
     x = math.pi * (fraction - 0.5)
     square = x * x
     series = 1.0 - square / 156.0
@@ -56,12 +56,12 @@ def half_cosine(fraction: Any) -> Any:
 
 
 def full_steps(step: Any, length: float) -> Any:
-    """floor(step / length) for whole numbers, right even where a division is off by a rounding."""
+    """Returns floor(step / length) of whole numbers, correct even if the division rounds."""
     return tf.floor((step + 0.5) / length)
 
 
 def table(values: list[float], index: Any) -> Any:
-    """values[index] for a float32 scalar index; beyond either end the value there."""
+    """Returns values[index] for a float32 scalar index; beyond either end the value at that end."""
     last = float(len(values) - 1)
     position = tf.cast(tf.clip_by_value(index, 0.0, last) + 0.25, tf.int32)
     return tf.gather(tf.constant(values, tf.float32), position)

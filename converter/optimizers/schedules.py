@@ -1,4 +1,4 @@
-"""Learning-rate schedules as functions of the position (steps taken before), with the formulas of Keras 3."""
+"""Learning-rate schedules as functions of the position (number of earlier steps), as in Keras 3."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from converter.optimizers.scalar_math import full_steps, half_cosine, power, rea
 from converter.refusal import Refusal
 
 Schedule = Callable[[Any], Any]
-# Beyond this position float32 cannot count single steps.
+# Beyond this position float32 cannot represent single steps.
 LAST_POSITION = 2.0**24
 
 
 def exponential_decay(
     learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
 ) -> Schedule:
-    """rate * decay_rate ** (position / decay_steps); in whole steps of the exponent if `staircase`."""
+    """Decays by decay_rate ** (position / decay_steps); `staircase` rounds the exponent down."""
     return lambda position: learning_rate * power(decay_rate, _passed(position, decay_steps, staircase))
 
 
 def inverse_time_decay(
     learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
 ) -> Schedule:
-    """rate / (1 + decay_rate * position / decay_steps)."""
+    """Decays as rate / (1 + decay_rate * position / decay_steps)."""
     return lambda position: learning_rate / (1.0 + decay_rate * _passed(position, decay_steps, staircase))
 
 
@@ -36,12 +36,13 @@ def polynomial_decay(
     power: float = 1.0,
     cycle: bool = False,
 ) -> Schedule:
-    """From the first rate to the last along (1 - p) ** power; `cycle` repeats it, each time longer."""
+    """Decays from the first rate to the last along (1 - p) ** power; `cycle` repeats it, longer each time."""
 
     def schedule(position: Any) -> Any:
         length = decay_steps
         if cycle:
-            # ceil for whole numbers: one more than the full cycles before the position itself.
+            # ceil(position / decay_steps) for whole numbers: one more than the full cycles before the
+            # position.
             length = decay_steps * tf.maximum(full_steps(position - 1.0, decay_steps) + 1.0, 1.0)
         left = tf.maximum(1.0 - position / length, 0.0)
         return (learning_rate - end_learning_rate) * real_power(left, power) + end_learning_rate
@@ -50,7 +51,7 @@ def polynomial_decay(
 
 
 def piecewise_constant_decay(boundaries: list[float], values: list[float]) -> Schedule:
-    """values[i] up to and including the step boundaries[i], the last value after all of them."""
+    """Returns values[i] up to and including step boundaries[i], then the last value."""
     if len(values) != len(boundaries) + 1 or sorted(boundaries) != list(boundaries):
         raise Refusal(
             "The schedule piecewise_constant_decay needs ascending `boundaries` and one more of `values`.",
@@ -72,7 +73,10 @@ def cosine_decay(
     warmup_target: float | None = None,
     warmup_steps: float = 0.0,
 ) -> Schedule:
-    """Half a cosine down to `alpha` of the rate (Loshchilov and Hutter 2017), after a linear warm-up."""
+    """Decays along half a cosine to `alpha` times the rate, after a linear warm-up.
+
+    The decay is that of Loshchilov and Hutter 2017.
+    """
     warm = 0.0 if warmup_target is None else warmup_steps
     top = learning_rate if warmup_target is None else warmup_target
 
@@ -94,9 +98,10 @@ def cosine_decay_restarts(
     m_mul: float = 1.0,
     alpha: float = 0.0,
 ) -> Schedule:
-    """Cosine decay that restarts, each time `t_mul` as long and `m_mul` as high (Loshchilov and Hutter 2017).
+    """Restarts a cosine decay, each time `t_mul` as long and `m_mul` as high.
 
-    The restarts are counted in a table. Keras takes a float32 logarithm, which can miss one by a step.
+    The decay is that of Loshchilov and Hutter 2017. The restarts are counted in a table: Keras takes a
+    float32 logarithm, which can miss one by a step.
     """
     starts, lengths, heights = [0.0], [first_decay_steps], [1.0]
     while t_mul != 1.0 and len(starts) < 1000 and starts[-1] + lengths[-1] < LAST_POSITION:

@@ -1,4 +1,4 @@
-"""The optimizers' and schedules' settings: Keras 3's defaults, and which values keep formulas finite."""
+"""Defaults of Keras 3 for optimizer and schedule settings, and the ranges that keep formulas finite."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "beta": 0.0,
     },
 }
-# 0.001 for all others.
+# Optimizers not listed use 0.001.
 LEARNING_RATES = {"sgd": 0.01, "momentum": 0.01}
-# What every optimizer may have besides.
+# Settings that every optimizer accepts in addition.
 COMMON_SETTINGS = (
     "weight_decay",
     "exclude_from_weight_decay",
@@ -42,7 +42,7 @@ COMMON_SETTINGS = (
     "gradient_accumulation_steps",
 )
 _STAIRS: dict[str, Any] = {"staircase": False}
-# Settings that must be given, and defaults of the others.
+# The required settings, then the defaults of the optional ones.
 SCHEDULE_DEFAULTS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "exponential_decay": (("decay_steps", "decay_rate"), _STAIRS),
     "inverse_time_decay": (("decay_steps", "decay_rate"), _STAIRS),
@@ -89,7 +89,7 @@ _WHOLE = {"gradient_accumulation_steps"}
 
 
 def refuse(message: str) -> Refusal:
-    """A refusal of what the task file says."""
+    """Returns a Refusal of a task file's content."""
     return Refusal(message, "bad-task")
 
 

@@ -1,8 +1,8 @@
-"""The update rules as pure functions on the flat vector, with the formulas of Keras 3.
+"""The optimizers' update rules as pure functions on the flat vector, with the formulas of Keras 3.
 
-Each factory closes over its hyper-parameters and returns a Rule, whose update is
-`(trainable [T], slots (K times [T]), gradient [T], rate [], step []) -> (trainable, slots)`, all float32;
-`step` counts the updates from 1. Slots start as zeros: what Keras starts elsewhere is kept as a difference.
+Each factory closes over its hyper-parameters and returns a Rule, whose update is `(trainable [T], slots (K
+times [T]), gradient [T], rate [], step []) -> (trainable, slots)`, all float32; `step` counts the updates
+from 1. Slots start as zeros: where Keras starts at another value, the slot holds the difference.
 """
 
 from __future__ import annotations
@@ -21,28 +21,30 @@ Update = Callable[[Any, Slots, Any, Any, Any], tuple[Any, Slots]]
 
 @dataclass(frozen=True)
 class Rule:
-    """How many slots an optimizer keeps, and its update."""
+    """The number of slots that an optimizer keeps, and its update."""
 
     slots: int
     update: Update
 
 
 def sgd(momentum: float = 0.0, nesterov: bool = False) -> Rule:
-    """Gradient descent (Robbins and Monro 1951), heavy ball (Polyak 1964) or Nesterov's look-ahead
-    (Sutskever et al. 2013, eq. 3-4); slot: velocity."""
+    """Gradient descent, heavy ball or Nesterov's look-ahead; slot: velocity.
+
+    Robbins and Monro 1951; Polyak 1964; Sutskever et al. 2013, eq. 3-4.
+    """
 
     def plain(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
         del step
         return trainable - rate * gradient, slots
 
-    def rolling(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
+    def with_momentum(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
         del step
         change = rate * gradient
         velocity = momentum * slots[0] - change
         moved = momentum * velocity - change if nesterov else velocity
         return trainable + moved, (velocity,)
 
-    return Rule(1, rolling) if momentum else Rule(0, plain)
+    return Rule(1, with_momentum) if momentum else Rule(0, plain)
 
 
 def rmsprop(rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7, centered: bool = False) -> Rule:
@@ -56,7 +58,7 @@ def rmsprop(rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7, cent
         rest = list(slots[1:])
         square = rho * slots[0] + (1.0 - rho) * tf.square(gradient)
         denominator = square + epsilon
-        kept = [square]
+        new_slots = [square]
         mean = None
         if centered:
             mean = rho * rest.pop() + (1.0 - rho) * gradient
@@ -64,10 +66,10 @@ def rmsprop(rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7, cent
         change = rate * gradient / tf.sqrt(denominator)
         if momentum:
             change = momentum * rest.pop() + change
-            kept.append(change)
+            new_slots.append(change)
         if mean is not None:
-            kept.append(mean)
-        return trainable - change, tuple(kept)
+            new_slots.append(mean)
+        return trainable - change, tuple(new_slots)
 
     return Rule(1 + bool(momentum) + centered, update)
 
@@ -139,20 +141,20 @@ def ftrl(
 
 
 def adam(beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7, amsgrad: bool = False) -> Rule:
-    """Adam (Kingma and Ba 2015, sec. 2, the order with epsilon outside); amsgrad: Reddi et al. 2018, alg. 2.
+    """Adam (Kingma and Ba 2015, sec. 2, the order with epsilon outside); amsgrad: Reddi et al. 2018.
 
-    Slots: the two moments, and the largest second moment if amsgrad.
+    For amsgrad see alg. 2. Slots: the two moments, and the largest second moment if amsgrad.
     """
 
     def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
         first = slots[0] + (gradient - slots[0]) * (1.0 - beta_1)
         second = slots[1] + (tf.square(gradient) - slots[1]) * (1.0 - beta_2)
-        of_first, of_second = one_minus_powers((beta_1, beta_2), step)
-        scale = rate * tf.sqrt(of_second) / of_first
-        kept: Slots = (first, second)
+        first_correction, second_correction = one_minus_powers((beta_1, beta_2), step)
+        scale = rate * tf.sqrt(second_correction) / first_correction
+        new_slots: Slots = (first, second)
         if amsgrad:
-            kept = (first, second, tf.maximum(slots[2], second))
-        return trainable - first * scale / (tf.sqrt(kept[-1]) + epsilon), kept
+            new_slots = (first, second, tf.maximum(slots[2], second))
+        return trainable - first * scale / (tf.sqrt(new_slots[-1]) + epsilon), new_slots
 
     return Rule(3 if amsgrad else 2, update)
 
@@ -163,8 +165,8 @@ def adamax(beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7) ->
     def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
         first = slots[0] + (gradient - slots[0]) * (1.0 - beta_1)
         norm = tf.maximum(beta_2 * slots[1], tf.abs(gradient))
-        (of_first,) = one_minus_powers((beta_1,), step)
-        scale = rate / of_first
+        (first_correction,) = one_minus_powers((beta_1,), step)
+        scale = rate / first_correction
         return trainable - first * scale / (norm + epsilon), (first, norm)
 
     return Rule(2, update)
@@ -172,23 +174,23 @@ def adamax(beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7) ->
 
 def nadam(beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7) -> Rule:
     """Adam with Nesterov's look-ahead (Dozat 2016, alg. 8, Keras' schedule of 0.96); slots: moments."""
-    # The products of (1 - 0.96 ** i / 2), which settle before i = 500.
+    # The products of (1 - 0.96 ** i / 2), which converge before i = 500.
     products = [1.0]
     for i in range(1, 500):
         products.append(products[-1] * (1.0 - 0.5 * 0.96**i))
 
     def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
-        now = beta_1 * (1.0 - 0.5 * power(0.96, step))
-        following = beta_1 * (1.0 - 0.5 * power(0.96, step + 1.0))
+        momentum = beta_1 * (1.0 - 0.5 * power(0.96, step))
+        next_momentum = beta_1 * (1.0 - 0.5 * power(0.96, step + 1.0))
         product = power(beta_1, step) * table(products, step)
         first = slots[0] + (gradient - slots[0]) * (1.0 - beta_1)
         second = slots[1] + (tf.square(gradient) - slots[1]) * (1.0 - beta_2)
-        of_first = rate * following / (1.0 - product * following)
-        of_gradient = rate * (1.0 - now) / (1.0 - product)
-        change = of_first * first + of_gradient * gradient
-        # The root of the corrected moment; the correction is a scalar, so it is cheaper after the root.
-        (of_second,) = one_minus_powers((beta_2,), step)
-        root = tf.sqrt(second) * (1.0 / tf.sqrt(of_second))
+        moment_rate = rate * next_momentum / (1.0 - product * next_momentum)
+        gradient_rate = rate * (1.0 - momentum) / (1.0 - product)
+        change = moment_rate * first + gradient_rate * gradient
+        # The bias correction is a scalar, so it is cheaper after the root.
+        (second_correction,) = one_minus_powers((beta_2,), step)
+        root = tf.sqrt(second) * (1.0 / tf.sqrt(second_correction))
         return trainable - change / (root + epsilon), (first, second)
 
     return Rule(2, update)

@@ -1,4 +1,4 @@
-"""What Keras does around an update rule: clip the gradient, decay weights, accumulate, apply constraints."""
+"""Wraps an update rule as Keras does: clipping, weight decay, accumulation, constraints."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ Clip = Callable[[Any], Any]
 
 
 def clip_by_value(limit: float) -> Clip:
-    """Every value of the gradient [T] into [-limit, limit]."""
+    """Clips every value of the gradient [T] to [-limit, limit]."""
     return lambda gradient: tf.clip_by_value(gradient, -limit, limit)
 
 
 def clip_by_global_norm(limit: float) -> Clip:
-    """The gradient [T] scaled to an L2 norm of at most `limit` (Pascanu et al. 2013, alg. 1)."""
+    """Scales the gradient [T] to an L2 norm of at most `limit` (Pascanu et al. 2013, alg. 1)."""
     return lambda gradient: _clipped(gradient, limit)
 
 
 def clip_by_norm(limit: float, layout: Layout) -> Clip:
-    """As `clip_by_global_norm`, for each variable by itself."""
+    """Clips as `clip_by_global_norm`, each variable separately."""
     sizes = [entry.size for entry in layout.entries if entry.trainable]
     return lambda gradient: _join([_clipped(part, limit) for part in _split(gradient, sizes)])
 
 
 def decayed(rule: Rule, weight_decay: float, excluded: tuple[str, ...], layout: Layout) -> Rule:
-    """Decoupled weight decay before the update (Loshchilov and Hutter 2019).
+    """Applies decoupled weight decay before the update (Loshchilov and Hutter 2019).
 
-    Variables in whose own name one of the regular expressions `excluded` is found stay as they are.
+    A variable is not decayed if one of the regular expressions `excluded` matches within its own name.
     """
     runs = _runs([_is_decayed(e.name, excluded) for e in layout.entries if e.trainable], layout)
 
@@ -50,9 +50,9 @@ def decayed(rule: Rule, weight_decay: float, excluded: tuple[str, ...], layout: 
 
 
 def accumulated(rule: Rule, steps: float, clip: Clip) -> Rule:
-    """The rule on the mean gradient of every `steps` steps; the last slot sums them up meanwhile.
+    """Applies the rule to the mean gradient of every `steps` steps; the last slot holds their sum.
 
-    Here `step` counts batches; the rule's own counts updates.
+    The `step` of the returned rule counts batches; the inner rule's counts updates.
     """
 
     def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
@@ -60,20 +60,22 @@ def accumulated(rule: Rule, steps: float, clip: Clip) -> Rule:
         total = total + gradient
         updates = full_steps(step - 1.0, steps)
         due = full_steps(step, steps) > updates
-        moved, kept = rule.update(trainable, tuple(own), clip(total * (1.0 / steps)), rate, updates + 1.0)
-        kept = tuple(tf.where(due, new, old) for new, old in zip(kept, own, strict=True))
-        return tf.where(due, moved, trainable), (*kept, tf.where(due, tf.zeros_like(total), total))
+        updated, new_slots = rule.update(
+            trainable, tuple(own), clip(total * (1.0 / steps)), rate, updates + 1.0
+        )
+        new_slots = tuple(tf.where(due, new, old) for new, old in zip(new_slots, own, strict=True))
+        return tf.where(due, updated, trainable), (*new_slots, tf.where(due, tf.zeros_like(total), total))
 
     return Rule(rule.slots + 1, update)
 
 
 def is_constrained(layout: Layout) -> bool:
-    """Whether any variable was made with a constraint."""
+    """Returns whether any variable has a constraint."""
     return any(variable.constraint is not None for variable in layout.trainable_variables)
 
 
 def constrained(trainable: Any, layout: Layout) -> Any:
-    """The vector [T] after the constraints that variables were made with, such as MaxNorm."""
+    """Applies the variables' constraints, such as MaxNorm, to the vector [T]."""
     if not is_constrained(layout):
         return trainable
     constraints = [variable.constraint for variable in layout.trainable_variables]
@@ -92,7 +94,7 @@ def _is_decayed(path: str, excluded: tuple[str, ...]) -> bool:
 
 
 def _runs(flags: list[bool], layout: Layout) -> list[tuple[int, bool]]:
-    """Neighbouring variables with the same flag as one run (size, flag)."""
+    """Merges neighbouring variables with the same flag into runs (size, flag)."""
     runs: list[tuple[int, bool]] = []
     for entry, flag in zip(layout.entries, flags, strict=False):
         size = entry.size

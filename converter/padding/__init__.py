@@ -1,1 +1,1 @@
-"""Makes padded rows exact: statistics, reductions and regularizers count real rows only."""
+"""Makes padded batches exact: statistics, reductions and regularizers count real rows only."""

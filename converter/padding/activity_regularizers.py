@@ -1,4 +1,4 @@
-"""Activity regularizers under padding: the penalty of the rows that exist."""
+"""Restricts activity regularizers to the real rows of a padded batch."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from converter.padding.real_rows import Rows, to_rank
 from converter.refusal import Refusal
 from converter.tracing.attribute_patch import replaced
 
-# Sums over the activations, to which zeros add nothing.
+# These regularizers are sums over the activations, to which zeros add nothing.
 SUMS = (keras.regularizers.L1, keras.regularizers.L2, keras.regularizers.L1L2)
 
 
 @contextmanager
 def exact_activities(model: Any, rows: Rows) -> Iterator[None]:
-    """While open, activity regularizers leave out rows that do not exist."""
+    """While open, activity regularizers leave out padded rows."""
     with ExitStack() as stack:
         for layer in model._flatten_layers():
             regularizer = getattr(layer, "activity_regularizer", None)
@@ -30,21 +30,22 @@ def exact_activities(model: Any, rows: Rows) -> Iterator[None]:
 
 
 def regularizer_of_rows(regularizer: Any, rows: Rows) -> Callable[[Any], Any]:
-    """An activity regularizer for the rows of a batch.
+    """Returns an activity regularizer over the real rows of a batch.
 
-    Keras divides what this gives by the padded number of rows.
+    Keras divides its result by the padded number of rows.
     """
 
-    def of_rows(activations: Any) -> Any:
+    def penalize(activations: Any) -> Any:
         padded = int(rows.exists.shape[0])
         length, rank = activations.shape[0], len(activations.shape)
         if length is None or length % padded:
             raise Refusal("An activity regularizer needs activations of shape [batch, ...]; remove it.")
         exists = rows.exists
         if length != padded:
-            # [B, n, ...] was folded to [B * n, ...]: a row's parts lie next to each other.
+            # Time steps may be folded into the batch, [B, n, ...] to [B * n, ...]; a row's parts are then
+            # adjacent.
             exists = tf.reshape(tf.tile(exists[:, None], [1, length // padded]), [length])
         penalty = regularizer(activations * to_rank(exists, rank))
         return penalty * tf.math.divide_no_nan(float(padded), rows.count)
 
-    return of_rows
+    return penalize

@@ -1,4 +1,4 @@
-"""Sums and means that a model takes over its batch, as in `add_loss`: over the rows that exist."""
+"""Restricts a model's sums and means over its batch, as in `add_loss`, to the real rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converter.tracing.attribute_patch import replaced
 
 
 class RowReductions:
-    """Stands for Keras' `sum` and `mean` where they reduce the first axis of what the inputs became."""
+    """Replaces Keras' `sum` and `mean` where they reduce the batch axis of values from the inputs."""
 
     def __init__(self, rows: Rows, inputs: Sequence[Any]) -> None:
         self._rows = rows
@@ -23,13 +23,13 @@ class RowReductions:
         self._sum, self._mean = keras_numpy.sum, keras_numpy.mean
 
     def sum(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        """As `keras.ops.sum`, without rows that do not exist."""
+        """Sums as `keras.ops.sum`, without padded rows."""
         if self._reduced(x, axis) is not None:
             x = x * tf.cast(to_rank(self._rows.exists, len(x.shape)), x.dtype)
         return self._sum(x, axis, keepdims)
 
     def mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        """As `keras.ops.mean`, of rows that exist."""
+        """Averages as `keras.ops.mean`, over real rows."""
         reduced = self._reduced(x, axis)
         if reduced is None:
             return self._mean(x, axis, keepdims)
@@ -39,7 +39,7 @@ class RowReductions:
         return tf.math.divide_no_nan(total, self._rows.count * float(inner))
 
     def _reduced(self, x: Any, axis: Any) -> list[int] | None:
-        """The axes that are reduced, if rows are among them."""
+        """Returns the reduced axes if the batch axis is among them, else None."""
         shape = getattr(x, "shape", None)
         if not shape or shape[0] != self._rows.exists.shape[0]:
             return None
@@ -48,21 +48,21 @@ class RowReductions:
         return reduced if 0 in reduced and self._comes_from_inputs(x) else None
 
     def _comes_from_inputs(self, x: Any) -> bool:
-        # A weight may have as many rows as a batch.
-        waiting, seen = [getattr(x, "op", None)], set()
-        while waiting:
-            op = waiting.pop()
+        # A weight may have as many rows as a batch, so the values' origin decides.
+        stack, seen = [getattr(x, "op", None)], set()
+        while stack:
+            op = stack.pop()
             if op in self._inputs:
                 return True
             if op is not None and op not in seen:
                 seen.add(op)
-                waiting.extend(tensor.op for tensor in op.inputs)
+                stack.extend(tensor.op for tensor in op.inputs)
         return False
 
 
 @contextmanager
 def exact_reductions(rows: Rows, inputs: Sequence[Any]) -> Iterator[None]:
-    """While open, what layers sum or average over their batch leaves out rows that do not exist."""
-    own = RowReductions(rows, inputs)
-    with replaced(keras_numpy, {"sum": own.sum, "mean": own.mean}):
+    """While open, sums and means of layers over their batch leave out padded rows."""
+    reductions = RowReductions(rows, inputs)
+    with replaced(keras_numpy, {"sum": reductions.sum, "mean": reductions.mean}):
         yield

@@ -1,4 +1,4 @@
-"""Make padded rows exact: batch statistics count only rows whose sample_weight is above zero."""
+"""Makes batch statistics exact under padding: only rows with a sample_weight above zero count."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from converter.tracing.attribute_patch import replaced
 
 
 class ExactPadding:
-    """What BatchNormalization computes in training, rows that do not exist and masked positions left out."""
+    """Computes BatchNormalization in training without padded rows and masked positions."""
 
     def __init__(self, rows: Rows) -> None:
         self._exists = rows.exists
         self._call = keras.layers.BatchNormalization.call
 
     def moments(self, layer: Any, inputs: Any, mask: Any) -> tuple[Any, Any]:
-        """Stands for `_moments`: mean and population variance [channels] over what counts."""
+        """Replaces `_moments`: mean and population variance [channels] over real, unmasked values."""
         weights, axes, count = self._weights(layer, inputs, mask)
         mean = tf.reduce_sum(inputs * weights, axes, keepdims=True) / count
         squares = tf.square(inputs - tf.stop_gradient(mean)) * weights
         return tf.reshape(mean, [-1]), tf.reduce_sum(squares, axes) / count
 
     def call(self, layer: Any, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Stands for `call`."""
+        """Replaces `call`."""
         if not training or not layer.trainable or getattr(layer, "renorm", False):
             return self._call(layer, inputs, training=training, mask=mask)
         weights, axes, count = self._weights(layer, inputs, mask)
@@ -45,7 +45,7 @@ class ExactPadding:
         return output
 
     def _weights(self, layer: Any, inputs: Any, mask: Any) -> tuple[Any, list[int], Any]:
-        """0 or 1, broadcasting to `inputs`; the axes of the statistics; how many values count."""
+        """Returns 0/1 weights that broadcast to `inputs`, the axes of the statistics, and the value count."""
         batch, rank = int(self._exists.shape[0]), len(inputs.shape)
         rows, channels = inputs.shape[0], layer.axis % rank
         if channels == 0 or rows is None or rows % batch or (mask is not None and channels != rank - 1):
@@ -55,11 +55,12 @@ class ExactPadding:
             )
         exists = self._exists
         if rows != batch:
-            # [B, n, ...] was folded to [B * n, ...]: a row's parts lie next to each other.
+            # Time steps may be folded into the batch, [B, n, ...] to [B * n, ...]; a row's parts are then
+            # adjacent.
             exists = tf.reshape(tf.tile(exists[:, None], [1, rows // batch]), [rows])
         weights = tf.reshape(exists, [rows] + [1] * (rank - 1))
         axes = [axis for axis in range(rank) if axis != channels]
-        # Keras keeps the division finite where a mask leaves nothing.
+        # Keras adds epsilon to keep the division finite where a mask excludes all values.
         spare = 0.0
         if mask is not None:
             weights = weights * tf.cast(mask, tf.float32)[..., None]
@@ -70,10 +71,10 @@ class ExactPadding:
 
 @contextmanager
 def exact_padding(rows: Rows) -> Iterator[None]:
-    """While open, every BatchNormalization ignores rows that do not exist."""
+    """While open, every BatchNormalization ignores padded rows."""
     exact = ExactPadding(rows)
 
-    # Functions, since a bound method as a class attribute would not get the layer.
+    # A bound method as a class attribute would not receive the layer.
     def moments(layer: Any, inputs: Any, mask: Any) -> tuple[Any, Any]:
         return exact.moments(layer, inputs, mask)
 

@@ -1,4 +1,4 @@
-"""Unrolled recurrent layers that read a masked sequence backwards."""
+"""Makes unrolled recurrent layers read masked sequences backwards as Keras' loop does."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from keras.src import backend
 from converter.tracing.attribute_patch import replaced
 
 
-def forwards(rnn: Callable[..., Any]) -> Callable[..., Any]:
-    """Keras' `rnn`, which reads a masked sequence backwards as the reversed one forwards.
+def without_backward_pass(rnn: Callable[..., Any]) -> Callable[..., Any]:
+    """Wraps Keras' `rnn` to read a masked sequence backwards as the reversed sequence forwards.
 
-    Unrolled, Keras 3.15 zeroes the masked outputs of a backward pass by the mask in forward order; its
-    loop, which bundles cannot hold, does not.
+    Unrolled, Keras 3.15 zeroes the masked outputs of a backward pass by the mask in forward order; its loop,
+    which bundles cannot hold, does not.
     """
 
     @wraps(rnn)
@@ -33,7 +33,7 @@ def forwards(rnn: Callable[..., Any]) -> Callable[..., Any]:
         if go_backwards and mask is not None:
             time = 0 if settings.get("time_major") else 1
             inputs = tree.map_structure(lambda tensor: tf.reverse(tensor, [time]), inputs)
-            # Not every backend reverses truth values.
+            # Not every backend can reverse booleans.
             mask = tf.reverse(tf.cast(mask, tf.float32), [time]) > 0.5
             go_backwards = False
         return rnn(step_function, inputs, initial_states, go_backwards=go_backwards, mask=mask, **settings)
@@ -44,5 +44,5 @@ def forwards(rnn: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def exact_recurrence() -> Iterator[None]:
     """While open, recurrent layers treat masks as Keras' loop does."""
-    with replaced(backend, {"rnn": forwards(backend.rnn)}):
+    with replaced(backend, {"rnn": without_backward_pass(backend.rnn)}):
         yield
