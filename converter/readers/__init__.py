@@ -1,1 +1,1 @@
-"""What comes into the converter: one small file a format, each making a `Source` of what a stranger sent."""
+"""Reads untrusted model files: one small module per format, each returning a `Source`."""

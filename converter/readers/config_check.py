@@ -1,4 +1,7 @@
-"""What a configuration may name: Keras' own layers, losses and so on, nothing else that can be imported."""
+"""Checks a model configuration: it may name only Keras' own layers, losses and so on.
+
+Anything else that Python could import is refused.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import keras
 
 from converter.refusal import Refusal
 
-# Layers that run code of their own or read files named in the model.
+# Layers that run their own code, or that read files named in the model.
 REFUSED_LAYERS = {
     "Lambda": "it carries Python code",
     "TFSMLayer": "it loads a SavedModel from a path",
@@ -47,18 +50,17 @@ CUSTOM = (
 
 
 def check_config(config: Any, custom: Collection[str] | None = None) -> None:
-    """Refuse a configuration that names code not Keras' own.
+    """Refuses a configuration that names code outside Keras. Raises Refusal.
 
-    `custom` are the names that the owner's own file brings along; with it Lambda layers are allowed too.
-    Raises Refusal.
+    `custom` are the names that the owner's own file defines; if given, Lambda layers are allowed too.
     """
-    waiting = [config]
-    while waiting:
-        node = waiting.pop()
+    stack = [config]
+    while stack:
+        node = stack.pop()
         if isinstance(node, list):
-            waiting.extend(node)
+            stack.extend(node)
         elif isinstance(node, dict):
-            waiting.extend(node.values())
+            stack.extend(node.values())
             if "class_name" in node:
                 _check_class(node, custom)
 
@@ -86,9 +88,13 @@ def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
 
 
 def _is_function(module: Any, name: Any) -> bool:
-    known = isinstance(name, str) and name.isidentifier() and name not in _NO_FUNCTIONS
-    place = module == "builtins" or (isinstance(module, str) and _MODULES.fullmatch(module))
-    return bool(known and place and any(callable(vars(space).get(name)) for space in _FUNCTIONS))
+    is_name = isinstance(name, str) and name.isidentifier() and name not in _NO_FUNCTIONS
+    is_allowed_module = module == "builtins" or (isinstance(module, str) and _MODULES.fullmatch(module))
+    return bool(
+        is_name
+        and is_allowed_module
+        and any(callable(vars(module_object).get(name)) for module_object in _FUNCTIONS)
+    )
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,7 @@
-"""`--custom layers.py`: the owner's own layers, on the owner's machine. Never used for what others send."""
+"""Imports the owner's layers for `--custom layers.py`, on the owner's machine only.
+
+This is never used for files that others send.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from converter.refusal import Refusal
 
 
 def import_custom(path: Path) -> dict[str, Any]:
-    """Run the Python file and return its layers, losses and functions by name, as Keras wants them.
+    """Runs the Python file and returns its layers, losses and functions by name, in Keras' form.
 
     Raises Refusal where the file cannot be run.
     """

@@ -1,4 +1,4 @@
-"""Which of the formats a path is, and its reader."""
+"""Detects the format of a model path and reads it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _FOREIGN = {
 
 
 def read_source(path: Path, folder: Path, max_bytes: int) -> Source:
-    """What `path`, a file or a folder of any format, says of its model; `folder` is for unpacking.
+    """Reads the model from `path`, a file or folder of any format; `folder` is for unpacking.
 
-    Raises Refusal naming the file and what to save instead.
+    Raises Refusal, which names the file and what to save instead.
     """
     try:
         if path.is_dir():
@@ -54,7 +54,7 @@ def _file(path: Path, folder: Path, max_bytes: int) -> Source:
     if suffix == ".json":
         return read_tfjs(path, max_bytes)
     if suffix == ".keras" and h5py.is_hdf5(path):
-        return read_h5(path, max_bytes)  # what Keras 2 wrote under that name before 2.12
+        return read_h5(path, max_bytes)  # before 2.12 Keras 2 wrote HDF5 under this suffix
     if suffix == ".keras":
         return read_keras(path, folder, max_bytes)
     if suffix == ".zip":
@@ -66,20 +66,20 @@ def _file(path: Path, folder: Path, max_bytes: int) -> Source:
 def _zip(path: Path, folder: Path, max_bytes: int) -> Source:
     if not zipfile.is_zipfile(path):
         raise Refusal(f"{path.name} is damaged or no zip file; zip the model's folder again.")
-    inside = folder / "unpacked"
-    inside.mkdir()
+    root = folder / "unpacked"
+    root.mkdir()
     with open_zip(path, max_bytes) as archive:
         if {CONFIG, WEIGHTS} <= set(archive.namelist()):
             return read_keras(path, folder, max_bytes)
-        unpack(archive, inside, max_bytes)
+        unpack(archive, root, max_bytes)
     while True:
-        entries = [p for p in inside.iterdir() if p.name != "__MACOSX"]
+        entries = [p for p in root.iterdir() if p.name != "__MACOSX"]
         if len(entries) == 1 and entries[0].is_dir():
-            inside = entries[0]
+            root = entries[0]
         elif len(entries) == 1 and entries[0].suffix in (".keras", ".h5", ".hdf5"):
             return replace(_file(entries[0], folder, max_bytes), own=False)
         else:
-            return _folder(inside, max_bytes, path.name)
+            return _folder(root, max_bytes, path.name)
 
 
 def _folder(path: Path, max_bytes: int, name: str | None = None) -> Source:

@@ -1,4 +1,4 @@
-"""The `.h5` file of Keras 2 and of Keras 3's legacy format: everything in one HDF5 file."""
+"""Reads the `.h5` file of Keras 2 and of Keras 3's legacy format: everything in one HDF5 file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from converter.refusal import Refusal
 
 
 def read_h5(path: Path, max_bytes: int) -> Source:
-    """The model in the HDF5 file `path`. Raises Refusal."""
+    """Reads the model in the HDF5 file `path`. Raises Refusal."""
     with open_h5(path, max_bytes) as file:
         text = text_attribute(file, "model_config")
         if text is None:

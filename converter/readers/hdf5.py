@@ -1,4 +1,4 @@
-"""HDF5 files of strangers: opened only after every link, dataset and filter in them was looked at."""
+"""Opens untrusted HDF5 files after a check of every link, dataset and filter in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from converter.refusal import Refusal
 MAX_OBJECTS = 200_000
 MAX_DEPTH = 64
 MAX_NAMES = 100_000
-# A dataset this much larger than what the file stores for it is made to exhaust memory.
+# A dataset that claims this many times its stored size is meant to exhaust memory.
 BOMB_BYTES = 64 << 20
 BOMB_RATIO = 1000
 FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32, h5py.h5z.FILTER_LZF)
@@ -24,7 +24,10 @@ FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLE
 
 @contextmanager
 def open_h5(path: Path, max_bytes: int) -> Iterator[Any]:
-    """The checked file. Raises Refusal at links, external or virtual data, unknown filters, too much data."""
+    """Yields the checked file.
+
+    Raises Refusal at links, external or virtual data, unknown filters and too much data.
+    """
     try:
         with h5py.File(path, "r") as file:
             _check(file, path.name, max_bytes)
@@ -35,9 +38,9 @@ def open_h5(path: Path, max_bytes: int) -> Iterator[Any]:
 
 def _check(file: Any, name: str, max_bytes: int) -> None:
     seen, total = set(), 0
-    waiting = [(file, 0)]
-    while waiting:
-        group, depth = waiting.pop()
+    stack = [(file, 0)]
+    while stack:
+        group, depth = stack.pop()
         for key in group:
             if not isinstance(group.get(key, getlink=True), h5py.HardLink):
                 raise Refusal(
@@ -51,7 +54,7 @@ def _check(file: Any, name: str, max_bytes: int) -> None:
             if len(seen) > MAX_OBJECTS or depth > MAX_DEPTH:
                 raise Refusal(f"{name} holds too many or too deeply nested groups; save the model again.")
             if isinstance(child, h5py.Group):
-                waiting.append((child, depth + 1))
+                stack.append((child, depth + 1))
             elif isinstance(child, h5py.Dataset):
                 total += _bytes(child, f"{name}: {_short(child.name)}")
                 if total > max_bytes:
@@ -76,7 +79,7 @@ def _bytes(dataset: Any, place: str) -> int:
 
 
 def text_attribute(group: Any, key: str) -> str | None:
-    """A text kept as an attribute, or None where there is none."""
+    """Returns a text attribute, or None where there is none."""
     if key not in group.attrs:
         return None
     value = group.attrs[key]
@@ -84,7 +87,7 @@ def text_attribute(group: Any, key: str) -> str | None:
 
 
 def names_attribute(group: Any, key: str) -> list[str]:
-    """A list of names; Keras cuts long ones into `key0`, `key1`, ..."""
+    """Returns a list of names; Keras splits long ones into `key0`, `key1`, ..."""
     parts = [key] if key in group.attrs else []
     while f"{key}{len(parts)}" in group.attrs and parts != [key]:
         parts.append(f"{key}{len(parts)}")

@@ -1,4 +1,4 @@
-"""JSON of strangers: bounded in size and depth before anything walks it."""
+"""Parses untrusted JSON with bounds on size and depth, before other code walks it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_DEPTH = 200
 
 
 def read_json(text: bytes | str, place: str) -> Any:
-    """The parsed text; `place` names it in a Refusal where it is too large, too deep or no JSON."""
+    """Returns the parsed text. Raises Refusal, naming `place`, if too large, too deep or not JSON."""
     if len(text) > MAX_JSON_BYTES:
         raise Refusal(f"{place} is larger than {MAX_JSON_BYTES >> 20} MiB; save the model again.")
     try:

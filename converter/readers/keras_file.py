@@ -1,4 +1,4 @@
-"""The `.keras` file: a zip of configuration and weights, of Keras 3 or of Keras 2.12 and later."""
+"""Reads a `.keras` file of Keras 3 or 2.12 and later: a zip of configuration and weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 
 
 def read_keras(path: Path, folder: Path, max_bytes: int) -> Source:
-    """The model in the zip `path`; its weights are unpacked into `folder`. Raises Refusal."""
+    """Reads the model in the zip `path`; unpacks its weights into `folder`. Raises Refusal."""
     with open_zip(path, max_bytes) as archive:
         names = set(archive.namelist())
         if not {CONFIG, WEIGHTS} <= names:

@@ -1,4 +1,4 @@
-"""Load a model of any format safely and refuse, with a sentence, what cannot become a bundle."""
+"""Loads a model of any format safely and refuses what cannot become a bundle."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 from converter.validation.model_checks import check_built, check_count, check_model
 
-# What Keras and TensorFlow raise at a configuration or at weights that do not fit.
+# Raised by Keras and TensorFlow if a configuration or weights do not fit.
 _FAULTS = (TypeError, ValueError, KeyError, AttributeError, ImportError, OSError, IndexError, RuntimeError,
            ArithmeticError, NotImplementedError, AssertionError)  # fmt: skip
 
 
 def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
-    """The model, its recurrent layers set to unroll. Raises Refusal.
+    """Returns the model with its recurrent layers set to unroll. Raises Refusal.
 
-    `path` is a `.keras`, `.h5`, a SavedModel folder, a TF.js model.json, or a zip of a folder. `custom` is a
-    Python file of the owner's own, run before loading; it makes custom layers and Lambda known.
+    `path` is a `.keras`, `.h5`, a SavedModel folder, a TF.js model.json, or a zip of a folder. `custom` is
+    the owner's Python file, run before loading; with it custom layers and Lambda are allowed.
     """
     objects = import_custom(custom) if custom else {}
     with tempfile.TemporaryDirectory() as folder, keras.saving.custom_object_scope(objects):
@@ -44,14 +44,15 @@ def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
 
 
 def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
-    """The model, counted before its variables get memory: a stateless scope keeps them empty.
+    """Builds the model and counts its parameters before its variables get memory.
 
-    Not so the owner's own code, which may make variables in ways that such a scope forbids.
+    A stateless scope keeps the variables empty. The owner's own code is built without it, since it may create
+    variables in ways that such a scope forbids.
     """
     scope = keras.StatelessScope() if safe else None
     with scope or contextlib.nullcontext():
         try:
-            keras.utils.set_random_seed(0)  # layers with random numbers keep their seed in the file
+            keras.utils.set_random_seed(0)  # layers with random numbers save their seed in the file
             model = keras.saving.deserialize_keras_object(_free_batch(source.config), safe_mode=safe)
             check_built(model, name)
             check_count(model, limits)
@@ -87,22 +88,22 @@ def _cannot_load(name: str, error: BaseException) -> Refusal:
 
 
 def _free_batch(config: Mapping[str, Any]) -> dict[str, Any]:
-    # A Sequential that was first built by calling it remembers that one batch's size as if it were meant.
-    # Copied because Keras takes configurations apart while it reads them.
+    # A Sequential built by its first call stores that batch's size as if it were fixed. The configuration is
+    # copied because Keras modifies it while reading.
     own = copy.deepcopy(dict(config))
     settings = own.get("config")
     if own.get("class_name") == "Sequential" and isinstance(settings, dict):
         layers = settings.get("layers")
         first = layers[0].get("config") if isinstance(layers, list) and layers else None
-        for place, key in ((settings, "build_input_shape"), (first, "batch_shape")):
-            shape = place.get(key) if isinstance(place, dict) else None
-            if isinstance(place, dict) and isinstance(shape, list) and shape:
-                place[key] = [None, *shape[1:]]
+        for settings_of, key in ((settings, "build_input_shape"), (first, "batch_shape")):
+            shape = settings_of.get(key) if isinstance(settings_of, dict) else None
+            if isinstance(settings_of, dict) and isinstance(shape, list) and shape:
+                settings_of[key] = [None, *shape[1:]]
     return own
 
 
 def _unroll(model: Any) -> None:
-    # Loops over TensorLists have no gradient in TF.js.
+    # TF.js has no gradient for loops over TensorLists.
     for layer in model._flatten_layers():
         if isinstance(layer, keras.layers.RNN) and not layer.unroll:
             layer.unroll = True

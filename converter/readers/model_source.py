@@ -1,4 +1,4 @@
-"""What every format comes down to: Keras 3's configurations and a way to fill in the weights."""
+"""Source, the common result of every reader: a Keras 3 configuration and a way to load weights."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 class Source:
     """A model that has been read but not built.
 
-    `config` is Keras 3's configuration of the model, `fill` gives the built model the file's weights (raises
-    Refusal), `compiled` is Keras 3's compile configuration, or None where the model was not compiled.
-    `own` is true where Keras 3 itself wrote the file, so that it can go into the bundle as it is;
-    `old_sigmoid` where hard_sigmoid means what it did before Keras 3.
+    `config` is Keras 3's configuration of the model, `fill` assigns the file's weights to the built model
+    (raises Refusal), `compiled` is Keras 3's compile configuration, or None where the model was not compiled.
+    `own` is true where Keras 3 itself wrote the file, so that it can go into the bundle unchanged;
+    `old_sigmoid` where hard_sigmoid has its meaning from before Keras 3.
     """
 
     config: dict[str, Any]

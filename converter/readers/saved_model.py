@@ -1,6 +1,6 @@
-"""The SavedModel folder of a Keras 2 model: layers from its metadata, values from its checkpoint.
+"""Reads a Keras 2 SavedModel folder: layers from its metadata, values from its checkpoint.
 
-Nothing in saved_model.pb is read: its functions are programs, and none of them is ever run.
+saved_model.pb is never read: its functions are programs, and none of them is run.
 """
 
 from __future__ import annotations
@@ -27,20 +27,22 @@ _AGAIN = "save the model again with model.save()"
 
 
 def read_saved_model(path: Path, max_bytes: int) -> Source:
-    """The Keras model in the SavedModel folder `path`. Raises Refusal."""
+    """Reads the Keras model in the SavedModel folder `path`. Raises Refusal."""
     if not (path / METADATA).is_file():
         raise Refusal(
             f"The SavedModel {path.name} holds no Keras layers, only functions to run (model.export() and "
             'tf.saved_model.save() write such); save the model with model.save("model.keras") instead.'
         )
-    nodes = {place: read_json(text, f"{METADATA}, {place}") for place, text in _nodes(path / METADATA)}
+    nodes = {
+        node_path: read_json(text, f"{METADATA}, {node_path}") for node_path, text in _nodes(path / METADATA)
+    }
     root = nodes.get("root")
     if not isinstance(root, dict):
         raise Refusal(f"{METADATA} is damaged, it names no model; {_AGAIN}.")
     names = {
-        place.partition(".")[2]: str(node["name"])
-        for place, node in nodes.items()
-        if place.count(".") == 1 and isinstance(node, dict) and "name" in node
+        node_path.partition(".")[2]: str(node["name"])
+        for node_path, node in nodes.items()
+        if node_path.count(".") == 1 and isinstance(node, dict) and "name" in node
     }
 
     def fill(model: Any) -> None:
@@ -65,26 +67,29 @@ def _nodes(path: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _fields(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Number and content of each length-delimited field of a protobuf message; numbers are passed over."""
-    at = 0
-    while at < len(content):
-        key, at = _varint(content, at)
-        size, at = _varint(content, at)
+    """Yields number and content of each length-delimited field of a protobuf message.
+
+    Varint fields are skipped.
+    """
+    position = 0
+    while position < len(content):
+        key, position = _varint(content, position)
+        size, position = _varint(content, position)
         if key & 7 == 0:
             continue
-        if key & 7 != 2 or at + size > len(content):
+        if key & 7 != 2 or position + size > len(content):
             raise IndexError
-        yield key >> 3, content[at : at + size]
-        at += size
+        yield key >> 3, content[position : position + size]
+        position += size
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
+def _varint(content: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while shift < 70:
-        value |= (content[at] & 127) << shift
-        at += 1
-        if content[at - 1] < 128:
-            return value, at
+        value |= (content[position] & 127) << shift
+        position += 1
+        if content[position - 1] < 128:
+            return value, position
         shift += 7
     raise IndexError
 
@@ -98,15 +103,15 @@ def _arrays(
         _check_size(path, shapes, max_bytes)
         graph = TrackableObjectGraph.FromString(reader.get_tensor(_GRAPH))
         children = [{c.local_name: c.node_id for c in node.children} for node in graph.nodes]
-        found = {}
-        for place, name in names.items():
-            layer = children[children[0][place]]
-            first = _listed(children, layer, "trainable_variables")
-            every = _listed(children, layer, "variables")
-            order = first + [i for i in every if i not in first]
-            if "variables" not in layer:  # preprocessing layers list theirs only by name
+        arrays = {}
+        for node_path, name in names.items():
+            layer = children[children[0][node_path]]
+            trainable = _listed(children, layer, "trainable_variables")
+            variables = _listed(children, layer, "variables")
+            order = trainable + [i for i in variables if i not in trainable]
+            if "variables" not in layer:  # preprocessing layers list their variables only by name
                 order = [layer[variable.name] for variable in targets(model.get_layer(name))]
-            found[name] = [reader.get_tensor(graph.nodes[i].attributes[0].checkpoint_key) for i in order]
+            arrays[name] = [reader.get_tensor(graph.nodes[i].attributes[0].checkpoint_key) for i in order]
     except (
         tf.errors.OpError,
         DecodeError,
@@ -117,7 +122,7 @@ def _arrays(
         TypeError,
     ) as error:
         raise Refusal(f"The variables of {path.name} are damaged or missing; {_AGAIN}.") from error
-    return found
+    return arrays
 
 
 def _listed(children: list[dict[str, int]], layer: dict[str, int], key: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""The `model.json` of TF.js Layers with its weights, saved by TF.js itself or by its Python converter."""
+"""Reads a TF.js Layers `model.json` with its weights, saved by TF.js or its Python converter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Named = list[tuple[str, np.ndarray[Any, Any]]]
 
 
 def read_tfjs(path: Path, max_bytes: int) -> Source:
-    """The TF.js Layers model in the file `path`, a model.json beside its weights. Raises Refusal."""
+    """Reads the TF.js Layers model in `path`, a model.json beside its weights. Raises Refusal."""
     if path.stat().st_size > MAX_JSON_BYTES:
         raise Refusal(f"{path.name} is larger than {MAX_JSON_BYTES >> 20} MiB; use a smaller model.")
     model = read_json(path.read_bytes(), path.name)
@@ -47,9 +47,9 @@ def read_tfjs(path: Path, max_bytes: int) -> Source:
 
 
 def fill_ordered(model: Any, config: dict[str, Any], named: Named) -> None:
-    """Assign the weights in the order of TF.js (all trainable ones, then the others) or of Python (by layer).
+    """Assigns weights in TF.js' order (trainable ones first) or in Python's (by layer).
 
-    Which order it is shows in names and shapes. Raises Refusal where neither fits.
+    Names and shapes decide which order it is. Raises Refusal where neither fits.
     """
     entries = [entry for entry in config["config"]["layers"] if entry["class_name"] != "InputLayer"]
     layers = [model.get_layer(entry["config"]["name"]) for entry in entries]
@@ -75,7 +75,7 @@ def _fits(order: list[tuple[str, Any]], named: Named, layers: set[str]) -> bool:
         first, last = name.split("/")[0], re.sub(r"(:0|_\d+)$", "", name.split("/")[-1])
         if tuple(variable.shape) != array.shape or (first in layers and first != layer):
             return False
-        if not last.endswith(variable.name):  # depthwise_kernel is Keras 3's kernel
+        if not last.endswith(variable.name):  # Keras 3 calls depthwise_kernel kernel
             return False
     return True
 
@@ -83,7 +83,7 @@ def _fits(order: list[tuple[str, Any]], named: Named, layers: set[str]) -> bool:
 def _weights(folder: Path, manifest: Any, max_bytes: int) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     if not isinstance(manifest, list):
         raise Refusal(f"model.json names no weights; {_AGAIN}.")
-    left = max_bytes
+    remaining = max_bytes
     for group in manifest:
         try:
             paths, specs = list(group["paths"]), list(group["weights"])
@@ -92,14 +92,14 @@ def _weights(folder: Path, manifest: Any, max_bytes: int) -> Iterator[tuple[str,
         content = bytearray()
         for name in paths:
             file = _file(folder, name)
-            left -= file.stat().st_size
-            if left < 0:
+            remaining -= file.stat().st_size
+            if remaining < 0:
                 raise Refusal("The weights of the TF.js model are over the limit; train a smaller model.")
             content += file.read_bytes()
-        at = 0
+        offset = 0
         for spec in specs:
-            array, at = _array(spec, content, at)
-            # The optimizer's state is not taken over: every round starts its own.
+            array, offset = _array(spec, content, offset)
+            # The optimizer's state is not imported: every round starts its own.
             if spec.get("group") != "optimizer":
                 yield str(spec["name"]), array
 
@@ -115,16 +115,16 @@ def _file(folder: Path, name: Any) -> Path:
     return file
 
 
-def _array(spec: Any, content: bytearray, at: int) -> tuple[np.ndarray[Any, Any], int]:
+def _array(spec: Any, content: bytearray, offset: int) -> tuple[np.ndarray[Any, Any], int]:
     try:
         packed = spec.get("quantization") or {}
         shape = [int(n) for n in spec["shape"]]
         kind = str(packed.get("dtype") or spec["dtype"])
         count = math.prod(shape)
-        end = at + count * np.dtype(_DTYPES[kind]).itemsize
+        end = offset + count * np.dtype(_DTYPES[kind]).itemsize
         if min([count, *shape]) < 0 or end > len(content):
             raise ValueError
-        values = np.frombuffer(bytes(content[at:end]), _DTYPES[kind]).reshape(shape)
+        values = np.frombuffer(bytes(content[offset:end]), _DTYPES[kind]).reshape(shape)
         if packed and kind != "float16":
             values = values * np.float32(packed["scale"]) + np.float32(packed["min"])
         if packed:

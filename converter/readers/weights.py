@@ -1,4 +1,7 @@
-"""A file's arrays into a built model's variables: by layer and order, or by Keras 2's paths; never half."""
+"""Assigns a file's arrays to a model's variables, by layer and order or by Keras 2's paths.
+
+A model is filled completely or refused.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,29 @@ import numpy as np
 
 from converter.refusal import Refusal
 
-# Where Keras 2 put the layers of a model in model.weights.h5, newest first.
+# The groups that hold a model's layers in Keras 2's model.weights.h5, newest first.
 _CONTAINERS = ("layers", "_layer_checkpoint_dependencies", "_self_tracked_trackables")
 
 
 def targets(layer: Any) -> list[Any]:
-    """The layer's weights in the order in which Keras 2 and TF.js write them: the trainable ones first."""
+    """Returns the layer's weights in the order of Keras 2 and TF.js: the trainable ones first."""
     return [*layer.trainable_weights, *layer.non_trainable_weights]
 
 
 def fill_layers(model: Any, arrays: Mapping[str, Sequence[np.ndarray[Any, Any]]]) -> None:
-    """Assign each layer's arrays in order. Raises Refusal unless all weights of all layers are met."""
+    """Assigns each layer's arrays in order. Raises Refusal unless every weight gets an array."""
     for layer in model.layers:
         assign(layer.name, targets(layer), arrays.get(layer.name, ()))
     finish(model, {id(v) for layer in model.layers for v in targets(layer)})
 
 
 def assign(name: str, variables: Sequence[Any], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
-    """Assign arrays to variables of the layer `name`, one to one. Raises Refusal where they do not fit."""
-    wanted = [tuple(v.shape) for v in variables]
+    """Assigns arrays one to one to variables of the layer `name`. Raises Refusal if they do not fit."""
+    expected = [tuple(v.shape) for v in variables]
     given = [tuple(a.shape) for a in arrays]
-    if wanted != given:
+    if expected != given:
         raise Refusal(
-            f"The layer {name} needs weights of the shapes {str(wanted)[:200]}, but the file has "
+            f"The layer {name} needs weights of the shapes {str(expected)[:200]}, but the file has "
             f"{str(given)[:200]}; save architecture and weights together with model.save()."
         )
     for variable, array in zip(variables, arrays, strict=True):
@@ -41,7 +44,7 @@ def assign(name: str, variables: Sequence[Any], arrays: Sequence[np.ndarray[Any,
 
 
 def fill_paths(model: Any, config: dict[str, Any], group: Any) -> None:
-    """Assign from Keras 2's model.weights.h5, whose groups are named by class and counted in order."""
+    """Assigns from Keras 2's model.weights.h5, whose groups are named by class and counted in order."""
     done: set[int] = set()
     _fill_model(model, config, group, done)
     finish(model, done)
@@ -49,11 +52,11 @@ def fill_paths(model: Any, config: dict[str, Any], group: Any) -> None:
 
 def _fill_model(model: Any, config: dict[str, Any], group: Any, done: set[int]) -> None:
     container: Any = next((group[name] for name in _CONTAINERS if name in group), {})
-    used: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for entry in config["config"]["layers"]:
         kind, name = entry["class_name"], entry["config"]["name"]
         base = _snake(kind)
-        number = used[base] = used.get(base, -1) + 1
+        number = counts[base] = counts.get(base, -1) + 1
         layer = model.get_layer(name) if kind != "InputLayer" else None
         path = next((p for p in (f"{base}_{number}" if number else base, name) if p in container), None)
         if layer is None or path is None:
@@ -76,7 +79,7 @@ def _fill_layer(layer: Any, group: Any, done: set[int]) -> None:
 
 
 def finish(model: Any, done: set[int]) -> None:
-    """Refuse a model with a weight whose id is not in `done`; let layers that cache weights read them."""
+    """Refuses a model with a weight whose id is not in `done`; refreshes layers that cache weights."""
     for variable in model.weights:
         if id(variable) not in done:
             raise Refusal(

@@ -1,4 +1,4 @@
-"""Zip files of strangers: members are read up to a limit and unpacked only below one folder."""
+"""Reads untrusted zip files: members up to a size limit, unpacked only below one folder."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ BLOCK = 1 << 20
 
 @contextmanager
 def open_zip(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
-    """The archive. Raises Refusal where it is damaged, locked, or says it unpacks to over `max_bytes`."""
+    """Yields the archive.
+
+    Raises Refusal where it is damaged, encrypted, or declares to unpack to over `max_bytes`.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
-            unpacked = sum(item.file_size for item in members)
+            unpacked_bytes = sum(item.file_size for item in members)
             if len(members) > MAX_MEMBERS:
                 raise Refusal(
                     f"{path.name} holds {len(members)} files, over the limit of {MAX_MEMBERS}; "
                     "zip only the model's own folder."
                 )
-            if unpacked > max_bytes:
+            if unpacked_bytes > max_bytes:
                 raise Refusal(
-                    f"{path.name} unpacks to {unpacked} bytes, over the limit; train a smaller model."
+                    f"{path.name} unpacks to {unpacked_bytes} bytes, over the limit; train a smaller model."
                 )
             yield archive
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError) as error:
@@ -40,7 +43,7 @@ def open_zip(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
 
 
 def read_member(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
-    """One member's content; what unpacks to more than the directory says, or than `max_bytes`, is refused."""
+    """Returns a member's content. Raises Refusal if it unpacks to over `max_bytes`."""
     with archive.open(name) as file:
         content = file.read(max_bytes + 1)
     if len(content) > max_bytes:
@@ -51,8 +54,8 @@ def read_member(archive: zipfile.ZipFile, name: str, max_bytes: int) -> bytes:
 
 
 def unpack(archive: zipfile.ZipFile, folder: Path, max_bytes: int) -> None:
-    """Write every member below `folder`. Raises Refusal at links, foreign paths and more than `max_bytes`."""
-    left = max_bytes
+    """Writes every member below `folder`. Raises Refusal at links, unsafe paths and over `max_bytes`."""
+    remaining = max_bytes
     for item in archive.infolist():
         target = folder.joinpath(*_parts(item))
         if item.is_dir():
@@ -60,15 +63,15 @@ def unpack(archive: zipfile.ZipFile, folder: Path, max_bytes: int) -> None:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         with archive.open(item) as source, target.open("xb") as copy:
-            left -= copy_bounded(source, copy, left, item.filename)
+            remaining -= copy_bounded(source, copy, remaining, item.filename)
 
 
-def copy_bounded(source: IO[bytes], target: IO[bytes], left: int, name: str) -> int:
-    """Copy at most `left` bytes and return how many. Raises Refusal where there are more."""
+def copy_bounded(source: IO[bytes], target: IO[bytes], max_bytes: int, name: str) -> int:
+    """Copies at most `left` bytes and returns the count. Raises Refusal where there are more."""
     copied = 0
     while block := source.read(BLOCK):
         copied += len(block)
-        if copied > left:
+        if copied > max_bytes:
             raise Refusal(f"{name} unpacks to more than is allowed, over the limit; train a smaller model.")
         target.write(block)
     return copied

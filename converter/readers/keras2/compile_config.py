@@ -1,4 +1,4 @@
-"""Loss, metrics and optimizer as Keras 2 and TF.js save them, as Keras 3's compile configuration."""
+"""Upgrades loss, metrics and optimizer of Keras 2 and TF.js to Keras 3's compile configuration."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _SPECIAL = {"accuracy", "acc", "crossentropy", "ce"}
 
 
 def upgrade_training(training: Any) -> dict[str, Any] | None:
-    """What `Model.compile_from_config` takes, or None for a model that was not compiled. Raises Refusal."""
+    """Returns the input of `Model.compile_from_config`, or None if the model was not compiled.
+
+    Raises Refusal.
+    """
     if not isinstance(training, dict):
         return None
     compiled: dict[str, Any] = {
@@ -47,7 +50,7 @@ def _optimizer(entry: Any) -> Any:
         )
     settings = {_SETTING_NAMES.get(_snake(k), _snake(k)): v for k, v in (entry.get("config") or {}).items()}
     if kind == "RMSprop" and "rho" not in settings:
-        settings["rho"] = settings.pop("decay", 0.9)  # TF.js' word for it
+        settings["rho"] = settings.pop("decay", 0.9)  # TF.js calls rho decay
     decay = settings.pop("decay", None) or 0.0
     if decay and isinstance(settings.get("learning_rate"), int | float):
         schedule = {"initial_learning_rate": settings["learning_rate"], "decay_steps": 1, "decay_rate": decay}
@@ -62,12 +65,12 @@ def _loss(entry: Any) -> Any:
         if (entry.get("config") or {}).get("reduction") == "auto":
             entry = entry | {"config": entry["config"] | {"reduction": "sum_over_batch_size"}}
         return upgrade_object(entry, "The model's loss", _LOSSES)
-    return _known(entry, keras.losses, "loss")
+    return _resolved(entry, keras.losses, "loss")
 
 
 def _metrics(entry: Any) -> Any:
     value = _each(entry, _metric)
-    # Keras 2 writes one list for each output, which Keras 3 wants only where there are several.
+    # Keras 2 writes one list for each output, which Keras 3 accepts only for several outputs.
     single = isinstance(value, list) and len(value) == 1 and isinstance(value[0], list)
     return value[0] if single else value
 
@@ -80,36 +83,36 @@ def _metric(entry: Any) -> Any:
         if kind in ("MeanMetricWrapper", "SumOverBatchSizeMetricWrapper"):
             return _wrapped(str(config.get("name")), config.get("fn"))
         return upgrade_object(entry, "A metric of the model", _METRICS)
-    return entry if entry in _SPECIAL else _known(entry, keras.metrics, "metric")
+    return entry if entry in _SPECIAL else _resolved(entry, keras.metrics, "metric")
 
 
 def _wrapped(name: str, function: Any) -> Any:
-    # Before its first batch Keras 2 guesses wrongly what "accuracy" of class numbers is; Keras 3 knows.
+    # Before its first batch Keras 2 resolves "accuracy" of class numbers wrongly; Keras 3 is right.
     guessed = isinstance(function, str) and function.endswith("_accuracy") and not name.endswith(function)
     return "accuracy" if guessed and name.endswith(("accuracy", "acc")) else _metric(function)
 
 
-def _known(name: Any, space: Any, word: str) -> Any:
+def _resolved(name: Any, space: Any, word: str) -> Any:
     if name is None:
         return None
-    for known in (str(name), _snake(str(name))):
+    for candidate in (str(name), _snake(str(name))):
         try:
-            space.get(known)
+            space.get(candidate)
         except ValueError:
             continue
-        return known
+        return candidate
     raise Refusal(
         f"The model was compiled with the {word} {str(name)[:60]}, which is not Keras' own; "
         f"compile it with a {word} of Keras, or without any and name the {word} in the task file."
     )
 
 
-def _each(entry: Any, one: Any) -> Any:
+def _each(entry: Any, convert: Any) -> Any:
     if isinstance(entry, list):
-        return [_each(item, one) for item in entry]
+        return [_each(item, convert) for item in entry]
     if isinstance(entry, dict) and "class_name" not in entry:
-        return {key: _each(value, one) for key, value in entry.items()}
-    return None if entry is None else one(entry)
+        return {key: _each(value, convert) for key, value in entry.items()}
+    return None if entry is None else convert(entry)
 
 
 def _snake(name: str) -> str:

@@ -1,8 +1,8 @@
-"""Configurations of Keras 2 and of TF.js, written anew as Keras 3 would write them.
+"""Upgrades configurations of Keras 2 and of TF.js to the form that Keras 3 writes.
 
 Keras 3 reads some of the older forms itself, but not recurrent, depthwise and attention layers, nor nested
-models; it also looks their classes up by bare name. Here every class gets its module, so that one check
-(converter/readers/config_check.py) holds for all.
+models; it also looks up their classes by bare name. The upgrade gives every class its module, so that one
+check (converter/readers/config_check.py) holds for all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KINDS = (
 _RENAMED = {"BatchNormalizationV1": "BatchNormalization", "BatchNormalizationV2": "BatchNormalization"} | {
     f"{name}V{number}": name for name in ("LSTM", "GRU", "LayerNormalization", "Dense") for number in (1, 2)
 }
-# Said by Keras 2, idle in Keras 3: memory layout and speed, shapes that are found again, and leftovers.
+# Settings of Keras 2 without effect in Keras 3: memory layout, speed, inferable shapes, leftovers.
 _IDLE = {
     *("implementation", "input_length", "query_shape", "key_shape", "value_shape", "build_input_shape"),
     *("input_dtype", "batch_input_shape", "vocabulary_size", "seed_generator"),
@@ -46,7 +46,10 @@ _IDLE_IN = {
 
 
 def upgrade_model(entry: Any) -> dict[str, Any]:
-    """The whole model's entry, `{"class_name": ..., "config": ...}`, as Keras 3 writes it. Raises Refusal."""
+    """Returns the model's entry `{"class_name": ..., "config": ...}` in Keras 3's form.
+
+    Raises Refusal.
+    """
     if not isinstance(entry, dict) or not isinstance(entry.get("config"), dict | list):
         raise Refusal(
             "The model was saved without its layers; save it with model.save(), not only its weights."
@@ -173,7 +176,10 @@ def _input(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def upgrade_object(entry: dict[str, Any], place: str, kinds: Any = _KINDS) -> dict[str, Any]:
-    """A layer, initializer, schedule, ... as Keras 3 writes it; `kinds` are the modules to look in."""
+    """Returns a layer, initializer, schedule, ... in Keras 3's form.
+
+    `kinds` are the modules to look in.
+    """
     kind = str(entry["class_name"]).rpartition(">")[2]
     config = entry.get("config") or {}
     for module, space in kinds:
@@ -185,19 +191,24 @@ def upgrade_object(entry: dict[str, Any], place: str, kinds: Any = _KINDS) -> di
                 "config": _settings(cls, kind, config, place),
                 "registered_name": None,
             }
-    found = keras.saving.get_registered_object(str(entry.get("registered_name") or kind))
-    if found is not None and found.__name__ in keras.saving.get_custom_objects():
-        return {"module": None, "class_name": kind, "config": config, "registered_name": found.__name__}
+    custom_class = keras.saving.get_registered_object(str(entry.get("registered_name") or kind))
+    if custom_class is not None and custom_class.__name__ in keras.saving.get_custom_objects():
+        return {
+            "module": None,
+            "class_name": kind,
+            "config": config,
+            "registered_name": custom_class.__name__,
+        }
     raise Refusal(f"{place} is a {kind}, which Keras 3 does not have: {CUSTOM}.")
 
 
 def _settings(cls: type, kind: str, config: dict[str, Any], place: str) -> dict[str, Any]:
-    known = _parameters(cls)
+    parameters = _parameters(cls)
     settings = {}
     for key, value in _renamed(kind, config).items():
         if key == "dtype":
             settings[key] = dtype_name(value)
-        elif key in known:
+        elif key in parameters:
             settings[key] = _value(value, place)
         elif not _idle(kind, key, value):
             raise Refusal(
@@ -218,7 +229,7 @@ def _renamed(kind: str, config: dict[str, Any]) -> dict[str, Any]:
     if kind == "LeakyReLU" and "alpha" in config:
         config["negative_slope"] = config.pop("alpha")
     if kind == "GRU" and "reset_after" not in config:
-        # TF.js and the first Keras had only this form; Keras 3's default is the other one.
+        # TF.js and early Keras had only this form; Keras 3's default is the other one.
         config["reset_after"] = False
     if kind == "BatchNormalization" and isinstance(config.get("axis"), list):
         config["axis"] = config["axis"][0]
@@ -246,7 +257,7 @@ def _plain(value: Any) -> Any:
 
 
 def dtype_name(value: Any) -> str | None:
-    """`"float32"` of the name itself or of a policy's configuration."""
+    """Returns a dtype such as `"float32"` from its name or from a policy's configuration."""
     if isinstance(value, dict):
         value = (value.get("config") or {}).get("name")
     return str(value) if value is not None else None

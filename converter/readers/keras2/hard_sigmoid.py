@@ -1,7 +1,8 @@
-"""Keras 2's and TF.js' hard_sigmoid, clip(0.2 x + 0.5, 0, 1), in Keras 3, where x / 6 is taken.
+"""Scales weights so that hard_sigmoid of Keras 2 and TF.js is kept under Keras 3's definition.
 
-The old function of x is the new one of 1.2 x. What computes x is linear in a layer's last weights, so that
-weights times 1.2 give the same predictions with Keras 3's own layers.
+Keras 2 and TF.js compute clip(0.2 x + 0.5, 0, 1); Keras 3 replaces 0.2 x by x / 6. The old function of x is
+the new one of 1.2 x. x is linear in a layer's last weights, so weights times 1.2 give the same predictions
+with Keras 3's own layers.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ _LINEAR = (
     keras.layers.Conv2DTranspose,
     keras.layers.Conv3DTranspose,
 )
-# Which of the blocks of `units` columns are gates: LSTM's are i, f, c, o and GRU's z, r, h.
+# The blocks of `units` columns that are gates: LSTM's blocks are i, f, c, o and GRU's z, r, h.
 _GATES = ((keras.layers.LSTMCell, (0, 1, 3)), (keras.layers.GRUCell, (0, 1)))
 
 
 def keep_hard_sigmoid(model: Any) -> None:
-    """Scale the weights of all layers that use hard_sigmoid. Raises Refusal where one has none to scale."""
+    """Scales the weights of all layers that use hard_sigmoid.
+
+    Raises Refusal for a layer without weights to scale.
+    """
     for layer in model._flatten_layers():
         hard = getattr(layer, "activation", None) is keras.activations.hard_sigmoid
         if getattr(layer, "recurrent_activation", None) is keras.activations.hard_sigmoid:

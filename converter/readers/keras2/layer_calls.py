@@ -1,4 +1,4 @@
-"""How layers of functional models are called: Keras 2's `[layer, call, tensor, arguments]` as Keras 3's."""
+"""Converts calls in functional models from Keras 2's `[layer, call, tensor, arguments]` to Keras 3's."""
 
 from __future__ import annotations
 
@@ -8,27 +8,30 @@ from converter.refusal import Refusal
 
 
 def first_calls(config: dict[str, Any]) -> dict[str, int]:
-    """For each nested model the number of its first call.
+    """Returns the number of the first call of each nested model.
 
-    Keras 2 and TF.js count the call that built a nested model as number 0 where it had an input of its own,
-    Keras 3 does not, so that the smallest number in use is the first one.
+    Keras 2 and TF.js count the call that built a nested model as number 0 if it had an input of its own;
+    Keras 3 does not. The smallest number in use is therefore the first.
     """
     nested = {str(layer.get("name")) for layer in config["layers"] if "layers" in (layer.get("config") or {})}
     first: dict[str, int] = {}
-    waiting: list[Any] = [[layer.get("inbound_nodes") for layer in config["layers"]], config["output_layers"]]
-    while waiting:
-        node = waiting.pop()
+    stack: list[Any] = [[layer.get("inbound_nodes") for layer in config["layers"]], config["output_layers"]]
+    while stack:
+        node = stack.pop()
         if isinstance(node, dict):
-            waiting.extend(node.values())
+            stack.extend(node.values())
         elif _is_tensor(node) and node[0] in nested:
             first[node[0]] = min(node[1], first.get(node[0], node[1]))
         if isinstance(node, list):
-            waiting.extend(child for child in node if isinstance(child, list | dict))
+            stack.extend(child for child in node if isinstance(child, list | dict))
     return first
 
 
 def call_arguments(node: Any, name: str, first: dict[str, int], recurrent: bool) -> dict[str, Any]:
-    """Keras 3's `{"args": ..., "kwargs": ...}` of one call of the layer `name`. Raises Refusal."""
+    """Returns Keras 3's `{"args": ..., "kwargs": ...}` of one call of the layer `name`.
+
+    Raises Refusal.
+    """
     if isinstance(node, dict):
         inputs: Any = {key: _tensor(value, first) for key, value in node.items() if _is_tensor(value)}
         return {"args": [inputs], "kwargs": {}}
@@ -46,7 +49,7 @@ def call_arguments(node: Any, name: str, first: dict[str, int], recurrent: bool)
 
 
 def output_place(places: Any, first: dict[str, int], kinds: dict[str, str]) -> Any:
-    """`output_layers` with calls counted as Keras 3 counts them there: nested functional models from 1."""
+    """Returns `output_layers` with Keras 3's call numbers: nested functional models start at 1."""
     if _is_tensor(places):
         name, call, tensor = places[:3]
         base = first.get(name, 0) - (1 if kinds.get(name) == "Functional" else 0)
@@ -75,7 +78,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _tensor(place: list[Any], first: dict[str, int]) -> dict[str, Any]:
-    # Keras looks only at the history; the shape is that of whatever the call gives.
+    # Keras reads only the history; the shape is a placeholder.
     name, call, tensor = place[:3]
     history = [name, call - first.get(name, 0), tensor]
     return {
