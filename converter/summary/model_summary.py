@@ -1,4 +1,4 @@
-"""What only the converter knows of a model and its step, for who asks whether it fits a device."""
+"""Summarizes a model and its training step, so that clients can tell whether it fits a device."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from converter.tracing.vector_layout import Layout
 
 STEP = ("train", "apply")
 
-# These read no more of their input than they write.
+# These ops read no more of their input than they write.
 PICKING = {"GatherV2", "Slice", "StridedSlice"}
 
 
 def summarize(
     model: Any, layout: Layout, graphs: Mapping[str, Any], outputs: Mapping[str, list[str]]
 ) -> dict[str, Any]:
-    """`layers`, `flops` and `step` of bundle.json, from frozen GraphDefs and the names of their outputs."""
+    """Returns `layers`, `flops` and `step` of bundle.json, from frozen GraphDefs and output names."""
     imported = {name: _import(graph) for name, graph in graphs.items()}
     step = [op for name in STEP for op in imported[name].get_operations()]
     return {
@@ -42,25 +42,26 @@ def summarize(
 def summarize_slices(
     layout: Layout, graphs: Mapping[str, Any], outputs: Mapping[str, list[str]], signature: str
 ) -> dict[str, Any]:
-    """`step.sliced` of bundle.json: what a step needs that runs `signature` for each slice."""
-    # The sum of the gradients before stays while a slice runs.
+    """Returns `step.sliced` of bundle.json: the needs of a step that runs `signature` per slice."""
+    # The sum of the earlier gradients is held while a slice runs.
     gradient = BYTES_PER_VALUE * layout.trainable
-    return _needs(layout, _import(graphs[signature]), _import(graphs["apply"]), outputs, kept=gradient)
+    return _needs(layout, _import(graphs[signature]), _import(graphs["apply"]), outputs, held_bytes=gradient)
 
 
 def describe_layers(model: Any, layout: Layout) -> list[dict[str, Any]]:
-    """Each layer once, those of nested models after one another; their parameters add up to the layout's.
+    """Returns each layer once, with nested models' layers in sequence.
 
-    `output_shapes` have no batch dimension, and are empty for layers that were not called on Keras tensors.
+    The parameters add up to the layout's. `output_shapes` have no batch dimension, and are empty for layers
+    that were not called on Keras tensors.
     """
     counted = {id(v): math.prod(v.shape) for v in (*layout.trainable_variables, *layout.state_variables)}
-    learning = {id(v) for v in layout.trainable_variables}
+    trainable_ids = {id(v) for v in layout.trainable_variables}
     rows = []
-    # What no layer holds belongs to the model's own class.
+    # Parameters outside all layers belong to the model's own class.
     for name, layer in (*_walk(model, ""), (model.name, model)):
-        mine = {id(v) for v in layer.variables} & counted.keys()
-        trainable = sum(counted[v] for v in mine & learning)
-        total = sum(counted.pop(v) for v in mine)
+        own = {id(v) for v in layer.variables} & counted.keys()
+        trainable = sum(counted[v] for v in own & trainable_ids)
+        total = sum(counted.pop(v) for v in own)
         if layer is model and not total:
             continue
         shapes = [] if layer is model else _output_shapes(layer)
@@ -71,7 +72,7 @@ def describe_layers(model: Any, layout: Layout) -> list[dict[str, Any]]:
 
 
 def count_work(ops: Iterable[Any]) -> list[dict[str, Any]]:
-    """Runs, floating-point operations and bytes read and written of each kind of op, the most work first."""
+    """Returns runs, floating-point operations and bytes moved per kind of op, most work first."""
     rows: dict[str, dict[str, Any]] = {}
     for op in ops:
         if op.type in ("Const", "Placeholder", *VIEWS):
@@ -99,13 +100,13 @@ def _output_shapes(layer: Any) -> list[list[int | None]]:
 
 
 def _needs(
-    layout: Layout, train: Any, apply: Any, outputs: Mapping[str, list[str]], kept: int = 0
+    layout: Layout, train: Any, apply: Any, outputs: Mapping[str, list[str]], held_bytes: int = 0
 ) -> dict[str, Any]:
-    """Bytes that live at once, and the largest tensor: first `train` runs, then `apply` on what it left.
+    """Returns the peak memory in bytes and the largest tensor of a step: `train`, then `apply`.
 
     `kept` bytes are held while `train` runs.
     """
-    whole, update = footprint(train, outputs["train"]), footprint(apply, outputs["apply"])
+    step, update = footprint(train, outputs["train"]), footprint(apply, outputs["apply"])
     weights = BYTES_PER_VALUE * (layout.trainable + layout.state)
     gradient = BYTES_PER_VALUE * layout.trainable
     tensors = list(_tensors((*train.get_operations(), *apply.get_operations())))
@@ -113,9 +114,9 @@ def _needs(
         "memory": {
             "weights": weights,
             "slots": sum(size(tensor) for tensor in tensors if tensor.op.name == "slots"),
-            "inputs": whole.inputs - weights,
-            "constants": whole.constants + update.constants,
-            "intermediates": max(kept + whole.intermediates, gradient + update.intermediates),
+            "inputs": step.inputs - weights,
+            "constants": step.constants + update.constants,
+            "intermediates": max(held_bytes + step.intermediates, gradient + update.intermediates),
         },
         "largest_tensor": _describe(max(tensors, key=size)),
     }

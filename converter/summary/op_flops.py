@@ -1,4 +1,4 @@
-"""Estimate of the floating-point operations of one op."""
+"""Estimates the floating-point operations of an op."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FREE = {
 
 
 def op_flops(op: Any) -> int:
-    """Two per multiply-add of convolutions and matrix products, and one per value that any other op reads.
+    """Counts 2 per multiply-add of convolutions and matrix products, 1 per value read otherwise.
 
-    Ops that compute more values than they read count what they write, fused ones their product and each step
-    after it.
+    Ops that compute more values than they read count what they write; fused ones count their product and each
+    step after it.
     """
     if op.type in FREE:
         return 0
@@ -30,7 +30,7 @@ def op_flops(op: Any) -> int:
 
 
 def _products(op: Any, kind: str) -> int:
-    """Multiply-adds of a convolution or matrix product; 0 of all other kinds."""
+    """Returns the multiply-adds of a convolution or matrix product; 0 for all other kinds."""
     written = sum(_size(tensor) for tensor in op.outputs)
     shapes: list[list[int]] = [_shape(tensor) for tensor in op.inputs]
     if kind == "MatMul":

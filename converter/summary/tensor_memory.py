@@ -1,4 +1,4 @@
-"""Which tensors of a frozen graph live at the same time, and what they take."""
+"""Computes which tensors of a frozen graph live at the same time, and their size."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-# TF.js keeps numbers, booleans included, as 32 bits on its GPU backends; the bundle's integers have 32 bits.
+# TF.js stores numbers, including booleans, in 32 bits on its GPU backends; the bundle's integers have 32
+# bits.
 BYTES_PER_VALUE = 4
 
-# These hand their first input's memory on under another shape.
+# The output of these ops shares the memory of their first input.
 VIEWS = {"ExpandDims", "Identity", "Reshape", "Squeeze", "StopGradient"}
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Bytes of one run of a graph: what is fed, its constants, and the most that is live of all the rest."""
+    """Bytes of one run of a graph: the inputs, the constants, and the peak of all other live tensors."""
 
     inputs: int
     constants: int
@@ -24,10 +25,10 @@ class Footprint:
 
 
 def footprint(graph: Any, outputs: Collection[str]) -> Footprint:
-    """The footprint of a tf.Graph whose shapes are static and whose output nodes are named `outputs`.
+    """Returns the footprint of a tf.Graph with static shapes and output nodes named `outputs`.
 
     Ops run one after the other as in TF.js' executor, which frees a tensor after its last reader; outputs,
-    inputs and constants stay. An op's own scratch memory, and what an allocator wastes, is not counted.
+    inputs and constants stay. An op's own scratch memory and allocator overhead are not counted.
     """
     order = execution_order(graph)
     owners: dict[str, str] = {}
@@ -48,14 +49,14 @@ def footprint(graph: Any, outputs: Collection[str]) -> Footprint:
 
 
 def execution_order(graph: Any) -> list[Any]:
-    """All ops, each after its inputs: what became ready last is followed up first, as in TF.js."""
+    """Returns all ops, each after its inputs; the op that became ready last runs first, as in TF.js."""
     ops = graph.get_operations()
     missing = {op.name: len(op.inputs) for op in ops}
     frontier = [op for op in ops if not op.inputs]
     order = list(frontier)
     while frontier:
         for tensor in frontier.pop().outputs:
-            # Who reads this tensor twice is listed twice.
+            # An op that reads this tensor twice is listed twice.
             for reader in tensor.consumers():
                 missing[reader.name] -= 1
                 if not missing[reader.name]:
@@ -65,13 +66,13 @@ def execution_order(graph: Any) -> list[Any]:
 
 
 def size(tensor: Any) -> int:
-    """Bytes of a tensor of static shape."""
+    """Returns the bytes of a tensor of static shape."""
     shape: list[int] = tensor.shape.as_list()
     return BYTES_PER_VALUE * math.prod(shape)
 
 
 def _last_readers(order: list[Any], owners: dict[str, str], outputs: Collection[str]) -> dict[str, int]:
-    """For the owner of each memory, the position of the last op that reads or returns it."""
+    """Returns for the owner of each memory the position of the last op that reads or returns it."""
     last: dict[str, int] = {}
     for position, op in enumerate(order):
         last |= {owners[tensor.name]: position for tensor in op.inputs}

@@ -1,4 +1,4 @@
-"""Replace attributes of a foreign module or class for the time of a trace."""
+"""Replaces attributes of a foreign module or class during a trace."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @contextmanager
 def replaced(owner: Any, replacements: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
-    """While open, `owner` has the given attributes; afterwards its own again. Not for several threads."""
+    """While open, `owner` has the given attributes; restores its own afterwards. Not thread-safe."""
     originals = {name: getattr(owner, name) for name in replacements}
     try:
         for name, replacement in replacements.items():

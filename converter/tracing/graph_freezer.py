@@ -1,4 +1,4 @@
-"""From a traced graph to a frozen GraphDef: static, without functions, variables or control edges."""
+"""Freezes a traced graph to a GraphDef: static, without functions, variables or control edges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PASSES += ["pruning", "constfold", "arithmetic", "dependency"]
 
 
 def freeze(traced: Traced) -> Any:
-    """A GraphDef whose inputs and outputs keep the names they were traced with. Raises Refusal."""
+    """Returns a GraphDef whose inputs and outputs keep their traced names. Raises Refusal."""
     outputs = [tensor.op.name for tensor in traced.outputs]
     inputs = [tensor.op.name for tensor in traced.inputs]
     graph_def = _optimize(_constant_captures(traced.graph), outputs)
@@ -27,7 +27,7 @@ def freeze(traced: Traced) -> Any:
 
 
 def _constant_captures(graph: Any) -> Any:
-    """GraphDef in which every eager tensor that the trace captured is a constant."""
+    """Returns the GraphDef with every eager tensor that the trace captured as a constant."""
     graph_def = graph.as_graph_def(add_shapes=False)
     captured = {inner.op.name: outer for outer, inner in graph.captures}
     for node in graph_def.node:
@@ -41,7 +41,7 @@ def _constant_captures(graph: Any) -> Any:
 
 
 def _constant_shapes(graph_def: Any) -> Any:
-    """GraphDef without Shape ops; Grappler leaves some of them although every shape is static."""
+    """Returns the GraphDef without Shape ops of static shapes, some of which Grappler leaves."""
     graph = tf.Graph()
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
@@ -64,12 +64,12 @@ def _optimize(graph_def: Any, outputs: list[str]) -> Any:
     with graph.as_default():
         tf.import_graph_def(graph_def, name="")
     meta_graph = tf.compat.v1.train.export_meta_graph(graph_def=graph.as_graph_def(), graph=graph)
-    # Grappler learns what to keep from a collection of this name.
+    # Grappler keeps the nodes in a collection of this name.
     meta_graph.collection_def["train_op"].node_list.value.extend(outputs)
     config = config_pb2.ConfigProto()
     rewrite = config.graph_options.rewrite_options
     rewrite.optimizers[:] = PASSES
-    # Aggressive means: what is fed has the shape that its placeholder declares.
+    # AGGRESSIVE assumes that fed tensors have the shape that their placeholder declares.
     rewrite.constant_folding = rewrite.AGGRESSIVE
     rewrite.arithmetic_optimization = rewrite.AGGRESSIVE
     rewrite.meta_optimizer_iterations = rewrite.TWO
@@ -78,12 +78,12 @@ def _optimize(graph_def: Any, outputs: list[str]) -> Any:
 
 
 def _tidy(graph_def: Any, traced: Traced, inputs: list[str], outputs: list[str]) -> Any:
-    """Drop control edges (nothing has side effects), what no output needs, and notes of this process."""
+    """Drops control edges (no node has side effects), unused nodes and process-specific attributes."""
     nodes = {node.name: node for node in graph_def.node}
     originals = {node.name: node for node in traced.graph.as_graph_def().node if node.name in inputs}
-    needed, waiting = set(inputs), list(outputs)
-    while waiting:
-        name = waiting.pop()
+    needed, stack = set(inputs), list(outputs)
+    while stack:
+        name = stack.pop()
         if name in needed and name not in inputs:
             continue
         needed.add(name)
@@ -91,12 +91,12 @@ def _tidy(graph_def: Any, traced: Traced, inputs: list[str], outputs: list[str])
             data = [edge for edge in nodes[name].input if not edge.startswith("^")]
             del nodes[name].input[:]
             nodes[name].input.extend(data)
-            waiting.extend(edge.split(":")[0] for edge in data)
+            stack.extend(edge.split(":")[0] for edge in data)
     stray = [name for name in needed - set(inputs) if name in nodes and nodes[name].op == "Placeholder"]
     if stray:
         raise Refusal("The model draws random numbers outside training; it must be deterministic there.")
     tidy = tf.compat.v1.GraphDef(versions=graph_def.versions)
-    # An input that no output needs (the step of sgd) stays, so that every bundle is called alike.
+    # An input that no output needs (the step of sgd) stays, so that all bundles have the same interface.
     tidy.node.extend(nodes.get(name, originals[name]) for name in inputs)
     tidy.node.extend(node for node in graph_def.node if node.name in needed and node.name not in inputs)
     for node in tidy.node:
@@ -108,7 +108,7 @@ def _tidy(graph_def: Any, traced: Traced, inputs: list[str], outputs: list[str])
 
 
 def without_private_attributes(graph_def: Any) -> Any:
-    """The GraphDef without what TensorFlow notes for itself, which differs from process to process."""
+    """Removes TensorFlow's private attributes, which differ between processes, from the GraphDef."""
     for node in graph_def.node:
         for key in [key for key in node.attr if key.startswith("_")]:
             del node.attr[key]

@@ -1,4 +1,4 @@
-"""The model's borders: what goes in, what comes out, by which names, in which order."""
+"""Finds the model's ports: names, shapes, dtypes and order of its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from converter.refusal import Refusal
 
 @dataclass(frozen=True)
 class Port:
-    """One array of a batch: its name, its shape without the batch, `float32` or `int32`.
+    """One array of a batch: its name, its shape without the batch axis, `float32` or `int32`.
 
     `classes` is the number of classes where the values are class numbers.
     """
@@ -26,19 +26,22 @@ class Port:
 
 @dataclass(frozen=True)
 class Borders:
-    """Inputs and outputs in Keras' flattened order."""
+    """The input and output ports in Keras' flattened order."""
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     structure: Any
 
     def pack(self, tensors: Iterable[Any]) -> Any:
-        """Input tensors in the nesting that the model was built with."""
+        """Packs input tensors into the nesting that the model was built with."""
         return tree.pack_sequence_as(self.structure, list(tensors))
 
 
 def find_borders(model: Any) -> Borders:
-    """The borders of a functional or sequential model. Raises Refusal for dtypes that no shard holds."""
+    """Returns the ports of a functional or sequential model.
+
+    Raises Refusal for dtypes that no shard holds.
+    """
     graph = getattr(model, "_functional", None) or model
     inputs = [
         Port(name, _shape(tensor), _border_dtype(name, tensor.dtype))
@@ -56,7 +59,7 @@ def _shape(tensor: Any) -> tuple[int, ...]:
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Two outputs of one layer have its name; the later ones get a number."""
+    """Numbers repeated names: several outputs of one layer share its name."""
     counts: dict[str, int] = {}
     unique = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Random draws of a model become inputs of its graph (docs/decisions/0002-random-inputs.md)."""
+"""Turns a model's random draws into inputs of its graph (docs/decisions/0002-random-inputs.md)."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Draws:
     def normal(
         self, shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: Any = None
     ) -> Any:
-        """Box and Muller (1958): two uniforms make one normal number; 1 - u keeps the logarithm finite."""
+        """Makes normal numbers from two uniforms (Box and Muller 1958); 1 - u keeps the logarithm finite."""
         del dtype, seed
         radius = tf.sqrt(-2.0 * tf.math.log(1.0 - self._draw(shape)))
         return mean + stddev * radius * tf.cos(2.0 * math.pi * self._draw(shape))
 
     def randint(self, shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Any = None) -> Any:
-        """Whole numbers from `minval` to below `maxval`."""
+        """Draws whole numbers from `minval` to below `maxval`."""
         del seed
         span = tf.cast(maxval, tf.float32) - tf.cast(minval, tf.float32)
         # A product just below `span` may be rounded up to it.
@@ -45,23 +45,23 @@ class Draws:
         return tf.cast(steps + tf.cast(minval, tf.float32), dtype or "int32")
 
     def dropout(self, inputs: Any, rate: float, noise_shape: Any = None, seed: Any = None) -> Any:
-        """Inverted dropout as in TensorFlow: an element is kept where its number is at least `rate`."""
+        """Applies inverted dropout as TensorFlow does: keeps elements whose number is at least `rate`."""
         del seed
         if rate == 0.0:
             return inputs
         if rate == 1.0:
             return tf.zeros_like(inputs)
         shape = inputs.shape if noise_shape is None else noise_shape
-        shape = [own if wanted is None else wanted for own, wanted in zip(inputs.shape, shape, strict=True)]
-        kept = tf.cast(self._draw(shape) >= rate, inputs.dtype)
-        return inputs * (1.0 / (1.0 - rate)) * kept
+        shape = [own if size is None else size for own, size in zip(inputs.shape, shape, strict=True)]
+        mask = tf.cast(self._draw(shape) >= rate, inputs.dtype)
+        return inputs * (1.0 / (1.0 - rate)) * mask
 
     def _draw(self, shape: Any) -> Any:
         static = tf.get_static_value(tf.convert_to_tensor(shape, tf.int32))
         if static is None:
             raise Refusal("A layer draws random numbers of a shape that is not fixed; give every dimension.")
         name = f"random_{len(self.placeholders)}"
-        # At the root scope, so that the input's name does not depend on the layer.
+        # At the root scope the input's name does not depend on the layer.
         with tf.compat.v1.get_default_graph().name_scope(None):
             placeholder = tf.compat.v1.placeholder(tf.float32, [int(n) for n in static], name)
         self.placeholders.append(placeholder)
@@ -69,7 +69,7 @@ class Draws:
 
 
 class Means:
-    """Outside training every draw is its mean, so that an evaluation can be repeated."""
+    """Replaces every draw outside training by its mean, so that an evaluation is repeatable."""
 
     def uniform(
         self, shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: Any = None
@@ -105,7 +105,7 @@ def _refuse(kind: str) -> Callable[..., NoReturn]:
 
 @contextmanager
 def captured_draws() -> Iterator[Draws]:
-    """While open, every draw through Keras' random backend becomes an input of the graph being traced."""
+    """While open, every draw through Keras' random backend becomes an input of the traced graph."""
     draws = Draws()
     with replaced(keras_random, _replacements(draws)):
         yield draws
@@ -113,7 +113,7 @@ def captured_draws() -> Iterator[Draws]:
 
 @contextmanager
 def mean_draws() -> Iterator[None]:
-    """While open, every draw through Keras' random backend is its mean."""
+    """While open, every draw through Keras' random backend is replaced by its mean."""
     with replaced(keras_random, _replacements(Means())):
         yield
 

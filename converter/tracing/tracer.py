@@ -1,4 +1,4 @@
-"""Trace a Keras model into the four graphs of a bundle: train, apply, evaluate, predict."""
+"""Traces a Keras model into the four graphs of a bundle: train, apply, evaluate, predict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from converter.tracing.vector_layout import Layout, join
 
 @dataclass(frozen=True)
 class Traced:
-    """A graph as it was traced: its input placeholders and output tensors, in the manifest's order."""
+    """A traced graph: its input placeholders and output tensors, in the manifest's order."""
 
     graph: Any
     inputs: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Batch:
-    """Placeholders of a signature; None or () is left out."""
+    """The placeholders of a signature; absent ones are None or ()."""
 
     trainable: Any
     state: Any
@@ -44,13 +44,13 @@ class Batch:
     sample_weight: Any
 
     def tensors(self) -> tuple[Any, ...]:
-        """All of them in the manifest's order."""
+        """Returns all placeholders in the manifest's order."""
         tensors = (self.trainable, self.state, *self.x, *self.y, self.sample_weight)
         return tuple(tensor for tensor in tensors if tensor is not None)
 
 
 class Tracer:
-    """Traces one model for one batch size. The layout, losses and optimizer are fixed at the start."""
+    """Traces one model for one batch size, with fixed layout, losses and optimizer."""
 
     def __init__(
         self,
@@ -65,7 +65,10 @@ class Tracer:
         self.objectives, self.optimizer, self.batch_size = objectives, optimizer, batch_size
 
     def train(self) -> Traced:
-        """(trainable, state, x_i, y_j, sample_weight, random_k) -> (loss, metrics, gradient, new_state)."""
+        """Traces a training step.
+
+        (trainable, state, x_i, y_j, sample_weight, random_k) -> (loss, metrics, gradient, new_state).
+        """
         graph = tf.__internal__.FuncGraph("train")
         with graph.as_default():
             batch = self._batch()
@@ -89,7 +92,7 @@ class Tracer:
         return Traced(graph, (*batch.tensors(), *draws.placeholders), results)
 
     def evaluate(self) -> Traced:
-        """(trainable, state, x_i, y_j, sample_weight) -> (loss, metrics)."""
+        """Traces (trainable, state, x_i, y_j, sample_weight) -> (loss, metrics)."""
         graph = tf.__internal__.FuncGraph("evaluate")
         with graph.as_default():
             batch = self._batch()
@@ -101,7 +104,7 @@ class Tracer:
         return Traced(graph, batch.tensors(), results)
 
     def predict(self) -> Traced:
-        """(trainable, state, x_i) -> output_k."""
+        """Traces (trainable, state, x_i) -> output_k."""
         graph = tf.__internal__.FuncGraph("predict")
         with graph.as_default():
             batch = self._batch(labels=False)
@@ -110,7 +113,10 @@ class Tracer:
         return Traced(graph, batch.tensors(), results)
 
     def apply(self) -> Traced:
-        """(trainable, slots, gradient, learning_rate, step, past_steps) -> (new_trainable, new_slots)."""
+        """Traces the optimizer's step.
+
+        (trainable, slots, gradient, learning_rate, step, past_steps) -> (new_trainable, new_slots).
+        """
         graph = tf.__internal__.FuncGraph("apply")
         size, slot_count = self.layout.trainable, self.optimizer.slots
         with graph.as_default():

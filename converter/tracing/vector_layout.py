@@ -1,4 +1,4 @@
-"""The flat vector: which variable lies where."""
+"""Lays out a model's variables in one flat vector."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Entry:
 
 
 class Layout:
-    """Variables of one model: trainable ones first, then float state, without seed generators."""
+    """The layout of a model's variables: trainable ones, then float state, without seed generators."""
 
     def __init__(self, model: Any) -> None:
         self.trainable_variables: list[Any] = list(model.trainable_variables)
@@ -53,28 +53,31 @@ class Layout:
         return sum(math.prod(v.shape) for v in variables)
 
     def values(self) -> NDArray[np.float32]:
-        """The model's present values as one vector [P], float32."""
+        """Returns the model's current values as one vector [P], float32."""
         variables = self.trainable_variables + self.state_variables
         flat = [np.asarray(v, dtype="<f4").ravel() for v in variables]
         return np.concatenate(flat) if flat else np.zeros(0, "<f4")
 
     def split_trainable(self, vector: Any) -> list[Any]:
-        """Tensor [T] as one tensor per trainable variable."""
+        """Splits a tensor [T] into one tensor per trainable variable."""
         return _split(vector, [e for e in self.entries if e.trainable])
 
     def split_state(self, vector: Any | None) -> list[Any]:
-        """Tensor [S] as one tensor per non-trainable variable; seed generators get an unread constant."""
+        """Splits a tensor [S] into one per non-trainable variable; seed generators get a constant.
+
+        The constant is never read.
+        """
         parts = iter(_split(vector, [e for e in self.entries if not e.trainable]))
         return [tf.zeros(v.shape, v.dtype) if _is_seed(v) else next(parts) for v in self._non_trainable]
 
     def join_state(self, values: list[Any]) -> Any:
-        """The inverse of `split_state`: tensor [S]."""
-        kept = [value for v, value in zip(self._non_trainable, values, strict=True) if not _is_seed(v)]
-        return join(kept)
+        """Joins the non-trainable variables' values into a tensor [S], the inverse of `split_state`."""
+        state = [value for v, value in zip(self._non_trainable, values, strict=True) if not _is_seed(v)]
+        return join(state)
 
 
 def join(tensors: list[Any]) -> Any:
-    """Tensors of any shape as one vector, in order."""
+    """Joins tensors of any shape into one vector, in order."""
     flat = [tf.reshape(t, [-1]) for t in tensors]
     return flat[0] if len(flat) == 1 else tf.concat(flat, 0)
 
@@ -87,5 +90,5 @@ def _split(vector: Any, entries: list[Entry]) -> list[Any]:
 
 
 def _is_seed(variable: Any) -> bool:
-    # Keras names them itself; they are the only integer variables of layers that draw numbers.
+    # Keras names the seeds itself; they are the only integer variables of layers with random numbers.
     return bool(variable.name == "seed_generator_state" and variable.dtype != "float32")

@@ -1,4 +1,4 @@
-"""What a model must be to become a bundle, looked at before it is traced; each refusal names the place."""
+"""Checks before tracing that a model can become a bundle; each refusal names the place."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from converter.padding.activity_regularizers import SUMS
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 
-# What TensorFlow takes as the name of a scope.
+# TensorFlow accepts these scope names.
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 
 
 def check_model(model: Any) -> None:
-    """Refuse a loaded model with open shapes, layers that cannot be traced, or weights that are no number."""
+    """Refuses a loaded model with open shapes, untraceable layers, or NaN or infinite weights."""
     _check_borders(model)
     _check_layers(model)
     _check_values(model)
 
 
 def check_built(model: Any, name: str) -> None:
-    """Refuse what is no model, or one whose inputs are not known. `name` is the file's."""
+    """Refuses objects other than models, and models without known inputs; `name` is the file's."""
     if not isinstance(model, keras.Model):
         raise Refusal(f"{name} holds a {type(model).__name__}, no model; save it with model.save().")
     if isinstance(model, keras.Sequential) and not model.built:
@@ -38,7 +38,7 @@ def check_built(model: Any, name: str) -> None:
 
 
 def check_batch(model: Any, batch_size: int) -> None:
-    """Refuse a model whose inputs fix another batch size than the task's."""
+    """Refuses a model whose inputs fix another batch size than the task's."""
     for tensor in model.inputs:
         if tensor.shape[0] not in (None, batch_size):
             raise Refusal(
@@ -50,7 +50,7 @@ def check_batch(model: Any, batch_size: int) -> None:
 
 
 def check_count(model: Any, limits: Limits) -> None:
-    """Refuse a model with more parameters than allowed; its variables need no values yet."""
+    """Refuses a model with more parameters than allowed; its variables need no values yet."""
     count = sum(math.prod(variable.shape) for variable in model.variables)
     if count > limits.parameters:
         largest = max(model.variables, key=lambda v: math.prod(v.shape)).path

@@ -1,4 +1,4 @@
-"""A trial of the traced step: padding must not change it, whatever an owner's layer does to its batch."""
+"""Tests that padding does not change the traced step, whatever an owner's layer does to its batch."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from converter.tracing.graph_freezer import freeze
 from converter.tracing.tracer import Traced, Tracer
 
 Arrays = dict[str, NDArray[Any]]
-# Padding is copies of the first example; others show what takes a maximum.
+# Padding repeats the first example times a factor; factors other than 1 expose a layer that takes a maximum.
 PADDINGS = (1, 3, -3)
-# Ops between layers that take each number on its own.
+# Ops between layers that act on each number separately.
 ELEMENTWISE = {
     "Abs", "Add", "Cast", "Clip", "Cos", "Divide", "Elu", "Equal", "Erf", "Exp", "Gelu", "Greater",
     "GreaterEqual", "LeakyRelu", "Less", "LessEqual", "Log", "Log1p", "LogicalAnd", "LogicalNot",
@@ -25,24 +25,24 @@ ELEMENTWISE = {
     "Relu6", "Rsqrt", "Selu", "Sigmoid", "Sign", "Silu", "Sin", "Softplus", "Sqrt", "Square", "Subtract",
     "Tanh", "TrueDivide", "Where",
 }  # fmt: skip
-# Other batch sizes add up in another order, in float32.
+# Another batch size changes the order of float32 additions.
 TOLERANCE = 1e-3
 
 
 def may_mix_rows(model: Any) -> bool:
-    """Whether a model computes by other means than Keras' own layers, each of which keeps to its rows."""
+    """Returns whether a model uses more than Keras' own layers, each of which keeps rows separate."""
     operations = [op for layer in model._flatten_layers() for op in getattr(layer, "operations", [])]
-    own = [
+    foreign = [
         op
         for op in [*operations, *model._flatten_layers()]
         if not is_from_keras(op) or isinstance(op, keras.layers.Lambda)
     ]
-    free = {type(op).__name__ for op in operations if not isinstance(op, keras.layers.Layer)}
-    return bool(own) or not free <= ELEMENTWISE
+    plain_operations = {type(op).__name__ for op in operations if not isinstance(op, keras.layers.Layer)}
+    return bool(foreign) or not plain_operations <= ELEMENTWISE
 
 
 def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
-    """Compare the step of a half-padded batch with that of half a batch. Raises Refusal where they differ.
+    """Compares the step of a half-padded batch with that of half a batch. Raises Refusal if they differ.
 
     `frozen` is the GraphDef of `whole`, the traced train graph.
     """
@@ -56,12 +56,12 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
     short = {t.op.name: arrays[t.op.name][tuple(slice(n) for n in t.shape)] for t in half.inputs}
     expected = _run(freeze(half), half, short)
     for factor in PADDINGS:
-        found = _run(frozen, whole, _padded(arrays, rows, factor))
-        if not _finite(expected) or (factor != 1 and not _finite(found)):
-            # Numbers drawn at random may lie outside of what the model can take.
+        padded = _run(frozen, whole, _padded(arrays, rows, factor))
+        if not _finite(expected) or (factor != 1 and not _finite(padded)):
+            # Random numbers may lie outside the model's input range.
             continue
         for name, values in expected.items():
-            error = float(np.linalg.norm(found[name] - values))
+            error = float(np.linalg.norm(padded[name] - values))
             if not error <= TOLERANCE * max(float(np.linalg.norm(values)), 1e-6):
                 raise Refusal(
                     f"The model mixes the examples of a batch: its {name} changes when the batch is padded. "
@@ -75,7 +75,7 @@ def _finite(arrays: Arrays) -> bool:
 
 
 def _padded(arrays: Arrays, rows: int, factor: int) -> Arrays:
-    """The arrays with the first example instead of those that do not exist, its numbers `factor` times."""
+    """Replaces padded examples by the first example, with its numbers times `factor`."""
     padded = dict(arrays)
     for name, array in arrays.items():
         if name.startswith(("x_", "y_")):
@@ -85,13 +85,13 @@ def _padded(arrays: Arrays, rows: int, factor: int) -> Arrays:
 
 
 def _arrays(tracer: Tracer, whole: Traced, rows: int) -> Arrays:
-    """Values for every input; of `rows` rows that exist and others that do not."""
+    """Returns values for every input, with `rows` real rows and padding after them."""
     generator = np.random.default_rng(0)
     vector, size = tracer.layout.values(), tracer.layout.trainable
     arrays: Arrays = {}
     for tensor in whole.inputs:
         shape = tensor.shape.as_list()
-        # Zeros and ones are classes and token ids of every model.
+        # 0 and 1 are valid classes and token ids of every model.
         whole_numbers = tensor.dtype == tf.int32
         drawn = generator.integers(0, 2, shape) if whole_numbers else generator.uniform(0.1, 0.9, shape)
         arrays[tensor.op.name] = drawn.astype(tensor.dtype.as_numpy_dtype)

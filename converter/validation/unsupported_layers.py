@@ -1,4 +1,4 @@
-"""Layers of Keras that no bundle can hold: why, and what to use instead."""
+"""Lists Keras layers that no bundle can hold: the reason, and what to use instead."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ UNSUPPORTED: dict[str, str] = {
 
 
 def refuse_unsupported(model: Any) -> None:
-    """Raises Refusal that names the first layer of the table above, its cause and what to do instead."""
+    """Raises Refusal that names the first unsupported layer, the reason and what to use instead."""
     for layer in model._flatten_layers():
         kind = type(layer).__name__
         if kind in UNSUPPORTED and type(layer).__module__.startswith("keras."):
