@@ -35,7 +35,7 @@ from tests.support.environment.network_namespaces import Network
 
 @dataclass(frozen=True)
 class Size:
-    """What is averaged, by how many."""
+    """The number of peers and the size of the average."""
 
     peers: int
     parameters: int
@@ -64,7 +64,10 @@ SECONDS, PATIENCE = 120.0, 20.0
 
 @dataclass(frozen=True)
 class Row:
-    """One size. `cpu_seconds` are all peers' in a repetition, `sent_bytes` what each of them sends."""
+    """The measurements of one size.
+
+    `cpu_seconds` is the processor time of all peers in a repetition, `sent_bytes` what each peer sends.
+    """
 
     peers: int
     parameters: int
@@ -81,7 +84,7 @@ class Row:
 
 
 class Peer:
-    """One process, reached by lines of JSON."""
+    """A peer process that communicates by lines of JSON."""
 
     def __init__(self, prefix: Sequence[str], host: str) -> None:
         command = [*prefix, sys.executable, "-m", "benchmarks.support.averaging_peer", host]
@@ -106,19 +109,19 @@ class Peer:
 
 
 @contextmanager
-def company(places: Sequence[tuple[Sequence[str], str]]) -> Iterator[tuple[list[Peer], list[str]]]:
-    """Peers that are linked with each other, and their ids.
+def linked_peers(places: Sequence[tuple[Sequence[str], str]]) -> Iterator[tuple[list[Peer], list[str]]]:
+    """Starts peers that are linked with each other; yields them and their ids.
 
-    Of each, what its command begins with and the host where it listens are given.
+    `places` gives for each peer the prefix of its command and the host where it listens.
     """
     peers = [Peer(prefix, host) for prefix, host in places]
     try:
-        told = [peer.hear() for peer in peers]
+        neighbours = [peer.hear() for peer in peers]
         for peer in peers:
-            peer.say(told)
+            peer.say(neighbours)
         for peer in peers:
             assert peer.hear() == "linked"
-        yield peers, [one["client"] for one in told]
+        yield peers, [one["client"] for one in neighbours]
     finally:
         for peer in peers:
             peer.end()
@@ -132,7 +135,7 @@ def measure(
     numbers: Iterator[int],
     mbit: float | None,
 ) -> Row:
-    """Averages `repetitions` times, after once that does not members; `numbers` are those of the rounds."""
+    """Averages `repetitions` times after one warm-up; `numbers` are the numbers of the rounds."""
     members, encoded = len(peers), encoded_size(size.parameters, size.precision)
     masked = size.precision == "masked"
     setting = "butterfly" if masked and size.exchange == "auto" else size.exchange
@@ -151,14 +154,14 @@ def measure(
         "patience": PATIENCE,
         "seconds": SECONDS,
     }
-    for place, peer in enumerate(peers):
-        peer.say({"place": place, "values": size.parameters})
+    for position, peer in enumerate(peers):
+        peer.say({"place": position, "values": size.parameters})
     assert {peer.hear() for peer in peers} == {"ready"}
-    seconds, used = [], []
+    seconds, cpu_seconds = [], []
     for _ in range(repetitions + 1):
         ended = _average(peers, {**order, "round": next(numbers)})
         seconds.append(max(end["seconds"] for end in ended))
-        used.append(sum(end["cpu_seconds"] for end in ended))
+        cpu_seconds.append(sum(end["cpu_seconds"] for end in ended))
     sent = encoded * (members - 1) * (1 if full else 2) // (1 if full else members)
     return Row(
         peers=members,
@@ -167,7 +170,7 @@ def measure(
         exchange=exchange,
         seconds_median=round(statistics.median(seconds[1:]), 4),
         seconds_lowest=round(min(seconds[1:]), 4),
-        cpu_seconds=round(statistics.median(used[1:]), 4),
+        cpu_seconds=round(statistics.median(cpu_seconds[1:]), 4),
         memcpy_seconds=round(copying_seconds(sent * members), 4),
         hivemind_seconds=HIVEMIND.get((members, size.parameters, size.precision)),
         sent_bytes=sent,
@@ -177,7 +180,7 @@ def measure(
 
 
 def _average(peers: Sequence[Peer], order: dict[str, Any]) -> list[dict[str, Any]]:
-    """What each peer says of one group, once all ended with the same bits of everybody's."""
+    """Runs one group and returns each peer's result; all must have the same bits of all members."""
     for peer in peers:
         peer.say(order)
     ended = [peer.hear() for peer in peers]
@@ -192,10 +195,13 @@ def _open(stream: IO[str] | None) -> IO[str]:
 
 
 def run(sizes: Sequence[Size], repetitions: int, mbit: float | None) -> Iterator[Row]:
-    """All sizes, those of equally many peers with the same processes; on loopback where `mbit` is None."""
+    """Measures all sizes; sizes with the same number of peers share processes.
+
+    Peers communicate over loopback where `mbit` is None.
+    """
     numbers = count(1)
     for peers in dict.fromkeys(size.peers for size in sizes):
-        with machines(peers, mbit) as places, company(places) as (processes, clients):
+        with machines(peers, mbit) as places, linked_peers(places) as (processes, clients):
             for size in sizes:
                 if size.peers == peers:
                     yield measure(processes, clients, size, repetitions, numbers, mbit)
@@ -203,7 +209,7 @@ def run(sizes: Sequence[Size], repetitions: int, mbit: float | None) -> Iterator
 
 @contextmanager
 def machines(peers: int, mbit: float | None) -> Iterator[list[tuple[list[str], str]]]:
-    """For each peer what its command begins with, and the host where it listens."""
+    """Yields for each peer the prefix of its command, and the host where it listens."""
     if mbit is None:
         yield [([], "127.0.0.1")] * peers
         return
@@ -223,15 +229,15 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="measure every size of the table")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     given = parser.parse_args()
-    asked = Size(given.peers, given.parameters, given.precision, given.exchange)
+    size = Size(given.peers, given.parameters, given.precision, given.exchange)
     rows = []
-    for row in run(TABLE if given.table else [asked], given.repetitions, given.mbit):
+    for row in run(TABLE if given.table else [size], given.repetitions, given.mbit):
         rows.append(asdict(row))
         if not given.json:
             print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
     if given.json:
-        last = {name: rows[-1][name] for name in ("seconds_median", "memcpy_seconds")}
-        print(json.dumps({**last, "rows": rows}))
+        medians = {name: rows[-1][name] for name in ("seconds_median", "memcpy_seconds")}
+        print(json.dumps({**medians, "rows": rows}))
 
 
 if __name__ == "__main__":

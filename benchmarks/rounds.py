@@ -31,14 +31,14 @@ from benchmarks.support.server_process import MIB, Usage, serving, usage
 
 WARM_UP = 3
 PROCESSES = 2
-# Of the table. A size is measured for as many rounds as move about TABLE_BYTES of updates.
+# The table's sizes. Each is measured for as many rounds as transfer about TABLE_BYTES of updates.
 TABLE_CLIENTS, TABLE_PARAMETERS = (2, 8, 32, 128), (100_000, 1_058_634, 5_000_000, 25_000_000)
 TABLE_BYTES, TABLE_ROUNDS = 4 << 30, 20
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one run found; seconds and bytes are for one round."""
+    """The measurements of one run; seconds and bytes are per round."""
 
     clients: int
     parameters: int
@@ -62,16 +62,19 @@ def measure(clients: int, parameters: int, rounds: int, warm_up: int = WARM_UP) 
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
         versions = warm_up + rounds
         write_task(Path(folder, "tasks"), parameters, clients, versions)
-        # Volunteers answer no pings while they download.
+        # The clients do not answer pings while they download.
         with serving(Path(folder), idle_seconds=3600) as (server, address):
-            used, traffic = _take_part(server, address, clients, parameters, versions, warm_up)
-    return _report(clients, parameters, used, traffic)
+            usages, traffic = _take_part(server, address, clients, parameters, versions, warm_up)
+    return _report(clients, parameters, usages, traffic)
 
 
 def _take_part(
     server: int, address: str, clients: int, parameters: int, versions: int, warm_up: int
 ) -> tuple[list[Usage], list[tuple[int, int]]]:
-    """The server's usage and the bytes (sent, received) by all clients, from the last warm-up version on."""
+    """Returns the server's usage and all clients' (sent, received) bytes per version.
+
+    Both start at the last warm-up version.
+    """
     shares = [len(range(first, clients, PROCESSES)) for first in range(min(PROCESSES, clients))]
     command = [sys.executable, "-m", "benchmarks.support.update_clients", address, "dense"]
     groups = [
@@ -83,24 +86,24 @@ def _take_part(
         )
         for share in shares
     ]
-    used: list[Usage] = []
+    usages: list[Usage] = []
     lines = groups[0].stdout
     assert lines is not None
-    while len(used) <= versions - warm_up:
+    while len(usages) <= versions - warm_up:
         line = lines.readline()
         assert line.startswith("version"), f"the clients ended: {line}"
         if int(line.split()[1]) >= warm_up:
-            used.append(usage(server))
+            usages.append(usage(server))
     totals = np.sum([json.loads(group.communicate()[0].splitlines()[-1]) for group in groups], axis=0)
-    return used, [(int(sent), int(received)) for sent, received in totals[warm_up - 1 :]]
+    return usages, [(int(sent), int(received)) for sent, received in totals[warm_up - 1 :]]
 
 
-def _report(clients: int, parameters: int, used: list[Usage], traffic: list[tuple[int, int]]) -> Report:
-    rounds, first, last = len(used) - 1, used[0], used[-1]
+def _report(clients: int, parameters: int, usages: list[Usage], traffic: list[tuple[int, int]]) -> Report:
+    rounds, first, last = len(usages) - 1, usages[0], usages[-1]
     sent, received = ((end - begin) // rounds for begin, end in zip(traffic[0], traffic[-1], strict=True))
     user, system = (last.user - first.user) / rounds, (last.system - first.system) / rounds
     copying = copying_seconds(sent + received)
-    seconds = [after.at - before.at for before, after in pairwise(used)]
+    seconds = [after.at - before.at for before, after in pairwise(usages)]
     return Report(
         clients=clients,
         parameters=parameters,
@@ -120,22 +123,25 @@ def _report(clients: int, parameters: int, used: list[Usage], traffic: list[tupl
 
 
 def table() -> Iterator[Report]:
-    """Every number of clients with every number of parameters, the cheapest first."""
+    """Measures every number of clients with every number of parameters, the cheapest first."""
     for clients, parameters in sorted(product(TABLE_CLIENTS, TABLE_PARAMETERS), key=math.prod):
         rounds = min(TABLE_ROUNDS, max(1, TABLE_BYTES // (4 * clients * parameters)))
         yield measure(clients, parameters, rounds, min(WARM_UP, rounds))
 
 
 def copying_seconds(length: int) -> float:
-    """Processor time of copying `length` bytes once, in blocks beyond every cache; the median of five."""
+    """Returns the processor time to copy `length` bytes once; the median of five.
+
+    The blocks are larger than every cache.
+    """
     source, target = np.ones(64 * MIB, np.uint8), np.zeros(64 * MIB, np.uint8)
     seconds: list[float] = []
     for _ in range(5):
-        before, left = process_time(), length
-        while left > 0:
-            part = min(left, len(source))
+        before, remaining = process_time(), length
+        while remaining > 0:
+            part = min(remaining, len(source))
             np.copyto(target[:part], source[:part])
-            left -= part
+            remaining -= part
         seconds.append(process_time() - before)
     return statistics.median(seconds)
 

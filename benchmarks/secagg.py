@@ -46,11 +46,11 @@ FLOWER = {
 
 @dataclass(frozen=True)
 class Report:
-    """What one run found, of the median round; bytes are those of frames, without the sockets' own.
+    """The measurements of the median round; bytes are those of frames, without socket overhead.
 
-    `mask_cpu_seconds_floor` is what the keystreams of one client's masks cost when nothing is done with them,
-    `unmask_cpu_seconds_floor` those that the server takes off. `largest_error` is the largest difference of
-    a value from the plain mean of the clipped updates, `error_bound` what it may be.
+    `mask_cpu_seconds_floor` is the cost of the keystreams of one client's masks alone,
+    `unmask_cpu_seconds_floor` that of the keystreams that the server removes. `largest_error` is the largest
+    difference of a value from the plain mean of the clipped updates, `error_bound` its bound.
     """
 
     clients: int
@@ -81,19 +81,19 @@ def measure(
     server: Server = "honest",
     rounds: int = 3,
 ) -> Report:
-    """Plays `rounds` rounds after one that warms up. Raises AssertionError where a sum is wrong."""
+    """Runs `rounds` rounds after one warm-up. Raises AssertionError where a sum is wrong."""
     masking = masking_of(bits, server)
     client_seconds, server_seconds = [], []
     for _ in range(rounds + 1):
         with tempfile.TemporaryDirectory() as home:
-            host, stayed = play(
-                clients, dropped, masking, parameters, lambda n: _told(n, parameters), Path(home)
+            host, remaining = play(
+                clients, dropped, masking, parameters, lambda n: _client_update(n, parameters), Path(home)
             )
-        client_seconds.append(statistics.mean(client.meter.seconds for client in stayed))
+        client_seconds.append(statistics.mean(client.meter.seconds for client in remaining))
         server_seconds.append(host.meter.seconds)
-    largest, bound = _compare(host, clients, len(stayed))
+    largest, bound = _compare(host, clients, len(remaining))
     size = masked_words(parameters, host.terms.rows)
-    sent = [client.bytes_up for client in stayed]
+    sent = [client.bytes_up for client in remaining]
     return Report(
         clients=clients,
         parameters=parameters,
@@ -116,41 +116,41 @@ def measure(
     )
 
 
-def _told(number: int, parameters: int) -> UnmaskedUpdate:
-    """What a client learnt, the same in each round. Every other update is clipped."""
+def _client_update(number: int, parameters: int) -> UnmaskedUpdate:
+    """Returns a client's update, the same in each round; every other update is clipped."""
     values = np.random.default_rng(number).standard_normal(parameters, np.float32)
     norm, examples = 0.5 if number % 2 else 2.0, 50 + number % 50
     values *= np.float32(norm / np.sqrt(parameters))
     return UnmaskedUpdate(values, examples, 0.5, [(examples / 2, float(examples))])
 
 
-def _compare(host: Host, members: int, stayed: int) -> tuple[float, float]:
-    """The largest difference from the plain weighted mean of the clipped updates, and what it may be."""
+def _compare(host: Host, members: int, remaining: int) -> tuple[float, float]:
+    """Returns the largest difference from the plain weighted mean of clipped updates, and its bound."""
     decoded, terms = host.total.decoded, host.terms
     assert decoded is not None, "nothing was unmasked"
     total: Vector64 = np.zeros(terms.parameters)
     weights = 0.0
-    for number in range(stayed):
-        told = _told(number, terms.parameters)
-        weight = weight_of(told.examples, terms.examples)
-        total += told.update * (clip_factor(norm_of(told.update), terms.clip) * weight)
+    for number in range(remaining):
+        client_update = _client_update(number, terms.parameters)
+        weight = weight_of(client_update.examples, terms.examples)
+        total += client_update.update * (clip_factor(norm_of(client_update.update), terms.clip) * weight)
         weights += weight
-    assert decoded.unclipped == stayed // 2, "updates are missing"
+    assert decoded.unclipped == remaining // 2, "updates are missing"
     largest = float(np.abs(decoded.mean - total / weights).max())
-    bound = error(encoding_of(terms, members), stayed, weights).worst
+    bound = error(encoding_of(terms, members), remaining, weights).worst
     assert largest <= bound + np.finfo(np.float32).eps, f"the sum is off by {largest}, more than {bound}"
     return largest, bound
 
 
 def _keystream_seconds(words: int) -> float:
-    """Processor seconds of making one mask of so many words, the best of several."""
+    """Returns the processor seconds to make one mask of so many words; the best of several."""
     return min(_timed(lambda: keystream(os.urandom(32), words)) for _ in range(9))
 
 
 def _timed(work: Callable[[], object]) -> float:
-    begun = process_time()
+    started = process_time()
     work()
-    return process_time() - begun
+    return process_time() - started
 
 
 def main() -> None:

@@ -1,1 +1,1 @@
-"""Benchmarks of accuracy: federated training beside Keras' own `fit` at equal samples."""
+"""Benchmarks of accuracy: compare federated training with Keras' own `fit` at equal samples."""

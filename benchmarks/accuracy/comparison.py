@@ -1,5 +1,7 @@
-"""One seed of benchmarks.accuracy.federated: the same model and data, trained by Keras alone and by real
-peers."""
+"""Trains one model on one data set by Keras alone and by real peers, for one seed.
+
+This is one seed of benchmarks.accuracy.federated.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,13 @@ from benchmarks.tasks import Sources, Task, load_task, task_file
 CLIENTS = 4
 ALPHA = 0.3
 
-# After so many samples, measured so.
+# The number of samples trained on, and the measurement after them.
 Measures = Iterator[tuple[int, Measured]]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is compared; `rounds` and `examples` None are the task's own."""
+    """The task and partitions to compare; `rounds` and `examples` None take the task's own."""
 
     task: str
     partitions: Sequence[str]
@@ -40,31 +42,31 @@ class Setting:
 
     @property
     def overrides(self) -> list[str]:
-        """What is changed in the task file."""
+        """Returns the changes to the task file."""
         return [] if self.rounds is None else [f"coordination.rounds={self.rounds}"]
 
 
 def compare(setting: Setting, seed: int, note: Callable[[str], None]) -> Compared:
-    """Trains by peers, for each partition, and by Keras. `note` hears of every point.
+    """Trains by peers, once per partition, and by Keras; `note` is called for every point.
 
-    Raises RuntimeError when a command or a process fails, or a version misses a peer's update.
+    Raises RuntimeError when a command or a process fails, or a version lacks a peer's update.
     """
     task = load_task(setting.task)
     with tempfile.TemporaryDirectory(prefix="minga-federated-") as temporary:
         folder = Path(temporary)
-        place = folder / "tasks" / setting.task
+        task_folder = folder / "tasks" / setting.task
         keras.utils.set_random_seed(seed)
         model = task.build()
-        plan = _write_task(place, model, setting)
+        plan = _write_task(task_folder, model, setting)
         sources = task.prepare(setting.data, folder, seed, setting.examples)
-        first = np.fromfile(place / "bundle" / "weights.bin", "<f4")
+        first = np.fromfile(task_folder / "bundle" / "weights.bin", "<f4")
         federated: list[Run] = []
         for partition in setting.partitions:
-            examined = _cut(place, sources, partition, seed)
+            examined = _cut(task_folder, sources, partition, seed)
             yardstick = Yardstick(model, task, str(plan.model.loss), examined)
             points = _by_peers(setting, task, yardstick, folder, partition, seed)
             federated.append(_run(partition, seed, examined.parts, points, note))
-        # Where a client has fewer examples than a batch, fewer samples are trained on.
+        # A client with fewer examples than a batch trains on fewer samples.
         samples = sorted({point.samples for run in federated for point in run.points})
         points = yardstick.train(first, samples, seed)
         central = _run(CENTRAL, seed, [len(examined.train)], points, note)
@@ -78,28 +80,34 @@ def compare(setting: Setting, seed: int, note: Callable[[str], None]) -> Compare
     )
 
 
-def _write_task(place: Path, model: Any, setting: Setting) -> TaskFile:
-    """The task's folder with its bundle, made by `minga convert`."""
-    place.mkdir(parents=True)
-    shutil.copy(task_file(setting.task), place / "task.toml")
-    model.save(place / "model.keras")
-    words = [str(place / "model.keras"), "--task", str(place / "task.toml"), "-o", str(place / "bundle")]
-    minga("convert", *words)
-    return read_task_file(place / "task.toml", setting.overrides)
+def _write_task(task_folder: Path, model: Any, setting: Setting) -> TaskFile:
+    """Writes the task's folder with its bundle, made by `minga convert`."""
+    task_folder.mkdir(parents=True)
+    shutil.copy(task_file(setting.task), task_folder / "task.toml")
+    model.save(task_folder / "model.keras")
+    arguments = [
+        str(task_folder / "model.keras"),
+        "--task",
+        str(task_folder / "task.toml"),
+        "-o",
+        str(task_folder / "bundle"),
+    ]
+    minga("convert", *arguments)
+    return read_task_file(task_folder / "task.toml", setting.overrides)
 
 
-def _cut(place: Path, sources: Sources, partition: str, seed: int) -> Examined:
-    """Deals the data out by `minga shard`.
+def _cut(task_folder: Path, sources: Sources, partition: str, seed: int) -> Examined:
+    """Partitions the data by `minga shard`.
 
-    The held-out shards are kept from the server, which would measure every version: both sides are measured
-    here, by the same function.
+    The held-out shards are removed from the server's index, since the server would measure every version on
+    them; this process measures both sides by the same function instead.
     """
-    words = [str(sources.train), "--task", str(place / "task.toml"), "--seed", str(seed), "--force"]
-    words += ["--test", str(sources.test)] if sources.test else ["--holdout", str(sources.holdout)]
-    words += ["--clients", str(CLIENTS)] + (["--alpha", str(ALPHA)] if partition == "dirichlet" else [])
-    minga("shard", *words)
-    examined = read_examples(place)
-    index = place / "shards" / "shards.json"
+    arguments = [str(sources.train), "--task", str(task_folder / "task.toml"), "--seed", str(seed), "--force"]
+    arguments += ["--test", str(sources.test)] if sources.test else ["--holdout", str(sources.holdout)]
+    arguments += ["--clients", str(CLIENTS)] + (["--alpha", str(ALPHA)] if partition == "dirichlet" else [])
+    minga("shard", *arguments)
+    examined = read_examples(task_folder)
+    index = task_folder / "shards" / "shards.json"
     index.write_text(json.dumps(json.loads(index.read_text("utf-8")) | {"holdout": []}), "utf-8")
     return examined
 

@@ -40,7 +40,7 @@ def main() -> None:
     data = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared" / "data"))
     if not data.is_dir():
         sys.exit(f"There are no data at {data}; set MINGA_DATA to the folder with the real data.")
-    # TensorFlow reads this when it is imported.
+    # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE | {"KERAS_BACKEND": "tensorflow"}
     from benchmarks.accuracy.comparison import Setting, compare
 
@@ -51,20 +51,20 @@ def main() -> None:
             compared.append(compare(setting, seed, _note))
         except RuntimeError as error:
             sys.exit(str(error))
-        found = report(given.task, compared)
+        results = report(given.task, compared)
         if given.save:
-            _save(found, given.save)
-    print(json.dumps(asdict(found)) if given.json else "\n".join(rows(asdict(found))))
+            _save(results, given.save)
+    print(json.dumps(asdict(results)) if given.json else "\n".join(rows(asdict(results))))
 
 
-def _save(found: Report, folder: Path) -> None:
-    """Results, curves, and where there is a page called like the folder, the task's rows in its table."""
+def _save(results: Report, folder: Path) -> None:
+    """Writes results and curves, and the task's rows into the page named like the folder, if any."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{found.task}.json").write_text(json.dumps(asdict(found)) + "\n", "utf-8")
-    (folder / f"{found.task}.svg").write_text(picture(found), "utf-8")
+    (folder / f"{results.task}.json").write_text(json.dumps(asdict(results)) + "\n", "utf-8")
+    (folder / f"{results.task}.svg").write_text(picture(results), "utf-8")
     page = folder.with_suffix(".md")
     if page.is_file():
-        page.write_text(with_rows(page.read_text("utf-8"), rows(asdict(found))), "utf-8")
+        page.write_text(with_rows(page.read_text("utf-8"), rows(asdict(results))), "utf-8")
 
 
 def _note(text: str) -> None:

@@ -1,5 +1,4 @@
-"""What benchmarks.accuracy.federated found: runs, their summary, the rows of a table and the picture of the
-curves."""
+"""Reports benchmarks.accuracy.federated: runs, summary, table rows and the plot of the curves."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ CURVES = {
 
 @dataclass(frozen=True)
 class Point:
-    """After so many samples: accuracy and mean loss on the held-out examples."""
+    """Accuracy and mean loss on the held-out examples after `samples` samples."""
 
     samples: int
     accuracy: float
@@ -32,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Run:
-    """One training, by its curve. `parts` counts the examples of each client, or of Keras alone."""
+    """The curve of one training; `parts` counts each client's examples, or those of Keras alone."""
 
     partition: str
     seed: int
@@ -43,7 +42,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Compared:
-    """The trainings of one seed, and what they have in common. `central` has a point for each of theirs."""
+    """The trainings of one seed and their shared numbers; `central` has a point for each federated one."""
 
     parameters: int
     examples: int
@@ -55,10 +54,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Summary:
-    """At the end of the training, over the seeds: means in per cent, and federated minus central in points.
+    """Means over the seeds at the end of training in per cent; the difference in points.
 
-    `samples` counts each visit to an example, of either side; `spread` is the standard deviation of the
-    seeds' differences, 0 with one seed.
+    The difference is federated minus central. `samples` counts each visit to an example on either side;
+    `spread` is the standard deviation of the seeds' differences, 0 with one seed.
     """
 
     partition: str
@@ -73,7 +72,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Report:
-    """What one call found."""
+    """The results of one call."""
 
     task: str
     parameters: int
@@ -86,7 +85,7 @@ class Report:
 
 
 def report(task: str, compared: Sequence[Compared]) -> Report:
-    """What the comparisons of several seeds say together."""
+    """Summarizes the comparisons of several seeds."""
     first, central = compared[0], [one.central for one in compared]
     federated = [run for one in compared for run in one.federated]
     summary = [
@@ -107,31 +106,33 @@ def report(task: str, compared: Sequence[Compared]) -> Report:
 
 def _summary(runs: Sequence[Run], central: Sequence[Run]) -> Summary:
     ends = [run.points[-1] for run in runs]
-    others = [
+    central_ends = [
         next(point for point in yardstick.points if point.samples == end.samples)
         for yardstick, end in zip(central, ends, strict=True)
     ]
-    differences = [100 * (end.accuracy - other.accuracy) for end, other in zip(ends, others, strict=True)]
+    differences = [
+        100 * (end.accuracy - other.accuracy) for end, other in zip(ends, central_ends, strict=True)
+    ]
     return Summary(
         partition=runs[0].partition,
         samples=round(statistics.mean(end.samples for end in ends)),
         federated=round(100 * statistics.mean(end.accuracy for end in ends), 2),
-        central=round(100 * statistics.mean(other.accuracy for other in others), 2),
+        central=round(100 * statistics.mean(other.accuracy for other in central_ends), 2),
         difference=round(statistics.mean(differences), 2),
         spread=round(statistics.stdev(differences), 2) if len(differences) > 1 else 0.0,
         federated_loss=round(statistics.mean(end.loss for end in ends), 4),
-        central_loss=round(statistics.mean(other.loss for other in others), 4),
+        central_loss=round(statistics.mean(other.loss for other in central_ends), 4),
     )
 
 
-def rows(found: dict[str, Any]) -> list[str]:
-    """A report's rows for a table in Markdown; one seed has no spread."""
-    title, seeds = TITLES[found["task"]], len(found["central"])
+def rows(results: dict[str, Any]) -> list[str]:
+    """Returns a report's rows for a table in Markdown; one seed has no spread."""
+    title, seeds = TITLES[results["task"]], len(results["central"])
     return [
         f"| {title} | {one['partition']} | {one['samples']:,} | {one['central']:.1f} % | "
         f"{one['federated']:.1f} % | {_difference(one, seeds)} | "
         f"{one['central_loss']:.3f} | {one['federated_loss']:.3f} | {seeds} |"
-        for one in found["summary"]
+        for one in results["summary"]
     ]
 
 
@@ -139,17 +140,17 @@ def _difference(summary: dict[str, Any], seeds: int) -> str:
     return f"{summary['difference']:+.1f}" + (f" ± {summary['spread']:.1f}" if seeds > 1 else "")
 
 
-def picture(found: Report) -> str:
-    """The curves of all runs, means with the lowest and highest seed."""
-    runs = {"central": found.central}
-    for run in found.federated:
+def picture(results: Report) -> str:
+    """Draws the curves of all runs: the mean with the lowest and highest seed."""
+    runs = {"central": results.central}
+    for run in results.federated:
         runs.setdefault(run.partition, []).append(run)
     lines = [_line(CURVES[name], of_one) for name, of_one in runs.items()]
-    return draw(TITLES[found.task], "samples trained on", "right on held-out examples, %", lines)
+    return draw(TITLES[results.task], "samples trained on", "right on held-out examples, %", lines)
 
 
 def _line(name: str, runs: Sequence[Run]) -> Line:
-    """Seeds may have been measured after other numbers of samples: straight lines join their points."""
+    """Averages the runs of several seeds; linear interpolation joins points at different samples."""
     x = sorted({point.samples for run in runs for point in run.points})
     x = [one for one in x if all(run.points[0].samples <= one <= run.points[-1].samples for run in runs)]
     values = [
@@ -160,12 +161,12 @@ def _line(name: str, runs: Sequence[Run]) -> Line:
 
 
 def with_rows(page: str, new: Sequence[str]) -> str:
-    """The page with these rows of one task instead of those it has, or at the end of its table of results."""
+    """Replaces a task's rows in the page's table of results, or appends them."""
     lines = page.splitlines()
     [head] = [number for number, line in enumerate(lines) if line.startswith("| task |")]
     title = new[0].split("|")[1]
     old = [number for number in range(head + 2, len(lines)) if lines[number].startswith(f"|{title}|")]
     end = next(number for number in range(head, len(lines)) if not lines[number].startswith("|"))
     first = old[0] if old else end
-    kept = [line for number, line in enumerate(lines) if number not in old]
-    return "\n".join([*kept[:first], *new, *kept[first:]]) + "\n"
+    other_lines = [line for number, line in enumerate(lines) if number not in old]
+    return "\n".join([*other_lines[:first], *new, *other_lines[first:]]) + "\n"

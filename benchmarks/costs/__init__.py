@@ -1,1 +1,1 @@
-"""Benchmarks of what a server and a device spend: idle clients, and estimates beside measured steps."""
+"""Benchmarks of costs: idle clients on a server, and step estimates beside measured steps."""

@@ -25,13 +25,13 @@ from benchmarks.support.server_process import MIB, Usage, serving, usage
 
 PARAMETERS = 5010
 PROCESSES = 2
-# Descriptors of a process beside its clients.
+# A process' descriptors besides its clients'.
 SPARE = 200
 
 
 @dataclass(frozen=True)
 class Report:
-    """What one run found. Bytes received are the clients' while they joined and waited, all of them."""
+    """The measurements of one run; received bytes are those of all clients while joining and waiting."""
 
     scheme: str
     clients: int
@@ -48,7 +48,7 @@ class Report:
 
 
 def measure(scheme: str, clients: int, seconds: float) -> Report:
-    """Lets so many clients wait for so long."""
+    """Connects so many clients and lets them wait for so many seconds."""
     _allow(clients + SPARE)
     KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:
@@ -65,14 +65,14 @@ def measure(scheme: str, clients: int, seconds: float) -> Report:
                 for number, share in enumerate(shares)
             ]
             joined = max(float(_line(group).split()[1]) for group in groups)
-            # The last newcomers' states are on their way.
+            # The last clients' state messages may still be in transit.
             time.sleep(2)
-            there = usage(server)
+            joined_usage = usage(server)
             time.sleep(seconds)
             after = usage(server)
             ends = [json.loads(group.communicate("end\n")[0]) for group in groups]
-    left, received = (sum(column) for column in zip(*ends, strict=True))
-    return _report(scheme, clients, joined, (before, there, after), left, received)
+    clients_left, received = (sum(column) for column in zip(*ends, strict=True))
+    return _report(scheme, clients, joined, (before, joined_usage, after), clients_left, received)
 
 
 def _allow(descriptors: int) -> None:
@@ -96,22 +96,27 @@ def _line(group: subprocess.Popen[str]) -> str:
 
 
 def _report(
-    scheme: str, clients: int, joined: float, used: tuple[Usage, Usage, Usage], left: int, received: int
+    scheme: str,
+    clients: int,
+    joined: float,
+    used: tuple[Usage, Usage, Usage],
+    clients_left: int,
+    received: int,
 ) -> Report:
-    before, there, after = used
-    minutes = (after.at - there.at) / 60
+    before, joined_usage, after = used
+    minutes = (after.at - joined_usage.at) / 60
     return Report(
         scheme=scheme,
         clients=clients,
-        clients_left=left,
+        clients_left=clients_left,
         join_seconds=round(joined, 2),
         joins_per_second=round(clients / joined, 1),
-        join_cpu_seconds=round(there.processor - before.processor, 2),
+        join_cpu_seconds=round(joined_usage.processor - before.processor, 2),
         server_rss_before_mib=round(before.resident / MIB, 1),
         server_rss_mib=round(after.resident / MIB, 1),
         kib_per_client=round((after.resident - before.resident) / 1024 / clients, 1),
         idle_seconds=round(60 * minutes, 1),
-        cpu_seconds_per_minute=round((after.processor - there.processor) / minutes, 2),
+        cpu_seconds_per_minute=round((after.processor - joined_usage.processor) / minutes, 2),
         bytes_received_per_client=received // clients,
     )
 

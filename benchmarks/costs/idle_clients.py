@@ -1,9 +1,9 @@
-"""Clients that join a task and wait, answering pings as every client must.
+"""Runs clients that join a task and wait, answering pings.
 
 Usage: python -m benchmarks.costs.idle_clients ADDRESS TASK SCHEME CLIENTS LOADING, started by
-benchmarks.costs.idle. All but LOADING of them say that they are ready, and where SCHEME is volunteer that
-they want a unit. Prints `joined SECONDS` when all are in. The first line that it reads ends it: it prints how
-many are in still, and bytes received.
+benchmarks.costs.idle. All but LOADING of the clients send that they are ready; with the SCHEME volunteer they
+also request a unit. The process prints `joined SECONDS` when all have joined. The first input line ends it;
+it then prints the number of connected clients and the bytes received.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from backend.wire.messages import PROTOCOL, Closing, Hello, Ready, State
 from backend.wire.unit_messages import UNITS_PROTOCOL, Board, Enlist, Want
 from backend.wire.units_codec import decode_to_units
 
-# Handshakes under way at a time.
-AT_ONCE = 64
+# Concurrent handshakes.
+MAX_HANDSHAKES = 64
 
 
 class Waiting(asyncio.Protocol):
-    """One client. `joined` is done when the server has let it in and first told it how the task stands."""
+    """A client; `joined` resolves when the server has admitted it and sent the task's first state."""
 
     def __init__(self, address: str, task: str, units: bool, ready: bool) -> None:
         self._units, self._ready = units, ready
         self.joined = asyncio.get_running_loop().create_future()
-        self.here = False
+        self.connected = False
         self.received = 0
         uri = parse_uri(f"ws://{address}/api/tasks/{task}/socket")
         protocol = UNITS_PROTOCOL if units else PROTOCOL
@@ -54,20 +54,29 @@ class Waiting(asyncio.Protocol):
         for event in self._connection.events_received():
             if isinstance(event, Response):
                 self._introduce(event)
-            elif isinstance(event, Frame) and event.opcode is Opcode.BINARY and not self.here:
+            elif isinstance(event, Frame) and event.opcode is Opcode.BINARY and not self.connected:
                 self._hear(bytes(event.data))
         self._flush()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.here = False
+        self.connected = False
         if not self.joined.done():
             self.joined.set_exception(exc or ConnectionError("The server closed the connection."))
 
     def _introduce(self, response: Response) -> None:
         assert response.status_code == 101, response
         token = secrets.token_urlsafe(24)
-        who: dict[str, Any] = {"kind": "browser", "backend": "none", "agent": "benchmark", "token": token}
-        first = Enlist(**who, shards=[]) if self._units else Hello(**who, aggregation=["open"], min_masked=0)
+        identity: dict[str, Any] = {
+            "kind": "browser",
+            "backend": "none",
+            "agent": "benchmark",
+            "token": token,
+        }
+        first = (
+            Enlist(**identity, shards=[])
+            if self._units
+            else Hello(**identity, aggregation=["open"], min_masked=0)
+        )
         self._connection.send_binary(encode(first))
         if self._ready:
             self._connection.send_binary(encode(Ready(backend="none", step_ms=1.0, examples=0)))
@@ -78,7 +87,7 @@ class Waiting(asyncio.Protocol):
         message = decode_to_units(frame) if self._units else decode_server(frame)
         assert not isinstance(message, Closing), message.reason
         if isinstance(message, State | Board):
-            self.here = True
+            self.connected = True
             self.joined.set_result(None)
 
     def _flush(self) -> None:
@@ -86,8 +95,8 @@ class Waiting(asyncio.Protocol):
 
 
 async def join_all(address: str, task: str, units: bool, count: int, loading: int) -> list[Waiting]:
-    """So many clients, all of them in; `loading` of them never say that they are ready."""
-    loop, places = asyncio.get_running_loop(), asyncio.Semaphore(AT_ONCE)
+    """Connects so many clients and waits until all have joined; `loading` of them never get ready."""
+    loop, places = asyncio.get_running_loop(), asyncio.Semaphore(MAX_HANDSHAKES)
     host, _, port = address.rpartition(":")
 
     async def join(number: int) -> Waiting:
@@ -107,8 +116,11 @@ async def main() -> None:
     clients = await join_all(address, task, scheme == "volunteer", int(count), int(loading))
     print("joined", time.monotonic() - began, flush=True)
     await asyncio.to_thread(sys.stdin.readline)
-    here, received = sum(one.here for one in clients), sum(one.received for one in clients)
-    print(json.dumps([here, received]), flush=True)
+    connected, received = (
+        sum(client.connected for client in clients),
+        sum(client.received for client in clients),
+    )
+    print(json.dumps([connected, received]), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Measured steps beside what `minga inspect` estimates: `python -m benchmarks.costs.step_estimates <
-rows.json`.
+"""Compares measured steps with the estimates of `minga inspect`.
 
-`rows.json` is what `python -m benchmarks.steps --json` printed on this machine. A measured time within the
-range for laptops has the ratio 1; one outside says how far it is off the nearer end.
+Usage: `python -m benchmarks.costs.step_estimates < rows.json`, where `rows.json` is the output of `python -m
+benchmarks.steps --json` on this machine. A measured time within the range for laptops has the ratio 1;
+otherwise the ratio is relative to the nearer end of the range.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.steps import bundles
 
 
 def compare(rows: list[dict[str, Any]], folder: Path) -> Iterator[dict[str, Any]]:
-    """Two rows for each model, WebAssembly and TensorFlow: what runs as fast as it can without a GPU."""
+    """Yields two rows per model, WebAssembly and TensorFlow: the fastest backends without a GPU."""
     for row in rows:
         if row["backend"] != "wasm":
             continue
@@ -28,9 +28,9 @@ def compare(rows: list[dict[str, Any]], folder: Path) -> Iterator[dict[str, Any]
         manifest = parse_manifest(text)
         times = inspect(manifest, traffic(manifest, len(text))).step_times
         for backend, measured in (("wasm", row["step_ms"]), ("tensorflow-cpu", row["native_step_ms"])):
-            (found,) = [one for one in times if (one.device, one.backend) == ("laptop", backend)]
-            if found.range_ms is not None:
-                yield {"model": row["model"], "backend": backend, **_row(measured, *found.range_ms)}
+            (estimate,) = [time for time in times if (time.device, time.backend) == ("laptop", backend)]
+            if estimate.range_ms is not None:
+                yield {"model": row["model"], "backend": backend, **_row(measured, *estimate.range_ms)}
 
 
 def _row(measured: float, low: float, high: float) -> dict[str, float]:

@@ -38,62 +38,69 @@ _generator = np.random.default_rng(1)
 
 
 def summed(encoding: Encoding, clients: Iterable[MaskedContribution]) -> Decoded:
-    """What a server decodes of the sum of all clients' packed words. Masks would cancel: there are none."""
+    """Returns the server's decoded sum of all clients' packed words.
+
+    Masks are left out, since they would cancel.
+    """
     signs = _random(sign_words(encoding.parameters))
     total = np.zeros(encoding.words, np.uint32)
-    for told in clients:
+    for contribution in clients:
         words = _random(encoding.words)
-        encode(encoding, told, words, signs)
+        encode(encoding, contribution, words, signs)
         sent = pack_update(words, encoding.parameters, encoding.bits)
         total += unpack_update(sent, encoding.parameters, encoding.rows, encoding.bits)
     return decode(encoding, total, signs)
 
 
 def errors(clients: list[MaskedContribution]) -> list[dict[str, float]]:
-    """What encoding changes in the mean, for each number of members and bits."""
+    """Returns the error that encoding causes in the mean, for each number of members and bits."""
     clip, size = longest(clients), len(clients[0].update)
-    found = []
+    rows = []
     for members in MEMBERS:
-        telling = [clients[number % len(clients)] for number in range(members)]
-        mean = _mean(telling)
+        contributions = [clients[number % len(clients)] for number in range(members)]
+        mean = _mean(contributions)
         for bits in BITS:
             encoding = Encoding(members, size, 0, bits, clip)
-            off = float(np.linalg.norm(summed(encoding, telling).mean - mean) / np.linalg.norm(mean))
-            # Rounding alone, without a rotation: every value may be as large as the clip.
+            error = float(np.linalg.norm(summed(encoding, contributions).mean - mean) / np.linalg.norm(mean))
+            # The error of rounding alone, without a rotation: every value may be as large as the clip.
             step = clip * members / 2 ** (bits - 1)
-            flat = step * math.sqrt(members * size) / (2 * sum(told.weight for told in telling))
-            found.append(
+            unrotated_error = (
+                step
+                * math.sqrt(members * size)
+                / (2 * sum(contribution.weight for contribution in contributions))
+            )
+            rows.append(
                 {
                     "members": members,
                     "bits": bits,
-                    "error": off,
-                    "unrotated": flat / float(np.linalg.norm(mean)),
+                    "error": error,
+                    "unrotated": unrotated_error / float(np.linalg.norm(mean)),
                 }
             )
-    return found
+    return rows
 
 
 def milliseconds() -> list[dict[str, float]]:
-    """CPU time of encoding, packing, unpacking and decoding a million values."""
+    """Measures the CPU time of encoding, packing, unpacking and decoding a million values."""
     update = _generator.standard_normal(MILLION).astype(np.float32)
-    told = MaskedContribution(update, 1.0, 0.5, [0.5, 1.0])
-    found = []
+    contribution = MaskedContribution(update, 1.0, 0.5, [0.5, 1.0])
+    rows = []
     for bits in BITS:
         encoding, signs = Encoding(100, MILLION, 1, bits, 1.0), _random(sign_words(MILLION))
         words = _random(encoding.words)
         sent = pack_update(words, MILLION, bits)
         times = {
-            "encode": _best_ms(partial(encode, encoding, told, words, signs)),
+            "encode": _best_ms(partial(encode, encoding, contribution, words, signs)),
             "pack": _best_ms(partial(pack_update, words, MILLION, bits)),
             "unpack": _best_ms(partial(unpack_update, sent, MILLION, 1, bits)),
             "decode": _best_ms(partial(decode, encoding, words, signs)),
         }
-        found.append({"bits": bits, **times})
-    return found
+        rows.append({"bits": bits, **times})
+    return rows
 
 
 class Training:
-    """Federated averaging of the digits by real trainers, the same but for how updates are told."""
+    """Trains the digits by federated averaging with real trainers; only the update's encoding varies."""
 
     def __init__(self) -> None:
         from backend.peer.data.shards import read_shard
@@ -112,10 +119,10 @@ class Training:
         self.first = np.fromfile(BUILT / "bundle" / "weights.bin", "<f4")
 
     def run(self, rounds: int, bits: int | None) -> tuple[float, list[list[MaskedContribution]]]:
-        """Held-out accuracy after `rounds`, and what clients told in each."""
+        """Returns the held-out accuracy after `rounds`, and the clients' contributions in each round."""
         weights, history = self.first, []
         for number in range(rounds):
-            clients = [self.told(weights, number, part) for part in range(self.clients)]
+            clients = [self.contribution(weights, number, part) for part in range(self.clients)]
             history.append(clients)
             if bits is None:
                 mean = _mean(clients)
@@ -126,15 +133,15 @@ class Training:
         return self.accuracy(weights), history
 
     def accuracy(self, weights: Vector) -> float:
-        """On held-out examples."""
+        """Measures the accuracy on held-out examples."""
         from backend.peer.training.step import never, read_totals
 
         totals = sum(self._measurer.totals(weights, part, never) for part in self._held_out)
         _, _, sums = read_totals(np.asarray(totals))
         return sums[0][0] / sums[0][1]
 
-    def told(self, weights: Vector, number: int, part: int) -> MaskedContribution:
-        """What client `part` makes of `weights` in round `number`."""
+    def contribution(self, weights: Vector, number: int, part: int) -> MaskedContribution:
+        """Trains client `part` from `weights` in round `number`; returns its contribution."""
         from backend.peer.training.step import never
         from backend.peer.training.trainer import TrainingPlan
 
@@ -154,7 +161,7 @@ def main() -> None:
     accuracies: dict[str, float] = {"as they are": accuracy}
     for bits in BITS:
         accuracies[f"{bits} bits"], _ = training.run(given.rounds, bits)
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "rounds": given.rounds,
         "parameters": len(history[0][0].update),
         "accuracy": accuracies,
@@ -162,18 +169,20 @@ def main() -> None:
         "last_round": errors(history[-1]),
         "ms": milliseconds(),
     }
-    print(json.dumps(found) if given.json else json.dumps(found, indent=1))
+    print(json.dumps(results) if given.json else json.dumps(results, indent=1))
 
 
 def _mean(clients: list[MaskedContribution]) -> Vector64:
-    weights = [told.weight for told in clients]
-    updates = np.array([told.update for told in clients], np.float64)
+    weights = [contribution.weight for contribution in clients]
+    updates = np.array([contribution.update for contribution in clients], np.float64)
     return np.array(weights) @ updates / sum(weights)
 
 
 def longest(clients: list[MaskedContribution]) -> float:
-    """A clip that clips nobody, by however little."""
-    return 1.0001 * max(float(np.linalg.norm(told.update.astype(np.float64))) for told in clients)
+    """Returns a clip slightly above the longest update, so that no update is clipped."""
+    return 1.0001 * max(
+        float(np.linalg.norm(contribution.update.astype(np.float64))) for contribution in clients
+    )
 
 
 def _random(count: int) -> Words:

@@ -1,12 +1,12 @@
-"""What a masked round costs a client in Chromium, beside the keystreams alone.
+"""Measures the cost of a masked round for a client in Chromium, beside the keystreams alone.
 
 Usage: python -m benchmarks.masking.browser_masks [--clients N...] [--parameters P] [--bits B] [--turns T]
 [--json]
 
-Real keys, shares and masks of one client among N in a worker of a page; the others are in the same worker to
-exchange keys with and are not timed. Browsers tell no processor time: these are seconds of the wall, in the
-best of the turns. WebCrypto enciphers on threads of its own, so with cores to spare the masks can take less
-than the keystreams one after the other.
+One client among N computes real keys, shares and masks in a page's worker. The other clients are in the same
+worker for the key exchange and are not timed. Browsers do not report processor time, so the results are wall
+seconds of the best turn. WebCrypto encrypts on its own threads, so with spare cores the masks can take less
+time than the keystreams in sequence.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ TURNS = 5
 
 
 def measure(clients: list[int], parameters: int, bits: int, turns: int) -> list[dict[str, Any]]:
-    """One row for each number of clients."""
+    """Returns one row for each number of clients."""
     rows = []
     with serve({"/harness/": build_harness()}) as origin, chromium() as browser:
         tab = browser.open(f"{origin}/harness/index.html")
         for count in clients:
-            wanted = {"clients": count, "parameters": parameters, "bits": bits, "turns": turns}
-            times = tab.call("maskingTimes", wanted, 500)
+            options = {"clients": count, "parameters": parameters, "bits": bits, "turns": turns}
+            times = tab.call("maskingTimes", options, 500)
             rows.append(_row(count, parameters, bits, times))
             print(f"{count} clients: {rows[-1]['client_seconds']} s", file=sys.stderr, flush=True)
     return rows
 
 
 def _row(clients: int, parameters: int, bits: int, times: dict[str, float]) -> dict[str, Any]:
-    whole = times["exchange"] + times["expand"] + times["mask"]
+    total = times["exchange"] + times["expand"] + times["mask"]
     return {
         "clients": clients,
         "neighbours": times["neighbours"],
         "parameters": parameters,
         "bits": bits,
-        "client_seconds": round(whole, 4),
+        "client_seconds": round(total, 4),
         "exchange_seconds": round(times["exchange"], 4),
         "expand_seconds": round(times["expand"], 4),
         "mask_seconds": round(times["mask"], 4),

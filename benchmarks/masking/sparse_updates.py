@@ -23,14 +23,14 @@ from backend.numerics.masking.sparse import Residual, block_count, choose
 from benchmarks.masking.bit_packing import Training, longest, summed
 from benchmarks.support.native_step import use_one_core
 
-# Shares, and whether clients keep what they do not send.
+# Shares of the parameters, and whether clients keep what they do not send as a residual.
 CASES = ((1.0, True), (0.5, True), (0.25, True), (0.25, False))
 
 _generator = np.random.default_rng(2)
 
 
 def play(training: Training, rounds: int, share: float, kept: bool) -> dict[str, Any]:
-    """Trains with such a share."""
+    """Trains with this share of the parameters."""
     weights, accuracies, size, longest_sent = training.first, [], 0, []
     residuals = [Residual() for _ in range(training.clients)]
     for number in range(rounds):
@@ -38,11 +38,11 @@ def play(training: Training, rounds: int, share: float, kept: bool) -> dict[str,
         chosen = choose(len(weights), share, _generator.integers(0, 2**32, count, dtype=np.uint32))
         clients = []
         for part, residual in enumerate(residuals):
-            told = training.told(weights, number, part)
-            owed = residual.own(number, len(weights)) if kept else np.float32(0)
-            sent, left = chosen.split(told.update + owed)
-            residual.keep(number, left)
-            clients.append(dataclasses.replace(told, update=sent))
+            contribution = training.contribution(weights, number, part)
+            residual_update = residual.own(number, len(weights)) if kept else np.float32(0)
+            sent, unsent = chosen.split(contribution.update + residual_update)
+            residual.keep(number, unsent)
+            clients.append(dataclasses.replace(contribution, update=sent))
         clip = longest(clients)
         encoding = Encoding(len(clients), len(clients[0].update), 0, FULL_BITS, clip)
         weights = weights + chosen.spread(summed(encoding, clients).mean)
@@ -65,8 +65,8 @@ def main() -> None:
     given = parser.parse_args()
     use_one_core()
     training = Training()
-    found = [play(training, given.rounds, share, kept) for share, kept in CASES]
-    print(json.dumps(found) if given.json else json.dumps(found, indent=1))
+    results = [play(training, given.rounds, share, kept) for share, kept in CASES]
+    print(json.dumps(results) if given.json else json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

@@ -30,13 +30,13 @@ from tests.support.browser.chromium import launch
 from tests.support.browser.static_site import serve
 from tests.support.keras.reference_cache import build_harness
 
-COMPANIES = [("page", "page"), ("page", "peer"), ("page", "page", "page", "page")]
+GROUPS = [("page", "page"), ("page", "peer"), ("page", "page", "page", "page")]
 PARAMETERS = (1_000_000, 5_000_000)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One company and size. Of the seconds, the median of the repetitions."""
+    """The measurements of one group and size; seconds are the median of the repetitions."""
 
     members: str
     parameters: int
@@ -50,9 +50,9 @@ class Row:
 
 
 async def run(sizes: Sequence[int], precision: Precision, repetitions: int) -> AsyncIterator[Row]:
-    """All companies with all sizes."""
+    """Measures all groups with all sizes."""
     with serve({"/harness/": build_harness()}) as origin, tempfile.TemporaryDirectory() as folder:
-        for kinds in COMPANIES:
+        for kinds in GROUPS:
             async with (
                 async_playwright() as playwright,
                 await launch(playwright) as browser,
@@ -85,7 +85,7 @@ async def run(sizes: Sequence[int], precision: Precision, repetitions: int) -> A
 
 
 async def measure(options: argparse.Namespace) -> None:
-    """Prints what is asked for."""
+    """Prints the rows that the options select."""
     rows = []
     async for row in run(options.parameters, options.precision, options.repetitions):
         rows.append(asdict(row))
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=("float32", "float16", "int8"), default="float16")
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    # As `minga peer join` does where it is there.
+    # `minga peer join` uses uvloop as well where it is installed.
     uvloop.run(measure(parser.parse_args()))
 
 

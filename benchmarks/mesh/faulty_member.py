@@ -1,7 +1,6 @@
-"""One peer of benchmarks.mesh.member_faults: as benchmarks.support.averaging_peer, and says how far its group
-is, and its links.
+"""A peer of benchmarks.mesh.member_faults that also reports its group's phase and its links.
 
-Usage: python -m benchmarks.mesh.faulty_member HOST
+It extends benchmarks.support.averaging_peer. Usage: python -m benchmarks.mesh.faulty_member HOST
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ PHASES = {Begin: "begin", Piece: "pieces", Mean: "means", Holds: "decision"}
 
 @dataclass
 class Watched(Peer):
-    """Tells of the first frame of each kind in a group."""
+    """Reports the first frame of each kind in a group."""
 
-    said: set[tuple[int, str]] = field(default_factory=set)
+    reported: set[tuple[int, str]] = field(default_factory=set)
 
     def received(self, client: str, frame: PeerFrame) -> None:
         phase = PHASES.get(type(frame))
-        if phase is not None and isinstance(frame, OfGroup) and (frame.round, phase) not in self.said:
-            self.said.add((frame.round, phase))
+        if phase is not None and isinstance(frame, OfGroup) and (frame.round, phase) not in self.reported:
+            self.reported.add((frame.round, phase))
             say({"round": frame.round, "phase": phase})
         super().received(client, frame)
 

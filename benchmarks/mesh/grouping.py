@@ -44,46 +44,55 @@ ROUNDS = 12
 MODEL_BYTES = 2_000_000
 
 
-def links_of(homes: dict[str, str], lots: random.Random) -> Links:
-    """All links between peers: seconds there and back, bytes per second."""
-    home = {peer: lots.uniform(0.002, 0.020) for peer in homes}
-    rate = {peer: 125_000 * lots.lognormvariate(math.log(40), 0.8) for peer in homes}
+def links_of(homes: dict[str, str], generator: random.Random) -> Links:
+    """Returns all links between peers: round-trip seconds and bytes per second."""
+    line_delay = {peer: generator.uniform(0.002, 0.020) for peer in homes}
+    rate = {peer: 125_000 * generator.lognormvariate(math.log(40), 0.8) for peer in homes}
     return {
-        (one, other): (
-            home[one] + home[other] + 2 * DETOUR * _kilometres(homes[one], homes[other]) / FIBRE_KM_S,
-            min(rate[one], rate[other]),
+        (first, second): (
+            line_delay[first]
+            + line_delay[second]
+            + 2 * DETOUR * _kilometres(homes[first], homes[second]) / FIBRE_KM_S,
+            min(rate[first], rate[second]),
         )
-        for one, other in combinations(homes, 2)
+        for first, second in combinations(homes, 2)
     }
 
 
-def _kilometres(one: str, other: str) -> float:
+def _kilometres(first: str, second: str) -> float:
     (latitude, longitude), (latitude2, longitude2) = (
-        map(math.radians, CITIES[name]) for name in (one, other)
+        map(math.radians, CITIES[name]) for name in (first, second)
     )
     angle = math.sin(latitude) * math.sin(latitude2)
     angle += math.cos(latitude) * math.cos(latitude2) * math.cos(longitude - longitude2)
     return EARTH_KM * math.acos(min(1.0, angle))
 
 
-def play(kind: str, peers: int, most: int, size: int, seed: int) -> tuple[float, float, float]:
-    """Seconds of the slowest link and the mean of all links in groups, and the spread that is left."""
-    lots = random.Random(seed)
-    homes = {f"{number:016x}": lots.choice(list(CITIES)) for number in range(peers)}
-    links = links_of(homes, lots)
-    numbers = {peer: lots.gauss(0, 1) for peer in homes}
+def play(kind: str, peers: int, max_members: int, size: int, seed: int) -> tuple[float, float, float]:
+    """Returns the slowest link's seconds, the mean link's seconds, and the remaining variance.
+
+    Links are those within groups; the variance is relative to that at the start.
+    """
+    generator = random.Random(seed)
+    homes = {f"{number:016x}": generator.choice(list(CITIES)) for number in range(peers)}
+    links = links_of(homes, generator)
+    numbers = {peer: generator.gauss(0, 1) for peer in homes}
     before = np.var(list(numbers.values()))
-    slowest, every = [], []
+    slowest, all_times = [], []
     for number in range(1, ROUNDS + 1):
         times = []
-        for group in form_groups(kind, list(homes), most, seed, number, links, size):
+        for group in form_groups(kind, list(homes), max_members, seed, number, links, size):
             mean = sum(numbers[peer] for peer in group) / len(group)
             numbers.update(dict.fromkeys(group, mean))
             pairs = [tuple(sorted(pair)) for pair in combinations(group, 2)]
             times += [links[one, other][0] + size / links[one, other][1] for one, other in pairs]
         slowest.append(max(times))
-        every += times
-    return float(np.median(slowest)), float(np.mean(every)), float(np.var(list(numbers.values())) / before)
+        all_times += times
+    return (
+        float(np.median(slowest)),
+        float(np.mean(all_times)),
+        float(np.var(list(numbers.values())) / before),
+    )
 
 
 def main() -> None:
@@ -94,9 +103,9 @@ def main() -> None:
     rows = []
     for peers, size in [(16, 0), (64, 0), (64, MODEL_BYTES), (256, 0)]:
         for kind in ("random", "grid", "near"):
-            played = np.array([play(kind, peers, 8, size, seed) for seed in range(arguments.seeds)])
-            slowest, mean, _ = np.median(played, axis=0)
-            left = float(np.mean(played[:, 2]))
+            results = np.array([play(kind, peers, 8, size, seed) for seed in range(arguments.seeds)])
+            slowest, mean, _ = np.median(results, axis=0)
+            spread_left = float(np.mean(results[:, 2]))
             rows.append(
                 {
                     "peers": peers,
@@ -104,7 +113,7 @@ def main() -> None:
                     "groups": kind,
                     "slowest_link_seconds": round(float(slowest), 3),
                 }
-                | {"mean_link_seconds": round(float(mean), 3), "spread_left": float(f"{left:.2g}")}
+                | {"mean_link_seconds": round(float(mean), 3), "spread_left": float(f"{spread_left:.2g}")}
             )
     mixing = mixing_rows(arguments.seeds)
     if arguments.json:

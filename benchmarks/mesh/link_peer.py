@@ -1,11 +1,11 @@
-"""One peer of a mesh that does nothing but link and send: a process for benchmarks and tests of links.
+"""A mesh peer that only links and sends: a process for benchmarks and tests of links.
 
 Usage: python -m benchmarks.mesh.link_peer URL TASK [--ways WAY...] [--listen HOST:PORT] [--relay-only]
        [--ice URL USER PASSWORD] [--dead-after SECONDS] [--loop uvloop|asyncio]
 
-It enters the mesh of a real server, links to everybody, and writes what happens as lines of JSON. Lines on
-standard input: `send BYTES` sends a vector of that many bytes to all linked peers, who check its SHA-256; the
-end of the input ends the peer.
+The peer enters the mesh of a real server, links to all members, and writes events as lines of JSON. On
+standard input, `send BYTES` sends a vector of that many bytes to all linked peers, which check its SHA-256;
+the end of the input ends the peer.
 """
 
 from __future__ import annotations
@@ -49,52 +49,54 @@ from backend.wire.mesh_messages import (
 )
 from backend.wire.peer_messages import PeerFrame, Weights
 
-# Bytes that may wait for one link.
+# Bytes that may be queued on one link.
 _WAITING = 2 << 20
 
 
 class LinkPeer:
-    """The connection to the server, and what is heard over links."""
+    """Owns the connection to the server, and reports events of links."""
 
-    def __init__(self, socket: ClientConnection, own: LocalPeer, known: TrustStore, relay_only: bool) -> None:
+    def __init__(
+        self, socket: ClientConnection, own: LocalPeer, trust_store: TrustStore, relay_only: bool
+    ) -> None:
         self._socket = socket
         self._tasks: set[asyncio.Task[None]] = set()
         self._parcels = asyncio.Semaphore(8)
         self._cpu = 0.0
         self._heard: dict[str, tuple[float, list[memoryview]]] = {}
-        self.links = LinkManager(own, self, self, known, relay_only)
+        self.links = LinkManager(own, self, self, trust_store, relay_only)
 
     def signal(self, client: str, data: bytes) -> bool:
-        """Through the server."""
+        """Sends a signal through the server."""
         task = asyncio.create_task(self._say(SignalTo(client=client, data=data)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return True
 
     async def relay(self, client: str, data: bytes) -> bool:
-        """Through the server, as fast as it takes it."""
+        """Sends a parcel through the server; waits until the server accepts it."""
         await self._say(RelayTo(client=client, data=data))
         return True
 
     def up(self, client: str, way: Way) -> None:
-        """There is a link."""
+        """Reports a new link."""
         tell("up", client=client, way=way)
 
     def down(self, client: str, reason: str) -> None:
-        """There is none."""
+        """Reports a lost link."""
         self._heard.pop(client, None)
         tell("down", client=client, reason=reason)
 
     def silent(self, client: str) -> None:
-        """Nothing came."""
+        """Reports a link without traffic."""
         tell("silent", client=client)
 
     def refused(self, client: str, reason: str) -> None:
-        """A stranger."""
+        """Reports a peer that is not trusted."""
         tell("refused", client=client, reason=reason)
 
     def received(self, client: str, frame: PeerFrame) -> None:
-        """A chunk of a vector; the last one is told, and for how long it came."""
+        """Collects the chunks of a vector; after the last one reports it with its duration."""
         if not isinstance(frame, Weights):
             return
         if client not in self._heard:
@@ -105,21 +107,21 @@ class LinkPeer:
             del self._heard[client]
             seconds = time.monotonic() - began
             vector = b"".join(chunks)
-            whole = hashlib.sha256(vector).hexdigest() == frame.weights
+            intact = hashlib.sha256(vector).hexdigest() == frame.weights
             way = self.links.way(client)
             cpu = time.process_time() - self._cpu
             tell(
                 "received",
                 client=client,
                 bytes=len(vector),
-                whole=whole,
+                whole=intact,
                 seconds=seconds,
                 cpu_seconds=cpu,
                 way=way,
             )
 
     async def send(self, size: int) -> None:
-        """Sends a vector to everybody."""
+        """Sends a vector to all linked peers."""
         vector = random.Random(size).randbytes(size)
         name = hashlib.sha256(vector).hexdigest()
         before = time.process_time()
@@ -127,7 +129,7 @@ class LinkPeer:
         tell("sent", bytes=size, cpu_seconds=time.process_time() - before)
 
     async def listen(self) -> None:
-        """Hears the server until it ends."""
+        """Handles the server's messages until the connection ends."""
         async for data in self._socket:
             match decode_to_peer(data if isinstance(data, bytes) else data.encode()):
                 case Members(members=members):
@@ -141,12 +143,12 @@ class LinkPeer:
                     self.links.unreachable(client)
 
     async def _send(self, client: str, vector: bytes, name: str) -> None:
-        at, view = 0, memoryview(vector)
-        while at < len(vector) and (room := self.links.room(client)):
-            data = view[at : at + room]
-            frame = Weights(weights=name, size=len(vector), offset=at, data=data)
+        offset, view = 0, memoryview(vector)
+        while offset < len(vector) and (room := self.links.room(client)):
+            data = view[offset : offset + room]
+            frame = Weights(weights=name, size=len(vector), offset=offset, data=data)
             self.links.send(client, frame, bulk=True)
-            at += len(data)
+            offset += len(data)
             await self.links.drained(client, _WAITING)
         await self.links.drained(client, 1)
 
@@ -158,22 +160,22 @@ class LinkPeer:
 
 
 def tell(event: str, **values: Any) -> None:
-    """A line for whoever started this."""
+    """Prints an event for the parent process."""
     print(json.dumps({"event": event, **values}), flush=True)
 
 
 async def take_part(options: argparse.Namespace) -> None:
-    """From entering to the end of standard input."""
+    """Runs the peer from entering the mesh to the end of standard input."""
     token, key = secrets.token_urlsafe(24), secrets.token_bytes(32)
     address = f"{options.url.replace('http', 'ws', 1)}/api/tasks/{options.task}/socket"
     own = LocalPeer(task=options.task, client=client_id(token), key=key, ways=tuple(options.ways))
     with tempfile.TemporaryDirectory() as folder:
-        known = TrustStore(Path(folder))
-        known.enter(address)
+        trust_store = TrustStore(Path(folder))
+        trust_store.enter(address)
         async with connect(
             address, subprotocols=[Subprotocol(MESH_PROTOCOL)], max_size=MAX_SERVER_FRAME, proxy=None
         ) as socket:
-            peer = LinkPeer(socket, own, known, options.relay_only)
+            peer = LinkPeer(socket, own, trust_store, options.relay_only)
             host, _, port = (options.listen or "").rpartition(":")
             await peer.links.open(host or None, int(port or 0))
             enter = Enter(
@@ -201,7 +203,7 @@ async def take_part(options: argparse.Namespace) -> None:
 
 
 async def _obey(peer: LinkPeer) -> None:
-    """Does what standard input says."""
+    """Executes the commands on standard input."""
     loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     while line := await reader.readline():

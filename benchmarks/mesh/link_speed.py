@@ -1,10 +1,10 @@
-"""How fast a link is: two processes and a real server on loopback, a vector from one to the other.
+"""Measures a link's throughput: two processes and a real server on loopback, vectors of bytes.
 
 Usage: python -m benchmarks.mesh.link_speed [--ways WAY...] [--megabytes N...] [--repeats N]
        [--loop uvloop|asyncio] [--json]
 
-Seconds are those between the first and the last chunk at the receiver; CPU seconds are those of the
-sender and the receiver.
+Seconds are measured between the first and the last chunk at the receiver; CPU seconds are those of the sender
+and the receiver.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.support.server_process import serving
 from tests.support.tasks.tiny_task import write_mesh
 
 MB = 1_000_000
-# The server carries 4 MB a second for each peer unless told otherwise.
+# By default the server relays 4 MB a second for each peer.
 UNLIMITED = {"relay_bytes_per_second": 999_999_999}
 
 
@@ -38,22 +38,22 @@ class Peer:
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd=ROOT)
 
     def say(self, line: str) -> None:
-        """Tells it what to do."""
+        """Sends a command line to the process."""
         assert self.process.stdin is not None
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
 
     def hear(self, event: str) -> dict[str, Any]:
-        """What it says next of that kind."""
+        """Returns the next event of this kind."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            told: dict[str, Any] = json.loads(line)
-            if told["event"] == event:
-                return told
+            message: dict[str, Any] = json.loads(line)
+            if message["event"] == event:
+                return message
         raise EOFError(f"The peer ended before it said '{event}'.")
 
     def end(self) -> None:
-        """Ends it."""
+        """Ends the process."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.close()
@@ -67,7 +67,7 @@ class Peer:
 
 @contextmanager
 def two_peers(url: str, way: str, loop: str) -> Iterator[tuple[Peer, Peer]]:
-    """Two that are linked by `way`."""
+    """Yields two peers that are linked by `way`."""
     command = [sys.executable, "-m", "benchmarks.mesh.link_peer", url, "tiny", "--ways", way, "--loop", loop]
     listen = ["--listen", "127.0.0.1:0"] if way == "websocket" else []
     peers = [Peer(command + listen), Peer(command)]
@@ -81,22 +81,22 @@ def two_peers(url: str, way: str, loop: str) -> Iterator[tuple[Peer, Peer]]:
 
 
 def measure(url: str, way: str, sizes: list[int], repeats: int, loop: str) -> list[dict[str, Any]]:
-    """A row for each size."""
+    """Returns a row for each size."""
     rows = []
     with two_peers(url, way, loop) as (sender, receiver):
         for size in sizes:
-            heard, cpu = [], []
+            received, cpu = [], []
             for _ in range(repeats):
                 sender.say(f"send {size}")
-                heard.append(receiver.hear("received"))
+                received.append(receiver.hear("received"))
                 cpu.append(sender.hear("sent")["cpu_seconds"])
-                assert heard[-1]["whole"]
-                assert heard[-1]["way"] == way
-            seconds = statistics.median(one["seconds"] for one in heard)
+                assert received[-1]["whole"]
+                assert received[-1]["way"] == way
+            seconds = statistics.median(one["seconds"] for one in received)
             row = {"way": way, "bytes": size, "seconds_median": round(seconds, 4)}
             row["megabytes_per_second"] = round(size / MB / seconds, 2)
             row["sender_cpu_seconds"] = round(statistics.median(cpu), 3)
-            row["receiver_cpu_seconds"] = round(statistics.median(one["cpu_seconds"] for one in heard), 3)
+            row["receiver_cpu_seconds"] = round(statistics.median(one["cpu_seconds"] for one in received), 3)
             rows.append(row | {"loop": loop})
     return rows
 

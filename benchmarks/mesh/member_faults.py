@@ -36,13 +36,13 @@ FAULTS = ("kill", "cut", "pause")
 PHASES = ("begin", "pieces", "means", "decision")
 MBIT = 20.0
 SECONDS = 40.0
-# Peers that take the places of killed ones, before all are started anew.
+# Spare peers that replace killed ones before all are restarted.
 SPARE = 4
 
 
 @dataclass(frozen=True)
 class Row:
-    """One fault in one phase; `fault` is `none` for groups to which nothing happens."""
+    """The results of one fault in one phase; `fault` is `none` for groups without a fault."""
 
     peers: int
     fault: str
@@ -59,7 +59,7 @@ class Row:
 
 
 class Member:
-    """One process on one machine; `lines` is where all processes' lines go, with the machine's number."""
+    """A process on one machine; puts all its lines with the machine's number into `lines`."""
 
     def __init__(self, network: Network, machine: int, lines: queue.Queue[tuple[int, Any]]) -> None:
         self.machine = machine
@@ -83,41 +83,43 @@ class Member:
             lines.put((self.machine, json.loads(line)))
 
     def say(self, what: object) -> None:
-        """One line of JSON."""
+        """Sends one line of JSON."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
 
     def end(self) -> None:
-        """Whatever state it is in."""
+        """Kills the process, whatever state it is in."""
         self.process.kill()
         self.process.wait()
 
 
 class Company:
-    """Processes that are linked with each other, and what they said."""
+    """Processes that are linked with each other, and their messages."""
 
     def __init__(self, places: int, parameters: int) -> None:
         self.network = Network(places, MBIT, name="m")
         self.lines: queue.Queue[tuple[int, Any]] = queue.Queue()
         self.members = [Member(self.network, machine, self.lines) for machine in range(places)]
-        told: dict[int, Any] = {}
-        self._wait(lambda: len(told) == places, lambda machine, said: told.update({machine: said}))
+        neighbours: dict[int, Any] = {}
+        self._wait(
+            lambda: len(neighbours) == places, lambda machine, said: neighbours.update({machine: said})
+        )
         for member in self.members:
-            member.client = told[member.machine]["client"]
-            member.say([told[machine] for machine in sorted(told)])
+            member.client = neighbours[member.machine]["client"]
+            member.say([neighbours[machine] for machine in sorted(neighbours)])
         self.settle(self.members)
         for member in self.members:
             member.say({"place": member.machine, "values": parameters})
 
     def close(self) -> None:
-        """Ends everything."""
+        """Ends all processes and the network."""
         for member in self.members:
             member.end()
         self.network.close()
 
     def settle(self, members: list[Member]) -> None:
-        """Waits until these are all linked with each other."""
+        """Waits until these members are all linked with each other."""
         clients = {member.client for member in members}
         self._wait(lambda: all(clients - {one.client} <= one.links for one in members), lambda *_: None)
 
@@ -133,34 +135,39 @@ class Company:
     def play(
         self, order: dict[str, Any], members: list[Member], fault: str, phase: str, lost: Member
     ) -> Played:
-        """One group, in which `lost` is lost in `phase`; returns when the others ended, and it came back."""
+        """Runs one group in which `lost` fails in `phase`; returns when all have ended.
+
+        A lost member that was cut off or paused returns, and is waited for, too.
+        """
         ended: dict[int, tuple[float, Any]] = {}
         began = [time.monotonic()]
-        happened = [fault == "none"]
+        triggered = [fault == "none"]
 
         def heard(machine: int, said: Any) -> None:
             if said.get("round") != order["round"]:
                 return
             if "phase" not in said:
                 ended[machine] = time.monotonic(), said
-            elif not happened[0] and machine == lost.machine and said["phase"] == phase:
-                happened[0], began[0] = True, time.monotonic()
+            elif not triggered[0] and machine == lost.machine and said["phase"] == phase:
+                triggered[0], began[0] = True, time.monotonic()
                 self._do(fault, lost)
 
         for member in members:
             member.say(order)
-        wanted = {member.machine for member in members if fault == "none" or member is not lost}
-        self._wait(lambda: wanted <= ended.keys(), heard)
-        others = [ended[machine] for machine in wanted]
-        back = None
+        awaited = {member.machine for member in members if fault == "none" or member is not lost}
+        self._wait(lambda: awaited <= ended.keys(), heard)
+        others = [ended[machine] for machine in awaited]
+        lost_result = None
         if fault in ("cut", "pause"):
             self._undo(fault, lost)
             self._wait(lambda: lost.machine in ended, heard)
-            back = ended[lost.machine][1]
-        return Played(max(at for at, _ in others) - began[0], [said for _, said in others], back, happened[0])
+            lost_result = ended[lost.machine][1]
+        return Played(
+            max(at for at, _ in others) - began[0], [said for _, said in others], lost_result, triggered[0]
+        )
 
     def is_whole(self, members: list[Member], number: int, parameters: int, patience: float) -> bool:
-        """Whether they average with nobody lost: a mended wire may take its time until TCP tries again."""
+        """Returns whether they average without a loss; a restored link waits for TCP's next retry."""
         played = self.play(
             _order(members, number, parameters, patience), members, "none", "begin", members[0]
         )
@@ -181,7 +188,7 @@ class Company:
 
 @dataclass(frozen=True)
 class Played:
-    """What the others said, when the last of them did, and what the lost one said in the end."""
+    """The survivors' results, the time of the last one, and the lost member's final message."""
 
     seconds: float
     others: list[dict[str, Any]]
@@ -212,7 +219,7 @@ def _results(played: Played) -> list[tuple[str, float]]:
 
 def _row(peers: int, fault: str, phase: str, patience: float, groups: list[Played]) -> Row:
     seconds = [played.seconds for played in groups]
-    false = [
+    false_results = [
         played
         for played in groups
         if played.back
@@ -229,7 +236,7 @@ def _row(peers: int, fault: str, phase: str, patience: float, groups: list[Playe
         survivors=sum(len(_results(played)) for played in groups),
         failed=sum(len(played.others) - len(_results(played)) for played in groups),
         different_bits=sum(len(set(_results(played))) > 1 for played in groups),
-        false_results=len(false),
+        false_results=len(false_results),
         reasons=sorted({said["reason"] for played in groups for said in played.others if "reason" in said}),
         patience=patience,
     )
@@ -238,19 +245,19 @@ def _row(peers: int, fault: str, phase: str, patience: float, groups: list[Playe
 def run(
     peers: int, parameters: int, repetitions: int, patience: float, faults: Sequence[str]
 ) -> Iterator[Row]:
-    """Groups without a fault, then each fault in each phase."""
+    """Yields the row without a fault, then one for each fault in each phase."""
     numbers = count(1)
     company = Company(peers + SPARE, parameters)
     try:
         for fault, phase in [("none", "begin"), *product(faults, PHASES)]:
             groups: list[Played] = []
             while len(groups) < repetitions:
-                alive = [member for member in company.members if member.process.poll() is None]
-                if len(alive) < peers:
+                running = [member for member in company.members if member.process.poll() is None]
+                if len(running) < peers:
                     company.close()
                     company = Company(peers + SPARE, parameters)
                     continue
-                members = alive[:peers]
+                members = running[:peers]
                 company.settle(members)
                 leading = phase == "decision" or len(groups) % 2 == 0
                 lost = members[0 if leading else -1]

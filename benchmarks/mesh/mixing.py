@@ -1,11 +1,11 @@
-"""What averaging in groups and push-sum gossip cost until all peers agree, with and without leavers.
+"""Measures the cost of group averaging and push-sum gossip until all peers agree.
 
-Each peer starts with a number drawn from N(0, 1). In a round each peer leaves for good with the chance
+Each peer starts with a number drawn from N(0, 1). In a round each peer leaves permanently with probability
 `leave`. A group replaces its numbers by their mean (butterfly all-reduce: each member sends a piece to each
 other one, and the mean of its own part: 2 (n - 1) / n vectors in 2 (n - 1) messages). A group that loses a
-member does the whole exchange again without it, which is the most that this costs. Push-sum (Kempe, Dobra,
-Gehrke 2003, fig. 1) sends half of each sum and weight to a random peer: one vector and its receipt. A push
-to a peer that left is taken back.
+member repeats the whole exchange without it, an upper bound of the cost. Push-sum (Kempe, Dobra, Gehrke 2003,
+fig. 1) sends half of each sum and weight to a random peer: one vector and its receipt. A push to a peer that
+left is undone.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from backend.protocols.mesh.grouping import form_groups
 from backend.wire.mesh_fields import MOST_IN_GROUP
 
 AGREED = 1e-3
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200
 
 
 @dataclass(frozen=True)
 class Mixing:
-    """Until the standard deviation of the numbers is below `AGREED`: rounds, and costs of a peer that stays.
+    """The cost of a staying peer until the numbers' standard deviation is below `AGREED`.
 
-    `vectors` and `messages` are what a peer sends on average; `error` is how far the peers' mean then lies
-    from the mean of all numbers at the start.
+    `vectors` and `messages` are what a peer sends on average; `error` is the distance of the peers' mean at
+    the end from the mean of all numbers at the start.
     """
 
     rounds: int
@@ -38,7 +38,7 @@ class Mixing:
 
 
 class Leavers:
-    """Who is present, and who leaves in a round. The last two peers stay."""
+    """Tracks which peers are present and which leave in a round; the last two peers stay."""
 
     def __init__(self, peers: int, leave: float, seed: int) -> None:
         self._random = random.Random(seed)
@@ -46,24 +46,24 @@ class Leavers:
         self.names = [f"{place:016x}" for place in range(peers)]
 
     def draw(self) -> set[str]:
-        """Those that leave in the next round; `names` are then those that stay."""
+        """Draws the peers that leave in the next round; `names` then holds those that stay."""
         leavers = {name for name in self.names[2:] if self._random.random() < self._leave}
         self.names = [name for name in self.names if name not in leavers]
         return leavers
 
 
-def mix_in_groups(kind: str, peers: int, most: int, leave: float, seed: int) -> Mixing:
-    """Groups of `kind` of at most `most` members; "all" is one group of everybody."""
+def mix_in_groups(kind: str, peers: int, max_members: int, leave: float, seed: int) -> Mixing:
+    """Mixes in groups of `kind` with at most `most` members; "all" is one group of all peers."""
     leavers = Leavers(peers, leave, seed)
     numbers = dict(zip(leavers.names, _start(peers, seed), strict=True))
     mean, vectors, messages = float(np.mean(list(numbers.values()))), 0.0, 0.0
-    for number in range(1, MOST_ROUNDS + 1):
+    for number in range(1, MAX_ROUNDS + 1):
         present = list(leavers.names)
-        groups = [present] if kind == "all" else form_groups(kind, present, most, seed, number, {}, 0)
-        left = leavers.draw()
+        groups = [present] if kind == "all" else form_groups(kind, present, max_members, seed, number, {}, 0)
+        gone = leavers.draw()
         count = len(leavers.names)
         for group in groups:
-            members = [peer for peer in group if peer not in left]
+            members = [peer for peer in group if peer not in gone]
             if not members:
                 continue
             numbers.update(dict.fromkeys(members, sum(numbers[peer] for peer in members) / len(members)))
@@ -73,22 +73,22 @@ def mix_in_groups(kind: str, peers: int, most: int, leave: float, seed: int) -> 
         values = np.array([numbers[peer] for peer in leavers.names])
         if values.std() < AGREED:
             return Mixing(number, vectors, messages, abs(float(values.mean()) - mean))
-    raise AssertionError(f"The numbers did not agree in {MOST_ROUNDS} rounds.")
+    raise AssertionError(f"The numbers did not agree in {MAX_ROUNDS} rounds.")
 
 
 def mix_by_push_sum(peers: int, leave: float, seed: int) -> Mixing:
-    """A round is one push of each peer."""
+    """Mixes by push-sum; a round is one push of each peer."""
     leavers = Leavers(peers, leave, seed)
     places = {name: place for place, name in enumerate(leavers.names)}
     sums, weights = _start(peers, seed), np.ones(peers)
     mean = float(sums.mean())
-    lots = np.random.default_rng(seed)
-    for number in range(1, MOST_ROUNDS + 1):
+    generator = np.random.default_rng(seed)
+    for number in range(1, MAX_ROUNDS + 1):
         present = np.array([places[name] for name in leavers.names])
         leavers.draw()
         staying = np.array([places[name] for name in leavers.names])
-        # To any of the others that were present when the round began.
-        skip = lots.integers(1, len(present), len(present))
+        # Each peer pushes to any other peer present at the start of the round.
+        skip = generator.integers(1, len(present), len(present))
         targets = present[(np.arange(len(present)) + skip) % len(present)]
         sent = np.isin(present, staying) & np.isin(targets, staying)
         sources, targets = present[sent], targets[sent]
@@ -99,11 +99,11 @@ def mix_by_push_sum(peers: int, leave: float, seed: int) -> Mixing:
         estimates = sums[staying] / weights[staying]
         if estimates.std() < AGREED:
             return Mixing(number, number, 2 * number, abs(float(estimates.mean()) - mean))
-    raise AssertionError(f"The estimates did not agree in {MOST_ROUNDS} rounds.")
+    raise AssertionError(f"The estimates did not agree in {MAX_ROUNDS} rounds.")
 
 
 def mixing_rows(seeds: int) -> list[dict[str, float | str]]:
-    """Medians over `seeds` drawings for each number of peers, way of averaging and chance to leave."""
+    """Returns medians over `seeds` draws for each number of peers, method and leave probability."""
     rows: list[dict[str, float | str]] = []
     for peers in (16, 64, 256):
         for leave in (0.0, 0.02):

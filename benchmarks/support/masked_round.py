@@ -1,6 +1,7 @@
-"""Both sides of a masked round in this process: real machines, primitives, encoding and frames, no sockets.
+"""Runs both sides of a masked round in this process, without sockets.
 
-Whatever one side does from a frame's bytes to the bytes of its answers is counted as its processor time.
+Machines, primitives, encoding and frames are real. The processor time of a side covers all its work from a
+frame's bytes to the bytes of its answers.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ HASH, SECONDS = "5e" * 32, 600.0
 
 
 class Meter:
-    """Adds up the processor time of all threads of this process, while it runs."""
+    """Adds up the processor time of all threads of this process while it runs."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Counts what happens inside."""
+        """Counts the time inside the block."""
         begun = process_time()
         try:
             yield
@@ -44,7 +45,7 @@ class Meter:
 
 
 def masking_of(bits: int, server: Server) -> Masking:
-    """How a round is masked in which an update's norm is at most 1."""
+    """Returns the masking of a round in which an update's norm is at most 1."""
     return Masking(bits=bits, clip=1.0, examples=100, noise=0.0, share=1.0, min_clients=3, server=server)
 
 
@@ -82,33 +83,33 @@ def _plan(masking: Masking) -> Train:
 
 
 class Client:
-    """One client, which trains nothing."""
+    """A client that trains nothing."""
 
-    def __init__(self, name: str, terms: Terms, plan: Train, known: TrustStore) -> None:
+    def __init__(self, name: str, terms: Terms, plan: Train, trust_store: TrustStore) -> None:
         self.meter = Meter()
         self.name = name
         self.bytes_up = 0
         self._terms = terms
         self._plan = plan
-        self._known = known
+        self._known = trust_store
         self._identity = os.urandom(32)
         self._machine = MaskedMember()
         self._secrets: RoundSecrets | None = None
 
     def begin(self) -> list[bytes]:
-        """Its keys."""
+        """Returns the frame of its keys."""
         with self.meter.running():
             return self._handle(member_events.Planned(self.name, self._terms.bundle, 0, self._plan))
 
     def hear(self, frame: bytes) -> list[bytes]:
-        """What it answers to a frame of the server's."""
+        """Returns its answers to a frame of the server's."""
         with self.meter.running():
             return self._handle(member_events.MaskedFrame(decode_server(frame)))
 
-    def upload(self, told: UnmaskedUpdate) -> list[bytes]:
-        """The frames of a masked update."""
+    def upload(self, update: UnmaskedUpdate) -> list[bytes]:
+        """Returns the frames of a masked update."""
         with self.meter.running():
-            data = self._made().mask(told)
+            data = self._made().mask(update)
             offer = Offer(round=1, version=0, examples=0, steps=0, loss=0.0, sums=[], size=len(data))
             view = memoryview(data)
             chunks = (
@@ -163,14 +164,14 @@ class Client:
 
 
 class Host:
-    """The server: adds up masked updates as they come, and unmasks their sum."""
+    """The server: sums masked updates as they come, and unmasks their sum."""
 
     def __init__(self, masking: Masking, terms: Terms, names: Sequence[str]) -> None:
         self.meter = Meter()
         self.terms = terms
         self.total = empty_sum(masking, terms)
         self.bytes_down = 0
-        # How many keystreams were left on the sum.
+        # The number of keystreams that unmasking removes from the sum.
         self.taken_off = 0
         self._round = MaskedRound(terms, names, SECONDS, 0.0)
         self._buffer = bytearray(masked_bytes(terms.parameters, terms.rows, terms.bits))
@@ -178,11 +179,11 @@ class Host:
 
     @property
     def degree(self) -> Degree:
-        """Of the round's graph."""
+        """Returns the degree of the round's graph."""
         return self._round.graph.degree
 
     def hear(self, name: str, frame: bytes) -> list[tuple[str, bytes]]:
-        """What it tells whom, after a client's frame."""
+        """Returns the frames, with their recipients, that follow a client's frame."""
         with self.meter.running():
             match decode_client(frame):
                 case Keys() as keys:
@@ -203,7 +204,7 @@ class Host:
             return []
 
     def end(self) -> list[tuple[str, bytes]]:
-        """The round is over: those whose updates came reveal."""
+        """Ends the inputs: clients whose updates came reveal."""
         with self.meter.running():
             return self._perform(self._round.inputs_over(0.0))
 
@@ -216,20 +217,20 @@ class Host:
             self._round.input_accepted(name)
 
     def _perform(self, effects: Sequence[server_effects.Effect]) -> list[tuple[str, bytes]]:
-        told: list[tuple[str, bytes]] = []
+        messages: list[tuple[str, bytes]] = []
         for effect in effects:
             match effect:
                 case server_effects.Tell(client=client, frame=frame):
-                    told.append((client, encode(frame)))
+                    messages.append((client, encode(frame)))
                 case server_effects.TellAll(clients=clients, frame=frame):
                     once = encode(frame)
-                    told += [(client, once) for client in clients]
+                    messages += [(client, once) for client in clients]
                 case server_effects.Recover():
                     self._recover(effect)
                 case _:
                     raise AssertionError(f"the round went wrong: {effect}")
-        self.bytes_down += sum(len(frame) for _, frame in told)
-        return told
+        self.bytes_down += sum(len(frame) for _, frame in messages)
+        return messages
 
     def _recover(self, effect: server_effects.Recover) -> None:
         alive = set(effect.alive)
@@ -247,24 +248,26 @@ def play(
     update: Callable[[int], UnmaskedUpdate],
     home: Path,
 ) -> tuple[Host, list[Client]]:
-    """A whole round of `count` clients, of whom the last `dropped` leave after their shares came.
+    """Runs a round of `count` clients; the last `dropped` leave after their shares came.
 
-    `update` has what a client learnt, by its number. Returns the server and all who stayed.
+    `update` returns a client's update by its number. Returns the server and the remaining clients.
     """
     names = [f"{n:016x}" for n in range(count)]
     terms, plan = _terms(masking, parameters), _plan(masking)
     clients = {name: Client(name, terms, plan, TrustStore(home)) for name in names}
     host = Host(masking, terms, names)
-    rosters = [told for name in names for frame in clients[name].begin() for told in host.hear(name, frame)]
+    rosters = [
+        message for name in names for frame in clients[name].begin() for message in host.hear(name, frame)
+    ]
     shared = [(name, frame) for name, roster in rosters for frame in clients[name].hear(roster)]
-    dealt = dict(told for name, frame in shared for told in host.hear(name, frame))
-    staying = names[: count - dropped]
-    for number, name in enumerate(staying):
-        clients[name].hear(dealt[name])
+    shares = dict(message for name, frame in shared for message in host.hear(name, frame))
+    remaining = names[: count - dropped]
+    for number, name in enumerate(remaining):
+        clients[name].hear(shares[name])
         for frame in clients[name].upload(update(number)):
             host.hear(name, frame)
-    said = host.end()
-    while said:
-        answers = [(name, frame) for name, told in said for frame in clients[name].hear(told)]
-        said = [told for name, frame in answers for told in host.hear(name, frame)]
-    return host, [clients[name] for name in staying]
+    messages = host.end()
+    while messages:
+        answers = [(name, frame) for name, message in messages for frame in clients[name].hear(message)]
+        messages = [message for name, frame in answers for message in host.hear(name, frame)]
+    return host, [clients[name] for name in remaining]
