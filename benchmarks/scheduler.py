@@ -1,11 +1,11 @@
-"""How many leases and results of work units the scheduler handles in a second, on one core.
+"""Measures how many leases and results of work units the scheduler handles a second on one core.
 
 Usage: python -m benchmarks.scheduler [--units N] [--clients N] [--seconds S] [--json]
 
-One cycle is a client that asks, gets a unit, says once that it is still at work, and returns a result that is
-judged and blended. Every tenth lease is never heard of again, until its deadline gives the unit to somebody
-else, and newcomers are replicated, as in a real epoch. Epoch follows epoch until the time is over. No socket
-and no arithmetic takes part: this is what the decisions cost.
+In one cycle a client asks for a unit, gets it, sends one heartbeat, and returns a result that is judged and
+blended. Every tenth lease stays unanswered until its deadline gives the unit to another client, and new
+clients are replicated, as in a real epoch. Epochs follow one another until the time is over. No sockets or
+arithmetic are involved: this is the cost of the decisions.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from backend.protocols.units.rules import PaceRules, Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Effect, GrantLease, Judge, WorkUnit
 
-SILENT = 0.1
+SILENT_SHARE = 0.1
 RULES = Rules(pace=PaceRules(usual=20.0, least=5.0))
 
 
 @dataclass(frozen=True)
 class Report:
-    """A cycle is a lease that was given and whose result came back. `leases` are those given.
+    """The measurements; a cycle is a lease whose result came back, `leases` counts all granted ones.
 
-    `longest_ms` is the processor time of the longest answer to one client, with all that came due before it.
+    `longest_ms` is the processor time of the longest answer to one client, with all timers due before it.
     """
 
     units: int
@@ -43,31 +43,31 @@ class Report:
     rss_mib: float
 
 
-def measure(units: int, clients: int, seconds: float, least: int = 1) -> Report:
-    """Lets `clients` work through epochs of `units` for so many seconds of processor time.
+def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Report:
+    """Lets `clients` process epochs of `units` for so many seconds of processor time.
 
-    It makes at `least` so many cycles, however long they take.
+    At least `min_cycles` cycles run, however long they take.
     """
-    dice, scheduler = random.Random(1), Scheduler(RULES)
+    generator, scheduler = random.Random(1), Scheduler(RULES)
     for number in range(clients):
         scheduler.client_connected(f"c{number}", slots=8)
     epoch = cycles = leases = assimilated = 0
     now = longest = 0.0
     began = time.process_time()
-    while cycles < least or time.process_time() - began < seconds:
+    while cycles < min_cycles or time.process_time() - began < seconds:
         if not scheduler.left:
             scheduler.begin_epoch(_works(epoch, units))
             epoch += 1
             continue
-        # A thousand clients' questions a second, as a busy server has them.
+        # A busy server gets a thousand requests a second.
         now += 0.001
         started = time.process_time()
         scheduler.time_passed(now)
-        client = f"c{dice.randrange(clients)}"
-        for effect in scheduler.ask(client, epoch, dice.random(), now):
+        client = f"c{generator.randrange(clients)}"
+        for effect in scheduler.ask(client, epoch, generator.random(), now):
             if isinstance(effect, GrantLease):
                 leases += 1
-                if dice.random() >= SILENT:
+                if generator.random() >= SILENT_SHARE:
                     assimilated += _returned(scheduler, effect, now)
                     cycles += 1
         longest = max(longest, time.process_time() - started)
@@ -90,7 +90,7 @@ def _works(epoch: int, units: int) -> list[WorkUnit]:
 
 
 def _returned(scheduler: Scheduler, grant: GrantLease, now: float) -> int:
-    """The rest of a cycle; how many units it finished."""
+    """Completes a cycle; returns how many units it finished."""
     scheduler.heartbeat(grant.client, grant.lease, now)
     return sum(_judged(scheduler, one) for one in scheduler.returned(grant.client, grant.lease, now + 1.0))
 

@@ -1,10 +1,10 @@
-"""One training step of the same model on every backend, beside TF.js Layers and TensorFlow on one core.
+"""Measures a training step of one model on every backend, beside TF.js Layers and TensorFlow.
 
 Usage: python -m benchmarks.steps [--models NAME...] [--backends NAME...] [--threads N] [--quick] [--json]
 
-Ours and TF.js Layers' `trainOnBatch` take turns in the same page of headless Chromium, each in a worker
-of its own; TensorFlow runs the same bundle before. A step ends when its loss is readable. What counts is
-the best of the turns: whatever else the machine does can only make a step longer.
+Our step and TF.js Layers' `trainOnBatch` take turns in the same page of headless Chromium, each in its own
+worker; TensorFlow runs the same bundle on one core before. A step ends when its loss is readable. The result
+is the best of the turns, since other load on the machine can only make a step longer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.keras.reference_cache import CACHE, ROOT, build_harness
 
 MODELS = ("mlp", "cnn", "resnet", "gpt")
 BACKENDS = ("wasm", "webgl", "webgpu")
-# Steps in each turn; emulated GPUs take up to seconds for one.
+# Steps in each turn; emulated GPUs take up to seconds for one step.
 STEPS = {"wasm": 10, "webgl": 2, "webgpu": 1}
 TURNS = 6
 QUICK_TURNS = 2
@@ -34,7 +34,7 @@ MIB = 1 << 20
 
 
 def bundles(names: list[str]) -> Path:
-    """Folder with the converted bundles, made once for each state of converter and models."""
+    """Returns the folder of converted bundles, made once per version of converter and models."""
     digest = hashlib.sha256()
     sources = [ROOT / "benchmarks/support" / name for name in ("model_bundles.py", "keras_models.py")]
     for path in sorted([*(ROOT / "converter").rglob("*.py"), *sources]):
@@ -53,31 +53,31 @@ def _run(module: str, *arguments: str) -> str:
 
 @dataclass(frozen=True)
 class Effort:
-    """How often each side takes its turn; `threads` of WASM, if not the page's own choice."""
+    """How many turns each side takes; `threads` of WASM, unless the page chooses."""
 
     turns: int
     threads: int | None = None
 
 
 def compare(tab: Tab, origin: str, folder: Path, model: str, backend: str, effort: Effort) -> dict[str, Any]:
-    """Best step of ours and of TF.js Layers on one backend, measured in turns, and the memory ours needs."""
+    """Measures the best steps of both sides on one backend, in turns, and our peak memory."""
     ours: list[float] = []
     theirs: list[float] = []
     layers = architecture(folder / model)
     fault = layers if isinstance(layers, str) else None
-    wanted: dict[str, Any] = {"base": f"{origin}/bundles/{model}", "backend": backend}
-    wanted["steps"] = STEPS[backend]
+    options: dict[str, Any] = {"base": f"{origin}/bundles/{model}", "backend": backend}
+    options["steps"] = STEPS[backend]
     if effort.threads is not None:
-        wanted["threads"] = effort.threads
+        options["threads"] = effort.threads
     bundle = json.loads((folder / model / "bundle.json").read_text("utf-8"))
-    rival = {**wanted, "bundle": bundle, "architecture": layers}
+    layers_options = {**options, "bundle": bundle, "architecture": layers}
     peak = 0
     for _ in range(effort.turns):
-        turn = tab.call("stepTimes", wanted, 500)
+        turn = tab.call("stepTimes", options, 500)
         ours += turn["times"]
         peak = turn["bytes"]
         if fault is None:
-            answer = tab.evaluate("wanted => window.callLayers(wanted)", rival, 500)
+            answer = tab.evaluate("wanted => window.callLayers(wanted)", layers_options, 500)
             fault = answer.get("fault")
             theirs += answer.get("times", [])
     step = min(ours)
@@ -94,7 +94,7 @@ def compare(tab: Tab, origin: str, folder: Path, model: str, backend: str, effor
 
 
 def measure(models: list[str], backends: list[str], effort: Effort) -> list[dict[str, Any]]:
-    """One row for each model and backend."""
+    """Returns one row for each model and backend."""
     folder, harness = bundles(models), build_harness()
     native = json.loads(
         _run("benchmarks.support.native_step", str(NATIVE_STEPS), *(str(folder / m) for m in models))

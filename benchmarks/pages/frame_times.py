@@ -30,10 +30,10 @@ from tests.support.browser.chromium import FLAGS, executable, patient
 from tests.support.keras.reference_cache import ROOT
 from tests.support.web.server_process import running
 
-# How Chromium draws, and on what the page trains.
+# How Chromium draws, and the backends on which the page trains.
 WAYS = (("software", ("wasm", "cpu")), ("emulated", ("wasm", "webgl")))
 ARGUMENTS = {"software": ["--no-sandbox", "--disable-gpu"], "emulated": FLAGS}
-# The goal: at 60 frames a second one takes 16.7 ms.
+# The goal; at 60 frames a second a frame takes 16.7 ms.
 SMOOTH = 20.0
 SETTINGS = ("min_available_clients=1", "rounds=100000", "gather=0.05")
 
@@ -56,7 +56,7 @@ seconds => new Promise((resolve) => {
 
 @dataclass(frozen=True)
 class Row:
-    """One page during one backend's training. Times in milliseconds."""
+    """The frame times of one page during one backend's training, in milliseconds."""
 
     drawing: str
     backend: str
@@ -65,17 +65,17 @@ class Row:
     median: float
     p95: float
     longest: float
-    # Of the frames, those that took longer than SMOOTH.
+    # The share of frames that took longer than SMOOTH.
     late_percent: float
-    # Updates that this browser made meanwhile.
+    # The accepted updates of this browser during the measurement.
     updates: int
-    # Of one processor; only of the training page.
+    # Per cent of one processor; for the training page only.
     main_percent: float | None
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of one page: times between its frames, updates and processor time meanwhile."""
+    """The observations of one page: frame times, and updates and processor time meanwhile."""
 
     times: Sequence[float]
     updates: int = 0
@@ -83,7 +83,7 @@ class Seen:
 
 
 def row(drawing: str, backend: str, page: str, seen: Seen) -> Row:
-    """What was seen, in figures."""
+    """Summarizes the observations of a page."""
     values = np.asarray(seen.times)
     return Row(
         drawing,
@@ -112,20 +112,20 @@ class Thread:
         return cls(session)
 
     async def seconds(self) -> float:
-        """Processor time that it used so far."""
+        """Returns the processor time used so far."""
         metrics = (await self._session.send("Performance.getMetrics"))["metrics"]
         return next(float(one["value"]) for one in metrics if one["name"] == "TaskDuration")
 
 
 async def frames(page: Page, seconds: float) -> list[float]:
-    """Times between the frames of a page that is in front."""
+    """Returns the times between the frames of a page in the foreground."""
     await page.bring_to_front()
     times: list[float] = await page.evaluate(FRAMES, seconds)
     return times
 
 
 async def begin(browser: Browser, url: str, backend: str) -> Page:
-    """A training page whose first updates count."""
+    """Opens a training page and waits until its first updates are accepted."""
     page = await (await browser.new_context()).new_page()
     await page.goto(f"{url}/tasks/digits/train?backend={backend}")
     await page.locator("[data-action=start]").click()
@@ -134,27 +134,27 @@ async def begin(browser: Browser, url: str, backend: str) -> Page:
 
 
 async def counted(page: Page) -> int:
-    """Updates of this browser that count."""
+    """Returns the number of this browser's accepted updates."""
     return int(await page.locator("[data-accepted]").inner_text())
 
 
 async def compare(
     browser: Browser, url: str, backend: str, seconds: float
 ) -> AsyncIterator[tuple[str, Seen]]:
-    """The three pages, one after the other."""
-    nothing = await (await browser.new_context()).new_page()
-    yield "idle", Seen(await frames(nothing, seconds))
+    """Yields the observations of the three pages in sequence."""
+    idle_page = await (await browser.new_context()).new_page()
+    yield "idle", Seen(await frames(idle_page, seconds))
     page = await begin(browser, url, backend)
     thread = await Thread.of(page)
     first, before = await counted(page), await thread.seconds()
     times = await frames(page, seconds)
     busy = await thread.seconds() - before
-    then = await counted(page)
-    yield "training", Seen(times, then - first, round(100000 * busy / sum(times), 1))
-    times = await frames(nothing, seconds)
-    yield "beside", Seen(times, await counted(page) - then)
+    updates = await counted(page)
+    yield "training", Seen(times, updates - first, round(100000 * busy / sum(times), 1))
+    times = await frames(idle_page, seconds)
+    yield "beside", Seen(times, await counted(page) - updates)
     await page.context.close()
-    await nothing.context.close()
+    await idle_page.context.close()
 
 
 @asynccontextmanager
@@ -166,7 +166,7 @@ async def chromium(drawing: str) -> AsyncIterator[Browser]:
 
 
 async def measure(seconds: float) -> list[Row]:
-    """A row for each way of drawing, backend and page."""
+    """Returns a row for each way of drawing, backend and page."""
     flags = [word for one in SETTINGS for word in ("--set", f"digits.coordination.{one}")]
     rows = []
     with (
@@ -198,8 +198,10 @@ def main() -> None:
     options = parser.parse_args()
     rows = asyncio.run(measure(options.seconds))
     if options.json:
-        told = [asdict(one) for one in rows]
-        print(json.dumps({"processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "rows": told}))
+        records = [asdict(one) for one in rows]
+        print(
+            json.dumps({"processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "rows": records})
+        )
     else:
         print_table(rows)
 

@@ -45,29 +45,29 @@ ABOUT = {
 }
 
 
-# Called with a page and its name before it is left.
+# Called with a page and its name before the page is left.
 Look = Callable[[Page, str], Awaitable[None]]
 
 
 @dataclass
 class Walk:
-    """What came of it. Times in seconds since the owner opened the link."""
+    """The results of the walk; times are seconds since the owner opened the link."""
 
     draft_begun: float = 0.0
     files_brought: float = 0.0
     ready_to_launch: float = 0.0
     private_test: float = 0.0
     live: float = 0.0
-    # Wall seconds of the server's own work: conversion, look, cut and rehearsal.
+    # Wall seconds of the server's own work: conversion, inspection, sharding and dry run.
     server_worked: float = 0.0
     trained: float = 0.0
     keras_bytes: int = 0
-    # Share of the probability that the downloaded model gives to its ten classes: 1 where it predicts.
+    # The sum of the downloaded model's ten class probabilities; 1 if it predicts.
     predicts: float = 0.0
 
 
 def write_model(path: Path) -> None:
-    """A small convolutional network, compiled as Keras' own tutorials do."""
+    """Writes a small convolutional network, compiled as in Keras' own tutorials."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import keras
@@ -88,19 +88,19 @@ def write_model(path: Path) -> None:
 
 
 def write_pictures(archive: Path, path: Path) -> None:
-    """Writes pictures of the CIFAR-10 `archive` as a zip of folders by class, as a file manager makes it."""
-    taken: Counter[str] = Counter()
+    """Writes pictures of the CIFAR-10 `archive` as a zip of folders by class, as a file manager does."""
+    counts: Counter[str] = Counter()
     with zipfile.ZipFile(archive) as source, zipfile.ZipFile(path, "w") as target:
         for name in sorted(source.namelist()):
             kind = name.split("/")[0]
-            if name.endswith(".jpg") and taken[kind] < PICTURES_OF_A_CLASS:
-                taken[kind] += 1
+            if name.endswith(".jpg") and counts[kind] < PICTURES_OF_A_CLASS:
+                counts[kind] += 1
                 target.writestr(name, source.read(name))
-    assert taken.total() == 10 * PICTURES_OF_A_CLASS, f"{archive} holds {taken}."
+    assert counts.total() == 10 * PICTURES_OF_A_CLASS, f"{archive} holds {counts}."
 
 
 def predict(path: Path) -> float:
-    """What the probabilities of a downloaded model's answer sum to."""
+    """Returns the sum of a downloaded model's class probabilities."""
     import keras
     import numpy as np
 
@@ -110,7 +110,7 @@ def predict(path: Path) -> float:
 
 
 class Owner:
-    """Somebody who has a link, two files and no wish to read."""
+    """An owner who has a link and two files and works through the pages."""
 
     def __init__(self, page: Page, url: str, look: Look | None) -> None:
         self.page = page
@@ -123,7 +123,7 @@ class Owner:
         return round(time.perf_counter() - self._begun, 1)
 
     async def seen(self, name: str) -> None:
-        """Has the page looked at, where that is wanted."""
+        """Calls `look` with the page, if given."""
         if self.look is not None:
             await self.look(self.page, name)
 
@@ -166,14 +166,14 @@ class Owner:
         await self._ready()
 
     async def _ready(self) -> None:
-        """A step takes what is written into it once its script is there."""
+        """Waits for a step's script; before that the step ignores input."""
         await expect(self.page.locator("[data-step-body]:not([inert])")).to_be_visible()
 
     async def fill_in(self) -> None:
-        """The steps from preprocessing to the description: what they propose, but for one number."""
+        """Fills in the steps from preprocessing to the description; keeps all proposals but one number."""
         await self._next("preprocess")
         await self._next("plan")
-        # One volunteer is enough here.
+        # The walk has one volunteer.
         await self.page.get_by_label("Participants before a round begins").fill("1")
         await self.page.get_by_label("Participants before a round begins").blur()
         await expect(self.page.get_by_text("Saved", exact=True)).to_be_visible()
@@ -192,7 +192,7 @@ class Owner:
         return self.page.locator(f"[data-step={step}]")
 
     async def launch(self) -> str:
-        """The dry run, a private test, and the task live; the invitation."""
+        """Does the dry run and a private test, launches the task and returns the invitation."""
         await self._next("trial")
         await expect(self._step("trial")).to_have_attribute("data-state", "done")
         await self._next("review")
@@ -220,22 +220,22 @@ class Owner:
         return round(sum(float(job["ended"]) - float(job["asked"]) for job in jobs), 1)
 
     async def watch(self, keep: Path) -> None:
-        """The dashboard shows what the volunteer did; what came of it is a file."""
+        """Waits until the dashboard shows the volunteer's work, then downloads the trained model."""
         counted = self.page.locator("[data-participants] tr td").nth(2)
         await expect(counted).to_have_text(re.compile("^[1-9]"))
         self.walk.trained = self.now()
         await self.seen("dashboard")
-        # Versions come several times a second; then the newest stays where it is.
+        # Versions come several times a second; after the end the newest one is fixed.
         await expect(self.page.locator("[data-standing]")).to_contain_text("Finished")
         version = self.page.locator("[data-versions] tr").first
         await version.locator("summary").click()
-        async with self.page.expect_download() as coming:
+        async with self.page.expect_download() as download_info:
             await version.get_by_role("link", name="Keras", exact=True).click()
-        await (await coming.value).save_as(keep)
+        await (await download_info.value).save_as(keep)
 
 
 async def volunteer(browser: Browser, invitation: str) -> Page:
-    """A browser of somebody else, who was invited and takes part."""
+    """Opens another browser that follows the invitation and takes part."""
     page = await (await browser.new_context()).new_page()
     await page.goto(invitation)
     await page.wait_for_url("**/tasks/*")
@@ -247,7 +247,10 @@ async def volunteer(browser: Browser, invitation: str) -> Page:
 async def walk(
     browser: Browser, server: Server, folder: Path, archive: Path, look: Look | None = None
 ) -> Walk:
-    """Takes all steps on a server without an owner, with `folder` for files and pictures of `archive`."""
+    """Takes all steps on a server without an owner.
+
+    `folder` is for files; the pictures come from `archive`.
+    """
     model, pictures, trained = folder / "cnn.keras", folder / "things.zip", folder / "trained.keras"
     write_model(model)
     write_pictures(archive, pictures)
@@ -267,7 +270,7 @@ async def walk(
 
 
 async def measure(save: Path | None) -> Walk:
-    """The walk on a server and a Chromium of its own; `save` for pictures of the pages."""
+    """Takes the walk on a new server and Chromium; `save` is the folder for screenshots."""
 
     async def picture(page: Page, name: str) -> None:
         if save is not None:

@@ -35,16 +35,16 @@ ENABLED = """() => document.querySelector("[data-action=start]:enabled") && perf
 
 
 async def opened(browser: Browser, address: str, kilobits: float, latency: float) -> dict[str, float]:
-    """Seconds from the request on, and what came over the network."""
+    """Opens a page; returns seconds since the request, and bytes and requests over the network."""
     context = await browser.new_context()
     context.set_default_timeout(1000 * LONG)
     page = await context.new_page()
     network = await context.new_cdp_session(page)
-    came = {"bytes": 0.0, "requests": 0.0}
+    received = {"bytes": 0.0, "requests": 0.0}
 
     def finished(event: dict[str, Any]) -> None:
-        came["bytes"] += event["encodedDataLength"]
-        came["requests"] += 1
+        received["bytes"] += event["encodedDataLength"]
+        received["requests"] += 1
 
     network.on("Network.loadingFinished", finished)
     await network.send("Network.enable")
@@ -52,19 +52,19 @@ async def opened(browser: Browser, address: str, kilobits: float, latency: float
     limits = {"offline": False, "latency": latency, "downloadThroughput": rate, "uploadThroughput": rate}
     await network.send("Network.emulateNetworkConditions", limits)
     await page.goto(address, wait_until="commit")
-    found = {"paint_s": await page.evaluate(PAINTED)}
-    found["ready_s"] = found["paint_s"]
+    times = {"paint_s": await page.evaluate(PAINTED)}
+    times["ready_s"] = times["paint_s"]
     if address.endswith("/train"):
         enabled = await page.wait_for_function(ENABLED)
-        found["ready_s"] = max(found["paint_s"], await enabled.json_value())
-    # Before anything is pressed: what follows the button is counted, too.
+        times["ready_s"] = max(times["paint_s"], await enabled.json_value())
+    # The page is not used yet, so requests after the button's script count, too.
     await page.wait_for_load_state("networkidle")
     await context.close()
-    return {**found, **came}
+    return {**times, **received}
 
 
 async def measure(url: str, kilobits: float, latency: float, repeats: int) -> dict[str, dict[str, float]]:
-    """Medians by page."""
+    """Returns medians by page."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=executable(), args=FLAGS)
         medians = {}
@@ -76,21 +76,21 @@ async def measure(url: str, kilobits: float, latency: float, repeats: int) -> di
 
 
 def main() -> None:
-    """Prints a line for each page, or everything as JSON."""
+    """Prints a line for each page, or all results as JSON."""
     assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kilobits", type=float, default=400, help="bits a second each way, in thousands")
     parser.add_argument("--latency", type=float, default=400, help="milliseconds that a request waits")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "models/digits", Path(folder, "tasks/digits"))
         with serving(Path(folder)) as (_, address):
             url = f"http://{address}"
-            pages = asyncio.run(measure(url, asked.kilobits, asked.latency, asked.repeats))
-    if asked.json:
-        print(json.dumps({"kilobits": asked.kilobits, "latency_ms": asked.latency, "pages": pages}))
+            pages = asyncio.run(measure(url, options.kilobits, options.latency, options.repeats))
+    if options.json:
+        print(json.dumps({"kilobits": options.kilobits, "latency_ms": options.latency, "pages": pages}))
         return
     for name, figures in pages.items():
         print(f"{name:8} {figures}")

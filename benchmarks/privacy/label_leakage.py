@@ -40,7 +40,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Row:
-    """What the attack finds where volunteers have `examples` each, as means over trials.
+    """The attack's success where volunteers have `examples` each, as means over trials.
 
     `guessed` is the precision of naming classes without looking.
     """
@@ -57,11 +57,11 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     given = parser.parse_args()
-    # TensorFlow reads this when it is imported.
+    # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE
     with TemporaryDirectory() as folder:
-        found = measure(Path(folder), given.trials)
-    print(json.dumps([asdict(row) for row in found]) if given.json else "\n".join(rows(found)))
+        results = measure(Path(folder), given.trials)
+    print(json.dumps([asdict(row) for row in results]) if given.json else "\n".join(rows(results)))
 
 
 def measure(folder: Path, trials: int) -> list[Row]:
@@ -77,29 +77,29 @@ def measure(folder: Path, trials: int) -> list[Row]:
 def _rows(
     volunteer: Volunteer, digits: Digits, size: int, trials: int, generator: np.random.Generator
 ) -> list[Row]:
-    found: dict[str, list[tuple[float, float]]] = {}
-    had: list[float] = []
+    scores_by_form: dict[str, list[tuple[float, float]]] = {}
+    class_shares: list[float] = []
     for trial in range(trials):
-        members = [_some(generator, size) for _ in range(COHORT)]
-        has = np.unique(digits.labels[digits.pool[members[0]]])
-        had.append(len(has) / CLASSES)
+        members = [_random_members(generator, size) for _ in range(COHORT)]
+        own_classes = np.unique(digits.labels[digits.pool[members[0]]])
+        class_shares.append(len(own_classes) / CLASSES)
         for seen, update in _seen(volunteer, members, trial).items():
             volunteers = COHORT if seen == "masked" else 1
-            found.setdefault(seen, []).append(score(named(update, volunteers), has))
+            scores_by_form.setdefault(seen, []).append(score(named(update, volunteers), own_classes))
     return [
         Row(
             seen,
             size,
             estimate([precision for precision, _ in scores]),
             estimate([recall for _, recall in scores]),
-            round(float(np.mean(had)), 3),
+            round(float(np.mean(class_shares)), 3),
         )
-        for seen, scores in found.items()
+        for seen, scores in scores_by_form.items()
     ]
 
 
 def _seen(volunteer: Volunteer, members: list[NDArray[np.bool_]], seed: int) -> dict[str, Vector]:
-    """What the server gets to see of the first of the members, by how it sees it."""
+    """Returns what the server sees of the first member, by the form of protection."""
     from backend.peer.training.noise import fresh_words
     from backend.peer.training.private_step import ExampleClip
     from backend.peer.training.protection import protected
@@ -109,7 +109,7 @@ def _seen(volunteer: Volunteer, members: list[NDArray[np.bool_]], seed: int) -> 
     size = int(members[0].sum())
     plan = TrainingPlan(1, RATE, seed, batch_size=size)
     private = TrainingPlan(1, RATE, seed, batch_size=size, privacy=ExampleClip(CLIP, NOISE))
-    results = [volunteer.result(who, plan) for who in members]
+    results = [volunteer.result(member, plan) for member in members]
     local = protected(results[0], Privacy(CLIP, NOISE, 0.0, 0.0, 0), fresh_words())
     return {
         "open": results[0].update,
@@ -119,14 +119,14 @@ def _seen(volunteer: Volunteer, members: list[NDArray[np.bool_]], seed: int) -> 
     }
 
 
-def _some(generator: np.random.Generator, size: int) -> NDArray[np.bool_]:
+def _random_members(generator: np.random.Generator, size: int) -> NDArray[np.bool_]:
     members = np.zeros(POOL, np.bool_)
     members[generator.choice(POOL, size, replace=False)] = True
     return members
 
 
 def named(update: Vector, volunteers: int = 1) -> NDArray[np.int64]:
-    """Classes that went up for one at least of so many volunteers, of whose updates this is the sum.
+    """Returns the classes that went up for at least one of `volunteers`, whose updates are summed.
 
     The last values of the model's vector are the biases of its ten classes. All down is -RATE for each.
     """
@@ -134,17 +134,17 @@ def named(update: Vector, volunteers: int = 1) -> NDArray[np.int64]:
 
 
 def score(named: NDArray[np.int64], has: NDArray[np.int64]) -> tuple[float, float]:
-    """Precision and recall; naming nobody is wrong."""
+    """Returns precision and recall; naming no class counts as wrong."""
     right = len(np.intersect1d(named, has))
     return right / max(len(named), 1), right / len(has)
 
 
-def rows(found: list[Row]) -> list[str]:
-    """Rows of a table in Markdown."""
+def rows(results: list[Row]) -> list[str]:
+    """Returns rows of a table in Markdown."""
     return [
         f"| {row.examples} | {row.seen} | {_percent(row.precision)} | {_percent(row.recall)} | "
         f"{100 * row.guessed:.0f} % |"
-        for row in found
+        for row in results
     ]
 
 

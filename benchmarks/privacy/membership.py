@@ -45,17 +45,18 @@ if TYPE_CHECKING:
 
 SEED = 5
 DELTA = 1e-5
-# Without privacy: small batches, until nothing is left to learn. With it: an example pays for each visit,
-# whatever the batch, so all of them at once; and few visits, so that each needs little noise.
+# Without privacy, small batches train until nothing is left to learn. With privacy each visit to an example
+# costs the same whatever the batch, so one batch holds all examples; visits are few, so that each needs
+# little noise.
 PLAIN_EPOCHS, PLAIN_BATCH, PLAIN_RATE = 60, 32, 0.005
 PRIVATE_EPOCHS, PRIVATE_RATE, CLIP = 40, 0.03, 1.0
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found at one epsilon (None: no privacy). Accuracies are shares of right answers.
+    """The results at one epsilon (None: no privacy); accuracies are shares of right answers.
 
-    `noise` is the multiplier of each visit to an example, of which there were `visits`.
+    `noise` is the multiplier of each visit to an example, `visits` the number of visits.
     """
 
     epsilon: float | None
@@ -70,7 +71,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Report:
-    """What one call found."""
+    """The results of one call."""
 
     models: int
     examples: int
@@ -89,15 +90,15 @@ def main() -> None:
     given = parser.parse_args()
     if given.models < 6 or given.models % 2:
         sys.exit("--models has to be even, and 6 or more: every example is in half of them.")
-    # TensorFlow reads this when it is imported.
+    # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE
     with TemporaryDirectory() as folder:
-        found = measure(Path(folder), given.epsilon, given.models, given.examples)
+        results = measure(Path(folder), given.epsilon, given.models, given.examples)
     if given.save:
         given.save.mkdir(parents=True, exist_ok=True)
-        (given.save / "membership.json").write_text(json.dumps(asdict(found)) + "\n", "utf-8")
-        (given.save / "membership.svg").write_text(picture(found), "utf-8")
-    print(json.dumps(asdict(found)) if given.json else "\n".join(rows(found)))
+        (given.save / "membership.json").write_text(json.dumps(asdict(results)) + "\n", "utf-8")
+        (given.save / "membership.svg").write_text(picture(results), "utf-8")
+    print(json.dumps(asdict(results)) if given.json else "\n".join(rows(results)))
 
 
 def measure(folder: Path, epsilons: Sequence[float], models: int, examples: int) -> Report:
@@ -106,8 +107,8 @@ def measure(folder: Path, epsilons: Sequence[float], models: int, examples: int)
 
     digits = Digits.load(2 * examples, SEED)
     members = halves(models, 2 * examples)
-    found = [_at(epsilon, folder, digits, members) for epsilon in epsilons]
-    return Report(models, examples, len(digits.rest), DELTA, found)
+    results = [_at(epsilon, folder, digits, members) for epsilon in epsilons]
+    return Report(models, examples, len(digits.rest), DELTA, results)
 
 
 def _at(epsilon: float, folder: Path, digits: Digits, members: Members) -> Found:
@@ -119,17 +120,17 @@ def _at(epsilon: float, folder: Path, digits: Digits, members: Members) -> Found
     volunteer = Volunteer(folder / f"{epsilon:g}", digits, batch, private)
     began = time.process_time()
     scores, trained, held_out = np.empty(members.shape), [], []
-    for model, who in enumerate(members):
+    for model, mask in enumerate(members):
         plan = (
             private_plan(PRIVATE_EPOCHS, PRIVATE_RATE, model, CLIP, noise)
             if private
             else plain_plan(PLAIN_EPOCHS, PLAIN_RATE, model)
         )
-        told = volunteer.probabilities(volunteer.train(who, plan))
-        scores[model] = confidence(told[digits.pool], digits.labels[digits.pool])
-        right = told.argmax(axis=1) == digits.labels
-        trained.append(float(right[digits.pool][who].mean()))
-        held_out.append(float(right[digits.rest].mean()))
+        probabilities = volunteer.probabilities(volunteer.train(mask, plan))
+        scores[model] = confidence(probabilities[digits.pool], digits.labels[digits.pool])
+        correct = probabilities.argmax(axis=1) == digits.labels
+        trained.append(float(correct[digits.pool][mask].mean()))
+        held_out.append(float(correct[digits.rest].mean()))
         print(f"epsilon {epsilon:g}: {model + 1} of {len(members)} trained", file=sys.stderr, flush=True)
     return Found(
         epsilon=epsilon if private else None,
@@ -144,7 +145,7 @@ def _at(epsilon: float, folder: Path, digits: Digits, members: Members) -> Found
 
 
 def halves(models: int, examples: int) -> Members:
-    """Who is in: [models, examples]. Models come in pairs that share out the examples at random."""
+    """Returns the members [models, examples]: each pair of models splits the examples at random."""
     generator = np.random.default_rng(SEED)
     members = np.zeros((models, examples), np.bool_)
     for pair in range(0, models, 2):
@@ -155,20 +156,21 @@ def halves(models: int, examples: int) -> Members:
 
 
 def noise_for(epsilon: float, visits: int) -> float:
-    """The least multiplier, to three digits, that keeps so many visits at `epsilon` and DELTA.
+    """Returns the smallest multiplier, to three digits, for `visits` visits at `epsilon` and DELTA.
 
-    Visits are Gaussian mechanisms without sampling: together they are one of a noise smaller by their root.
+    Visits are Gaussian mechanisms without sampling: together they equal one mechanism whose noise is smaller
+    by the square root of their number.
     """
     low, high = 0.1, 1000.0
     while high - low > 1e-3:
         middle = (low + high) / 2
-        enough = gaussian_epsilon(middle / math.sqrt(visits), DELTA) <= epsilon
-        low, high = (low, middle) if enough else (middle, high)
+        is_enough = gaussian_epsilon(middle / math.sqrt(visits), DELTA) <= epsilon
+        low, high = (low, middle) if is_enough else (middle, high)
     return math.ceil(1000 * high) / 1000
 
 
 def rows(report: Report) -> list[str]:
-    """Rows of a table in Markdown."""
+    """Returns rows of a table in Markdown."""
     return [
         f"| {_name(one)} | {_percent(one.trained)} | {_percent(one.held_out)} | "
         f"{_share(one.threshold.auc)} | {_share(one.likelihood.auc)} | {_percent(one.likelihood.caught)} |"
@@ -177,7 +179,7 @@ def rows(report: Report) -> list[str]:
 
 
 def picture(report: Report) -> str:
-    """LiRA's curves: whom it finds by how many it accuses wrongly, with one standard error around."""
+    """Draws LiRA's curves: members found by false accusations, with one standard error around."""
     x = [100 * rate for rate in RATES]
     lines = [Line("guessing", x, x, x, x)]
     for one in report.found:

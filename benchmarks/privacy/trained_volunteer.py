@@ -1,4 +1,4 @@
-"""A volunteer with a few digits of its own, who trains the gallery's model on them. Imports TensorFlow."""
+"""A volunteer with a few digits who trains the gallery's model on them. Imports TensorFlow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = 32
 
 @dataclass(frozen=True)
 class Digits:
-    """All digits there are: `pool` and `rest` are numbers of examples. The pool's may be trained on."""
+    """All available digits; `pool` (may be trained on) and `rest` are example numbers."""
 
     examples: Examples
     pool: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Digits:
 
     @classmethod
     def load(cls, pool: int, seed: int) -> Digits:
-        """The gallery's, built if need be, with a random pool of this size."""
+        """Loads the gallery's digits, built if necessary, with a random pool of this size."""
         build_task(TASK)
         shards = TASK / "built" / "shards"
         manifest = open_bundle(TASK / "built" / "bundle", []).manifest
@@ -47,20 +47,20 @@ class Digits:
         order = np.random.default_rng(seed).permutation(len(examples))
         return cls(examples, order[:pool], order[pool:])
 
-    def some(self, rows: NDArray[np.int64]) -> Examples:
-        """These examples."""
-        whole = self.examples
+    def select(self, rows: NDArray[np.int64]) -> Examples:
+        """Selects these examples."""
+        examples = self.examples
         return Examples(
-            tuple(values[rows] for values in whole.x),
-            tuple(values[rows] for values in whole.y),
-            whole.sample_weight[rows],
+            tuple(values[rows] for values in examples.x),
+            tuple(values[rows] for values in examples.y),
+            examples.sample_weight[rows],
         )
 
 
 class Volunteer:
     """Trains from the task's version 0, by the peer's own trainer.
 
-    The bundle is converted anew, for batches of `batch_size` and, where `private`, slices of one row.
+    The bundle is converted again, for batches of `batch_size` and, if `private`, slices of one row.
     """
 
     def __init__(self, bundle: Path, digits: Digits, batch_size: int, private: bool) -> None:
@@ -76,32 +76,32 @@ class Volunteer:
         self._start = np.fromfile(bundle / "weights.bin", "<f4")
 
     def train(self, members: Members, plan: TrainingPlan) -> Vector:
-        """Version 0 and the update of a training on these of the pool: weights [P]."""
+        """Trains on these members of the pool; returns the weights [P] after the update."""
         return self._start + self.result(members, plan).update
 
     def result(self, members: Members, plan: TrainingPlan) -> TrainingResult:
-        """What the peer makes of a plan with these of the pool."""
-        mine = self._digits.some(self._digits.pool[members])
-        return self._trainer.train(self._start, plan, mine, never, lambda _: None)
+        """Returns the peer's result for a plan with these members of the pool."""
+        examples = self._digits.select(self._digits.pool[members])
+        return self._trainer.train(self._start, plan, examples, never, lambda _: None)
 
     def probabilities(self, weights: Vector) -> NDArray[np.float64]:
-        """Of the ten classes, for every digit there is: [n, 10]."""
-        rows_of_all, told = np.arange(len(self._digits.examples)), []
+        """Returns the ten classes' probabilities for every available digit: [n, 10]."""
+        all_rows, outputs = np.arange(len(self._digits.examples)), []
         constant = import_tensorflow().constant
-        for first in range(0, len(rows_of_all), self._size):
-            rows = rows_of_all[first : first + self._size]
+        for first in range(0, len(all_rows), self._size):
+            rows = all_rows[first : first + self._size]
             batch = self._digits.examples.batch(rows, self._size)
             inputs = {name: constant(value) for name, value in {**batch, "trainable": weights}.items()}
-            told.append(self._predict(inputs)["output_0"].numpy()[: len(rows)])
-        found: NDArray[np.float64] = np.concatenate(told).astype(np.float64)
-        return found
+            outputs.append(self._predict(inputs)["output_0"].numpy()[: len(rows)])
+        probabilities: NDArray[np.float64] = np.concatenate(outputs).astype(np.float64)
+        return probabilities
 
 
 def plain_plan(epochs: int, rate: float, seed: int) -> TrainingPlan:
-    """A plan without privacy."""
+    """Returns a plan without privacy."""
     return TrainingPlan(epochs, rate, seed)
 
 
 def private_plan(epochs: int, rate: float, seed: int, clip: float, noise: float) -> TrainingPlan:
-    """A plan with the privacy of examples, each clipped by itself."""
+    """Returns a plan with privacy of examples, each clipped separately."""
     return TrainingPlan(epochs, rate, seed, privacy=ExampleClip(clip, noise))

@@ -1,1 +1,1 @@
-"""What several benchmarks share: tasks, servers, clients, baselines and drawings."""
+"""Shared parts of several benchmarks: tasks, servers, clients, baselines and plots."""

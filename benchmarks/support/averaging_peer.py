@@ -1,8 +1,8 @@
-"""One peer of benchmarks.allreduce, which starts it and talks with it by lines of JSON.
+"""A peer process of benchmarks.allreduce that communicates by lines of JSON.
 
-Usage: python -m benchmarks.support.averaging_peer HOST. Says its neighbour entry, hears the list of all, and
-says when it is linked with them. Then it draws a vector of as many values as it is told, and averages it with
-others when it gets an order.
+Usage: python -m benchmarks.support.averaging_peer HOST. The process prints its neighbour entry, reads the
+list of all peers, and reports when it is linked with them. It then draws a vector of the requested size, and
+averages it with the others on each order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TASK, BUNDLE = "allreduce", "ab" * 32
 
 
 class NoServer:
-    """Peers that listen need no signals."""
+    """Sends no signals: peers that listen need none."""
 
     def signal(self, _client: str, _data: bytes) -> bool:
         return False
@@ -48,12 +48,12 @@ class NoServer:
 
 @dataclass
 class Peer:
-    """Hands on what links say."""
+    """Forwards the events of links to the exchange."""
 
     known: TrustStore
     links: LinkManager = field(init=False)
     exchange: Exchange | None = None
-    # Of a group whose order others got earlier.
+    # Frames of a group whose order reached others earlier.
     early: list[tuple[str, GroupFrame]] = field(default_factory=list)
     number: int = -1
     linked: asyncio.Event = field(default_factory=asyncio.Event)
@@ -85,7 +85,7 @@ class Peer:
         """Takes part in one group."""
         if self.exchange:
             self.exchange.close()
-        used = process_time()
+        cpu_seconds = process_time()
         self.number = order.round
         self.exchange = exchange = Exchange(
             order, self.links.local.client, vector, weight, self.links, TASK, BUNDLE
@@ -98,10 +98,10 @@ class Peer:
         for client, frame in early:
             self.received(client, frame)
         end = await exchange.result()
-        used = process_time() - used
+        cpu_seconds = process_time() - cpu_seconds
         return {
             "seconds": end.seconds,
-            "cpu_seconds": used,
+            "cpu_seconds": cpu_seconds,
             "fraction": end.fraction,
             "survivors": len(end.survivors),
             "sha256": hashlib.sha256(end.mean.data).hexdigest(),
@@ -109,13 +109,13 @@ class Peer:
 
 
 async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
-    """Talks with the benchmark until it says no more."""
+    """Communicates with the benchmark until its input ends."""
     client, key = secrets.token_hex(8), secrets.token_bytes(32)
-    known = TrustStore(folder)
-    known.enter(TASK)
-    peer = kind(known)
+    trust_store = TrustStore(folder)
+    trust_store.enter(TASK)
+    peer = kind(trust_store)
     peer.links = LinkManager(
-        LocalPeer(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, known
+        LocalPeer(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, trust_store
     )
     await peer.links.open(host)
     own = Neighbour(
@@ -131,20 +131,22 @@ async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
         await peer.linked.wait()
     say("linked")
     vector: Vector = np.zeros(0, np.float32)
-    while (told := await _hear()) is not None:
-        if "values" in told:
-            vector = np.random.default_rng(told["place"]).normal(0, 0.01, told["values"]).astype(np.float32)
+    while (command := await _hear()) is not None:
+        if "values" in command:
+            vector = (
+                np.random.default_rng(command["place"]).normal(0, 0.01, command["values"]).astype(np.float32)
+            )
             say("ready")
         else:
-            order = msgspec.convert(told, Group)
+            order = msgspec.convert(command, Group)
             say(await peer.average(order, vector, 1.0 + order.members.index(client)))
     if peer.exchange:
         peer.exchange.close()
     await peer.links.close()
 
 
-def _neighbour(told: dict[str, Any]) -> Neighbour:
-    return msgspec.convert({**told, "identity": base64.b64decode(told["identity"])}, Neighbour)
+def _neighbour(entry: dict[str, Any]) -> Neighbour:
+    return msgspec.convert({**entry, "identity": base64.b64decode(entry["identity"])}, Neighbour)
 
 
 def say(what: object) -> None:

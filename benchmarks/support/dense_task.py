@@ -1,4 +1,4 @@
-"""A real task of any size: a plain dense Keras model of exactly so many parameters, converted once and kept.
+"""A real task of any size: a dense Keras model with exactly this many parameters, cached.
 
 Usage: python -m benchmarks.support.dense_task PARAMETERS FOLDER (writes bundle/ and shards/).
 """
@@ -68,7 +68,10 @@ spot_checks = 0
 
 
 def widths(parameters: int) -> tuple[int, int]:
-    """Inputs and hidden units of the model with `parameters`, as square as they come. ValueError if none."""
+    """Returns inputs and hidden units of the most nearly square model with `parameters`.
+
+    Raises ValueError if there is none.
+    """
     # d inputs, h hidden units: d h + h + 10 h + 10 values.
     product = parameters - CLASSES
     for hidden in range(math.isqrt(max(product, 0)), 1, -1):
@@ -81,7 +84,7 @@ def widths(parameters: int) -> tuple[int, int]:
 def write_task(
     folder: Path, parameters: int, clients: int, rounds: int, min_available_clients: int | None = None
 ) -> Path:
-    """A task folder for so many clients and rounds; its bundle is converted when it is wanted first.
+    """Writes a task folder for so many clients and rounds; its bundle is converted on first use.
 
     A round opens with `clients`, or `min_available_clients`, of them.
     """
@@ -92,7 +95,7 @@ def write_task(
 
 
 def write_units(folder: Path, parameters: int, shards: int, epochs: int) -> Path:
-    """The same as a task of work units, one for each of so many shards, each done by one client."""
+    """Writes a task of work units, one for each of so many shards, each trained by one client."""
     return _write(folder, parameters, shards, UNITS.format(epochs=epochs))
 
 
@@ -106,20 +109,20 @@ def _write(folder: Path, parameters: int, shards: int, coordination: str) -> Pat
 
 
 def _bundle(parameters: int) -> Path:
-    """The kept bundle. Of several processes that lack it, one converts the model and the others wait."""
-    kept = KEPT / f"{parameters}-{_digest()}"
-    with kept.with_suffix(".lock").open("w") as lock:
+    """Returns the cached bundle; if several processes lack it, one converts and the others wait."""
+    cached = KEPT / f"{parameters}-{_digest()}"
+    with cached.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (kept / "bundle" / "bundle.json").is_file():
-            command = [sys.executable, "-m", "benchmarks.support.dense_task", str(parameters), str(kept)]
+        if not (cached / "bundle" / "bundle.json").is_file():
+            command = [sys.executable, "-m", "benchmarks.support.dense_task", str(parameters), str(cached)]
             done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
             if done.returncode:
                 raise RuntimeError(f"The dense model was not converted:\n{done.stderr}")
-    return kept / "bundle"
+    return cached / "bundle"
 
 
 def _digest() -> str:
-    """What the kept bundles depend on."""
+    """Returns a digest of the sources on which the cached bundles depend."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
     for path in sorted((ROOT / "converter").rglob("*.py")):
         digest.update(path.read_bytes())

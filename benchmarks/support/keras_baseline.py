@@ -1,4 +1,4 @@
-"""The yardstick: the same Keras model trained by Keras alone, and the measure of both sides."""
+"""Yardstick: trains a Keras model by Keras alone, and measures both sides of a comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEASURING_BATCH = 250
 
 @dataclass(frozen=True)
 class Measured:
-    """On the held-out examples: the share of right answers, and the mean loss."""
+    """The share of right answers and the mean loss on the held-out examples."""
 
     accuracy: float
     loss: float
@@ -30,7 +30,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Examined:
-    """Training and held-out examples of a task that was cut, as the model takes them."""
+    """Training and held-out examples of a sharded task, as the model takes them."""
 
     train: Examples
     held_out: Examples
@@ -38,7 +38,10 @@ class Examined:
 
 
 def read_examples(folder: Path) -> Examined:
-    """The examples in the shards of the task in `folder`, and how many each client has: one, where all do."""
+    """Reads the shards of the task in `folder`, and each client's number of examples.
+
+    There is one number where all clients share all examples.
+    """
     manifest = parse_manifest((folder / "bundle" / "bundle.json").read_bytes())
     shards = folder / "shards"
     index = json.loads((shards / "shards.json").read_text("utf-8"))
@@ -53,9 +56,9 @@ def read_examples(folder: Path) -> Examined:
 
 
 class Yardstick:
-    """One Keras model with its first weights, which measures any flat vector and can be trained.
+    """A Keras model with its first weights that can be trained and can measure any flat vector.
 
-    `seconds` of the processor were spent on training.
+    `seconds` is the processor time spent on training.
     """
 
     def __init__(self, model: Any, task: Task, loss: str, examined: Examined) -> None:
@@ -65,11 +68,11 @@ class Yardstick:
         model.compile(task.optimizer(), loss, metrics=["accuracy"], jit_compile=False)
 
     def flat(self) -> NDArray[np.float32]:
-        """The weights [P] in the order of a bundle's flat vector."""
+        """Returns the weights [P] in the order of a bundle's flat vector."""
         return np.concatenate([np.asarray(variable, "<f4").ravel() for variable in self._variables])
 
     def measure(self, weights: NDArray[np.float32]) -> Measured:
-        """Accuracy and loss of `weights` [P], by Keras. The model has them afterwards."""
+        """Returns accuracy and loss of `weights` [P], by Keras; the model keeps these weights."""
         starts = np.cumsum([0, *(int(np.prod(variable.shape)) for variable in self._variables)])
         for variable, start, end in zip(self._variables, starts, starts[1:], strict=False):
             variable.assign(weights[start:end].reshape(variable.shape))
@@ -78,7 +81,7 @@ class Yardstick:
         return Measured(accuracy, loss)
 
     def warm_up(self) -> None:
-        """Has Keras trace its step, which `seconds` would count; nothing is learned."""
+        """Lets Keras trace its step, so that `seconds` leaves tracing out; nothing is learned."""
         size = self._task.batch_size
         x, y = self._examined.train.x[0][:size], self._examined.train.y[0][:size]
         self._model.fit(x, y, batch_size=size, sample_weight=np.zeros(len(x)), verbose=0)
@@ -87,7 +90,7 @@ class Yardstick:
     def train(
         self, weights: NDArray[np.float32], samples: Sequence[int], seed: int
     ) -> Iterator[tuple[int, Measured]]:
-        """Keras' own `fit` from `weights` [P], measured after so many samples each.
+        """Trains by Keras' own `fit` from `weights` [P]; measures after each of `samples`.
 
         The seed decides the order: every example once, shuffled, then all of them again.
         """

@@ -1,4 +1,4 @@
-"""The Keras models that benchmarks train, small enough for a GPU that a processor plays.
+"""The Keras models that benchmarks train, small enough for a GPU emulated on a processor.
 
 digits   the gallery's task: 8x8 pixels, two convolutions
 mlp      28x28 pixels, two hidden layers

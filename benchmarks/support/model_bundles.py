@@ -1,5 +1,7 @@
-"""The bundles that benchmarks run: `python -m benchmarks.support.model_bundles DIR MODEL...` writes them; see
-keras_models.py."""
+"""Writes the bundles that benchmarks run, of the models in keras_models.py.
+
+Usage: `python -m benchmarks.support.model_bundles DIR MODEL...`
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def convert(name: str, directory: Path) -> None:
         subprocess.run(command, check=True, stdout=sys.stderr)
 
 
-# What Keras writes into a layer's configuration, and what TF.js Layers calls it.
+# Maps the settings in a layer's Keras configuration to TF.js Layers' names.
 _CONVOLUTION = {"filters": "filters", "kernel_size": "kernelSize", "strides": "strides", "padding": "padding"}
 _ARGUMENTS = {
     "Add": {},
@@ -53,28 +55,28 @@ _ARGUMENTS = {
 
 
 def architecture(bundle: Path) -> list[dict[str, Any]] | str:
-    """The layers of a bundle's Keras model in the words of TF.js Layers, or why that cannot express it."""
+    """Returns the layers of a bundle's Keras model in TF.js Layers' terms, or why it has none."""
     with zipfile.ZipFile(bundle / "model.keras") as archive:
         config = json.loads(archive.read("config.json"))["config"]
-    found: list[dict[str, Any]] = []
+    layers: list[dict[str, Any]] = []
     for layer in config["layers"]:
-        name, given = layer["class_name"], layer["config"]
-        before = [found[-1]["name"]] if found else []
+        name, settings = layer["class_name"], layer["config"]
+        before = [layers[-1]["name"]] if layers else []
         inputs = _inbound(layer) if layer.get("inbound_nodes") else before
         if name == "InputLayer":
-            found.append({"layer": name, "name": given["name"], "inputs": [], "config": {}})
+            layers.append({"layer": name, "name": settings["name"], "inputs": [], "config": {}})
             continue
         if name not in _ARGUMENTS:
             return f"TF.js Layers has no {name}."
-        wanted = {theirs: given[ours] for ours, theirs in _ARGUMENTS[name].items()}
-        if "activation" in given:
-            wanted["activation"] = given["activation"]
-        found.append({"layer": name, "name": given["name"], "inputs": inputs, "config": wanted})
-    return found
+        renamed = {theirs: settings[ours] for ours, theirs in _ARGUMENTS[name].items()}
+        if "activation" in settings:
+            renamed["activation"] = settings["activation"]
+        layers.append({"layer": name, "name": settings["name"], "inputs": inputs, "config": renamed})
+    return layers
 
 
 def _inbound(layer: dict[str, Any]) -> list[str]:
-    """Names of the layers whose outputs a layer of a functional model takes."""
+    """Returns the names of the layers whose outputs a layer of a functional model takes."""
     names: list[str] = []
 
     def search(value: Any) -> None:

@@ -1,5 +1,7 @@
-"""TensorFlow's step on one core, in ms: `python -m benchmarks.support.native_step STEPS BUNDLE...` prints
-JSON."""
+"""Measures TensorFlow's training step on one core.
+
+Usage: `python -m benchmarks.support.native_step STEPS BUNDLE...` prints milliseconds per bundle as JSON.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,13 @@ TRAININGS = 30
 
 
 def use_one_core() -> None:
-    """Keep this process, and the threads that TensorFlow will start, on one core."""
+    """Keeps this process, and the threads that TensorFlow will start, on one core."""
     os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["TF_NUM_INTEROP_THREADS"] = "1"
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 
 def step_ms(bundle: Path, steps: int) -> float:
-    """Best mean of several trainings of `steps` steps each, after one to warm up."""
+    """Returns the best mean of several trainings of `steps` steps each, after one warm-up."""
     from backend.peer.data.shards import zero_examples
     from backend.peer.training.graphs import import_graphs, open_bundle
     from backend.peer.training.step import never

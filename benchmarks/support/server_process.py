@@ -1,4 +1,4 @@
-"""A real server in its own process, and what the system counts for it."""
+"""Runs a real server in its own process, and reads the system's counters of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.support.dense_task import ROOT
 
 MIB = 1 << 20
-# All clients come from one address, and all at once; on a busy machine that takes them long.
+# All clients come from one address at the same time; on a busy machine joining takes them long.
 NO_LIMITS = {
     "MINGA_HELLO_SECONDS": "600",
     "MINGA_REQUEST_SECONDS": "600",
@@ -29,7 +29,7 @@ NO_LIMITS = {
 
 @dataclass(frozen=True)
 class Usage:
-    """Of the server's process, at one moment: seconds of its clock and of processors, bytes of memory."""
+    """Counters of the server's process at one time: clock and processor seconds, bytes of memory."""
 
     at: float
     user: float
@@ -39,19 +39,19 @@ class Usage:
 
     @property
     def processor(self) -> float:
-        """Seconds of processors."""
+        """Returns the processor seconds."""
         return self.user + self.system
 
 
 def seconds(process: int) -> tuple[float, float]:
-    """Seconds of processors that `process` had for itself and for the system, until it is waited for."""
+    """Returns the user and system seconds of `process`; works until it is waited for."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     ticks = os.sysconf("SC_CLK_TCK")
     return int(fields[11]) / ticks, int(fields[12]) / ticks
 
 
 def usage(process: int) -> Usage:
-    """What the system counts for `process`, all its threads included."""
+    """Returns the system's counters for `process`, including all its threads."""
     user, system = seconds(process)
     status = dict(
         line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
@@ -62,9 +62,9 @@ def usage(process: int) -> Usage:
 
 @contextmanager
 def serving(folder: Path, **limits: int) -> Iterator[tuple[int, str]]:
-    """Serves `folder`/tasks from `folder`/data: the process, and its address as host:port.
+    """Serves `folder`/tasks from `folder`/data; yields the process and its address as host:port.
 
-    `limits` are settings, such as `idle_seconds`, beside NO_LIMITS.
+    `limits` are settings, such as `idle_seconds`, in addition to NO_LIMITS.
     """
     command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
     command += ["--data-dir", str(folder / "data"), "--tasks", str(folder / "tasks")]

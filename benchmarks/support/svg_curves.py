@@ -1,4 +1,4 @@
-"""Curves as a small SVG that can be read on light and on dark pages."""
+"""Draws curves as a small SVG that is readable on light and dark pages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from html import escape
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 32, 34, 44
-# Middle tones: at least 3 to 1 on white and on near black.
+# Middle tones with a contrast of at least 3 to 1 on white and on near black.
 TEXT = "#7a828c"
 COLOURS = ("#7a828c", "#2f81f7", "#d9730d", "#8250df", "#1a9e6b", "#d6457a")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line [n]: its values, and the lowest and highest of what they are the means of."""
+    """A line [n]: mean values with the lowest and highest of the averaged values."""
 
     name: str
     x: Sequence[float]
@@ -26,9 +26,10 @@ class Line:
 
 
 def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line], short: bool = False) -> str:
-    """An SVG of the lines with their bands, a grid and a key. There is at least one line of one point.
+    """Returns an SVG of the lines with their bands, a grid and a key.
 
-    The key stands below on the right, or, where `short` names leave it room, beside the title.
+    There must be at least one line with one point. The key is at the bottom right, or beside the title where
+    names are `short`.
     """
     right = max(max(line.x) for line in lines)
     y_ticks = _ticks(min(min(line.low) for line in lines), max(max(line.high) for line in lines))
@@ -43,7 +44,7 @@ def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line], short: b
         _label(f"translate(14 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) rotate(-90)", y_label),
         *(_curve(frame, line, colour) for line, colour in zip(lines, COLOURS, strict=False)),
         *(
-            _key(_place_of_key(number, len(lines), short), line, colour)
+            _key(_key_position(number, len(lines), short), line, colour)
             for number, (line, colour) in enumerate(zip(lines, COLOURS, strict=False))
         ),
     ]
@@ -52,7 +53,7 @@ def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line], short: b
 
 @dataclass(frozen=True)
 class _Frame:
-    """Where values lie on the picture; x begins at 0."""
+    """Maps values to positions on the picture; x begins at 0."""
 
     right: float
     bottom: float
@@ -70,16 +71,16 @@ class _Frame:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round numbers, about five of them, from below `low` to above `high`."""
+    """Returns about five round numbers from below `low` to above `high`."""
     rough = max(high - low, 1e-9) / 5
     unit = 10.0 ** math.floor(math.log10(rough))
-    step = unit * min((one for one in (1, 2, 5, 10) if one * unit >= rough), default=10)
+    step = unit * min((factor for factor in (1, 2, 5, 10) if factor * unit >= rough), default=10)
     first, last = math.floor(low / step), math.ceil(high / step)
     return [step * number for number in range(first, max(last, first + 1) + 1)]
 
 
-def _label(place: str, text: str) -> str:
-    return f'<text transform="{place}" text-anchor="middle">{escape(text)}</text>'
+def _label(transform: str, text: str) -> str:
+    return f'<text transform="{transform}" text-anchor="middle">{escape(text)}</text>'
 
 
 def _across(frame: _Frame, tick: float) -> str:
@@ -95,22 +96,22 @@ def _below(frame: _Frame, tick: float) -> str:
 
 
 def _curve(frame: _Frame, line: Line, colour: str) -> str:
-    there, back = frame.path(line.x, line.high), frame.path(line.x[::-1], line.low[::-1])
+    upper, lower = frame.path(line.x, line.high), frame.path(line.x[::-1], line.low[::-1])
     return (
-        f'<polygon points="{there} {back}" fill="{colour}" fill-opacity="0.15"/>'
+        f'<polygon points="{upper} {lower}" fill="{colour}" fill-opacity="0.15"/>'
         f'<polyline points="{frame.path(line.x, line.y)}" fill="none" stroke="{colour}" stroke-width="2"/>'
     )
 
 
-def _place_of_key(number: int, count: int, short: bool) -> tuple[int, int]:
-    """Where the key of the line `number` begins."""
+def _key_position(number: int, count: int, short: bool) -> tuple[int, int]:
+    """Returns the position of the key of the line `number`."""
     if short:
         return WIDTH - RIGHT - 88 * (count - number), 18
     return WIDTH - RIGHT - 200, HEIGHT - BOTTOM - 56 + 18 * number
 
 
-def _key(place: tuple[int, int], line: Line, colour: str) -> str:
-    x, y = place
+def _key(position: tuple[int, int], line: Line, colour: str) -> str:
+    x, y = position
     return (
         f'<path d="M{x} {y - 4}h24" stroke="{colour}" stroke-width="3"/>'
         f'<text x="{x + 32}" y="{y}">{escape(line.name)}</text>'

@@ -1,4 +1,4 @@
-"""A task trained to its end by real processes: `minga serve` and peers of `minga peer join`, on loopback."""
+"""Trains a task to its end by real processes: `minga serve` and peers, on loopback."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks.support.dense_task import ROOT
 
-# Processes share the machine; each takes one core at most.
+# Processes share the machine; each takes at most one core.
 ONE_CORE = {
     "OMP_NUM_THREADS": "1",
     "TF_NUM_INTRAOP_THREADS": "1",
@@ -33,7 +33,7 @@ NOTHING: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Version:
-    """A version of the model: its flat vector [P], the updates in it, and all examples up to it."""
+    """A version of the model: its vector [P], the updates in it, and all examples up to it."""
 
     number: int
     accepted: int
@@ -41,13 +41,16 @@ class Version:
     weights: NDArray[np.float32]
 
 
-def minga(*words: str) -> str:
-    """What a command of Minga's prints. Raises RuntimeError with what it said when it fails."""
-    command = [sys.executable, "-m", "backend", *words]
-    done = subprocess.run(command, cwd=ROOT, env=os.environ | ONE_CORE, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"minga {words[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout
+def minga(*arguments: str) -> str:
+    """Runs a command of Minga and returns its output.
+
+    Raises RuntimeError with the command's message if it fails.
+    """
+    command = [sys.executable, "-m", "backend", *arguments]
+    process = subprocess.run(command, cwd=ROOT, env=os.environ | ONE_CORE, capture_output=True, text=True)
+    if process.returncode:
+        raise RuntimeError(f"minga {arguments[0]} failed: {process.stderr.strip() or process.stdout.strip()}")
+    return process.stdout
 
 
 def train(
@@ -55,8 +58,8 @@ def train(
 ) -> Iterator[Version]:
     """Runs the only task in the folder `tasks` with so many peers until it is finished.
 
-    Yields every `every`-th version and the last, while the run goes on. Homes, logs and the server's data go
-    into `folder`; the peers' identities follow from `seed`. Raises RuntimeError when one of them gives up.
+    Yields every `every`-th version and the last during the run. Homes, logs and the server's data go into
+    `folder`; the peers' identities follow from `seed`. Raises RuntimeError when one of them fails.
     """
     with ExitStack() as stack:
         url = stack.enter_context(serving(tasks, overrides, folder))["url"]
@@ -68,18 +71,18 @@ def train(
 def serving(
     tasks: Path, overrides: Sequence[str], folder: Path, settings: Mapping[str, str] = NOTHING
 ) -> Iterator[dict[str, Any]]:
-    """A server of the folder `tasks`, and what it says of itself: its `url` and its `owner_link`.
+    """Serves the folder `tasks`; yields the server's report with its `url` and its `owner_link`.
 
-    `settings` are variables of its environment. Raises RuntimeError where it does not serve them.
+    `settings` are variables of its environment. Raises RuntimeError where it does not serve the tasks.
     """
-    words = ["serve", "--port", "0", "--json", "--tasks", str(tasks), "--data-dir", str(folder / "data")]
-    words += [word for override in overrides for word in ("--set", override)]
-    with _process(words, folder, "server", settings, subprocess.PIPE) as process:
+    arguments = ["serve", "--port", "0", "--json", "--tasks", str(tasks), "--data-dir", str(folder / "data")]
+    arguments += [word for override in overrides for word in ("--set", override)]
+    with _process(arguments, folder, "server", settings, subprocess.PIPE) as process:
         assert process.stdout is not None
-        said = process.stdout.readline()
-        if not said:
+        line = process.stdout.readline()
+        if not line:
             raise RuntimeError(f"The server did not start: {(folder / 'server.log').read_text()}")
-        listening: dict[str, Any] = json.loads(said)
+        listening: dict[str, Any] = json.loads(line)
         if listening["problems"]:
             raise RuntimeError(f"The server does not serve the task: {listening['problems']}")
         yield listening
@@ -89,21 +92,21 @@ def serving(
 def joining(
     url: str, folder: Path, seed: int, number: int, flags: Sequence[str] = ()
 ) -> Iterator[subprocess.Popen[str]]:
-    """A peer with a home of its own, whose token makes its part of the data and its seeds reproducible."""
+    """Starts a peer with its own home; its token makes its shards and seeds reproducible."""
     home = folder / f"peer-{number}"
     token = home / ".local" / "state" / "minga" / "token"
     token.parent.mkdir(parents=True)
     token.write_text(f"benchmark-of-federated-{seed}-{number}\n", "ascii")
-    words = ["peer", "join", url, "--device", "cpu", "--json", "--cache-dir", str(home / "cache"), *flags]
-    with _process(words, folder, home.name, {"HOME": str(home)}, subprocess.DEVNULL) as process:
+    arguments = ["peer", "join", url, "--device", "cpu", "--json", "--cache-dir", str(home / "cache"), *flags]
+    with _process(arguments, folder, home.name, {"HOME": str(home)}, subprocess.DEVNULL) as process:
         yield process
 
 
 @contextmanager
 def _process(
-    words: list[str], folder: Path, name: str, environment: Mapping[str, str], output: int
+    arguments: list[str], folder: Path, name: str, environment: Mapping[str, str], output: int
 ) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "backend", *words]
+    command = [sys.executable, "-m", "backend", *arguments]
     with (folder / f"{name}.log").open("w") as log:
         process = subprocess.Popen(
             command,
@@ -122,19 +125,19 @@ def _process(
 
 def _versions(url: str, peers: list[subprocess.Popen[str]], every: int) -> Iterator[Version]:
     [task] = _get(f"{url}/api/tasks")["tasks"]
-    heard = samples = 0
-    while heard < task["rounds"]:
+    last_version = samples = 0
+    while last_version < task["rounds"]:
         time.sleep(POLL_SECONDS)
         if any(peer.poll() for peer in peers):
             raise RuntimeError("A peer gave up; its log says why.")
         for entry in _get(f"{url}/api/tasks/{task['name']}/versions")["versions"]:
-            if entry["version"] <= heard:
+            if entry["version"] <= last_version:
                 continue
-            heard, samples = entry["version"], samples + entry["examples"]
-            if heard % every == 0 or heard == task["rounds"]:
+            last_version, samples = entry["version"], samples + entry["examples"]
+            if last_version % every == 0 or last_version == task["rounds"]:
                 with urllib.request.urlopen(f"{url}/blobs/{entry['weights']}") as answer:
                     weights = np.frombuffer(answer.read(), "<f4")
-                yield Version(heard, entry["accepted"], samples, weights)
+                yield Version(last_version, entry["accepted"], samples, weights)
 
 
 def _get(address: str) -> Any:

@@ -1,9 +1,9 @@
-"""Clients that train nothing: they fetch every version over HTTP and send a whole update over the socket.
+"""Clients that train nothing: they download every version and upload a full update.
 
 Usage: python -m benchmarks.support.update_clients ADDRESS TASK CLIENTS VALUES VERSIONS, started by
-benchmarks.rounds. All clients of a process share one random update. Prints `version N` when the first client
-hears of a version, and at its end one line of JSON with the bytes on the wire at every version, of all
-clients together.
+benchmarks.rounds. Downloads use HTTP and uploads the socket. All clients of a process share one random
+update. The process prints `version N` when its first client learns of a version, and at the end one line of
+JSON with the bytes on the wire at every version, summed over all clients.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ BLOCK = 1 << 18
 
 
 class Volunteer(Thread):
-    """One client. `traffic` holds (sent, received) bytes at every version that it heard of."""
+    """A client; `traffic` holds its (sent, received) bytes at every version."""
 
     def __init__(
-        self, place: tuple[str, int], task: str, update: memoryview, versions: int, leads: bool
+        self, address: tuple[str, int], task: str, update: memoryview, versions: int, leads: bool
     ) -> None:
         super().__init__()
         self.traffic: list[tuple[int, int]] = []
         self._versions = versions
         self._leads = leads
         self._update = update
-        self._place = place
+        self._address = address
         self._block = memoryview(bytearray(BLOCK))
         self._sent = self._received = 0
-        self._http = socket.create_connection(place)
-        self._socket = socket.create_connection(place)
-        uri = parse_uri(f"ws://{place[0]}:{place[1]}/api/tasks/{task}/socket")
+        self._http = socket.create_connection(address)
+        self._socket = socket.create_connection(address)
+        uri = parse_uri(f"ws://{address[0]}:{address[1]}/api/tasks/{task}/socket")
         self._connection = ClientProtocol(uri, subprotocols=[PROTOCOL])  # type: ignore[list-item]
 
     def run(self) -> None:
@@ -141,34 +141,36 @@ class Volunteer(Thread):
                     yield decode_server(bytes(event.data))
 
     def _fetch(self, address: str) -> None:
-        """Downloads a blob over a connection that is kept, and forgets it."""
-        request = f"GET /blobs/{address} HTTP/1.1\r\nHost: {self._place[0]}:{self._place[1]}\r\n\r\n".encode()
+        """Downloads a blob over a persistent connection and discards it."""
+        request = (
+            f"GET /blobs/{address} HTTP/1.1\r\nHost: {self._address[0]}:{self._address[1]}\r\n\r\n".encode()
+        )
         head = self._ask(request)
         while b"\r\n\r\n" not in head:
             head += self._receive_some(BLOCK)
         head, _, rest = head.partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200"), head
         fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
-        left = int(fields[b"content-length"]) - len(rest)
-        assert left + len(rest) == len(self._update)
-        while left:
-            left -= len(self._receive_some(left))
+        remaining = int(fields[b"content-length"]) - len(rest)
+        assert remaining + len(rest) == len(self._update)
+        while remaining:
+            remaining -= len(self._receive_some(remaining))
 
     def _ask(self, request: bytes) -> bytes:
-        """The first bytes of the answer; a connection that was kept too long is made anew."""
+        """Returns the first bytes of the answer; reopens a connection that the server has closed."""
         try:
             self._http.sendall(request)
             head = self._receive_some(BLOCK)
         except (ConnectionError, RuntimeError):
             self._http.close()
-            self._http = socket.create_connection(self._place)
+            self._http = socket.create_connection(self._address)
             self._http.sendall(request)
             head = self._receive_some(BLOCK)
         self._sent += len(request)
         return head
 
-    def _receive_some(self, most: int) -> bytes:
-        length = self._http.recv_into(self._block[: min(most, BLOCK)])
+    def _receive_some(self, max_bytes: int) -> bytes:
+        length = self._http.recv_into(self._block[: min(max_bytes, BLOCK)])
         if not length:
             raise RuntimeError("The server closed an HTTP connection.")
         self._received += length

@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Sources:
-    """What `minga shard` is given: the data, and either a test set of its own or the share to hold out."""
+    """The input of `minga shard`: the data, and either a test set or the share to hold out."""
 
     train: Path
     test: Path | None = None
@@ -25,10 +25,10 @@ class Sources:
 class Task:
     """A task and its yardstick.
 
-    `prepare(data, folder, seed, examples)` takes the sources from the folder `data` (MINGA_DATA), writing
-    what is made for the seed into `folder`; `examples` None takes as many as the benchmark is about. `build`
-    makes the model, `optimizer` that of the central training, whose batches are of `batch_size`. `every` is
-    the number of rounds between two points of the curves.
+    `prepare(data, folder, seed, examples)` takes the sources from the folder `data` (MINGA_DATA) and writes
+    the seed's files into `folder`; `examples` None takes the benchmark's own number. `build` makes the model,
+    `optimizer` the optimizer of the central training with batches of `batch_size`. `every` is the number of
+    rounds between two points of the curves.
     """
 
     prepare: Callable[[Path, Path, int, int | None], Sources]
@@ -39,11 +39,11 @@ class Task:
 
 
 def task_file(name: str) -> Path:
-    """The task file of a task."""
+    """Returns the path of a task's task file."""
     return HERE / name / "task.toml"
 
 
 def load_task(name: str) -> Task:
-    """The task in the folder `name`. Imports Keras."""
+    """Returns the task in the folder `name`. Imports Keras."""
     task: Task = import_module(f"benchmarks.tasks.{name}.task").TASK
     return task

@@ -19,7 +19,10 @@ layers = keras.layers
 
 
 def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Sources:
-    """As many images of each class, chosen by the seed; `examples` given, also so few of the test images."""
+    """Chooses equally many images of each class by the seed.
+
+    If `examples` is given, equally many test images are chosen, too.
+    """
     train, test = data / "cifar10_train.zip", data / "cifar10_test.zip"
     chosen = folder / "train.zip"
     choose(train, chosen, (examples or EXAMPLES) // CLASSES, seed)
@@ -42,7 +45,10 @@ def choose(source: Path, target: Path, each: int, seed: int) -> None:
 
 
 def build() -> Any:
-    """[32, 32, 3] to probabilities of ten classes; 89,834 parameters, and no statistics of batches."""
+    """Builds a CNN, [32, 32, 3] to probabilities of ten classes; 89,834 parameters.
+
+    It has no batch statistics.
+    """
     stack: list[Any] = []
     for filters in (16, 32, 64):
         stack += [layers.Conv2D(filters, 3, padding="same", activation="relu"), layers.MaxPooling2D()]

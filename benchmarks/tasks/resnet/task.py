@@ -11,24 +11,25 @@ from benchmarks.tasks import Sources, Task
 from benchmarks.tasks.cifar.task import CLASSES, choose
 
 EXAMPLES = 4000
-# For each image to measure on, so many to train on: each result is measured.
-TO_ONE = 8
+# The number of training images per test image; there are few of the latter since each result is measured.
+TRAIN_PER_TEST = 8
 
 layers = keras.layers
 
 
 def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Sources:
-    """As many images of each class, chosen by the seed."""
+    """Chooses equally many images of each class by the seed."""
     each = (examples or EXAMPLES) // CLASSES
     choose(data / "cifar10_train.zip", folder / "train.zip", each, seed)
-    choose(data / "cifar10_test.zip", folder / "test.zip", each // TO_ONE, seed)
+    choose(data / "cifar10_test.zip", folder / "test.zip", each // TRAIN_PER_TEST, seed)
     return Sources(folder / "train.zip", test=folder / "test.zip")
 
 
 def build() -> Any:
-    """[32, 32, 3] to probabilities of ten classes; 78,330 parameters, statistics of batches included.
+    """Builds a ResNetV2 (He et al. 2016b), [32, 32, 3] to probabilities of ten classes.
 
-    A ResNetV2 (He et al. 2016b) of three residual blocks, whose first convolution takes every fourth pixel.
+    It has three residual blocks and 78,330 parameters, including batch statistics; its first convolution has
+    a stride of 4.
     """
     x = inputs = keras.Input((32, 32, 3))
     x = layers.Conv2D(16, 3, strides=4, padding="same", use_bias=False)(x)

@@ -17,18 +17,18 @@ layers = keras.layers
 
 
 def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Sources:
-    """The whole text, or the beginning that makes so many windows."""
+    """Takes the whole text, or the beginning that yields so many windows."""
     del seed
     text = data / "tinyshakespeare.txt"
     if examples is None:
         return Sources(text, holdout=HOLDOUT)
-    some = folder / "plays.txt"
-    some.write_text(text.read_text("utf-8")[: examples * STRIDE], "utf-8")
-    return Sources(some, holdout=HOLDOUT)
+    excerpt = folder / "plays.txt"
+    excerpt.write_text(text.read_text("utf-8")[: examples * STRIDE], "utf-8")
+    return Sources(excerpt, holdout=HOLDOUT)
 
 
 def build() -> Any:
-    """64 characters to the probabilities of the one after each; a small GPT (Radford et al. 2019)."""
+    """Builds a small GPT (Radford et al. 2019): 64 characters to probabilities of each next one."""
     tokens = keras.Input((LENGTH,), dtype="int32")
     places = layers.Embedding(LENGTH, WIDTH)(keras.ops.arange(LENGTH))
     x = layers.Embedding(CHARACTERS, WIDTH)(tokens) + places

@@ -1,4 +1,4 @@
-"""Who survived the Titanic: 891 passengers, three in ten held out."""
+"""Survival on the Titanic: 891 passengers, three in ten held out."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ layers = keras.layers
 
 
 def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Sources:
-    """The whole table, or so many of its rows."""
+    """Takes the whole table, or so many of its rows."""
     table = data / "titanic.csv"
     if examples is None:
         return Sources(table, holdout=HOLDOUT)
-    # No cell of this table holds the end of a line.
+    # No cell of this table contains a line break.
     head, *rows = table.read_text("utf-8").splitlines(keepends=True)
     chosen = np.random.default_rng(seed).permutation(len(rows))[:examples]
-    some = folder / "titanic.csv"
-    some.write_text("".join([head, *(rows[number] for number in chosen)]), "utf-8")
-    return Sources(some, holdout=HOLDOUT)
+    sample = folder / "titanic.csv"
+    sample.write_text("".join([head, *(rows[number] for number in chosen)]), "utf-8")
+    return Sources(sample, holdout=HOLDOUT)
 
 
 def build() -> Any:
-    """Ten numbers about a passenger to the probability that they survived; 929 parameters."""
+    """Builds a network from ten numbers about a passenger to the survival probability; 929 parameters."""
     stack = [layers.Dense(32, activation="relu"), layers.Dropout(0.2), layers.Dense(16, activation="relu")]
     return keras.Sequential([keras.Input((10,)), *stack, layers.Dense(1, activation="sigmoid")])
 
