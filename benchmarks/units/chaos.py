@@ -86,7 +86,10 @@ trusted = ["{trusted}"]
 
 @dataclass(frozen=True)
 class Plan:
-    """A run: so many clients of these shares, until `epochs` are closed and all cheats caught."""
+    """A run with so many clients of these shares.
+
+    It lasts until `epochs` are closed and all cheats are caught, or `seconds` have passed.
+    """
 
     clients: int = 200
     shares: Shares = field(default_factory=Shares)
@@ -100,11 +103,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Report:
-    """What one run found. Results that `came_late` are those of late clients, of which some counted.
+    """The results of one run.
 
-    `honest_rejected` counts results of honest clients that were found false; none should be. Those that
-    nobody wanted any more, or that could not be compared, are `honest_unused`. `accuracies` are the means of
-    the closed epochs; the target was first reached in `target_epoch`.
+    `came_late` counts the results of late clients, of which some counted. `honest_rejected` counts results of
+    honest clients that were judged false; it should be 0. `honest_unused` counts those that were no longer
+    needed or could not be compared. `accuracies` are the means of the closed epochs; the target was first
+    reached in `target_epoch`.
     """
 
     clients: int
@@ -127,12 +131,12 @@ class Report:
 
 
 def measure(plan: Plan) -> Report:
-    """Runs it."""
+    """Runs the plan."""
     cast = characters(plan.clients, plan.shares, plan.sleepers, plan.checked, plan.seed)
     awaited = {
-        "caught": sum(bool(one.lie) for one in cast),
-        "died": sum(one.dies_at > 0 for one in cast),
-        "late": sum(one.late for one in cast),
+        "caught": sum(bool(client.lie) for client in cast),
+        "died": sum(client.dies_at > 0 for client in cast),
+        "late": sum(client.late for client in cast),
     }
     owner = new_token()
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +144,7 @@ def measure(plan: Plan) -> Report:
         with serving(Path(folder)) as (_, address):
             news: News = queue.Queue()
             parts = [cast[first::PROCESSES] for first in range(PROCESSES)]
-            # The owner's client is one more, honest, in the first process.
+            # The owner's client is an additional, honest one in the first process.
             parts[0] = [Character(), *parts[0]]
             crowds = [Crowd(address, NAME, part, Path(folder, "cache"), news) for part in parts]
             began = time.monotonic()
@@ -156,7 +160,7 @@ def measure(plan: Plan) -> Report:
                     crowd.kill()
             results = _results(address)
             shards = json.loads(Path(folder, "tasks", NAME, "built/shards/shards.json").read_text())
-    rows = [one["examples"] for one in shards["train"]]
+    rows = [client["examples"] for client in shards["train"]]
     return _report(plan, diaries, results, coverage(results, rows, closed), closed, seconds)
 
 
@@ -169,18 +173,20 @@ def _write_task(folder: Path, plan: Plan, trusted: str) -> None:
 
 
 def _watch(address: str, plan: Plan, awaited: dict[str, int], news: News, began: float) -> int:
-    """Waits until enough epochs are closed, and as many clients told each word as are `awaited`.
+    """Waits until enough epochs are closed and each event occurred as often as `awaited`.
 
-    How many epochs are closed then, or when the time is over.
+    Returns the number of closed epochs then, or when the time is over.
     """
-    told = {word: set[str]() for word in WATCHED}
+    clients_by_event = {event: set[str]() for event in WATCHED}
     while True:
         with suppress(queue.Empty):
             while True:
-                word, client = news.get_nowait()
-                told[word].add(client)
+                event, client = news.get_nowait()
+                clients_by_event[event].add(client)
         closed: int = _get(address, f"/api/tasks/{NAME}")["round"] - 1
-        over = closed >= plan.epochs and all(len(told[word]) >= count for word, count in awaited.items())
+        over = closed >= plan.epochs and all(
+            len(clients_by_event[event]) >= count for event, count in awaited.items()
+        )
         if over or time.monotonic() - began > plan.seconds:
             return closed
         time.sleep(EVERY)
@@ -189,10 +195,10 @@ def _watch(address: str, plan: Plan, awaited: dict[str, int], news: News, began:
 def _results(address: str) -> list[dict[str, Any]]:
     with urlopen(f"http://{address}/api/tasks/{NAME}/figures/assimilations.csv", timeout=600) as answer:
         rows = list(csv.DictReader(io.StringIO(answer.read().decode())))
-    whole = ("epoch", "shard", "first", "examples")
+    integer_columns = ("epoch", "shard", "first", "examples")
     return [
         {
-            **{name: int(row[name]) for name in whole},
+            **{name: int(row[name]) for name in integer_columns},
             "accuracy": float(row["held-out accuracy"]) if row.get("held-out accuracy") else None,
         }
         for row in rows
@@ -215,7 +221,7 @@ def _report(
     honest = [one for one in diaries if not one["character"]["lie"]]
     late = [one for one in diaries if one["character"]["late"]]
     accuracies = means(results, closed)
-    reached = next((epoch for epoch, mean in accuracies.items() if mean >= TARGET), None)
+    target_epoch = next((epoch for epoch, mean in accuracies.items() if mean >= TARGET), None)
     return Report(
         clients=plan.clients,
         killed=sum(one["died"] for one in diaries),
@@ -232,7 +238,7 @@ def _report(
         banned=sum(one["closed"] == "banned" for one in honest),
         cheating=kinds(diaries, expected_units(plan.checked, SPOT_CHECKS)),
         target=TARGET,
-        target_epoch=reached,
+        target_epoch=target_epoch,
         accuracies={epoch: round(mean, 4) for epoch, mean in accuracies.items()},
     )
 

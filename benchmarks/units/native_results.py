@@ -1,8 +1,9 @@
-"""What the TensorFlow peer makes of plans: `python -m benchmarks.units.native_results FOLDER`, one model's.
+"""Trains one model's plans with the TensorFlow peer for benchmarks.units.tolerance.
 
-FOLDER has bundle/, data.shard and wanted.json: starts, each by how many steps it lies after the first
-weights, and lengths of plans in steps. Of each start the weights are written (`START.weights`), and of each
-plan and its half the update (`START.STEPS.tensorflow-cpu`).
+Usage: `python -m benchmarks.units.native_results FOLDER`. FOLDER has bundle/, data.shard and wanted.json:
+starts, each as a number of steps after the first weights, and lengths of plans in steps. For each start the
+weights are written (`START.weights`), and for each plan and its half the update
+(`START.STEPS.tensorflow-cpu`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from backend.peer.training.trainer import Trainer, TrainingPlan
 def main() -> None:
     """Trains all plans of one model."""
     folder = Path(sys.argv[1])
-    wanted = json.loads((folder / "wanted.json").read_text("utf-8"))
+    plans = json.loads((folder / "wanted.json").read_text("utf-8"))
     names = open_bundle(folder / "bundle", ()).manifest.graphs
     graphs = import_graphs(open_bundle(folder / "bundle", names), "cpu")
     trainer = Trainer(graphs)
@@ -30,16 +31,18 @@ def main() -> None:
     weights = np.fromfile(folder / "bundle" / "weights.bin", "<f4")
 
     def update(start: np.ndarray[tuple[int], np.dtype[np.float32]], steps: int, seed: int) -> bytes:
-        plan = TrainingPlan(epochs=0, steps=steps, learning_rate=wanted["learning_rate"], seed=seed)
+        plan = TrainingPlan(epochs=0, steps=steps, learning_rate=plans["learning_rate"], seed=seed)
         return trainer.train(start, plan, examples, never, lambda _: None).content()
 
-    for begun in wanted["starts"]:
+    for first_steps in plans["starts"]:
         start = weights
-        if begun:
-            start = weights + np.frombuffer(update(weights, begun, wanted["seed"] + 1), "<f4")
-        (folder / f"{begun}.weights").write_bytes(start.astype("<f4").tobytes())
-        for steps in sorted({number // part for number in wanted["steps"] for part in (1, 2)}):
-            (folder / f"{begun}.{steps}.tensorflow-cpu").write_bytes(update(start, steps, wanted["seed"]))
+        if first_steps:
+            start = weights + np.frombuffer(update(weights, first_steps, plans["seed"] + 1), "<f4")
+        (folder / f"{first_steps}.weights").write_bytes(start.astype("<f4").tobytes())
+        for steps in sorted({number // part for number in plans["steps"] for part in (1, 2)}):
+            (folder / f"{first_steps}.{steps}.tensorflow-cpu").write_bytes(
+                update(start, steps, plans["seed"])
+            )
 
 
 if __name__ == "__main__":

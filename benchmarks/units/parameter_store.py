@@ -1,12 +1,12 @@
-"""What it takes to assimilate one result, in each parameter store, and what several parameter servers bring.
+"""Measures the time to assimilate a result in each parameter store, and the gain of more servers.
 
 Usage: python -m benchmarks.units.parameter_store [--values N] [--times N] [--servers P ...] [--seconds S]
 [--json]
 
-Redis and PostgreSQL are started here, on this machine, with nothing in them. First one store in one process:
-read, VC-ASGD, write, beside what reading and writing the same bytes takes without any arithmetic, and a bare
-copy in memory. Then P servers as `minga serve` has them, with results always waiting: results a second, and
-how many of them were written over.
+Redis and PostgreSQL are started on this machine with empty databases. The first part measures one store in
+one process: read, VC-ASGD, write, beside reading and writing the same bytes without arithmetic, and a bare
+copy in memory. The second part measures P servers, run as by `minga serve`, with results always waiting:
+results a second, and how many of them were overwritten.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WAITING = 4
 
 @dataclass(frozen=True)
 class Update:
-    """Seconds of one assimilation: the median, and the slowest of ten. `floor` is without arithmetic."""
+    """Seconds of one assimilation: the median and the 90th percentile; `floor` is without arithmetic."""
 
     store: str
     seconds: float
@@ -54,9 +54,9 @@ class Update:
 
 @dataclass(frozen=True)
 class Together:
-    """`servers` at work at one time. `lost` of `results` were written over.
+    """`servers` parameter servers at work at the same time; `lost` of `results` were overwritten.
 
-    `mib` is the most memory of one of their processes, with what it shares; 0 where there are none.
+    `mib` is the largest memory of one of their processes, including shared memory; 0 without processes.
     """
 
     store: str
@@ -69,7 +69,7 @@ class Together:
 
 @dataclass(frozen=True)
 class Report:
-    """Times are seconds; `copy` is one copy of the vector in memory."""
+    """The measurements in seconds; `copy` is one copy of the vector in memory."""
 
     values: int
     times: int
@@ -80,28 +80,28 @@ class Report:
 
 def measure(values: int, times: int, servers: list[int], seconds: float) -> Report:
     """Measures all stores with a model of so many float32."""
-    dice = np.random.default_rng(1)
-    weights, client = (dice.standard_normal(values, np.float32) for _ in range(2))
-    room = np.empty_like(weights)
+    generator = np.random.default_rng(1)
+    weights, client = (generator.standard_normal(values, np.float32) for _ in range(2))
+    buffer = np.empty_like(weights)
     updates, together = [], []
     with _stores() as stores:
         for name, (address, floor) in stores.items():
-            with floor(weights) as least:
-                updates.append(_update(name, address, weights, client, times, least))
+            with floor(weights) as baseline:
+                updates.append(_update(name, address, weights, client, times, baseline))
             together += [
                 asyncio.run(_together(name, address, weights, client, count, seconds)) for count in servers
             ]
-    copy = _median(times, lambda: np.copyto(room, weights))[0]
+    copy = _median(times, lambda: np.copyto(buffer, weights))[0]
     return Report(values, times, copy, updates, together)
 
 
-# Opens what reads and writes a vector in a store, and does nothing else.
-Least: TypeAlias = Callable[[Vector], AbstractContextManager[Callable[[], None]]]
+# Opens a function that reads and writes a vector in a store, and does nothing else.
+Baseline: TypeAlias = Callable[[Vector], AbstractContextManager[Callable[[], None]]]
 
 
 @contextmanager
-def _stores() -> Iterator[dict[str, tuple[str, Least]]]:
-    """Addresses by name, each with the least that can be done there."""
+def _stores() -> Iterator[dict[str, tuple[str, Baseline]]]:
+    """Yields the stores' addresses by name, each with its minimal read and write."""
     with serving_redis() as redis, serving_postgres() as postgres:
         yield {
             "memory": (MEMORY, _in_memory),
@@ -112,15 +112,15 @@ def _stores() -> Iterator[dict[str, tuple[str, Least]]]:
 
 
 def _update(
-    name: str, address: str, weights: Vector, client: Vector, times: int, least: Callable[[], None]
+    name: str, address: str, weights: Vector, client: Vector, times: int, baseline: Callable[[], None]
 ) -> Update:
     store = ParameterAddress(address, "benchmark", "run").open()
     store.begin(weights, no_memory(), 0)
-    recipe, result, turns = vc_asgd(0.95), ClientResult(client, weights), iter(range(10**9))
-    median, slow = _median(times, lambda: store.assimilate(recipe, result, 0, str(next(turns))))
+    recipe, result, numbers = vc_asgd(0.95), ClientResult(client, weights), iter(range(10**9))
+    median, slow = _median(times, lambda: store.assimilate(recipe, result, 0, str(next(numbers))))
     store.clear()
     store.close()
-    return Update(name, median, slow, _median(times, least)[0])
+    return Update(name, median, slow, _median(times, baseline)[0])
 
 
 async def _together(
@@ -129,35 +129,35 @@ async def _together(
     rules = PoolRules(least=count, most=count)
     servers = ParameterServers(ParameterAddress(address, "benchmark", "run"), partial(vc_asgd, 0.95), rules)
     await servers.begin(weights, no_memory(), 0)
-    result, turns = ClientResult(client, weights), iter(range(10**9))
+    result, numbers = ClientResult(client, weights), iter(range(10**9))
 
     async def bring(until: float) -> None:
         while time.perf_counter() < until:
-            await servers.assimilate(result, 0, str(next(turns)))
+            await servers.assimilate(result, 0, str(next(numbers)))
 
     # Processes start with their first results, which do not count.
-    await asyncio.gather(*(servers.assimilate(result, 0, str(next(turns))) for _ in range(count)))
+    await asyncio.gather(*(servers.assimilate(result, 0, str(next(numbers))) for _ in range(count)))
     before, lost, started = await servers.read(), servers.lost, time.perf_counter()
     await asyncio.gather(*(bring(started + seconds) for _ in range(count * WAITING)))
     spent, results = time.perf_counter() - started, (await servers.read()).base - before.base
-    lost, mib = servers.lost - lost, _most_memory()
+    lost, mib = servers.lost - lost, _peak_memory()
     await servers.stop()
     return Together(name, count, results, results / spent, lost, mib)
 
 
-def _most_memory() -> float:
-    """Of the processes that this one started for parameter servers, MiB."""
-    most = 0.0
+def _peak_memory() -> float:
+    """Returns the largest memory of this process' parameter servers, MiB."""
+    peak = 0.0
     for child in multiprocessing.active_children():
-        told = Path(f"/proc/{child.pid}/status").read_text(encoding="utf-8")
-        most = max(most, *(int(line.split()[1]) / 1024 for line in told.splitlines() if "VmHWM" in line))
-    return most
+        status = Path(f"/proc/{child.pid}/status").read_text(encoding="utf-8")
+        peak = max(peak, *(int(line.split()[1]) / 1024 for line in status.splitlines() if "VmHWM" in line))
+    return peak
 
 
 @contextmanager
 def _in_memory(weights: Vector) -> Iterator[Callable[[], None]]:
-    room = np.empty_like(weights)
-    yield lambda: np.copyto(room, weights)
+    buffer = np.empty_like(weights)
+    yield lambda: np.copyto(buffer, weights)
 
 
 @contextmanager
@@ -187,7 +187,7 @@ def _in_postgres(address: str, weights: Vector) -> Iterator[Callable[[], None]]:
 
 
 def _median(times: int, work: Callable[[], object]) -> tuple[float, float]:
-    """Median and ninth tenth of the seconds that `work` takes, after once that does not count."""
+    """Returns median and 90th percentile of the seconds of `work`, after one warm-up."""
     work()
     spent = []
     for _ in range(times):
@@ -218,10 +218,10 @@ def main() -> None:
             f"{one.store}: {1000 * one.seconds:.0f} ms, the slowest tenth {1000 * one.slow:.0f} ms, without "
             f"arithmetic {1000 * one.floor:.0f} ms{paper}"
         )
-    for some in report.together:
+    for group in report.together:
         print(
-            f"{some.store}, {some.servers} servers: {some.per_second:.1f} results a second, "
-            f"{some.lost:.1f} of {some.results} lost, {some.mib:.0f} MiB a process"
+            f"{group.store}, {group.servers} servers: {group.per_second:.1f} results a second, "
+            f"{group.lost:.1f} of {group.results} lost, {group.mib:.0f} MiB a process"
         )
 
 

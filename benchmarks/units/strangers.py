@@ -1,14 +1,13 @@
-"""What becomes of work units among thousands of strangers, on virtual time: who is caught, and what it costs.
+"""Simulates work units among thousands of strangers on virtual time: cheats caught, and the cost.
 
 Usage: python -m benchmarks.units.strangers [--clients N] [--units N] [--epochs N] [--peers N] [--checks
-SHARE]
-                                      [--quick] [--json]
+SHARE] [--quick] [--json]
 
-Clients are of unlike speed (one in twenty takes 3.7 times as long as usual, or more), vanish in the middle
-of a unit (10 %), come after their deadline (10 %) or give up half-way (2 %). Five in a hundred cheat: they
-work honestly until they are trusted, and then lie every third time; nothing is odd about a lie by itself. The
-scheduler is the real one, time and work are not. `expected` adds up, over all lies, how probable it was that
-somebody else did the same: as many should be found.
+Clients differ in speed (one in twenty takes at least 3.7 times the usual time), vanish in the middle of a
+unit (10 %), return after their deadline (10 %) or give up half-way (2 %). Five in a hundred cheat: they work
+honestly until they are trusted, and then lie in every third result; a lie is not conspicuous by itself. The
+scheduler is the real one; time and work are simulated. `expected` is the sum, over all lies, of the
+probability that another client did the same unit: as many lies should be found.
 """
 
 from __future__ import annotations
@@ -26,7 +25,10 @@ CHEATS, PATIENCE, LIES = 0.05, 12, 0.3
 
 @dataclass(frozen=True)
 class Report:
-    """`leases_per_unit` is the price of comparison, churn and late ones; `found` lies were judged invalid."""
+    """The results; `leases_per_unit` is the price of comparison, churn and lateness.
+
+    `found` counts the lies that were judged invalid.
+    """
 
     clients: int
     peers: int
@@ -49,7 +51,7 @@ class Report:
 
 
 def measure(clients: int, units: int, epochs: int, peers: int, checks: float) -> Report:
-    """Plays so many epochs."""
+    """Simulates so many epochs."""
     crowd = Crowd(clients, peers=peers, pause=60.0, cheats=CHEATS, patience=PATIENCE, lies=LIES, odd=0.0)
     rules = Rules(
         pace=PaceRules(usual=60.0, least=5.0, most=600.0),
@@ -60,17 +62,17 @@ def measure(clients: int, units: int, epochs: int, peers: int, checks: float) ->
     world = World(1, crowd, rules, units, epochs)
     seen = world.play()
     cpu = time.process_time() - began
-    over = len(seen.blended) + len(seen.given_up)
+    finished_units = len(seen.blended) + len(seen.given_up)
     liars = {world.grants[lease].client for lease in seen.lied}
     return Report(
         clients=clients,
         peers=peers,
         units=units * epochs,
-        split=over - units * epochs,
+        split=finished_units - units * epochs,
         epochs=epochs,
         hours=world.now / 3600,
         leases=seen.grants,
-        leases_per_unit=seen.grants / over,
+        leases_per_unit=seen.grants / finished_units,
         given_up=len(seen.given_up),
         cheats=len(world.cheats),
         liars=len(liars),

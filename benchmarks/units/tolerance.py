@@ -1,16 +1,17 @@
-"""How far apart the same work's results are, by with what they were computed: what judges of strangers go by.
+"""Measures the distance between results of the same work on different backends.
 
 Usage: python -m benchmarks.units.tolerance [--models NAME...] [--backends NAME...] [--steps N...] [--quick]
-                                      [--from FILE...] [--json] [--write]
+[--from FILE...] [--json] [--write]
 
-Models of the gallery are trained by the same plans (seed, rows, weights, steps) in headless Chromium on each
-of its backends and by the TensorFlow peer, from their first weights and from some that were trained already.
-What is told of each pair of backends is the longest distance between their updates, relative to the longer
-one, and the widest angle as 1 - cosine; and, to see what they have to be told from, the same of a cheat who
-did half of the steps, and of noise. `--from` goes by what earlier runs printed as JSON. `--write` puts the
-distances, times MARGIN and no less than LEAST, into backend/server/units/validation/tolerances.json. Two
-browsers of one backend may have unlike graphics cards, which one machine does not have: for them, and for
-backends that were not measured, the table takes the farthest that this backend, or any, is from another.
+The comparison of strangers' results uses these distances. Models of the gallery are trained by the same plans
+(seed, rows, weights, steps) in headless Chromium on each of its backends and by the TensorFlow peer, from
+their first weights and from partly trained ones. For each pair of backends the output gives the largest
+distance between their updates, relative to the longer one, and the widest angle as 1 - cosine; for comparison
+also the same for a cheat who did half of the steps, and for noise. `--from` reads the JSON that earlier runs
+printed. `--write` writes the distances, times MARGIN and at least MIN_DISTANCE, into
+backend/server/units/validation/tolerances.json. Two browsers of one backend may have different graphics
+cards, which one machine does not have: for them, and for backends that were not measured, the table uses the
+largest distance of this backend, or any, from another.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ from tests.support.keras.reference_cache import ROOT, build_harness
 
 NATIVE = "tensorflow-cpu"
 BACKENDS = ("wasm", "webgl", "webgpu", "cpu")
-# Steps after the first weights at which plans begin, and steps of plans.
+# The starts of plans, in steps after the first weights, and the lengths of plans in steps.
 STARTS, STEPS = (0, 100), (4, 16, 64)
-# Emulated GPUs and plain JavaScript take seconds for a step: shorter plans, and not every model.
+# Emulated GPUs and plain JavaScript take seconds for a step, so their plans are shorter and models fewer.
 SHORT = {"webgl": 16, "webgpu": 16, "cpu": 16}
 MODELS: dict[str, tuple[str, ...]] = {
     "digits": BACKENDS,
@@ -53,19 +54,19 @@ MODELS: dict[str, tuple[str, ...]] = {
     "text-lstm": ("wasm", "webgl"),
     "shakespeare": ("wasm",),
 }
-# What else the gallery's data are made of.
+# Other source files of the gallery's data.
 SOURCES = {"titanic": "titanic.csv", "shakespeare": "tinyshakespeare.txt", "cifar10": "cifar10_train.zip"}
 PICTURES_OF_A_CLASS = 20
 SEED = 12345
-# The table allows so many times what was measured, within these bounds: half of the work is farther.
-MARGIN, LEAST, MOST = 8.0, 1e-2, 0.25
-# Up to so many steps rounding grows slowly.
-FEW = 64
+# The table allows MARGIN times the measured distance, within these bounds: half of the work is farther.
+MARGIN, MIN_DISTANCE, MAX_DISTANCE = 8.0, 1e-2, 0.25
+# Up to so many steps rounding errors grow slowly.
+FEW_STEPS = 64
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Between the updates of two sides for one plan."""
+    """The distance between the updates of two sides for one plan."""
 
     model: str
     start: int
@@ -78,7 +79,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Cheat:
-    """How far from the whole work those are who did half of the steps, or nothing but noise as long."""
+    """The distances from the full work of half the steps, and of noise of the same length."""
 
     model: str
     start: int
@@ -90,7 +91,7 @@ class Cheat:
 def measure(
     models: Iterable[str], backends: Iterable[str], lengths: Sequence[int] = STEPS
 ) -> tuple[list[Gap], list[Cheat]]:
-    """All gaps between pairs of sides, and those of cheats, of the native updates."""
+    """Returns all gaps between pairs of sides, and the cheats' distances from native updates."""
     gaps: list[Gap] = []
     cheats: list[Cheat] = []
     with tempfile.TemporaryDirectory(prefix="minga-tolerance-") as place, chromium() as browser:
@@ -110,7 +111,7 @@ def measure(
 
 
 def _prepare(folder: Path, model: str, lengths: Sequence[int]) -> Path:
-    """A folder with the model's bundle, a shard of its data, and what is wanted; files by address, too."""
+    """Creates a folder with the model's bundle, a shard of its data, the plans, and blobs by address."""
     source = ROOT / "models" / model
     folder.mkdir()
     shutil.copytree(source / "built" / "bundle", folder / "bundle")
@@ -118,14 +119,14 @@ def _prepare(folder: Path, model: str, lengths: Sequence[int]) -> Path:
     if model in SOURCES:
         shards = folder / "shards"
         shutil.copy(source / "task.toml", folder / "task.toml")
-        words = ["--task", str(folder / "task.toml"), "-o", str(shards)]
-        _run("backend", "shard", str(_data(folder, model)), *words)
+        arguments = ["--task", str(folder / "task.toml"), "-o", str(shards)]
+        _run("backend", "shard", str(_data(folder, model)), *arguments)
     first = json.loads((shards / "shards.json").read_text("utf-8"))["train"][0]["file"]
     shutil.copy(shards / first, folder / "data.shard")
     task = tomllib.loads((source / "task.toml").read_text("utf-8"))
     rate = task["model"]["optimizer"]["learning_rate"]
-    wanted = {"starts": STARTS, "steps": lengths, "seed": SEED, "learning_rate": rate}
-    (folder / "wanted.json").write_text(json.dumps(wanted), "utf-8")
+    plans = {"starts": STARTS, "steps": lengths, "seed": SEED, "learning_rate": rate}
+    (folder / "wanted.json").write_text(json.dumps(plans), "utf-8")
     (folder / "blobs").mkdir()
     for path in (*(folder / "bundle").rglob("*"), folder / "data.shard"):
         if path.is_file():
@@ -134,16 +135,16 @@ def _prepare(folder: Path, model: str, lengths: Sequence[int]) -> Path:
 
 
 def _data(folder: Path, model: str) -> Path:
-    whole = DATA / SOURCES[model]
-    if whole.suffix != ".zip":
-        return whole
-    few = folder / "pictures.zip"
-    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(few, "w") as target:
+    source_file = DATA / SOURCES[model]
+    if source_file.suffix != ".zip":
+        return source_file
+    sample = folder / "pictures.zip"
+    with zipfile.ZipFile(source_file) as source, zipfile.ZipFile(sample, "w") as target:
         by_class = itertools.groupby(sorted(source.namelist()), lambda name: name.partition("/")[0])
         for _, names in by_class:
             for name in itertools.islice(names, PICTURES_OF_A_CLASS):
                 target.writestr(name, source.read(name))
-    return few
+    return sample
 
 
 def _put(folder: Path, content: bytes) -> str:
@@ -153,23 +154,23 @@ def _put(folder: Path, content: bytes) -> str:
 
 
 def _train(tab: Tab, origin: str, folder: Path, backend: str) -> None:
-    """All plans in a page's training worker, as volunteers' pages use it."""
+    """Runs all plans in a page's training worker, as volunteers' pages use it."""
     bundle = _put(folder, (folder / "bundle" / "bundle.json").read_bytes())
     shard = _put(folder, (folder / "data.shard").read_bytes())
     setup: dict[str, Any] = {"backend": backend, "avoid": [], "sliced": None}
     loaded = _tell(tab, "loaded", type="load", origin=origin, bundle=bundle, setup=setup)
     if loaded["backend"] != backend:
         raise RuntimeError(f"The page took {loaded['backend']} and not {backend}.")
-    wanted = json.loads((folder / "wanted.json").read_text("utf-8"))
+    plans = json.loads((folder / "wanted.json").read_text("utf-8"))
     size = json.loads((folder / "bundle" / "bundle.json").read_text("utf-8"))["batch_size"]
-    for start, steps in itertools.product(STARTS, wanted["steps"]):
+    for start, steps in itertools.product(STARTS, plans["steps"]):
         if steps > SHORT.get(backend, steps):
             continue
         plan = {
             "epochs": 0,
             "steps": steps,
             "batchSize": size,
-            "learningRate": wanted["learning_rate"],
+            "learningRate": plans["learning_rate"],
             "pastSteps": 0,
             "seed": SEED,
             "proximalMu": 0.0,
@@ -196,26 +197,28 @@ def _gaps(model: str, folder: Path, lengths: Sequence[int]) -> list[Gap]:
     for start, steps in itertools.product(STARTS, lengths):
         paths = sorted(folder.glob(f"{start}.{steps}.*"))
         sides = {path.suffix[1:]: _read(path) for path in paths}
-        for (first, one), (second, other) in itertools.combinations(sides.items(), 2):
-            found = likeness(one, other)
-            gaps.append(Gap(model, start, steps, first, second, found.distance, _turn(found)))
+        for (first, first_update), (second, second_update) in itertools.combinations(sides.items(), 2):
+            similarity = likeness(first_update, second_update)
+            gaps.append(Gap(model, start, steps, first, second, similarity.distance, _turn(similarity)))
     return gaps
 
 
 def _cheats(model: str, folder: Path, lengths: Sequence[int]) -> list[Cheat]:
-    found = []
-    dice = np.random.default_rng(SEED)
+    cheats = []
+    generator = np.random.default_rng(SEED)
     for start, steps in itertools.product(STARTS, lengths):
-        whole, part = (_read(folder / f"{start}.{number}.{NATIVE}") for number in (steps, steps // 2))
-        noise = dice.normal(0, 1, len(whole))
-        noise *= np.linalg.norm(whole) / np.linalg.norm(noise)
-        lie = likeness(whole, noise.astype(np.float32)).distance
-        found.append(Cheat(model, start, steps, likeness(whole, part).distance, lie))
-    return found
+        full_update, half_update = (
+            _read(folder / f"{start}.{number}.{NATIVE}") for number in (steps, steps // 2)
+        )
+        noise = generator.normal(0, 1, len(full_update))
+        noise *= np.linalg.norm(full_update) / np.linalg.norm(noise)
+        noise_distance = likeness(full_update, noise.astype(np.float32)).distance
+        cheats.append(Cheat(model, start, steps, likeness(full_update, half_update).distance, noise_distance))
+    return cheats
 
 
-def _turn(found: Likeness) -> float:
-    return max(0.0, 1.0 - found.cosine)
+def _turn(similarity: Likeness) -> float:
+    return max(0.0, 1.0 - similarity.cosine)
 
 
 def _read(path: Path) -> Vector:
@@ -223,36 +226,41 @@ def _read(path: Path) -> Vector:
 
 
 def table(gaps: list[Gap]) -> dict[str, Any]:
-    """What may lie between each two backends, as backend/server/units/validation/tolerances.py reads it."""
-    few = [gap for gap in gaps if gap.steps <= FEW]
-    longer = [gap for gap in gaps if gap.steps > FEW] or gaps
-    sides = sorted({side for gap in few for side in (gap.first, gap.second)})
+    """Returns the tolerance of each pair of backends for validation/tolerances.py."""
+    short_plans = [gap for gap in gaps if gap.steps <= FEW_STEPS]
+    longer = [gap for gap in gaps if gap.steps > FEW_STEPS] or gaps
+    sides = sorted({side for gap in short_plans for side in (gap.first, gap.second)})
 
-    def widest(among: list[Gap], names: tuple[str, str]) -> dict[str, Any]:
-        distance = min(MOST, max(LEAST, MARGIN * max(gap.distance for gap in among)))
-        turn = min(MOST**2, max(LEAST**2, MARGIN**2 * max(gap.turn for gap in among)))
+    def widest(group: list[Gap], names: tuple[str, str]) -> dict[str, Any]:
+        distance = min(MAX_DISTANCE, max(MIN_DISTANCE, MARGIN * max(gap.distance for gap in group)))
+        turn = min(MAX_DISTANCE**2, max(MIN_DISTANCE**2, MARGIN**2 * max(gap.turn for gap in group)))
         return {"backends": list(names), "distance": float(f"{distance:.3g}"), "turn": float(f"{turn:.3g}")}
 
     pairs = []
     for first, second in itertools.combinations_with_replacement(sides, 2):
         both = {first, second}
-        same = [gap for gap in few if both <= {gap.first, gap.second}]
-        pairs.append(widest(same, (first, second)))
+        matching = [gap for gap in short_plans if both <= {gap.first, gap.second}]
+        pairs.append(widest(matching, (first, second)))
     either = ("*", "*")
-    return {"steps": FEW, "pairs": pairs, "other": widest(few, either), "longer": widest(longer, either)}
+    return {
+        "steps": FEW_STEPS,
+        "pairs": pairs,
+        "other": widest(short_plans, either),
+        "longer": widest(longer, either),
+    }
 
 
 def _run(module: str, *arguments: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", module, *arguments], cwd=ROOT, check=False, capture_output=True, text=True
     )
-    if done.returncode:
-        raise RuntimeError(f"{module} failed:\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}")
-    return done.stdout
+    if process.returncode:
+        raise RuntimeError(f"{module} failed:\n{process.stdout[-2000:]}\n{process.stderr[-4000:]}")
+    return process.stdout
 
 
 def _earlier(files: Iterable[Path]) -> tuple[list[Gap], list[Cheat]]:
-    """What other runs measured."""
+    """Reads the measurements of earlier runs."""
     runs = [json.loads(path.read_text("utf-8")) for path in files]
     gaps = [Gap(**gap) for run in runs for gap in run["gaps"]]
     return gaps, [Cheat(**cheat) for run in runs for cheat in run["cheats"]]
@@ -263,7 +271,7 @@ def _note(text: str) -> None:
 
 
 def main() -> None:
-    """Measures, prints, and writes the table where it is asked to."""
+    """Measures, prints, and writes the table on request."""
     parser = argparse.ArgumentParser(description="How far apart results of the same work are.")
     parser.add_argument("--models", nargs="+", choices=tuple(MODELS), default=list(MODELS))
     parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(BACKENDS))
@@ -279,10 +287,10 @@ def main() -> None:
         gaps, cheats = measure(["digits"], ["wasm"])
     else:
         gaps, cheats = measure(args.models, args.backends, args.steps)
-    made = table(gaps)
+    tolerances = table(gaps)
     if args.json:
         rows = {"gaps": [asdict(gap) for gap in gaps], "cheats": [asdict(cheat) for cheat in cheats]}
-        print(json.dumps({**rows, "table": made}, indent=1))
+        print(json.dumps({**rows, "table": tolerances}, indent=1))
     else:
         for gap in gaps:
             what = f"{gap.model:12} from {gap.start:3}, {gap.steps:2} steps"
@@ -291,7 +299,7 @@ def main() -> None:
             what = f"{cheat.model:12} from {cheat.start:3}, {cheat.steps:2} steps"
             print(f"{what}: half of them {cheat.half:.2f}, noise {cheat.noise:.2f}")
     if args.write:
-        TABLE.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
+        TABLE.write_text(json.dumps(tolerances, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

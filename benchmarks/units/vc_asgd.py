@@ -43,13 +43,16 @@ PLACES = [
 ]
 ALPHAS = [replace(PLACES[-1], alpha=alpha) for alpha in (0.7, 0.999, None)]
 VOLUNTEERS = (1, 2, 4, 8)
-# Of a core: what each volunteer has where more of them shall be faster, on a machine that has not so many.
+# Each volunteer's share of a core where more volunteers shall be faster on a machine with few cores.
 SHARE = 0.15
 
 
 @dataclass(frozen=True)
 class Size:
-    """So many images in units of `rows`, for so many epochs; speed is measured over `speed_epochs`."""
+    """The number of images, in units of `rows`, and of epochs.
+
+    Speed is measured over `speed_epochs`.
+    """
 
     examples: int | None = None
     rows: int = 100
@@ -70,29 +73,31 @@ QUICK = Size(
 
 
 def measure(prepared: Prepared, size: Size, store: Store, runs: Path, note: Callable[[str], None]) -> Report:
-    """All runs that are not in the folder `runs`, one after the other. `note` hears of each.
+    """Does all runs whose results are not in the folder `runs`; `note` is called for each.
 
     Raises RuntimeError when a process fails.
     """
 
     def run(experiment: Experiment, *overrides: str) -> Run:
-        kept = runs / f"{experiment.name} {experiment.alpha} {experiment.share} {' '.join(overrides)}.json"
-        if kept.is_file():
-            return msgspec.json.decode(kept.read_bytes(), type=Run)
+        cached_file = (
+            runs / f"{experiment.name} {experiment.alpha} {experiment.share} {' '.join(overrides)}.json"
+        )
+        if cached_file.is_file():
+            return msgspec.json.decode(cached_file.read_bytes(), type=Run)
         with tempfile.TemporaryDirectory(prefix="minga-vc-asgd-") as home:
             trained = train(prepared.tasks, experiment, overrides, Path(home), prepared.seed, store)
-        found = summarize(experiment, trained)
+        result = summarize(experiment, trained)
         note(
-            f"{found.name}, alpha {found.alpha}: {found.seconds:.0f} s, {found.rate:.2f} results a second by "
-            f"{found.cores:.2f} cores, {found.epochs[-1].mean:.1f} %"
+            f"{result.name}, alpha {result.alpha}: {result.seconds:.0f} s, {result.rate:.2f} results a "
+            f"second by {result.cores:.2f} cores, {result.epochs[-1].mean:.1f} %"
         )
-        kept.write_bytes(msgspec.json.encode(found))
-        return found
+        cached_file.write_bytes(msgspec.json.encode(result))
+        return result
 
     def speed(clients: int) -> Run:
         epochs = f"coordination.units.epochs={size.speed_epochs}"
-        rarely = f"coordination.units.evaluate_every={prepared.units * size.speed_epochs}"
-        return run(Experiment(1, clients, 1, share=SHARE), epochs, rarely)
+        last_only = f"coordination.units.evaluate_every={prepared.units * size.speed_epochs}"
+        return run(Experiment(1, clients, 1, share=SHARE), epochs, last_only)
 
     serial = prepared.serial(size.epochs)
     note(f"serial: {serial[-1].seconds:.0f} s, {serial[-1].mean:.1f} %")
@@ -122,7 +127,7 @@ def main() -> None:
     data = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared" / "data"))
     if not data.is_dir():
         sys.exit(f"There are no data at {data}; set MINGA_DATA to the folder with the real data.")
-    # TensorFlow reads this when it is imported.
+    # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE | {"KERAS_BACKEND": "tensorflow"}
     from benchmarks.units.vc_asgd_task import prepare
 
@@ -141,7 +146,7 @@ def main() -> None:
 
 
 def save(report: Report, folder: Path) -> None:
-    """Results and pictures, and the tables of the page that is called like the folder, where there is one."""
+    """Writes results and pictures, and the tables of the page named like the folder, if any."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vc-asgd.json").write_text(json.dumps(asdict(report)) + "\n", "utf-8")
     for name, picture in pictures(report).items():

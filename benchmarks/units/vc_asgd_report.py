@@ -1,4 +1,4 @@
-"""What benchmarks.units.vc_asgd found: runs by their epochs, rows of tables, and the pictures."""
+"""Reports benchmarks.units.vc_asgd: runs by their epochs, table rows, and the pictures."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from benchmarks.support.svg_curves import Line, draw
 from benchmarks.units.vc_asgd_run import Blend, Experiment, Trained
 
 VARIABLE = "e/(e+1)"
-# The alpha of the experiments that are not about it.
-USUAL = 0.95
+# The alpha of the experiments that do not vary it.
+DEFAULT_ALPHA = 0.95
 RIGHT_ANSWERS = "right on held-out images, %"
 FROM_LOW_TO_HIGH = "lowest to highest of an epoch, points"
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """A pass over all shards, over `seconds` after the beginning: accuracies measured in it, in per cent."""
+    """A pass over all shards, complete after `seconds`; the accuracies measured in it in per cent."""
 
     number: int
     seconds: float
@@ -29,7 +29,7 @@ class Epoch:
 
 @dataclass(frozen=True)
 class Run:
-    """One training by volunteers, who had `cores` together. `rate` counts results a second.
+    """One training by volunteers who had `cores` in total; `rate` counts results a second.
 
     `staleness` is the results' mean.
     """
@@ -51,9 +51,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Report:
-    """What one call found. `serial` has a point where a run has an epoch, of as many samples.
+    """The results of one call.
 
-    Its seconds are those of one core. `speed` is the same work done by more and more volunteers.
+    `serial` has a point for each epoch of a run, after as many samples; its seconds are those of one core.
+    `speed` is the same work by increasing numbers of volunteers.
     """
 
     cores: int
@@ -69,7 +70,7 @@ class Report:
 
 
 def summarize(experiment: Experiment, trained: Trained) -> Run:
-    """One run by its epochs. Its rate is that after each volunteer's first result."""
+    """Summarizes a run by its epochs; the rate excludes the time to each volunteer's first result."""
     blends = trained.blends
     first = min(experiment.clients, len(blends) - 1) - 1
     spent = blends[-1].at - blends[max(first, 0)].at
@@ -92,25 +93,25 @@ def summarize(experiment: Experiment, trained: Trained) -> Run:
 
 def _epoch(number: int, blends: Sequence[Blend]) -> Epoch:
     within = [one for one in blends if one.epoch == number]
-    found = [100 * one.accuracy for one in within if one.accuracy is not None]
-    values = (statistics.mean(found), min(found), max(found))
+    accuracies = [100 * one.accuracy for one in within if one.accuracy is not None]
+    values = (statistics.mean(accuracies), min(accuracies), max(accuracies))
     return Epoch(number, max(one.at for one in within), *(round(value, 2) for value in values))
 
 
-def called(alpha: float | None) -> str:
-    """What the model keeps of itself, as the paper writes it."""
+def alpha_label(alpha: float | None) -> str:
+    """Returns the share that the model keeps of itself, as the paper writes it."""
     return VARIABLE if alpha is None else f"{alpha:g}"
 
 
 def rows(report: Report) -> list[str]:
-    """The runs' table in Markdown, the serial one last."""
-    found = [
-        f"| {one.name} | {called(one.alpha)} | {one.seconds:.0f} | {one.cores:.2f} | "
+    """Returns the runs' table in Markdown, the serial one last."""
+    run_rows = [
+        f"| {one.name} | {alpha_label(one.alpha)} | {one.seconds:.0f} | {one.cores:.2f} | "
         f"{_accuracy(one.epochs[-1])} | {one.staleness:.1f} | {one.lost:.0f} |"
         for one in report.runs
     ]
     last = report.serial[-1]
-    return [*found, f"| Keras | - | {last.seconds:.0f} | - | {last.mean:.1f} % | - | - |"]
+    return [*run_rows, f"| Keras | - | {last.seconds:.0f} | - | {last.mean:.1f} % | - | - |"]
 
 
 def _accuracy(epoch: Epoch) -> str:
@@ -118,7 +119,7 @@ def _accuracy(epoch: Epoch) -> str:
 
 
 def speed_rows(report: Report) -> list[str]:
-    """How many results a second so many volunteers make, in Markdown."""
+    """Returns results a second by the number of volunteers, in Markdown."""
     return [
         f"| {one.clients} | {one.rate:.2f} | {one.rate / report.speed[0].rate:.2f} | {one.cores:.2f} |"
         for one in report.speed
@@ -126,8 +127,8 @@ def speed_rows(report: Report) -> list[str]:
 
 
 def pictures(report: Report) -> dict[str, str]:
-    """The paper's questions as curves, by the names of their files."""
-    usual = [one for one in report.runs if one.alpha == USUAL]
+    """Returns the paper's questions as curves, by file name."""
+    usual = [one for one in report.runs if one.alpha == DEFAULT_ALPHA]
     slots = [one for one in usual if (one.servers, one.clients) == (1, 3)]
     servers = [one for one in usual if one.slots == 8 or one.servers == 5]
     last = report.runs[-1]
@@ -145,7 +146,7 @@ def pictures(report: Report) -> dict[str, str]:
 
 
 def _timed(title: str, lines: Sequence[Line]) -> str:
-    """Nothing where there is no line."""
+    """Draws curves over time; returns "" without lines."""
     return draw(title, "seconds", RIGHT_ANSWERS, lines, short=True) if lines else ""
 
 
@@ -158,7 +159,7 @@ def _by_time(run: Run) -> Line:
 
 
 def _by_epoch(run: Run) -> Line:
-    return _line(called(run.alpha), [one.number for one in run.epochs], run.epochs)
+    return _line(alpha_label(run.alpha), [one.number for one in run.epochs], run.epochs)
 
 
 def _line(name: str, x: Sequence[float], epochs: Sequence[Epoch]) -> Line:
@@ -167,7 +168,7 @@ def _line(name: str, x: Sequence[float], epochs: Sequence[Epoch]) -> Line:
 
 def _spread(run: Run) -> Line:
     y = [one.high - one.low for one in run.epochs]
-    return Line(called(run.alpha), [one.number for one in run.epochs], y, y, y)
+    return Line(alpha_label(run.alpha), [one.number for one in run.epochs], y, y, y)
 
 
 def _speed(report: Report) -> str:
@@ -178,10 +179,10 @@ def _speed(report: Report) -> str:
 
 
 def with_tables(page: str, report: Report) -> str:
-    """The page with the report's rows in its tables of runs and of volunteers."""
+    """Replaces the rows of the page's tables of runs and of volunteers by the report's."""
     lines = page.splitlines()
     for head, new in (("| run |", rows(report)), ("| volunteers |", speed_rows(report))):
-        [at] = [number for number, line in enumerate(lines) if line.startswith(head)]
-        ends = (number for number in range(at, len(lines)) if not lines[number].startswith("|"))
-        lines[at + 2 : next(ends, len(lines))] = new
+        [header] = [number for number, line in enumerate(lines) if line.startswith(head)]
+        table_ends = (number for number in range(header, len(lines)) if not lines[number].startswith("|"))
+        lines[header + 2 : next(table_ends, len(lines))] = new
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""One training by work units: `minga serve`, a parameter store, and volunteers as `minga peer join`."""
+"""Runs one training by work units: `minga serve`, a parameter store, and `minga peer join`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.support.environment.databases import serving_postgres, serving_redis
 from tests.support.web.visitors import Visitor
 
 Store = Literal["memory", "redis", "postgresql"]
-# A slowed volunteer runs and rests in turns this long together, seconds.
-TURN = 0.2
+# The period of a slowed volunteer's running and resting together, seconds.
+PERIOD = 0.2
 TASK = "resnet"
-MOST = 1000
+MAX_RESULTS = 1000
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """P parameter servers, C volunteers and T units that each trains at once, as the paper names them.
+    """P parameter servers, C volunteers and T concurrent units each, named as in the paper.
 
-    `alpha` is what the model keeps of itself; None: e / (e + 1) in epoch e. Each volunteer has `share` of a
-    core.
+    `alpha` is the share that the model keeps of itself; None: e / (e + 1) in epoch e. Each volunteer has
+    `share` of a core.
     """
 
     servers: int
@@ -40,16 +40,16 @@ class Experiment:
 
     @property
     def name(self) -> str:
-        """As in the paper: P1C3T2."""
+        """Returns the paper's name: P1C3T2."""
         return f"P{self.servers}C{self.clients}T{self.slots}"
 
 
 @dataclass(frozen=True)
 class Blend:
-    """One result that was assimilated, `at` seconds after the beginning; `accuracy` None: not measured.
+    """A result assimilated `at` seconds after the start; `accuracy` None: not measured.
 
-    `staleness` counts the results that came in since its unit's weights were made; `lost` are all those until
-    then that others wrote over.
+    `staleness` counts the results that arrived since its unit's weights were made; `lost` counts all results
+    so far that others overwrote.
     """
 
     at: float
@@ -61,20 +61,20 @@ class Blend:
 
     @property
     def measured(self) -> bool:
-        """Whether there is an accuracy."""
+        """Returns whether there is an accuracy."""
         return self.accuracy is not None
 
 
 @dataclass(frozen=True)
 class Trained:
-    """Every result, in their order, and how many cores the volunteers had together, on average."""
+    """All results in order, and the mean number of cores of all volunteers together."""
 
     blends: list[Blend]
     cores: float
 
 
 class Meter:
-    """Seconds of processors that volunteers used so far, of those, too, that are gone."""
+    """Sums the processor seconds of volunteers, including those that have ended."""
 
     def __init__(self, peers: Sequence[subprocess.Popen[str]]) -> None:
         self._peers = peers
@@ -82,7 +82,10 @@ class Meter:
         self._began, self._at_first = time.monotonic(), self._read()
 
     def look(self) -> float:
-        """Cores that they had since the meter was made. Raises RuntimeError when one of them failed."""
+        """Returns the mean number of cores used since the meter was made.
+
+        Raises RuntimeError when a volunteer failed.
+        """
         if any(peer.poll() for peer in self._peers):
             raise RuntimeError("A peer gave up; its log says why.")
         return (self._read() - self._at_first) / max(time.monotonic() - self._began, 1e-3)
@@ -99,8 +102,8 @@ def train(
 ) -> Trained:
     """Runs the only task in the folder `tasks` to its end.
 
-    The task waits until all volunteers are there, and the time counts from then on. Homes, logs and the
-    server's data go into `folder`. Raises RuntimeError when one of the processes gives up.
+    The task waits until all volunteers are connected, and the time counts from then. Homes, logs and the
+    server's data go into `folder`. Raises RuntimeError when one of the processes fails.
     """
     with ExitStack() as stack:
         settings = {
@@ -109,13 +112,15 @@ def train(
             "MINGA_FRAMES_PER_SECOND": "10000",
         }
         alpha = [] if experiment.alpha is None else [f"units.assimilation.alpha={experiment.alpha}"]
-        words = [f"{TASK}.{one}" for one in (*overrides, *(f"coordination.{one}" for one in alpha))]
-        told = stack.enter_context(serving(tasks, words, folder, settings))
-        owner = _owner(told)
+        overrides_of_task = [
+            f"{TASK}.{one}" for one in (*overrides, *(f"coordination.{one}" for one in alpha))
+        ]
+        report = stack.enter_context(serving(tasks, overrides_of_task, folder, settings))
+        owner = _owner(report)
         _order(owner, "pause")
         flags = ["--at-once", str(experiment.slots)]
         peers = [
-            stack.enter_context(joining(told["url"], folder, seed, number, flags))
+            stack.enter_context(joining(report["url"], folder, seed, number, flags))
             for number in range(experiment.clients)
         ]
         _until(Meter(peers), lambda: _ready(owner) == experiment.clients)
@@ -130,7 +135,7 @@ def train(
 
 @contextmanager
 def _store(kind: Store) -> Iterator[str]:
-    """The address of a parameter store, started where it is a database."""
+    """Yields the address of a parameter store, started where it is a database."""
     if kind == "memory":
         yield kind
     elif kind == "redis":
@@ -141,10 +146,10 @@ def _store(kind: Store) -> Iterator[str]:
             yield postgres.address
 
 
-def _owner(told: dict[str, Any]) -> Visitor:
-    """The operator of the server that says this of itself."""
-    visitor = Visitor(told["url"])
-    code = told["owner_link"].partition("#")[2]
+def _owner(report: dict[str, Any]) -> Visitor:
+    """Signs in as the operator of the server with this report."""
+    visitor = Visitor(report["url"])
+    code = report["owner_link"].partition("#")[2]
     visitor.ask("POST", "/api/sign-in/link", {"code": code, "name": "owner"})
     return visitor
 
@@ -154,7 +159,7 @@ def _order(owner: Visitor, order: str) -> None:
 
 
 def _until(meter: Meter, done: Callable[[], bool]) -> float:
-    """Waits; cores that volunteers had until then. Raises RuntimeError when a peer gives up first."""
+    """Waits; returns the volunteers' cores until then. Raises RuntimeError when a peer fails first."""
     while True:
         cores = meter.look()
         if done():
@@ -163,9 +168,9 @@ def _until(meter: Meter, done: Callable[[], bool]) -> float:
 
 
 def _ready(owner: Visitor) -> int:
-    """Volunteers who have loaded the model and take units."""
-    known = owner.ask("GET", f"/api/tasks/{TASK}/units")["trust"]
-    return sum(one["slots"] > 0 for one in known)
+    """Returns the number of volunteers that have loaded the model and take units."""
+    clients = owner.ask("GET", f"/api/tasks/{TASK}/units")["trust"]
+    return sum(one["slots"] > 0 for one in clients)
 
 
 def _over(owner: Visitor) -> bool:
@@ -174,7 +179,7 @@ def _over(owner: Visitor) -> bool:
 
 
 def _measured(owner: Visitor) -> bool:
-    """Whether the last version is measured, which comes after all other measurements, and that is written."""
+    """Returns whether the last version is measured, which comes last, and the measurement written."""
     [*_, last] = owner.ask("GET", f"/api/tasks/{TASK}/versions")["versions"]
     if last["evaluation"] is None:
         return False
@@ -182,9 +187,11 @@ def _measured(owner: Visitor) -> bool:
 
 
 def _results(owner: Visitor) -> list[dict[str, Any]]:
-    """All that were assimilated, in their order. No experiment has more of them than are told at once."""
-    found: list[dict[str, Any]] = owner.ask("GET", f"/api/tasks/{TASK}/units/history?last={MOST}")["results"]
-    return found
+    """Returns all assimilated results in order; no experiment has more than one answer holds."""
+    results: list[dict[str, Any]] = owner.ask("GET", f"/api/tasks/{TASK}/units/history?last={MAX_RESULTS}")[
+        "results"
+    ]
+    return results
 
 
 def _blend(row: dict[str, Any], began: float) -> Blend:
@@ -201,24 +208,25 @@ def _blend(row: dict[str, Any], began: float) -> Blend:
 
 @contextmanager
 def _slowed(peers: Sequence[subprocess.Popen[str]], share: float) -> Iterator[None]:
-    """Each peer runs for its share of every turn, not all of them at once, as if its core were so slow."""
-    over = threading.Event()
+    """Lets each peer run for its share of every period, staggered, to simulate slower cores."""
+    ended = threading.Event()
 
-    def turns(peer: subprocess.Popen[str], number: int) -> None:
-        over.wait(TURN * number / len(peers))
-        while not over.wait(TURN * share):
+    def throttle(peer: subprocess.Popen[str], number: int) -> None:
+        ended.wait(PERIOD * number / len(peers))
+        while not ended.wait(PERIOD * share):
             peer.send_signal(signal.SIGSTOP)
-            over.wait(TURN * (1.0 - share))
+            ended.wait(PERIOD * (1.0 - share))
             peer.send_signal(signal.SIGCONT)
 
     threads = [
-        threading.Thread(target=turns, args=(peer, number), daemon=True) for number, peer in enumerate(peers)
+        threading.Thread(target=throttle, args=(peer, number), daemon=True)
+        for number, peer in enumerate(peers)
     ]
     for thread in threads:
         thread.start()
     try:
         yield
     finally:
-        over.set()
+        ended.set()
         for thread in threads:
             thread.join()

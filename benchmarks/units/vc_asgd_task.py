@@ -1,4 +1,4 @@
-"""The task of benchmarks.units.vc_asgd, converted and cut into units, and Keras' own training of it."""
+"""Converts and shards the task of benchmarks.units.vc_asgd, and trains it by Keras alone."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from benchmarks.units.vc_asgd_run import TASK
 
 @dataclass(frozen=True)
 class Prepared:
-    """The folder `tasks` with the only task in it, and what it holds.
+    """The folder `tasks` with its only task, and the task's numbers.
 
-    `units` of an epoch, each of which goes `passes` times over its images.
+    An epoch has `units` units, each of which trains `passes` times over its images.
     """
 
     tasks: Path
@@ -37,38 +37,42 @@ class Prepared:
     yardstick: Yardstick
 
     def serial(self, epochs: int) -> list[Epoch]:
-        """Keras' training on as many samples as so many epochs of units have, measured as often."""
-        each, found = self.examples * self.passes, []
+        """Trains by Keras on as many samples as so many epochs of units have, measured as often."""
+        samples_per_epoch, curve = self.examples * self.passes, []
         self.yardstick.warm_up()
-        samples = [each * number for number in range(1, epochs + 1)]
+        samples = [samples_per_epoch * number for number in range(1, epochs + 1)]
         for end, measured in self.yardstick.train(self.first, samples, self.seed):
-            right = round(100 * measured.accuracy, 2)
-            found.append(Epoch(end // each, round(self.yardstick.seconds, 2), right, right, right))
-        return found
+            accuracy = round(100 * measured.accuracy, 2)
+            curve.append(
+                Epoch(
+                    end // samples_per_epoch, round(self.yardstick.seconds, 2), accuracy, accuracy, accuracy
+                )
+            )
+        return curve
 
 
 def prepare(data: Path, folder: Path, seed: int, examples: int | None, rows: int) -> Prepared:
     """Builds the model, chooses its images, and makes a task of them in `folder`."""
-    task, place = load_task(TASK), folder / "tasks" / TASK
-    place.mkdir(parents=True)
-    shutil.copy(task_file(TASK), place / "task.toml")
+    task, task_folder = load_task(TASK), folder / "tasks" / TASK
+    task_folder.mkdir(parents=True)
+    shutil.copy(task_file(TASK), task_folder / "task.toml")
     keras.utils.set_random_seed(seed)
     model = task.build()
-    model.save(place / "model.keras")
-    file = str(place / "task.toml")
-    minga("convert", str(place / "model.keras"), "--task", file, "-o", str(place / "bundle"))
+    model.save(task_folder / "model.keras")
+    file = str(task_folder / "task.toml")
+    minga("convert", str(task_folder / "model.keras"), "--task", file, "-o", str(task_folder / "bundle"))
     sources = task.prepare(data, folder, seed, examples)
-    words = ["--test", str(sources.test), "--shard-examples", str(rows), "--seed", str(seed)]
-    minga("shard", str(sources.train), "--task", file, *words)
-    plan, examined = read_task_file(place / "task.toml"), read_examples(place)
-    first = np.fromfile(place / "bundle" / "weights.bin", "<f4")
+    arguments = ["--test", str(sources.test), "--shard-examples", str(rows), "--seed", str(seed)]
+    minga("shard", str(sources.train), "--task", file, *arguments)
+    plan, examined = read_task_file(task_folder / "task.toml"), read_examples(task_folder)
+    first = np.fromfile(task_folder / "bundle" / "weights.bin", "<f4")
     return Prepared(
         tasks=folder / "tasks",
         seed=seed,
         parameters=len(first),
         examples=len(examined.train),
         held_out=len(examined.held_out),
-        units=len(json.loads((place / "shards" / "shards.json").read_text("utf-8"))["train"]),
+        units=len(json.loads((task_folder / "shards" / "shards.json").read_text("utf-8"))["train"]),
         passes=plan.training.epochs or 1,
         first=first,
         yardstick=Yardstick(model, task, str(plan.model.loss), examined),

@@ -1,4 +1,4 @@
-"""Who takes part in the chaos run, and what came of each of them."""
+"""Assigns characters to the clients of the chaos run, and evaluates their diaries."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from benchmarks.units.clients.false_results import LIES
 from benchmarks.units.clients.light_client import Character
 
-# Of all clients. The others are honest and stay.
+# Shares of all clients; the others are honest and stay.
 KILLED, LATE, CHEATS = 0.5, 0.1, 0.05
-# Whoever dies does so in one of its first units.
+# A client that dies does so in one of its first units.
 DIES_AT_MOST = 6
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Parts of all clients."""
+    """Shares of all clients."""
 
     killed: float = KILLED
     late: float = LATE
@@ -27,29 +27,33 @@ class Shares:
 
 
 def characters(clients: int, shares: Shares, sleepers: int, checked: int, seed: int) -> list[Character]:
-    """So many clients, in any order. Cheats take turns in how they do it.
+    """Returns so many clients in random order; cheats use the kinds of lies in turn.
 
-    The last `sleepers` of them are honest until `checked` results in a row held, to be trusted first.
+    The last `sleepers` cheats are honest until `checked` results in a row held, so that they are trusted
+    first.
     """
-    dice = random.Random(seed)
+    generator = random.Random(seed)
     cheats, lies = round(shares.cheats * clients), list(LIES)
-    cast = [Character(dies_at=dice.randint(1, DIES_AT_MOST)) for _ in range(round(shares.killed * clients))]
+    cast = [
+        Character(dies_at=generator.randint(1, DIES_AT_MOST)) for _ in range(round(shares.killed * clients))
+    ]
     cast += [Character(late=True) for _ in range(round(shares.late * clients))]
     cast += [
         Character(lie=lies[number % len(lies)], from_held=checked if number >= cheats - sleepers else 0)
         for number in range(cheats)
     ]
     cast += [Character()] * (clients - len(cast))
-    dice.shuffle(cast)
+    generator.shuffle(cast)
     return cast
 
 
 @dataclass(frozen=True)
 class Cheating:
-    """What came of one kind of cheats. Lies are results that were none.
+    """The results of one kind of cheat; lies are false results.
 
-    `until_caught` are, of each of them, how many of its lies were looked at until the first was rejected;
-    `expected` is their mean by the rules. `counted` lies passed unseen, `blended` ones are in the model.
+    `until_caught` gives, for each cheat, the number of lies examined up to the first rejected one; `expected`
+    is the mean of this number by the rules. `counted` lies passed undetected, `blended` ones are in the
+    model.
     """
 
     lie: str
@@ -65,55 +69,57 @@ class Cheating:
 
 
 def kinds(diaries: Sequence[dict[str, Any]], expected_of_sleepers: float) -> list[Cheating]:
-    """Each kind of cheats."""
-    found = []
+    """Evaluates each kind of cheat."""
+    kinds_of_cheats = []
     for lie in LIES:
         for sleeps in (False, True):
-            mine = [
+            diaries_of_kind = [
                 one
                 for one in diaries
                 if one["character"]["lie"] == lie and bool(one["character"]["from_held"]) is sleeps
             ]
-            if mine:
-                found.append(_kind(lie, sleeps, mine, expected_of_sleepers if sleeps else 1.0))
-    return found
+            if diaries_of_kind:
+                kinds_of_cheats.append(
+                    _kind(lie, sleeps, diaries_of_kind, expected_of_sleepers if sleeps else 1.0)
+                )
+    return kinds_of_cheats
 
 
-def _kind(lie: str, sleeps: bool, mine: Sequence[dict[str, Any]], expected: float) -> Cheating:
-    until = [_until_caught(one) for one in mine]
+def _kind(lie: str, sleeps: bool, diaries: Sequence[dict[str, Any]], expected: float) -> Cheating:
+    until = [_until_caught(one) for one in diaries]
     return Cheating(
         lie=lie,
         sleeps=sleeps,
-        clients=len(mine),
+        clients=len(diaries),
         caught=sum(one is not None for one in until),
-        lies=sum(len(one["lies"]) for one in mine),
-        rejected=sum(len(set(one["lies"]) & set(one["rejected"])) for one in mine),
-        counted=sum(len(set(one["lies"]) & set(one["counted"])) for one in mine),
-        blended=sum(len(set(one["lies"]) & set(one["blended"])) for one in mine),
+        lies=sum(len(one["lies"]) for one in diaries),
+        rejected=sum(len(set(one["lies"]) & set(one["rejected"])) for one in diaries),
+        counted=sum(len(set(one["lies"]) & set(one["counted"])) for one in diaries),
+        blended=sum(len(set(one["lies"]) & set(one["blended"])) for one in diaries),
         until_caught=[one for one in until if one is not None],
         expected=expected,
     )
 
 
 def _until_caught(diary: dict[str, Any]) -> int | None:
-    """How many lies were looked at until one was rejected, that one included; None where none was."""
+    """Returns the number of lies examined up to the first rejected one, or None."""
     judged = set(diary["rejected"]) | set(diary["counted"])
-    seen = [lease for lease in diary["lies"] if lease in judged]
-    first = next((place for place, lease in enumerate(seen) if lease in diary["rejected"]), None)
+    examined = [lease for lease in diary["lies"] if lease in judged]
+    first = next((position for position, lease in enumerate(examined) if lease in diary["rejected"]), None)
     return None if first is None else first + 1
 
 
 def expected_units(checked: int, spot_checks: float) -> float:
-    """How many lies it takes on average until a client is caught that is trusted since `checked` results.
+    """Returns the expected lies until a client trusted since `checked` results is caught.
 
-    Each is compared with chance 1 / checked by another client, and spot_checks by a trusted peer.
+    Each is compared by another client with probability 1 / checked, and by a trusted peer with spot_checks.
     """
     return 1.0 / min(1.0, 1.0 / checked + spot_checks)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """Of the epochs that are over: rows of the data that are in the model never, or more than once."""
+    """Rows of the data that the closed epochs used never, or more than once."""
 
     epochs: int
     results: int
@@ -122,7 +128,7 @@ class Coverage:
 
 
 def coverage(results: Iterable[dict[str, Any]], shards: Sequence[int], closed: int) -> Coverage:
-    """Whether each of the rows of `shards` (their examples) is in each epoch up to `closed` exactly once."""
+    """Counts how often each row of `shards` (their examples) is in each epoch up to `closed`."""
     epochs = range(1, closed + 1)
     times = {(epoch, shard): [0] * rows for epoch in epochs for shard, rows in enumerate(shards)}
     count = 0
@@ -132,12 +138,12 @@ def coverage(results: Iterable[dict[str, Any]], shards: Sequence[int], closed: i
         count += 1
         for row in range(one["first"], one["first"] + one["examples"]):
             times[one["epoch"], one["shard"]][row] += 1
-    flat = [often for rows in times.values() for often in rows]
-    return Coverage(closed, count, flat.count(0), sum(often > 1 for often in flat))
+    flat = [count_of_row for rows in times.values() for count_of_row in rows]
+    return Coverage(closed, count, flat.count(0), sum(count_of_row > 1 for count_of_row in flat))
 
 
 def means(results: Iterable[dict[str, Any]], closed: int) -> dict[int, float]:
-    """Of each epoch up to `closed` the mean of the accuracies that were measured after its results."""
+    """Returns for each epoch up to `closed` the mean of the accuracies measured after its results."""
     epochs: dict[int, list[float]] = {}
     for one in results:
         if one["accuracy"] is not None and one["epoch"] <= closed:
@@ -145,6 +151,6 @@ def means(results: Iterable[dict[str, Any]], closed: int) -> dict[int, float]:
     return {epoch: fmean(epochs[epoch]) for epoch in sorted(epochs)}
 
 
-def told(character: Character, token: str) -> dict[str, Any]:
-    """A client as unit_crowd reads it."""
+def client_setup(character: Character, token: str) -> dict[str, Any]:
+    """Returns a client as client_process reads it."""
     return {"token": token, "character": asdict(character)}

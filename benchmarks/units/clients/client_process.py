@@ -1,9 +1,9 @@
-"""Light clients of work units in one process, each with a connection and a character of its own.
+"""Runs light clients of work units in one process, each with its own connection and character.
 
 Usage: python -m benchmarks.units.clients.client_process ADDRESS TASK CACHE, started by
-benchmarks.units.chaos. The first line that it reads is JSON, a list of {"token", "character"}. It prints
-`joined N` when all are on their way, and a word with a client's id as Volunteer tells them. The next line
-that it reads ends it: it prints one line of JSON with all diaries.
+benchmarks.units.chaos. The first input line is JSON, a list of {"token", "character"}. The process prints
+`joined N` when all clients are started, and each event of a Volunteer as a word with the client's id. The
+next input line ends it; it then prints one line of JSON with all diaries.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ from benchmarks.units.clients.shared_trainer import SharedTrainer
 
 
 async def main() -> None:
-    """Runs the clients until their task is finished."""
+    """Runs the clients until the next input line."""
     address, task, cache = sys.argv[1:]
-    given = json.loads(await asyncio.to_thread(sys.stdin.readline))
+    setups = json.loads(await asyncio.to_thread(sys.stdin.readline))
     trainer = SharedTrainer(address, Path(cache))
     async with httpx.AsyncClient(timeout=600) as client:
         summary = (await client.get(f"http://{address}/api/tasks/{task}")).json()
     await trainer.open(summary["bundle"])
     volunteers = [
-        Volunteer(address, task, trainer, Character(**one["character"]), one["token"], _tell) for one in given
+        Volunteer(address, task, trainer, Character(**setup["character"]), setup["token"], _print_event)
+        for setup in setups
     ]
-    running = [asyncio.create_task(one.run()) for one in volunteers]
+    running = [asyncio.create_task(volunteer.run()) for volunteer in volunteers]
     print("joined", len(running), flush=True)
     await asyncio.to_thread(sys.stdin.readline)
-    for one in running:
-        one.cancel()
+    for run in running:
+        run.cancel()
     await asyncio.gather(*running, return_exceptions=True)
     await trainer.close()
-    print(json.dumps([asdict(one.diary) for one in volunteers]), flush=True)
+    print(json.dumps([asdict(volunteer.diary) for volunteer in volunteers]), flush=True)
 
 
-def _tell(word: str, client: str) -> None:
+def _print_event(word: str, client: str) -> None:
     print(word, client, flush=True)
 
 

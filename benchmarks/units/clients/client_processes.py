@@ -1,4 +1,4 @@
-"""A process of light clients, as the chaos run sees it."""
+"""Starts and controls a process of light clients for the chaos run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from benchmarks.support.dense_task import ROOT
-from benchmarks.units.clients.chaos_clients import told
+from benchmarks.units.clients.chaos_clients import client_setup
 from benchmarks.units.clients.light_client import Character
 
-# What is told of clients while they are at work.
+# Events that the process reports during the run.
 WATCHED = ("caught", "died", "late")
 News: TypeAlias = "queue.Queue[tuple[str, str]]"
 
 
 class Crowd:
-    """Clients in a process of their own. `news` takes what is told of them: a word and a client's id."""
+    """Clients in their own process; `news` receives their events: a word and a client's id."""
 
     def __init__(self, address: str, task: str, cast: Sequence[Character], cache: Path, news: News) -> None:
         self._cast, self._news = cast, news
@@ -34,13 +34,13 @@ class Crowd:
         self._reading = threading.Thread(target=self._read)
 
     def begin(self, tokens: Sequence[str]) -> None:
-        """Lets them join."""
-        given = [told(character, token) for character, token in zip(self._cast, tokens, strict=True)]
-        self._write(json.dumps(given))
+        """Starts the clients."""
+        setups = [client_setup(character, token) for character, token in zip(self._cast, tokens, strict=True)]
+        self._write(json.dumps(setups))
         self._reading.start()
 
     def end(self) -> list[dict[str, Any]]:
-        """Their diaries, each with its client's character."""
+        """Ends the clients; returns their diaries, each with its client's character."""
         self._write("end")
         self._reading.join()
         self._process.wait()
@@ -49,7 +49,7 @@ class Crowd:
         return [{**diary, "character": asdict(one)} for diary, one in zip(diaries, self._cast, strict=True)]
 
     def kill(self) -> None:
-        """Ends the process where something else went wrong."""
+        """Kills the process after another failure."""
         self._process.kill()
         self._process.communicate()
 

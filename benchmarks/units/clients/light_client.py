@@ -1,4 +1,4 @@
-"""One light client of a task of work units: honest, late, to be killed, or a cheat."""
+"""A light client of a task of work units: honest, late, killed or cheating."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ from backend.wire.units_codec import decode_to_units
 from benchmarks.units.clients.false_results import LIES
 from benchmarks.units.clients.shared_trainer import Done, SharedTrainer
 
-# What a comparison says of a result that does not hold.
+# The codes by which a comparison rejects a false result.
 FALSE = ("invalid", "unlike")
 
 
 @dataclass(frozen=True)
 class Character:
-    """How a client behaves.
+    """A client's behaviour.
 
-    `late`: it reports nothing until its lease is over. `dies_at`: its connection is cut while it trains that
-    unit of its own, from 1; 0: never. `lie`: how it cheats, a key of LIES, once `from_held` of its results in
-    a row were held good; "": it does not.
+    - `late`: it reports nothing until its lease is over.
+    - `dies_at`: its connection is cut while it trains this unit of its own, counted from 1; 0: never.
+    - `lie`: how it cheats, a key of LIES, once `from_held` of its results in a row were accepted; "": it does
+      not cheat.
     """
 
     late: bool = False
@@ -56,8 +57,11 @@ class Character:
 
 @dataclass
 class Diary:
-    """What became of a client. Leases by what was sent of them, and by what the server said: `rejected` ones
-    were found false, `unused` ones had come too late to be compared. `codes` are those of both."""
+    """The history of a client: its leases by its own results and by the server's answers.
+
+    `rejected` leases were judged false, `unused` ones came too late for a comparison; `codes` are those of
+    both.
+    """
 
     client: str = ""
     died: bool = False
@@ -75,8 +79,8 @@ class Diary:
 class Volunteer:
     """Owns its connection, from `run` to its end, and one unit at a time.
 
-    `tell` is called with `caught` and its public id when a lie of it is rejected, with `died` when its
-    connection is cut, and with `late` when a result of it came after its deadline.
+    `report_event` is called with an event and the client's public id: `caught` when a lie is rejected, `died`
+    when its connection is cut, `late` when a result came after its deadline.
     """
 
     def __init__(
@@ -86,15 +90,15 @@ class Volunteer:
         trainer: SharedTrainer,
         character: Character,
         token: str,
-        tell: Callable[[str, str], None],
+        report_event: Callable[[str, str], None],
     ) -> None:
         self._url = f"ws://{address}/api/tasks/{task}/socket"
         self._trainer, self._character, self._token = trainer, character, token
-        self._held = 0
+        self._checked_results = 0
         self._socket: ClientConnection
         self._units: asyncio.Queue[Unit] = asyncio.Queue()
         self._answers: asyncio.Queue[Credit | Taken | Rejected] = asyncio.Queue()
-        self._tell = tell
+        self._report_event = report_event
         self.diary = Diary()
 
     async def run(self) -> None:
@@ -131,22 +135,22 @@ class Volunteer:
             case Credit() | Taken():
                 self._answers.put_nowait(message)
             case Rejected():
-                false = message.code in FALSE
-                (diary.rejected if false else diary.unused).append(message.lease)
+                is_false = message.code in FALSE
+                (diary.rejected if is_false else diary.unused).append(message.lease)
                 diary.codes.append(message.code)
-                if false and message.lease in diary.lies:
-                    self._tell("caught", diary.client)
+                if is_false and message.lease in diary.lies:
+                    self._report_event("caught", diary.client)
                 self._answers.put_nowait(message)
             case Counted():
                 diary.counted.append(message.lease)
                 if message.blended:
                     diary.blended.append(message.lease)
             case Standing():
-                self._held = message.checked
+                self._checked_results = message.checked
             case Closing():
                 diary.closed = message.code
             case Drop():
-                # It is sent all the same: what is not needed is looked at, too.
+                # The result is sent nevertheless: the server examines unneeded results, too.
                 pass
 
     async def _work(self) -> None:
@@ -160,21 +164,21 @@ class Volunteer:
             try:
                 await self._deliver(unit, await self._make(unit))
                 if self._character.late:
-                    self._tell("late", self.diary.client)
+                    self._report_event("late", self.diary.client)
             finally:
                 if beating is not None:
                     beating.cancel()
 
     async def _die(self) -> None:
-        """As a machine that loses its power: no goodbye, in the middle of a unit."""
+        """Aborts the connection in the middle of a unit, as a power failure would."""
         await asyncio.sleep(random.uniform(0.0, 0.2))
         self.diary.died = True
         self._socket.transport.abort()
-        self._tell("died", self.diary.client)
+        self._report_event("died", self.diary.client)
 
     async def _make(self, unit: Unit) -> Done:
         character = self._character
-        if character.lie and self._held >= character.from_held:
+        if character.lie and self._checked_results >= character.from_held:
             self.diary.lies.append(unit.lease)
             return await LIES[character.lie](self._trainer, unit)
         done = await self._trainer.train(unit)
@@ -189,7 +193,7 @@ class Volunteer:
             await self._say(Beat(lease=unit.lease, steps=0))
 
     async def _deliver(self, unit: Unit, done: Done) -> None:
-        """Sends a result; returns when all of it is there, or is not wanted."""
+        """Sends a result; returns when the server has taken or rejected it."""
         data, sent = to_bytes(done.update), 0
         await self._say(
             Result(
@@ -217,5 +221,5 @@ class Volunteer:
 
 
 def new_token() -> str:
-    """A client's secret."""
+    """Returns a new client secret."""
     return secrets.token_urlsafe(24)

@@ -1,4 +1,4 @@
-"""Where the light clients of one process really train: one TensorFlow for all of them, a unit at a time."""
+"""Trains for all light clients of a process with one TensorFlow, one unit at a time."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from backend.peer.training.step import Halt
 from backend.peer.training.trainer import Trainer, TrainingPlan
 from backend.wire.unit_messages import Unit
 
-# Weights that many clients begin at, and true results that cheats may copy.
-WEIGHTS_KEPT, RESULTS_KEPT = 32, 64
+# Sizes of the caches: weights that many clients start from, and true results that cheats may copy.
+MAX_WEIGHTS, MAX_RESULTS = 32, 64
 DOWNLOAD_SECONDS = 10.0
 SIGNATURES: tuple[SignatureName, ...] = ("train", "apply")
 
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """What came of `unit`: the change of its weights [P] over so many `examples` in so many `steps`."""
+    """The result of `unit`: the change of its weights [P] over so many examples and steps."""
 
     unit: int
     update: Vector
@@ -41,9 +41,9 @@ class Done:
 
 
 class SharedTrainer:
-    """Loads a task's bundle from its server, and trains its units by the real graphs, as often as asked.
+    """Loads a task's bundle from its server, and trains its units by the real graphs on demand.
 
-    What is finished there can be copied by cheats.
+    Finished results can be copied by cheats.
     """
 
     def __init__(self, address: str, cache: Path) -> None:
@@ -54,12 +54,12 @@ class SharedTrainer:
         self._shards: dict[str, Examples] = {}
         self._manifest: Manifest
         self._trainer: Trainer
-        self._finished: deque[Done] = deque(maxlen=RESULTS_KEPT)
+        self._finished: deque[Done] = deque(maxlen=MAX_RESULTS)
         self._more = asyncio.Condition()
         self.step_ms = 0.0
 
     async def open(self, bundle: str) -> None:
-        """Fetches and loads the bundle at this address, and times a step."""
+        """Downloads and loads the bundle at this address, and times a step."""
         content = await self._download(bundle)
         self._manifest = parse_manifest(content)
         files = {name: self._manifest.files[f"native/{name}.pb"].sha256 for name in SIGNATURES}
@@ -68,8 +68,8 @@ class SharedTrainer:
         self._trainer = await self._do(lambda: Trainer(import_graphs(checked, "cpu")))
         self.step_ms = await self._do(self._trainer.time_step)
 
-    async def train(self, unit: Unit, most_steps: int = 0) -> Done:
-        """The true result of `unit`; after `most_steps` it stops early, 0: never."""
+    async def train(self, unit: Unit, max_steps: int = 0) -> Done:
+        """Returns the true result of `unit`; stops early after `max_steps` (0: never)."""
         weights, examples = await self.weights(unit.weights), await self._rows(unit)
         plan = TrainingPlan(
             epochs=unit.epochs,
@@ -80,41 +80,42 @@ class SharedTrainer:
             past_steps=unit.past_steps,
             proximal_mu=unit.proximal_mu,
         )
-        halt = _after(most_steps)
+        halt = _after(max_steps)
         result = await self._do(lambda: self._trainer.train(weights, plan, examples, halt, lambda _: None))
         done = Done(unit.unit, result.update, result.examples, result.steps, result.loss, result.sums)
-        if not most_steps:
+        if not max_steps:
             async with self._more:
                 self._finished.append(done)
                 self._more.notify_all()
         return done
 
     async def accomplices(self, unit: Unit) -> Done:
-        """A true result of another unit of that size, as soon as there is one. Nobody else is given it."""
-        whole = unit.epochs * unit.examples
+        """Waits for a true result of another unit of that size; each result is given out once."""
+        trained_examples = unit.epochs * unit.examples
 
-        def found() -> Done | None:
+        def matching() -> Done | None:
             return next(
-                (one for one in self._finished if one.unit != unit.unit and one.examples == whole), None
+                (one for one in self._finished if one.unit != unit.unit and one.examples == trained_examples),
+                None,
             )
 
         async with self._more:
-            await self._more.wait_for(lambda: found() is not None)
-            done = found()
+            await self._more.wait_for(lambda: matching() is not None)
+            done = matching()
             assert done is not None
             self._finished.remove(done)
             return done
 
     async def weights(self, address: str) -> Vector:
-        """Weights [P] by their address; fetched once where many begin there."""
+        """Returns weights [P] by their address; shared ones are downloaded once."""
         if address not in self._weights:
             self._weights[address] = np.frombuffer(await self._download(address), "<f4")
-            while len(self._weights) > WEIGHTS_KEPT:
+            while len(self._weights) > MAX_WEIGHTS:
                 self._weights.popitem(last=False)
         return self._weights[address]
 
     async def close(self) -> None:
-        """Ends it once its thread is done."""
+        """Closes it after its thread has finished."""
         await self._client.aclose()
         self._thread.shutdown()
 
@@ -136,5 +137,5 @@ class SharedTrainer:
         return asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
-def _after(most_steps: int) -> Halt:
-    return lambda done, _seconds: bool(most_steps) and done >= most_steps
+def _after(max_steps: int) -> Halt:
+    return lambda done, _seconds: bool(max_steps) and done >= max_steps

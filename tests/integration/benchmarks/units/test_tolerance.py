@@ -11,7 +11,16 @@ import pytest
 
 from backend.server.units.validation.tolerances import BLAME, ToleranceTable
 from backend.server.units.validation.tolerances import table as tolerance_table
-from benchmarks.units.tolerance import BACKENDS, FEW, LEAST, MARGIN, MOST, NATIVE, Gap, table
+from benchmarks.units.tolerance import (
+    BACKENDS,
+    FEW_STEPS,
+    MARGIN,
+    MAX_DISTANCE,
+    MIN_DISTANCE,
+    NATIVE,
+    Gap,
+    table,
+)
 
 SIDES = sorted((*BACKENDS, NATIVE))
 
@@ -28,7 +37,7 @@ def test_pairs_have_their_own_gap_and_one_backend_that_to_the_farthest_other() -
         {
             ("a", "a"): MARGIN * 0.004,
             ("a", "b"): MARGIN * 0.004,
-            ("a", "c"): LEAST,
+            ("a", "c"): MIN_DISTANCE,
             ("b", "b"): MARGIN * 0.005,
             ("b", "c"): MARGIN * 0.005,
             ("c", "c"): MARGIN * 0.005,
@@ -40,14 +49,14 @@ def test_pairs_have_their_own_gap_and_one_backend_that_to_the_farthest_other() -
 
 def test_no_table_allows_what_cheats_reach() -> None:
     read = msgspec.convert(table([gap("a", "b", 0.3)]), ToleranceTable)
-    assert [pair.distance for pair in read.pairs] == [MOST] * 3
-    assert MOST < BLAME
+    assert [pair.distance for pair in read.pairs] == [MAX_DISTANCE] * 3
+    assert MAX_DISTANCE < BLAME
 
 
 def test_long_plans_have_a_measure_of_their_own() -> None:
-    far = Gap("cifar10", 0, FEW + 1, "a", "b", 0.02, 0.0004)
+    far = Gap("cifar10", 0, FEW_STEPS + 1, "a", "b", 0.02, 0.0004)
     read = msgspec.convert(table([gap("a", "b", 0.003), far]), ToleranceTable)
-    assert read.steps == FEW
+    assert read.steps == FEW_STEPS
     assert read.other.distance == pytest.approx(MARGIN * 0.003)
     assert read.longer.distance == pytest.approx(MARGIN * 0.02)
 
