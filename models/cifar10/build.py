@@ -1,4 +1,4 @@
-"""Build the CIFAR-10 task: a small CNN with its first weights. Volunteers bring the pictures.
+"""Builds the CIFAR-10 task: a small CNN with its first weights. Volunteers bring the pictures.
 
 Usage: python build.py OUTPUT, which writes model.keras into the folder OUTPUT.
 """
@@ -19,9 +19,9 @@ SEED = 10
 
 
 def build_model() -> Any:
-    """[32, 32, 3] standardized pixels to probabilities of ten classes; 89,834 parameters.
+    """Builds a CNN, [32, 32, 3] standardized pixels to ten class probabilities; 89,834 parameters.
 
-    It has no BatchNormalization, whose statistics would be each volunteer's own.
+    It has no BatchNormalization, whose statistics would differ between volunteers.
     """
     keras.utils.set_random_seed(SEED)
     layers = keras.layers
@@ -35,7 +35,7 @@ def build_model() -> Any:
 
 
 def main() -> int:
-    """Write the model into the folder given as the only argument."""
+    """Writes the model into the folder given as the only argument."""
     output = Path(sys.argv[1])
     output.mkdir(parents=True, exist_ok=True)
     build_model().save(output / "model.keras")

@@ -1,4 +1,4 @@
-"""Build the digits task: a small CNN with its first weights, and shards of scikit-learn's bundled digits.
+"""Builds the digits task: a small CNN with first weights, and shards of scikit-learn's digits.
 
 Usage: python build.py OUTPUT, which writes model.keras and shards/ into the folder OUTPUT.
 """
@@ -27,7 +27,7 @@ SHARD = 100
 
 
 def build_model() -> Any:
-    """[8, 8, 1] pixels in [0, 1] to probabilities of the ten digits; 7,490 parameters."""
+    """Builds a CNN, [8, 8, 1] pixels in [0, 1] to probabilities of ten digits; 7,490 parameters."""
     keras.utils.set_random_seed(SEED)
     layers = keras.layers
     return keras.Sequential(
@@ -45,7 +45,7 @@ def build_model() -> Any:
 
 
 def write_shards(directory: Path) -> None:
-    """1500 examples to train on in shards of 100, and 297 held out; the split keeps the digits' shares."""
+    """Writes 1500 training examples in shards of 100, and 297 held-out ones, stratified by digit."""
     pixels, digits = load_digits(return_X_y=True)
     x = pixels.reshape(-1, 8, 8, 1).astype(np.uint8)
     y = digits.astype("<i4")
@@ -62,7 +62,7 @@ def write_shards(directory: Path) -> None:
 
 
 def write_shard(directory: Path, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """Write one shard, named by its hash; returns its entry for shards.json."""
+    """Writes one shard, named by its hash; returns its entry for shards.json."""
     content = msgspec.msgpack.encode(
         {"format": "minga-shard/2", "examples": len(x), "x": [_array(x)], "y": [_array(y)]}
     )
@@ -76,7 +76,7 @@ def _array(values: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Write everything into the folder given as the only argument."""
+    """Writes everything into the folder given as the only argument."""
     output = Path(sys.argv[1])
     output.mkdir(parents=True, exist_ok=True)
     build_model().save(output / "model.keras")

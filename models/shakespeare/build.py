@@ -1,4 +1,4 @@
-"""Build the Shakespeare task: a small GPT with its first weights. Volunteers bring the texts.
+"""Builds the Shakespeare task: a small GPT with its first weights. Volunteers bring the texts.
 
 Usage: python build.py OUTPUT, which writes model.keras into the folder OUTPUT.
 """
@@ -23,7 +23,7 @@ layers = keras.layers
 
 
 def build_model() -> Any:
-    """64 characters to the probabilities of the one after each: a GPT (Radford et al. 2019)."""
+    """Builds a GPT (Radford et al. 2019): 64 characters to the probabilities of each next one."""
     keras.utils.set_random_seed(SEED)
     characters = keras.Input((LENGTH,), dtype="int32", name="characters")
     places = layers.Embedding(LENGTH, WIDTH, name="place")(keras.ops.arange(LENGTH))
@@ -36,7 +36,7 @@ def build_model() -> Any:
 
 
 def block(x: Any, name: str) -> Any:
-    """Attention to earlier characters, then a dense part, both added to what they were given."""
+    """Adds causal self-attention, then a dense part, each with a residual connection."""
     y = layers.LayerNormalization(name=f"{name}_norm_1")(x)
     attention = layers.MultiHeadAttention(HEADS, WIDTH // HEADS, name=f"{name}_attention")
     x = x + attention(y, y, use_causal_mask=True)
@@ -46,7 +46,7 @@ def block(x: Any, name: str) -> Any:
 
 
 def main() -> int:
-    """Write the model into the folder given as the only argument."""
+    """Writes the model into the folder given as the only argument."""
     output = Path(sys.argv[1])
     output.mkdir(parents=True, exist_ok=True)
     build_model().save(output / "model.keras")

@@ -1,4 +1,4 @@
-"""Build the task text-lstm: JSDoop's two LSTMs with their first weights, and shards of a play.
+"""Builds the task text-lstm: JSDoop's two LSTMs with their first weights, and shards of a play.
 
 Usage: python build.py OUTPUT, which writes model.keras and shards/ into the folder OUTPUT.
 """
@@ -23,7 +23,10 @@ HERE = Path(__file__).parent
 
 
 def build_model() -> Any:
-    """40 characters to the probabilities of the one after each; 46,715 parameters (Morell et al. 2019)."""
+    """Builds two LSTMs (Morell et al. 2019): 40 characters to each next one's probabilities.
+
+    The model has 46,715 parameters.
+    """
     keras.utils.set_random_seed(SEED)
     layers = keras.layers
     characters = keras.Input((LENGTH,), dtype="int32", name="characters")
@@ -35,8 +38,8 @@ def build_model() -> Any:
 
 
 def write_shards(directory: Path) -> None:
-    """Windows of the play in shards of at most 200; its last tenth is held out."""
-    # Not at the top: whoever wants the model alone needs no more than Keras.
+    """Writes windows of the play in shards of at most 200; its last tenth is held out."""
+    # Imported here because building the model alone needs only Keras.
     from backend.__main__ import main as minga_main
 
     task, play = HERE / "task.toml", HERE / "play.txt"
@@ -46,7 +49,7 @@ def write_shards(directory: Path) -> None:
 
 
 def main() -> int:
-    """Write everything into the folder given as the only argument."""
+    """Writes everything into the folder given as the only argument."""
     output = Path(sys.argv[1])
     output.mkdir(parents=True, exist_ok=True)
     build_model().save(output / "model.keras")

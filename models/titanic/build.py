@@ -1,4 +1,4 @@
-"""Build the Titanic task: a small network with its first weights. Volunteers bring the passengers.
+"""Builds the Titanic task: a small network with its first weights. Volunteers bring the passengers.
 
 Usage: python build.py OUTPUT, which writes model.keras into the folder OUTPUT.
 """
@@ -19,7 +19,7 @@ SEED = 12
 
 
 def build_model() -> Any:
-    """Ten numbers about a passenger to the probability that they survived; 897 parameters."""
+    """Builds a network from ten numbers about a passenger to a survival probability; 897 parameters."""
     keras.utils.set_random_seed(SEED)
     layers = keras.layers
     return keras.Sequential(
@@ -35,7 +35,7 @@ def build_model() -> Any:
 
 
 def main() -> int:
-    """Write the model into the folder given as the only argument."""
+    """Writes the model into the folder given as the only argument."""
     output = Path(sys.argv[1])
     output.mkdir(parents=True, exist_ok=True)
     build_model().save(output / "model.keras")
