@@ -11,46 +11,52 @@ Graph = Mapping[str, set[str]]
 
 
 def python_graph(files: Mapping[str, Facts]) -> dict[str, set[str]]:
-    """Which Python file imports which of `files`; `from package import module` imports the module."""
+    """Returns which of `files` each Python file imports.
+
+    `from package import module` counts as an import of the module.
+    """
     modules = {module_name(path): path for path in files}
     graph: dict[str, set[str]] = {}
     for path, facts in files.items():
-        found = (_python_target(one, modules) for one in facts.imports)
-        graph[path] = {target for target in found if target is not None and target != path}
+        targets = (_python_target(one, modules) for one in facts.imports)
+        graph[path] = {target for target in targets if target is not None and target != path}
     return graph
 
 
 def typescript_graph(files: Mapping[str, Facts]) -> dict[str, set[str]]:
-    """Which TypeScript file imports which of `files`, by relative paths; types alone don't count."""
+    """Returns which of `files` each TypeScript file imports by relative paths.
+
+    Imports of types alone don't count.
+    """
     graph: dict[str, set[str]] = {}
     for path, facts in files.items():
-        found = (_typescript_target(path, one.module, files) for one in facts.imports)
-        graph[path] = {target for target in found if target is not None and target != path}
+        targets = (_typescript_target(path, one.module, files) for one in facts.imports)
+        graph[path] = {target for target in targets if target is not None and target != path}
     return graph
 
 
 def module_name(path: str) -> str:
-    """`a.b` of `a/b.py` and of `a/b/__init__.py`."""
+    """Returns `a.b` for `a/b.py` and for `a/b/__init__.py`."""
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
 def circles(graph: Graph) -> list[list[str]]:
-    """Groups of at least two nodes that reach each other (Tarjan 1972), sorted."""
+    """Returns the groups of at least two nodes that reach each other (Tarjan 1972), sorted."""
     return sorted(sorted(group) for group in _Components(graph).groups if len(group) > 1)
 
 
 def _python_target(one: Import, modules: Mapping[str, str]) -> str | None:
-    if one.name and (whole := modules.get(f"{one.module}.{one.name}")):
-        return whole
+    if one.name and (submodule := modules.get(f"{one.module}.{one.name}")):
+        return submodule
     return modules.get(one.module)
 
 
 def _typescript_target(path: str, module: str, files: Iterable[str]) -> str | None:
     if not module.startswith("."):
         return None
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), module.partition("?")[0]))
-    stem = place.removesuffix(".js")
-    for candidate in (place, f"{stem}.ts", f"{stem}.tsx", f"{stem}/index.ts"):
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(path), module.partition("?")[0]))
+    stem = target.removesuffix(".js")
+    for candidate in (target, f"{stem}.ts", f"{stem}.tsx", f"{stem}/index.ts"):
         if candidate in files:
             return candidate
     return None

@@ -20,10 +20,10 @@ NAMES = [figure.name for figure in FIGURES]
 
 
 def main(words: Sequence[str], root: Path = ROOT, house: Path = HOUSE) -> int:
-    """Exit code 1 when `--check` finds a figure above its ceiling, which `house` holds; 2 when git fails."""
+    """Runs the command. Exit code 1: `--check` found a count above its ceiling in `house`; 2: git failed."""
     options = _parser().parse_args(words)
     if options.roads:
-        # Imports the project, which the other figures do without.
+        # Imported here because it imports the project; the other figures work without.
         from scripts.roads.command import measure, show
 
         show(measure(), options.json, options.verbose)
@@ -70,17 +70,19 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(root: Path, house: Path, reader: Reader, after: Counts) -> int:
     settings = read_settings(house)
-    before = _last_agreed(root, house, reader, settings) if report.exceeded(after, settings) else None
-    found = list(report.complaints(after, before, settings))
-    for complaint in found:
+    before = (
+        _counts_at_last_ceilings(root, house, reader, settings) if report.exceeded(after, settings) else None
+    )
+    complaints = list(report.complaints(after, before, settings))
+    for complaint in complaints:
         print(complaint, file=sys.stderr)
-    if better := report.slack(after, settings):
-        print(f"Better than its ceiling: {', '.join(better)}. `python scripts/house.py --lower` lowers it.")
-    return int(bool(found))
+    if improved := report.slack(after, settings):
+        print(f"Better than its ceiling: {', '.join(improved)}. `python scripts/house.py --lower` lowers it.")
+    return int(bool(complaints))
 
 
-def _last_agreed(root: Path, house: Path, reader: Reader, settings: Settings) -> Counts | None:
-    """The counts of the commit that last changed the ceilings; None where git knows of none."""
+def _counts_at_last_ceilings(root: Path, house: Path, reader: Reader, settings: Settings) -> Counts | None:
+    """Returns the counts of the commit that last changed the ceilings, or None if git has none."""
     try:
         name = git(root, "log", "-1", "--format=%H", "--", str(house)).decode().strip()
         return count(reader.read(revision(root, name)), settings) if name else None

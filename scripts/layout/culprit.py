@@ -1,4 +1,4 @@
-"""Defines a culprit: one thing that a figure counts, and where it stands."""
+"""Defines a culprit: one finding of a figure, and its place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Culprit:
-    """`name` says what is wrong, `path` where; `line` is 0 for a whole file or folder."""
+    """A finding: `name` says what is wrong, `path` where; `line` is 0 for a whole file or folder."""
 
     name: str
     path: str
@@ -21,21 +21,24 @@ class Culprit:
 
 
 def new_culprits(before: Sequence[Culprit], after: Sequence[Culprit]) -> list[Culprit]:
-    """Those of `after` that `before` lacks; one that only moved (the same name elsewhere) isn't new."""
-    here = Counter((one.name, one.path) for one in before)
+    """Returns the culprits of `after` that `before` lacks.
+
+    A culprit that only moved (the same name at another place) is not new.
+    """
+    remaining = Counter((culprit.name, culprit.path) for culprit in before)
     unmatched = []
-    for one in after:
-        if here[one.name, one.path]:
-            here[one.name, one.path] -= 1
+    for culprit in after:
+        if remaining[culprit.name, culprit.path]:
+            remaining[culprit.name, culprit.path] -= 1
         else:
-            unmatched.append(one)
+            unmatched.append(culprit)
     moved = Counter[str]()
-    for (name, _), count in here.items():
+    for (name, _), count in remaining.items():
         moved[name] += count
-    found = []
-    for one in unmatched:
-        if one.name and moved[one.name]:
-            moved[one.name] -= 1
+    new = []
+    for culprit in unmatched:
+        if culprit.name and moved[culprit.name]:
+            moved[culprit.name] -= 1
         else:
-            found.append(one)
-    return found
+            new.append(culprit)
+    return new

@@ -1,4 +1,4 @@
-"""Defines the facts that a reader finds in one source file, the same for Python and TypeScript."""
+"""Defines the facts that readers collect from a source file, for Python and TypeScript alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Function:
-    """A function or method, from its first line to its last; `name` is empty for one without a name."""
+    """A function or method with its first line and its length; `name` is empty for anonymous ones."""
 
     name: str
     line: int
@@ -25,7 +25,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Import:
-    """What runs when the file does: a module, and for `from module import name` the name."""
+    """An import at run time: a module, and for `from module import name` the name."""
 
     module: str
     name: str = ""
@@ -33,7 +33,7 @@ class Import:
 
 @dataclass(frozen=True)
 class Alias:
-    """Something imported under another name. `original` is the last part of its own name."""
+    """An import under another name; `original` is the last part of its own name."""
 
     module: str
     original: str
@@ -52,7 +52,7 @@ class TypeCheck:
 
 @dataclass
 class Facts:
-    """All that the figures need to know of one file."""
+    """All facts of one file that the figures need."""
 
     lines: int
     classes: list[Definition] = field(default_factory=list)

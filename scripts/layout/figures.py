@@ -1,4 +1,4 @@
-"""Measures a tree: for each figure its culprits, of which there should be none."""
+"""Measures a tree: finds the culprits of each figure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scripts.layout.old_words import find_old_words
 from scripts.layout.settings import Settings
 from scripts.layout.tree import CODE
 
-MOST_FILES = 20
+MAX_FILES = 20
 FEW_LINES, MANY_LINES = 40, 400
 LONG_FUNCTION = 60
-# Golden vectors are data, however many they are.
+# Golden vectors are data, so their number doesn't matter.
 DATA = ("tests/contract/vectors/",)
 PYTHON_PRODUCT = ("backend/", "converter/")
 TYPESCRIPT_PRODUCT = ("webapp/static/src/",)
@@ -27,13 +27,13 @@ PYTHON_MODULES = (*PYTHON_PRODUCT, "tests/", "benchmarks/", "scripts/")
 
 @dataclass(frozen=True)
 class Measured:
-    """A tree, read: all paths, and the facts of its files in Python and TypeScript."""
+    """A tree after reading: all paths, and the facts of its files in Python and TypeScript."""
 
     paths: Sequence[str]
     files: Mapping[str, Facts]
 
     def below(self, folders: tuple[str, ...], suffix: str) -> dict[str, Facts]:
-        """Files of one language in some folders."""
+        """Returns the files of one language in some folders."""
         return {
             path: facts
             for path, facts in self.files.items()
@@ -43,7 +43,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure; one without a goal is only printed. `advice` says what to do about a culprit."""
+    """A figure; one without a goal is only printed. `advice` says how to resolve a culprit."""
 
     name: str
     goal: int | None
@@ -52,18 +52,18 @@ class Figure:
 
 
 def folders_over_20(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
-    """Folders with more than 20 files of code beside their subfolders."""
+    """Finds folders with more than 20 files of code beside their subfolders."""
     counts: dict[str, int] = defaultdict(int)
     for path in measured.paths:
         if path.endswith(CODE) and not path.startswith("docs/"):
             counts[posixpath.dirname(path)] += not (path.startswith(DATA) and path.endswith(".json"))
     for folder, count in sorted(counts.items(), key=lambda one: -one[1]):
-        if count > MOST_FILES:
+        if count > MAX_FILES:
             yield Culprit(f"{count} files", f"{folder or '.'}/")
 
 
 def import_circles(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
-    """Modules of one language that import each other."""
+    """Finds modules of one language that import each other."""
     python = python_graph(measured.below(PYTHON_MODULES, ".py"))
     typescript = typescript_graph(measured.below(TYPESCRIPT_PRODUCT, (".ts")))
     for circle in (*circles(python), *circles(typescript)):
@@ -71,7 +71,7 @@ def import_circles(measured: Measured, _settings: Settings) -> Iterator[Culprit]
 
 
 def shared_class_names(measured: Measured, settings: Settings) -> Iterator[Culprit]:
-    """Names that several classes of one language have, in product code."""
+    """Finds names that several classes of one language have, in product code."""
     for folders, suffix in ((PYTHON_PRODUCT, ".py"), (TYPESCRIPT_PRODUCT, ".ts")):
         places: dict[str, list[str]] = defaultdict(list)
         for path, facts in measured.below(folders, suffix).items():
@@ -83,29 +83,29 @@ def shared_class_names(measured: Measured, settings: Settings) -> Iterator[Culpr
 
 
 def sentence_aliases(measured: Measured, settings: Settings) -> Iterator[Culprit]:
-    """Imports under a name that isn't their own."""
+    """Finds imports under a name that isn't their own."""
     return find_aliases(measured.files, settings.aliases)
 
 
 def host_isinstance(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
-    """Questions of a host's class outside the folder that defines the class."""
+    """Finds type checks of a host outside the folder that defines its class."""
     files = measured.below(("backend/",), ".py")
-    homes: dict[str, set[str]] = defaultdict(set)
+    folders_of_class: dict[str, set[str]] = defaultdict(set)
     for path, facts in files.items():
         for one in facts.classes:
-            homes[one.name].add(posixpath.dirname(path))
+            folders_of_class[one.name].add(posixpath.dirname(path))
     for path, facts in files.items():
         folder = posixpath.dirname(path)
         for check in facts.checks:
             hosts = [name for name in check.classes if name.endswith("Host")]
-            of_a_host = check.value == "host" or check.value.endswith("_host")
-            at_home = bool(hosts) and all(folder in homes[name] for name in hosts)
-            if (hosts or of_a_host) and not at_home:
+            is_host_value = check.value == "host" or check.value.endswith("_host")
+            is_own_folder = bool(hosts) and all(folder in folders_of_class[name] for name in hosts)
+            if (hosts or is_host_value) and not is_own_folder:
                 yield Culprit(f"is it a {' or '.join(check.classes)}?", path, check.line)
 
 
 def files_under_40(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
-    """Short files; those that stand for their folder don't count."""
+    """Finds short files; files that stand for their folder don't count."""
     for path, facts in measured.files.items():
         stem = posixpath.basename(path).partition(".")[0]
         if facts.lines < FEW_LINES and stem not in ("__init__", "index"):
@@ -113,14 +113,14 @@ def files_under_40(measured: Measured, _settings: Settings) -> Iterator[Culprit]
 
 
 def files_over_400(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
-    """Long files."""
+    """Finds long files."""
     for path, facts in measured.files.items():
         if facts.lines > MANY_LINES:
             yield Culprit(f"{facts.lines} lines", path)
 
 
 def functions_over_60(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
-    """Long functions; a suite of tests (`describe`) isn't one."""
+    """Finds long functions; a test suite (`describe`) doesn't count."""
     for path, facts in measured.files.items():
         for one in facts.functions:
             if one.lines > LONG_FUNCTION and one.name != "describe()":
@@ -128,7 +128,7 @@ def functions_over_60(measured: Measured, _settings: Settings) -> Iterator[Culpr
 
 
 def old_words(measured: Measured, settings: Settings) -> Iterator[Culprit]:
-    """Names of the old vocabulary."""
+    """Finds names of the old vocabulary."""
     return find_old_words(measured.files, settings.old_words)
 
 

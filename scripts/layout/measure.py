@@ -1,4 +1,4 @@
-"""Reads a tree's files, two at a time, and counts the figures."""
+"""Reads a tree's files in two processes, and counts the figures."""
 
 from __future__ import annotations
 
@@ -21,31 +21,34 @@ from scripts.layout.typescript_reader import read_typescript
 Counts = Mapping[str, list[Culprit]]
 
 PROCESSES = min(2, len(os.sched_getaffinity(0)))
-# Fewer files are read sooner than a process begins.
+# Fewer files are read faster than a process starts.
 FEW_FILES = 100
 CHUNK = 60
 
 
 class Reader:
-    """Reads trees; a file that several trees have in common is read once."""
+    """Reads trees; a file that several trees share is read once."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Facts] = {}
+        self._facts: dict[tuple[str, str], Facts] = {}
 
     def read(self, tree: Tree) -> Measured:
-        """The facts of its files. SyntaxError and ValueError name the file that can't be read."""
-        missing = [one for one in tree.texts.items() if one not in self._known]
+        """Returns the facts of the tree's files.
+
+        Raises SyntaxError or ValueError that names the unreadable file.
+        """
+        missing = [one for one in tree.texts.items() if one not in self._facts]
         if len(missing) < FEW_FILES or PROCESSES == 1:
-            found = [_read_file(one) for one in missing]
+            facts = [_read_file(one) for one in missing]
         else:
             with ProcessPoolExecutor(PROCESSES, get_context("fork"), initializer=gc.disable) as pool:
-                found = list(pool.map(_read_file, missing, chunksize=CHUNK))
-        self._known.update(zip(missing, found, strict=True))
-        return Measured(tree.paths, {path: self._known[path, text] for path, text in tree.texts.items()})
+                facts = list(pool.map(_read_file, missing, chunksize=CHUNK))
+        self._facts.update(zip(missing, facts, strict=True))
+        return Measured(tree.paths, {path: self._facts[path, text] for path, text in tree.texts.items()})
 
 
 def count(measured: Measured, settings: Settings) -> Counts:
-    """The culprits of each figure."""
+    """Returns the culprits of each figure."""
     return {figure.name: list(figure.find(measured, settings)) for figure in FIGURES}
 
 

@@ -10,13 +10,13 @@ from scripts.layout.facts import Facts
 from scripts.layout.settings import OldWord
 
 PRODUCT = ("backend/", "converter/", "webapp/static/src/")
-# Their files are named after the modules that they test.
+# Test files are named after the modules that they test.
 TESTED = (*PRODUCT, "tests/")
 _PARTS = re.compile(r"[/.]")
 
 
 def find_old_words(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iterator[Culprit]:
-    """One culprit for each definition, file, or file that uses an identifier."""
+    """Yields a culprit for each definition, file, or file that uses an identifier."""
     places = {path: _parts(path) for path in files}
     by_kind = {
         kind: [word for word in words if word.kind == kind] for kind in ("class", "function", "identifier")
@@ -27,7 +27,7 @@ def find_old_words(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iter
         culprits: list[Culprit] = []
         for kind, find in (("class", _classes), ("function", _functions), ("identifier", _identifiers)):
             for word in by_kind[kind]:
-                if _holds_at(word, path, places[path]):
+                if _applies_to(word, path, places[path]):
                     culprits += find(word, path, facts)
         yield from sorted(culprits, key=lambda culprit: culprit.line)
     yield from _modules(files, [word for word in words if word.kind == "module"])
@@ -51,7 +51,7 @@ def _identifiers(word: OldWord, path: str, facts: Facts) -> Iterator[Culprit]:
 
 
 def _modules(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iterator[Culprit]:
-    """Files by their names, and folders that hold files, once each."""
+    """Yields culprits for names of files, and of folders that hold files, once each."""
     places: dict[str, str] = {}
     for path in files:
         if path.startswith(TESTED):
@@ -64,12 +64,12 @@ def _modules(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iterator[C
         name, parts = _module_of(place), _parts(place)
         for word in words:
             is_old = name == word.old or (word.starts and name.startswith(f"{word.old}_"))
-            if is_old and _holds_at(word, path, parts):
+            if is_old and _applies_to(word, path, parts):
                 yield Culprit(f"module {word.old} ({word.new})", place, 0)
 
 
 def _module_of(place: str) -> str:
-    """`a_b` of `x/a-b.ts`, `x/a_b/`, `tests/x/test_a_b.py` and `tests/x/a-b.test.ts`."""
+    """Returns `a_b` for `x/a-b.ts`, `x/a_b/`, `tests/x/test_a_b.py` and `tests/x/a-b.test.ts`."""
     name = place.rstrip("/").rpartition("/")[2].partition(".")[0].replace("-", "_")
     return name.removeprefix("test_") if place.startswith("tests/") else name
 
@@ -78,7 +78,7 @@ def _parts(place: str) -> set[str]:
     return {part.removeprefix("test_").replace("-", "_") for part in _PARTS.split(place)}
 
 
-def _holds_at(word: OldWord, path: str, parts: set[str]) -> bool:
+def _applies_to(word: OldWord, path: str, parts: set[str]) -> bool:
     language = "ts" if path.endswith((".ts", ".tsx")) else "py"
     if word.language not in ("", language):
         return False

@@ -9,7 +9,7 @@ from scripts.layout.facts import Alias, Definition, Facts, Function, Import, Typ
 
 
 def read_python(text: str, module: str, is_package: bool = False) -> Facts:
-    """Facts of a file that is imported as `module`. SyntaxError for what is not Python."""
+    """Returns the facts of a file that is imported as `module`. Raises SyntaxError."""
     reader = _Reader(module if is_package else module.rpartition(".")[0], text.count("\n"))
     body = ast.parse(text).body
     for node in body:
@@ -20,14 +20,14 @@ def read_python(text: str, module: str, is_package: bool = False) -> Facts:
 
 
 class _Reader:
-    """Walks a syntax tree once and collects the facts; `package` is where relative imports begin."""
+    """Walks a syntax tree once and collects the facts; relative imports start at `package`."""
 
     def __init__(self, package: str, lines: int) -> None:
         self.facts = Facts(lines)
         self._package = package
 
     def read(self, nodes: list[ast.stmt], runs: bool = True) -> None:
-        """Reads statements and all below them; imports of those that never run are left out."""
+        """Reads statements and their children; leaves out imports that never run."""
         for node in nodes:
             self._read(node, runs)
 
@@ -81,16 +81,16 @@ class _Reader:
 
 
 def _start(node: ast.ImportFrom, package: str) -> str:
-    """The full name of the module that `from ... import` names."""
+    """Returns the full name of the module that `from ... import` names."""
     if not node.level:
         return node.module or ""
     parts = package.split(".")
-    kept = parts[: len(parts) - node.level + 1]
-    return ".".join([*kept, *([node.module] if node.module else [])])
+    parents = parts[: len(parts) - node.level + 1]
+    return ".".join([*parents, *([node.module] if node.module else [])])
 
 
 def _last_name(node: ast.expr) -> str:
-    """`c` of `a.b.c` and of `c[...]`; empty for what has no name."""
+    """Returns `c` for `a.b.c` and for `c[...]`; "" for expressions without a name."""
     match node:
         case ast.Name():
             return node.id
@@ -103,7 +103,7 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _alternatives(node: ast.expr) -> Iterator[str]:
-    """Names of the classes in `A`, `(A, B)` and `A | B`."""
+    """Yields the names of the classes in `A`, `(A, B)` and `A | B`."""
     match node:
         case ast.Tuple():
             for element in node.elts:

@@ -1,4 +1,4 @@
-"""Prints the figures: as a table, as JSON, as lists of culprits, and as what `--check` complains about."""
+"""Prints the figures as a table, JSON or lists of culprits, and the complaints of `--check`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from scripts.layout.settings import Settings
 
 Counts = Mapping[str, Sequence[Culprit]]
 
-# A message names at most so many.
-FEW = 10
-MOST_SHARED_NAMES = 10
+# A message lists at most this many culprits.
+MAX_LISTED = 10
+MAX_SHARED_NAMES = 10
 
 
 def table(after: Counts, before: Counts | None, settings: Settings) -> str:
-    """A line for each figure: counts, goal, ceiling."""
+    """Returns a line for each figure: counts, goal, ceiling."""
     head = [
         "figure",
         *(["before"] if before else []),
@@ -44,19 +44,19 @@ def table(after: Counts, before: Counts | None, settings: Settings) -> str:
 
 
 def as_json(after: Counts, before: Counts | None) -> str:
-    """`{figure: {count, goal, culprits}}`, with `before` as a count where there is one."""
-    found: dict[str, dict[str, object]] = {}
+    """Returns `{figure: {count, goal, culprits}}`, with `before` as a count where there is one."""
+    figures: dict[str, dict[str, object]] = {}
     for figure in FIGURES:
         culprits = after[figure.name]
-        found[figure.name] = {"count": len(culprits), "goal": figure.goal}
+        figures[figure.name] = {"count": len(culprits), "goal": figure.goal}
         if before is not None:
-            found[figure.name]["before"] = len(before[figure.name])
-        found[figure.name]["culprits"] = [str(one) for one in culprits]
-    return json.dumps(found, indent=2)
+            figures[figure.name]["before"] = len(before[figure.name])
+        figures[figure.name]["culprits"] = [str(one) for one in culprits]
+    return json.dumps(figures, indent=2)
 
 
 def listed(counts: Counts, names: Sequence[str]) -> str:
-    """The culprits of some figures."""
+    """Returns the culprits of some figures as text."""
     lines: list[str] = []
     for name in names:
         lines += ["", f"{name}: {len(counts[name])}", *(f"  {one}" for one in counts[name])]
@@ -64,7 +64,10 @@ def listed(counts: Counts, names: Sequence[str]) -> str:
 
 
 def exceeded(counts: Counts, settings: Settings) -> list[Figure]:
-    """Figures whose goal is not met and whose count is above its ceiling (without one: above the goal)."""
+    """Returns the figures whose goal is missed and whose count is above the ceiling.
+
+    Without a ceiling the goal is the ceiling.
+    """
     return [
         figure
         for figure in FIGURES
@@ -74,25 +77,28 @@ def exceeded(counts: Counts, settings: Settings) -> list[Figure]:
 
 
 def complaints(after: Counts, before: Counts | None, settings: Settings) -> Iterator[str]:
-    """A paragraph for each figure above its ceiling; `before` is what the ceilings were made for."""
+    """Yields a paragraph for each figure above its ceiling.
+
+    `before` holds the counts for which the ceilings were set.
+    """
     for figure in exceeded(after, settings):
         culprits = after[figure.name]
-        fresh = new_culprits(before[figure.name], culprits) if before else []
+        new = new_culprits(before[figure.name], culprits) if before else []
         ceiling = settings.ceilings.get(figure.name, figure.goal)
-        word = "New" if fresh else "All"
-        shown = fresh or culprits
+        word = "New" if new else "All"
+        shown = new or culprits
         yield "\n".join(
             [
                 f"{figure.name} is {len(culprits)}, and may be {ceiling} at most. {figure.advice} {word}:",
-                *(f"  {one}" for one in shown[:FEW]),
-                *([f"  and {len(shown) - FEW} more"] if len(shown) > FEW else []),
+                *(f"  {one}" for one in shown[:MAX_LISTED]),
+                *([f"  and {len(shown) - MAX_LISTED} more"] if len(shown) > MAX_LISTED else []),
             ]
         )
-    if len(settings.shared_names) > MOST_SHARED_NAMES:
+    if len(settings.shared_names) > MAX_SHARED_NAMES:
         count = len(settings.shared_names)
-        yield f"[shared_class_names] in house.toml has {count} names; {MOST_SHARED_NAMES} are allowed."
+        yield f"[shared_class_names] in house.toml has {count} names; {MAX_SHARED_NAMES} are allowed."
 
 
 def slack(counts: Counts, settings: Settings) -> list[str]:
-    """Figures that are better than their ceilings."""
+    """Returns the figures that are better than their ceilings."""
     return [name for name, ceiling in settings.ceilings.items() if len(counts[name]) < ceiling]

@@ -1,4 +1,4 @@
-"""Reads what the figures are held to: house.toml (goals' ceilings, exceptions) and old_words.toml."""
+"""Reads the limits of the figures: house.toml (ceilings, exceptions) and old_words.toml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ("class", "module", "function", "identifier")
 
 @dataclass(frozen=True)
 class OldWord:
-    """A word that must go. `within` and `outside` name folders or files (without suffix) of its paths."""
+    """A word to replace; `within` and `outside` name folders or files (no suffix) in its paths."""
 
     kind: str
     old: str
@@ -27,7 +27,10 @@ class OldWord:
 
 @dataclass(frozen=True)
 class Settings:
-    """`ceilings` by figure; `shared_names` and `aliases` are exceptions, each with its reason or original."""
+    """Ceilings by figure, and the exceptions `shared_names` (with reasons) and `aliases`.
+
+    `aliases` maps an allowed alias to its original.
+    """
 
     ceilings: Mapping[str, int] = field(default_factory=dict)
     shared_names: Mapping[str, str] = field(default_factory=dict)
@@ -36,7 +39,7 @@ class Settings:
 
 
 def read_settings(house: Path = HERE / "house.toml", words: Path = HERE / "old_words.toml") -> Settings:
-    """Both files."""
+    """Reads both files."""
     table = tomllib.loads(house.read_text("utf-8"))
     return Settings(
         table["ceilings"],
@@ -47,8 +50,8 @@ def read_settings(house: Path = HERE / "house.toml", words: Path = HERE / "old_w
 
 
 def read_old_words(text: str) -> tuple[OldWord, ...]:
-    """A table for each kind; a word is `old = "new"` or `old = { new = "new", within = [...] }`."""
-    found = []
+    """Reads a table per kind; a word is `old = "new"` or `old = { new = "new", within = [...] }`."""
+    old_words = []
     for kind, words in tomllib.loads(text).items():
         if kind not in KINDS:
             raise ValueError(f"[{kind}] is none of {', '.join(KINDS)}")
@@ -56,12 +59,12 @@ def read_old_words(text: str) -> tuple[OldWord, ...]:
             row = {"new": value} if isinstance(value, str) else dict(value)
             for name in ("within", "outside"):
                 row[name] = frozenset(row.get(name, ()))
-            found.append(OldWord(kind, old, **row))
-    return tuple(found)
+            old_words.append(OldWord(kind, old, **row))
+    return tuple(old_words)
 
 
 def lower_ceilings(text: str, counts: Mapping[str, int]) -> str:
-    """house.toml with each ceiling lowered to today's count; none is raised."""
+    """Returns house.toml with each ceiling lowered to the current count; none is raised."""
     start, heading, rest = text.partition("[ceilings]\n")
 
     def lowered(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Reads the repository's files: tracked and new ones of a working tree, or those of a git revision."""
+"""Reads the repository's files, from the working tree (tracked and new) or from a git revision."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Tree:
     texts: Mapping[str, str]
 
 
-def git(root: Path, *words: str) -> bytes:
-    """What git prints, whoever owns the files; CalledProcessError where it fails."""
-    command = ["git", "-c", "safe.directory=*", "-C", str(root), *words]
+def git(root: Path, *arguments: str) -> bytes:
+    """Returns git's output, whoever owns the files. Raises CalledProcessError where it fails."""
+    command = ["git", "-c", "safe.directory=*", "-C", str(root), *arguments]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
 
 def working_tree(root: Path) -> Tree:
-    """Tracked files as they are on disk, and files that are new and not ignored."""
+    """Returns tracked files as they are on disk, and new files that are not ignored."""
     listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
     paths = [name for name in listed.decode().split("\0") if name and (root / name).is_file()]
     texts = {path: (root / path).read_text("utf-8") for path in paths if path.endswith(SOURCE)}
@@ -36,7 +36,7 @@ def working_tree(root: Path) -> Tree:
 
 
 def revision(root: Path, name: str) -> Tree:
-    """The files of a commit, branch or tag."""
+    """Returns the files of a commit, branch or tag."""
     texts: dict[str, str] = {}
     paths: list[str] = []
     with tarfile.open(fileobj=io.BytesIO(git(root, "archive", "--format=tar", name))) as archive:

@@ -1,6 +1,6 @@
 """Finds functions in TypeScript's tokens: declarations, methods and arrows, with their lengths.
 
-A function is what has parameters in parentheses, perhaps a return type, and then a body in braces or `=>`.
+A function has parameters in parentheses, an optional return type, and then a body in braces or `=>`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from scripts.layout.facts import Function
 from scripts.layout.typescript_tokens import Source
 
-# Their parentheses hold no parameters.
+# The parentheses after these words hold no parameters.
 _CONTROL = frozenset(("if", "for", "while", "switch", "catch", "with", "await", "return"))
 _STATEMENTS = frozenset(
     (
@@ -32,8 +32,8 @@ _BEFORE_TYPE = frozenset(("is", "extends", "keyof", "infer", "typeof", "readonly
 
 
 def functions(source: Source) -> list[Function]:
-    """All functions of a file, also those within others, in the order of their parameters."""
-    found: dict[int, Function] = {}
+    """Returns all functions of a file, including nested ones, in the order of their parameters."""
+    functions_by_body: dict[int, Function] = {}
     for index, token in enumerate(source.tokens):
         if token.text == "(" and token.kind == "mark":
             body = _after_parameters(source, index)
@@ -41,18 +41,18 @@ def functions(source: Source) -> list[Function]:
             body = index + 1
         else:
             continue
-        # A body belongs to the parameters farthest to its left: parentheses in a return type are none.
-        if body is None or body in found:
+        # A body belongs to the leftmost parameters: parentheses in a return type are none.
+        if body is None or body in functions_by_body:
             continue
         is_arrow = source.text(body) == "=>"
-        one = _arrow(source, index, body) if is_arrow else _declared(source, index, body)
-        if one is not None:
-            found[body] = one
-    return list(found.values())
+        function = _arrow(source, index, body) if is_arrow else _declared(source, index, body)
+        if function is not None:
+            functions_by_body[body] = function
+    return list(functions_by_body.values())
 
 
 def _after_parameters(source: Source, start: int) -> int | None:
-    """The `{` or `=>` after parameters and return type, if the parenthesis at `start` begins parameters."""
+    """Returns the `{` or `=>` after parameters and return type, if `start` begins parameters."""
     after: int | None = source.partner[start] + 1
     if source.text(source.partner[start] + 1) == ":":
         after = _skip_type(source, source.partner[start] + 2)
@@ -60,7 +60,7 @@ def _after_parameters(source: Source, start: int) -> int | None:
 
 
 def _declared(source: Source, start: int, body: int) -> Function | None:
-    """The function or method with parameters at `start` and a body in braces; None for `if` and such."""
+    """Returns the function or method with parameters at `start` and a body; None for `if` and such."""
     before = _before_type_parameters(source, start)
     if source.text(before) in ("*", "function"):
         return _function(source, "", before, source.partner[body])
@@ -72,7 +72,7 @@ def _declared(source: Source, start: int, body: int) -> Function | None:
 
 
 def _arrow(source: Source, start: int, arrow: int) -> Function:
-    """The arrow function whose parameters begin at `start` and whose `=>` is at `arrow`."""
+    """Returns the arrow function whose parameters begin at `start`, with `=>` at `arrow`."""
     body = arrow + 1
     end = source.partner[body] if source.text(body) == "{" else _end_of_expression(source, body)
     before = _before_type_parameters(source, start)
@@ -84,7 +84,7 @@ def _arrow(source: Source, start: int, arrow: int) -> Function:
 
 
 def _arrow_name(source: Source, before: int) -> str:
-    """What an arrow is given to: a variable or property by its name, a call as `name()`."""
+    """Returns the arrow's target: a variable or property by its name, a call as `name()`."""
     if source.text(before) in ("=", ":") and source.is_name(before - 1):
         return source.text(before - 1)
     parenthesis = source.parent[before] if source.text(before) != "(" else before
@@ -105,7 +105,7 @@ def _function(source: Source, name: str, first: int, last: int) -> Function:
 
 
 def _before_type_parameters(source: Source, start: int) -> int:
-    """The index before parameters at `start` and the `<T>` before them."""
+    """Returns the index before parameters at `start` and the `<T>` before them."""
     index = start - 1
     if source.text(index) != ">":
         return index
@@ -119,13 +119,13 @@ def _before_type_parameters(source: Source, start: int) -> int:
 
 
 def _end_of_expression(source: Source, index: int) -> int:
-    """The last index of the expression, or of the type, that begins at `index`."""
+    """Returns the last index of the expression, or of the type, that begins at `index`."""
     last, angles = index, 0
     while index < len(source.tokens):
         text, is_mark = source.text(index), source.tokens[index].kind == "mark"
         if is_mark and text in (",", ";", ")", "]", "}"):
             break
-        # A type: the body of its function follows, or it is an argument of another type.
+        # A type ends here: its function's body follows, or it is an argument of another type.
         if text == "{" and (source.is_name(last) or source.text(last) in (">", "]", "void")):
             break
         angles += (text == "<") - (text == ">")
@@ -137,7 +137,10 @@ def _end_of_expression(source: Source, index: int) -> int:
 
 
 def _skip_type(source: Source, index: int) -> int | None:
-    """Where the return type at `index` ends: its body's brace or `=>`; None if it is no function's type."""
+    """Returns where the return type at `index` ends: its body's brace or `=>`.
+
+    Returns None if it is no function's type.
+    """
     expected = True
     while index < len(source.tokens):
         text = source.text(index)
@@ -160,7 +163,7 @@ def _skip_type(source: Source, index: int) -> int | None:
 
 
 def _is_function_type(source: Source, start: int) -> bool:
-    """Whether the parenthesis at `start` holds the parameters of a function's type."""
+    """Returns whether the parenthesis at `start` holds the parameters of a function's type."""
     first, end = start + 1, source.partner[start]
     if source.text(end + 1) != "=>":
         return False

@@ -10,7 +10,7 @@ from scripts.layout.typescript_tokens import Source, read_source
 
 
 def read_typescript(text: str) -> Facts:
-    """Facts of a file. ValueError where its brackets don't fit each other."""
+    """Returns the facts of a file. Raises ValueError where its brackets don't match."""
     source = read_source(text)
     facts = Facts(text.count("\n"))
     facts.functions = functions(source)
@@ -29,7 +29,7 @@ def read_typescript(text: str) -> Facts:
 
 
 def _is_definition(source: Source, index: int) -> bool:
-    """Whether a class, interface, enum or type gets its name here."""
+    """Returns whether a class, interface, enum or type is defined here."""
     if not source.is_name(index + 1):
         return False
     word = source.text(index)
@@ -37,7 +37,7 @@ def _is_definition(source: Source, index: int) -> bool:
 
 
 def _read_import(source: Source, index: int, facts: Facts) -> None:
-    """`import "a"`, `import("a")`, `import a, { b as c } from "a"`, `import * as a from "a"`."""
+    """Reads `import "a"`, `import("a")`, `import a, { b as c } from "a"`, `import * as a from "a"`."""
     following = index + 1
     if source.text(following) == "(":
         following += 1
@@ -58,7 +58,7 @@ def _read_import(source: Source, index: int, facts: Facts) -> None:
 
 
 def _read_export(source: Source, index: int, facts: Facts) -> None:
-    """`export { a } from "a"` and `export * from "a"`, which import, too."""
+    """Reads `export { a } from "a"` and `export * from "a"`, which import, too."""
     if source.text(index + 1) == "{":
         end = source.partner[index + 1] + 1
     elif source.text(index + 1) == "*":
@@ -82,7 +82,7 @@ def _read_aliases(source: Source, start: int, end: int, module: str, facts: Fact
 
 
 def _only_types(source: Source, start: int, end: int) -> bool:
-    """Whether an import's names (from `start` to before `end`) are types, so that nothing of it runs."""
+    """Returns whether an import's names (`start` to before `end`) are types, so nothing of it runs."""
     if source.text(start) == "type" and source.text(start + 1) not in ("from", ","):
         return True
     if source.text(start) != "{":

@@ -1,7 +1,7 @@
 """Splits TypeScript into tokens: names, strings, templates, numbers, regular expressions and marks.
 
-Knows what the readers need: comments are gone, a bracket in a string or a regular expression is none, and the
-code within `${...}` of a template is tokens, too. JSX isn't known.
+Comments are dropped, brackets in strings and regular expressions are not brackets, and the code within
+`${...}` of a template is tokens, too. JSX isn't supported.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 )
 _REGEX = re.compile(r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
 _CHUNK = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
-# After these a slash begins a regular expression; after any other name it divides.
+# After these words a slash begins a regular expression; after any other name it divides.
 _BEFORE_REGEX = frozenset(
     (
         "return",
@@ -46,7 +46,7 @@ _OPENING = {"(": ")", "[": "]", "{": "}", "${": "}"}
 
 
 class Token(NamedTuple):
-    """`kind` is name, number, string, template, regex or mark; `line` is that of its first character."""
+    """A token; `kind` is name, number, string, template, regex or mark, `line` its first line."""
 
     kind: str
     text: str
@@ -55,23 +55,23 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """Tokens, and for each index the bracket that it lies in; for a bracket its partner."""
+    """Tokens, and for each index the enclosing bracket; for a bracket its partner."""
 
     tokens: list[Token]
     partner: dict[int, int]
     parent: list[int]
 
     def text(self, index: int) -> str:
-        """The token there; empty outside the file."""
+        """Returns the text of a token; "" outside the file."""
         return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
 
     def is_name(self, index: int) -> bool:
-        """Whether a name (or keyword) stands there."""
+        """Returns whether the token is a name or a keyword."""
         return 0 <= index < len(self.tokens) and self.tokens[index].kind == "name"
 
 
 def read_source(text: str) -> Source:
-    """Tokens of a file with their brackets. ValueError where brackets don't fit each other."""
+    """Returns the tokens of a file with their brackets. Raises ValueError if brackets don't match."""
     tokens = list(_tokens(text))
     partner: dict[int, int] = {}
     parent: list[int] = []
@@ -93,14 +93,14 @@ def read_source(text: str) -> Source:
 def _tokens(text: str) -> Iterator[Token]:
     position, line = 0, 1
     last = Token("mark", ";", 0)
-    # How many braces are open within each `${` that is open.
+    # The number of open braces within each open `${`.
     braces: list[int] = []
     while position < len(text):
-        kind, found = _match(_TOKEN, text, position)
-        if found == "/" and _may_be_regex(last) and (regex := _REGEX.match(text, position)):
-            kind, found = "regex", regex[0]
-        elif found == "`" or (found == "}" and braces and not braces[-1]):
-            if found == "}":
+        kind, matched = _match(_TOKEN, text, position)
+        if matched == "/" and _may_be_regex(last) and (regex := _REGEX.match(text, position)):
+            kind, matched = "regex", regex[0]
+        elif matched == "`" or (matched == "}" and braces and not braces[-1]):
+            if matched == "}":
                 braces.pop()
                 yield Token("mark", "}", line)
             _, chunk = _match(_CHUNK, text, position + 1)
@@ -114,23 +114,23 @@ def _tokens(text: str) -> Iterator[Token]:
                 position += 1
             position += 1
             continue
-        position += len(found)
+        position += len(matched)
         if kind != "space":
-            if braces and found in "{}":
-                braces[-1] += 1 if found == "{" else -1
-            last = Token(kind, found, line)
+            if braces and matched in "{}":
+                braces[-1] += 1 if matched == "{" else -1
+            last = Token(kind, matched, line)
             yield last
-        line += found.count("\n")
+        line += matched.count("\n")
 
 
 def _match(pattern: re.Pattern[str], text: str, position: int) -> tuple[str, str]:
-    """The group that matches there, and its text; both patterns match anything."""
+    """Returns the group that matches at a position, and its text; both patterns match any text."""
     match = pattern.match(text, position)
     return (match.lastgroup or "", match[0]) if match else ("", "")
 
 
 def _may_be_regex(last: Token) -> bool:
-    """Whether a slash after this token begins a regular expression."""
+    """Returns whether a slash after this token begins a regular expression."""
     if last.kind == "name":
         return last.text in _BEFORE_REGEX
     return last.kind == "mark" and last.text not in (")", "]", "}")
