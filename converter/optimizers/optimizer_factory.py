@@ -122,8 +122,10 @@ def make_optimizer(table: dict[str, Any]) -> Optimizer:
     defaults = {"learning_rate": LEARNING_RATES.get(name, 0.001)} | DEFAULTS[name]
     for key, value in given.items():
         if key not in defaults and key not in COMMON_SETTINGS:
-            allowed = ", ".join([*defaults, *COMMON_SETTINGS])
-            raise refuse(f"The optimizer {name} has no setting `{key}`; it has {allowed}.")
+            raise refuse(
+                f"The optimizer {name} has no setting `{key}`; "
+                f"it has {', '.join([*defaults, *COMMON_SETTINGS])}."
+            )
         checked("optimizer", key, value)
     if sum(bool(given.get(key)) for key in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
         raise refuse(
