@@ -1,4 +1,4 @@
-"""What several suites share: real servers, peers and browsers to test with, and what explains a failure.
+"""Shared support of several test suites: real servers, peers and browsers, and failure evidence.
 
-Nothing here is a test. Suites import from here and never from each other.
+Nothing in this package is a test. Suites import from this package and never from each other.
 """

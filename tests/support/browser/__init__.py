@@ -1,1 +1,1 @@
-"""Chromium, and the harness: a page on which tests call the web app's modules."""
+"""Drives Chromium and the harness: a page on which tests call the web app's modules."""

@@ -1,4 +1,4 @@
-"""Peers beside each other, in pages and in Python, that average in groups of their own."""
+"""Peers in pages and in Python that average in groups without a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AveragingPeer(PythonPeer):
     exchange: Exchange | None = None
 
     async def average(self, order: Group, draw: int, weight: float) -> dict[str, Any]:
-        """What came of it: `sha256`, `seconds`, `survivors`, `fraction`."""
+        """Averages in a group; returns `sha256`, `seconds`, `survivors`, `fraction`."""
         self.close_group()
         vector = drawn(draw, order.bounds[-1])
         self.links.set_group_patience(order.patience)
@@ -44,7 +44,7 @@ class AveragingPeer(PythonPeer):
         return {"sha256": digest, **ended}
 
     def close_group(self) -> None:
-        """Leaves the group in hand."""
+        """Leaves the current group."""
         if self.exchange is not None:
             self.exchange.close()
 
@@ -73,7 +73,7 @@ Member = PagePeer | AveragingPeer
 async def linked_members(
     browser: Browser, origin: str, folder: Path, kinds: Sequence[str], way: Way
 ) -> AsyncIterator[list[Member]]:
-    """A `page` or a `peer` for each of `kinds`, each two of them linked by `way`."""
+    """Yields a `page` or a `peer` for each of `kinds`, each pair of them linked by `way`."""
     switch = Switch()
     ways: tuple[Way, ...] = ("relay",) if way == "relay" else ("webrtc", "relay")
     clients = [f"{place:016x}" for place in range(len(kinds))]
@@ -107,7 +107,7 @@ def order_of(
     exchange: ExchangeKind,
     precision: Precision = "float16",
 ) -> Group:
-    """An order for all of them."""
+    """Returns a group order for all members."""
     return Group(
         round=number,
         group=0,
@@ -125,7 +125,10 @@ def order_of(
 
 
 async def average_together(members: Sequence[Member], order: Group) -> list[dict[str, Any]]:
-    """What each member says at the end; those in pages also how long the page `stalled`, in seconds."""
+    """Averages with all members and returns each member's result.
+
+    The results of pages also tell how long the page `stalled`, in seconds.
+    """
     told = {"type": "group", **msgspec.to_builtins(order)}
     script = "([order, draw, weight]) => window.average(order, draw, weight)"
 
@@ -135,5 +138,5 @@ async def average_together(members: Sequence[Member], order: Group) -> list[dict
         said: dict[str, Any] = await member.page.evaluate(script, [told, place, 1.0 + place])
         return said
 
-    # Pages keep what others say before their order came; so peers in Python begin first.
+    # Pages buffer frames that arrive before their order; Python peers do not, so they begin first.
     return await asyncio.gather(*(average(place, member) for place, member in enumerate(members)))

@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with a page for people who see, hear or point otherwise."""
+"""Finds accessibility faults of a page by axe-core."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def _source() -> str:
 
 
 async def findings(page: Page) -> list[str]:
-    """Each serious finding as a sentence: the rule, what it asks, and the first places that break it."""
-    # Evaluated by the debugger, which the page's content security policy does not bind.
+    """Returns each serious finding as a sentence: the rule, its demand, and the first violations."""
+    # The debugger evaluates it, which the page's content security policy does not restrict.
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(_source())
     report = await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")

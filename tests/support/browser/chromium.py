@@ -1,4 +1,4 @@
-"""Headless Chromium for tests, on a thread of its own so that it mixes with any other event loop."""
+"""Headless Chromium for tests, on its own thread so that it works beside any other event loop."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FLAGS = [
 
 
 def executable() -> str:
-    """Path of Chromium. Raises FileNotFoundError if there is none; the test is skipped without chromium."""
+    """Returns Chromium's path. Skips the test if chromium is left out; else may raise FileNotFoundError."""
     require("chromium")
     for name in CHROMIUM:
         if path := find_program(name):
@@ -45,18 +45,18 @@ def executable() -> str:
 
 
 def patient(browser: Browser) -> Browser:
-    """`browser`, whose pages wait as long for what must come as everything here."""
+    """Gives `browser`'s pages the tests' usual timeout."""
     browser.on("context", lambda context: context.set_default_timeout(1000 * PATIENCE))
     return browser
 
 
 async def launch(playwright: Playwright) -> Browser:
-    """A patient Chromium with the flags of tests."""
+    """Launches Chromium with the tests' flags and timeout."""
     return patient(await playwright.chromium.launch(executable_path=executable(), args=FLAGS))
 
 
 class Tab:
-    """One page of the harness, and what it logged."""
+    """A page of the harness and its log."""
 
     def __init__(self, chromium: Chromium, page: Page, log: list[str]) -> None:
         self._chromium = chromium
@@ -64,17 +64,17 @@ class Tab:
         self.log = log
 
     def evaluate(self, script: str, argument: object = None, seconds: float = LONG) -> Any:
-        """Run a script in the page. Raises TimeoutError after `seconds`."""
+        """Runs a script in the page. Raises TimeoutError after `seconds`."""
         return self._chromium.wait(self._page.evaluate(script, argument), seconds)
 
     def call(self, method: str, argument: object, seconds: float = LONG) -> Any:
-        """Call a method of the harness' worker."""
+        """Calls a method of the harness' worker."""
         return self.evaluate(
             "([method, argument]) => window.call(method, argument)", [method, argument], seconds
         )
 
     def worker_heap(self, seconds: float = PATIENCE) -> int:
-        """Bytes of JavaScript objects that the page's workers hold, after garbage collection."""
+        """Returns the bytes of JavaScript objects in the page's workers, after garbage collection."""
         return self._chromium.wait(self._worker_heap(), seconds)
 
     async def _worker_heap(self) -> int:
@@ -101,7 +101,7 @@ class Tab:
         return used
 
     def reload(self) -> None:
-        """Begins the page again; the browser keeps what the site stored."""
+        """Reloads the page; the browser keeps the site's storage."""
         self._chromium.wait(self._page.reload(), PATIENCE)
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class Tab:
 
 
 class Chromium:
-    """Owns the browser and the thread that its event loop runs on."""
+    """Owns the browser and the thread that runs its event loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -119,7 +119,7 @@ class Chromium:
         self.browser = self.wait(launch(self._playwright), PATIENCE)
 
     def wait(self, work: Coroutine[Any, Any, T], seconds: float) -> T:
-        """Result of a coroutine run on the browser's thread. Raises TimeoutError after `seconds`."""
+        """Runs a coroutine on the browser's thread. Raises TimeoutError after `seconds`."""
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(seconds)
@@ -128,13 +128,13 @@ class Chromium:
             raise
 
     def open(self, address: str) -> Tab:
-        """A new tab at `address`."""
+        """Opens a new tab at `address`."""
         return self.wait(self._open(address), PATIENCE)
 
     async def _open(self, address: str) -> Tab:
         page = await self.browser.new_page()
         log: list[str] = []
-        # Subscribing sends messages to the browser: it belongs on this thread.
+        # Subscribing sends messages to the browser, so it must happen on this thread.
         page.on("console", lambda message: log.append(message.text))
         page.on("pageerror", lambda error: log.append(str(error)))
         await page.goto(address)
@@ -150,7 +150,7 @@ class Chromium:
 
 @contextmanager
 def chromium() -> Iterator[Chromium]:
-    """A running browser, closed at the end."""
+    """Yields a running browser and closes it at the end."""
     browser = Chromium()
     try:
         yield browser

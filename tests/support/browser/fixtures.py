@@ -1,4 +1,4 @@
-"""One browser and one site for all tests of the harness; one page for each backend."""
+"""Fixtures of the harness' tests: one browser and one site for all, one page for each backend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def bundles(references: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def harness() -> Iterator[Chromium]:
-    """The browser of the harness' pages, driven by a thread of its own: tests here are synchronous."""
+    """The browser of the harness' pages, driven by its own thread since these tests are synchronous."""
     with chromium() as running:
         watch(running.browser, lambda work: running.wait(work, PATIENCE))
         yield running
@@ -30,7 +30,7 @@ def harness() -> Iterator[Chromium]:
 
 @pytest.fixture(scope="session")
 def blobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files by hash, served at /blobs/ as by the real server."""
+    """The folder of files by hash that are served at /blobs/ as by the real server."""
     return tmp_path_factory.mktemp("blobs")
 
 
@@ -42,7 +42,7 @@ def origin(bundles: Path, blobs: Path) -> Iterator[str]:
 
 @contextmanager
 def pages(harness: Chromium, origin: str) -> Iterator[Callable[[str], Tab]]:
-    """Pages of the harness by name, each opened when it is first asked for."""
+    """Yields a function that returns pages of the harness by name, opened on first use."""
     tabs: dict[str, Tab] = {}
 
     def tab(name: str) -> Tab:
@@ -57,13 +57,13 @@ def pages(harness: Chromium, origin: str) -> Iterator[Callable[[str], Tab]]:
 
 @pytest.fixture(scope="session")
 def tab_for(harness: Chromium, origin: str) -> Iterator[Callable[[str], Tab]]:
-    """The page of a backend."""
+    """Returns the page of a backend."""
     with pages(harness, origin) as tab:
         yield tab
 
 
 @pytest.fixture(scope="session")
 def bare_tab_for(harness: Chromium) -> Iterator[Callable[[str], Tab]]:
-    """The page of a backend on a site without bundles, which take long to make."""
+    """Returns the page of a backend on a site without bundles, which take long to build."""
     with serve({"/harness/": build_harness()}) as address, pages(harness, address) as tab:
         yield tab

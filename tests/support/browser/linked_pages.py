@@ -1,4 +1,4 @@
-"""Pages of Chromium that are peers of one mesh, and what their task's server does for them."""
+"""Pages of Chromium as peers of one mesh, and a stand-in for their task's server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Deliver = Callable[[str, str, bytes], Awaitable[None]]
 
 
 class Switch:
-    """Introduces peers to each other and hands on what one has for another, as a task's server does."""
+    """Introduces peers to each other and forwards their messages, as a task's server does."""
 
     def __init__(self) -> None:
         self.members: list[dict[str, Any]] = []
@@ -29,13 +29,13 @@ class Switch:
         self._deliver: dict[str, Deliver] = {}
 
     def enter(self, client: str, identity: str, ways: list[str], deliver: Deliver) -> None:
-        """Take in a peer; `introduce` tells the others."""
+        """Adds a peer; `introduce` informs the others."""
         member = {"client": client, "identity": identity, "kind": "browser", "backend": "cpu", "ways": ways}
         self.members.append({**member, "address": None, "round": 0, "holds": None})
         self._deliver[client] = deliver
 
     async def carry(self, sender: str, receiver: str, what: str, data: bytes) -> None:
-        """Hand on what `sender` has for `receiver`."""
+        """Forwards a message of `sender` to `receiver`."""
         if {sender, receiver} & self.cut or receiver not in self._deliver:
             return
         self.parcels += what == "relay"
@@ -51,16 +51,16 @@ class PagePeer:
         self.client = client
 
     async def introduce(self, switch: Switch) -> None:
-        """Tell the page who is in the mesh."""
+        """Sends the page the members of the mesh."""
         await self.page.evaluate("members => window.members(members)", switch.members)
 
     async def linked(self, other: str, way: str) -> None:
-        """Wait until the link to `other` goes this way."""
+        """Waits until the link to `other` uses this way."""
         script = "([other, way]) => window.wayTo(other) === way"
         await self.page.wait_for_function(script, arg=[other, way])
 
     async def fetch(self, other: str, size: int) -> dict[str, Any]:
-        """Fetch `size` bytes from `other`: `seconds`, and whether they are `sound`."""
+        """Fetches `size` bytes from `other`; returns `seconds`, and whether they are `sound`."""
         script = "([other, size]) => window.fetchFrom(other, size)"
         result: dict[str, Any] = await asyncio.wait_for(self.page.evaluate(script, [other, size]), PATIENCE)
         return result
@@ -69,7 +69,7 @@ class PagePeer:
 async def page_peer(
     browser: Browser, origin: str, switch: Switch, client: str, ways: tuple[str, ...] = ("webrtc", "relay")
 ) -> PagePeer:
-    """A new page that takes part as `client`."""
+    """Opens a new page that takes part as `client`."""
     page = await (await browser.new_context()).new_page()
 
     async def carry(receiver: str, what: str, data: str) -> None:

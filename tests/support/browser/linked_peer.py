@@ -1,4 +1,4 @@
-"""A Python peer beside pages of Chromium, with links of its own."""
+"""A Python peer that links to pages of Chromium."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ MOST_WAITING = 1 << 20
 
 
 def pattern(size: int) -> bytes:
-    """Bytes that both ends can make."""
+    """Returns bytes that both ends can compute."""
     return (np.arange((size + 3) // 4, dtype=np.uint32) * np.uint32(2654435761)).tobytes()[:size]
 
 
 class PythonPeer:
-    """Hands out and fetches the pattern; `told` is what its links reported."""
+    """Sends and fetches the pattern; `told` is the log of its links."""
 
     def __init__(self, folder: Path, switch: Switch, client: str, ways: tuple[Way, ...]) -> None:
         self.client = client
@@ -49,7 +49,7 @@ class PythonPeer:
         switch.enter(client, identity_key(key).hex(), list(ways), self._deliver)
 
     def introduce(self) -> None:
-        """Tell its links who is in the mesh."""
+        """Informs its links of the members of the mesh."""
         members = [
             Neighbour(**{**member, "identity": bytes.fromhex(member["identity"])})
             for member in self._switch.members
@@ -58,11 +58,11 @@ class PythonPeer:
         self.links.set_targets([member.client for member in members])
 
     async def linked(self, other: str, way: Way, seconds: float = PATIENCE) -> None:
-        """Wait until the link to `other` goes this way."""
+        """Waits until the link to `other` uses this way."""
         await until(lambda: self.links.way(other) == way, seconds)
 
     async def fetch(self, other: str, size: int) -> float:
-        """Seconds until the pattern of `size` bytes is here from `other`."""
+        """Returns the seconds until the pattern of `size` bytes has arrived from `other`."""
         begun = time.perf_counter()
         self._got.clear()
         self._whole.clear()
@@ -73,7 +73,7 @@ class PythonPeer:
         assert bytes(self._got) == pattern(size)
         return seconds
 
-    # What links ask of the connection to the server.
+    # The interface that links use for the connection to the server.
 
     def signal(self, client: str, data: bytes) -> bool:
         self._begin(self._switch.carry(self.client, client, "signal", data))
@@ -89,7 +89,7 @@ class PythonPeer:
         else:
             self.links.relayed(sender, data)
 
-    # What links tell.
+    # The events of links.
 
     def up(self, client: str, way: Way) -> None:
         self.told.append(f"up {client} {way}")
@@ -132,7 +132,7 @@ class PythonPeer:
 async def python_peer(
     folder: Path, switch: Switch, client: str, ways: tuple[Way, ...]
 ) -> AsyncIterator[PythonPeer]:
-    """A Python peer whose links end with the block."""
+    """Yields a Python peer and closes its links at the end."""
     peer = PythonPeer(folder, switch, client, ways)
     await peer.links.open()
     try:

@@ -1,4 +1,4 @@
-"""A static site on a free loopback port, with the headers of the real server."""
+"""Serves a static site on a free loopback port, with the headers of the real server."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class _Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Tests print nothing."""
+        """Discards the line: tests print nothing."""
 
 
 @contextmanager
 def serve(mounts: Mapping[str, Path]) -> Iterator[str]:
-    """Serve folders by prefix (such as `{"/harness/": path}`); yields the site's origin."""
+    """Serves folders by prefix (such as `{"/harness/": path}`); yields the site's origin."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, mounts))
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()

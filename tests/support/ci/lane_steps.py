@@ -1,4 +1,4 @@
-"""The steps of each lane of the tests: which commands, on how many cores, after which others."""
+"""Defines each lane's steps: their commands, cores and order."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.support.keras import reference_cache
 from tests.support.programs import fork_server_pool
 
 ROOT = Path(__file__).parents[3]
-# At most two cores of the machine are used.
+# The lanes use at most two cores of the machine.
 CORES = min(2, len(os.sched_getaffinity(0)))
-# Below the repository: how the last run of a lane went.
+# The records of the last run of a lane, relative to the repository.
 RUN = Path(".make") / "lane"
 PURE = ("tests/unit", "tests/contract")
-# In this order: what waits first, so that what computes fills the end.
+# Tests that mostly wait come first, so that tests that compute fill the end.
 DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
-# Of PURE: what has no coverage to reach, and starts processes.
+# The tests of PURE without a coverage goal, which start processes.
 SERVICES = (
     "tests/unit/scripts",
     "tests/unit/server",
@@ -27,7 +27,7 @@ SERVICES = (
     "tests/unit/simulation",
     "tests/unit/support",
 )
-# Of DRIVEN: what imports TensorFlow into the process that runs it.
+# The tests of DRIVEN that import TensorFlow into their own process.
 KERAS = (
     "tests/integration/converter",
     "tests/conformance/native_graphs",
@@ -38,7 +38,7 @@ KERAS = (
 
 @dataclass(frozen=True)
 class Step:
-    """Commands that run one after the other; the step fails with the first that does."""
+    """Commands that run in sequence; the step fails with the first failed command."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
@@ -48,17 +48,17 @@ class Step:
 
 
 def python(*words: str) -> tuple[str, ...]:
-    """`python -m words` with the interpreter of this environment."""
+    """Returns `python -m words` with the interpreter of this environment."""
     return (sys.executable, "-m", *words)
 
 
 def program(name: str, *words: str) -> tuple[str, ...]:
-    """A program that is installed beside this interpreter."""
+    """Returns the command of a program that is installed beside this interpreter."""
     return (str(Path(sys.executable).with_name(name)), *words)
 
 
 def pytest(step: str, *words: str, workers: int) -> tuple[str, ...]:
-    """One run of pytest, which writes down how each test ended."""
+    """Returns the command of one run of pytest that records each test's outcome."""
     record = ("-p", "tests.support.ci.outcome_records", "--record", str(RUN / f"{step}.jsonl"))
     cache = ("-o", f"cache_dir=.make/pytest-{step}", "--last-failed-no-failures", "none")
     spread = ("-n", str(workers), "--dist", "loadfile", "--no-loadscope-reorder")
@@ -77,7 +77,7 @@ STYLE = Step(
 )
 TYPES = Step("types", (program("mypy"), ("npm", "run", "--silent", "types")))
 TYPESCRIPT = Step("typescript", (("npm", "run", "--silent", "test", "--", "--reporter=dot"),))
-# More inputs for readers of the browser than TYPESCRIPT gives them.
+# More inputs for the browser's readers than TYPESCRIPT uses.
 INPUTS = ("env", "FUZZ_INPUTS=40000", "FUZZ_SEED=100000")
 FUZZ = Step("fuzz", ((*INPUTS, "npx", "vitest", "run", "--reporter=dot", "tests/property/webapp"),))
 OPS = python("tests.conformance.ops.expected")
@@ -86,18 +86,18 @@ WHOLE_ZOO = Step("zoo", (python("tests.support.keras.reference_cache"), OPS))
 
 
 def gallery() -> Step:
-    """The tasks of the gallery, and one more."""
+    """Returns the step that builds the gallery's tasks and the shapes task."""
     build = (fork_server_pool.executable(), "-m", "backend", "build")
     return Step("gallery", (build, python("tests.support.tasks.shapes_task")))
 
 
 def without(folders: Iterable[str]) -> Iterator[str]:
-    """Words that keep pytest out of them."""
+    """Yields arguments that exclude the folders from pytest."""
     return (f"--ignore={folder}" for folder in folders)
 
 
 def pure(words: tuple[str, ...]) -> Step:
-    """Tests without servers, with the coverage of the pure floors, which all of them together must reach."""
+    """Returns the tests without servers, with the joint coverage goal of the pure floors."""
     tests = pytest("pure", *PURE, *without(SERVICES), "-m", "not long", *words, workers=CORES)
     if words:
         return Step("pure", (python(*tests),), cores=2, is_python_test=True)
@@ -111,45 +111,48 @@ def pure(words: tuple[str, ...]) -> Step:
 
 
 def keras(words: tuple[str, ...]) -> Step:
-    """Tests that convert in their own process."""
+    """Returns the tests that convert in their own process."""
     tests = pytest("keras", *KERAS, "-m", "not long", *words, workers=CORES)
     return Step("keras", (python(*tests),), cores=2, after=("zoo",), is_python_test=True)
 
 
 def driven(words: tuple[str, ...]) -> Step:
-    """Tests that drive servers, peers and browsers: they wait, too, so two at a time on each core."""
+    """Returns the tests of servers, peers and browsers.
+
+    They also wait, so two run at a time on each core.
+    """
     tests = pytest("driven", *DRIVEN, *without(KERAS), *SERVICES, "-m", "not long", *words, workers=2 * CORES)
     return Step("driven", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
 
 
 def fast(words: tuple[str, ...]) -> list[Step]:
-    """For every save: pure floors, contracts and TypeScript."""
+    """Returns the lane for every save: pure floors, contracts and TypeScript."""
     kept = (*PURE, *without(SERVICES), "-m", "not long and not tensorflow")
     tests = pytest("fast", *kept, *words, workers=CORES)
     return [Step("fast", (python(*tests),), is_python_test=True), TYPESCRIPT]
 
 
 def short(words: tuple[str, ...]) -> list[Step]:
-    """All that must hold for a landing. With `words` for pytest, Python's tests only."""
+    """Returns the lane required for landing; with `words` for pytest, only Python's tests."""
     tests = [pure(words), keras(words), driven(words)]
-    # The longest first, so that the two cores are free for tests at the same time.
+    # The longest step runs first, so that both cores become free for the tests at the same time.
     return [gallery(), ZOO, *tests] if words else [TYPESCRIPT, ZOO, TYPES, gallery(), STYLE, *tests]
 
 
 def long(words: tuple[str, ...]) -> list[Step]:
-    """What takes longer: whole trainings, full conformance, schedules, fuzzing, benchmarks."""
+    """Returns the lane of long tests: trainings, full conformance, schedules, fuzzing, benchmarks."""
     tests = pytest("long", *DRIVEN, *PURE, "-m", "long", *words, workers=2 * CORES)
     step = Step("long", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
     return [gallery(), FUZZ, WHOLE_ZOO, step]
 
 
 def style(words: tuple[str, ...]) -> list[Step]:
-    """Style of both languages, and the floors of the architecture."""
+    """Returns the lane of both languages' style, and of the architecture's floors."""
     return [STYLE]
 
 
 def types(words: tuple[str, ...]) -> list[Step]:
-    """Strict types of both languages."""
+    """Returns the lane of strict types of both languages."""
     return [TYPES]
 
 

@@ -1,4 +1,4 @@
-"""Sum up a lane in one screen: its steps, its suites, what failed and where to look."""
+"""Summarizes a lane on one screen: its steps, its suites, the failures and their evidence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_LISTED = 8
 
 
 def summary(lane: str, endings: Sequence[Ending], seconds: float) -> str:
-    """Some lines for a terminal; the last one is `N passed, N failed`, of Python's tests."""
+    """Returns lines for a terminal; the last one is `N passed, N failed`, of Python's tests."""
     records = read_records(sorted((ROOT / RUN).glob("*.jsonl")))
     failed = [record for record in records if record.outcome == "failed"]
     passed = sum(record.outcome == "passed" for record in records)
@@ -41,7 +41,7 @@ def _steps(endings: Sequence[Ending]) -> list[str]:
 
 
 def _suites(records: Sequence[Record]) -> list[str]:
-    """Tests, failures and seconds of each suite, two suites a line, since the seconds of tests are many."""
+    """Returns tests and seconds of each suite, two suites per line to save space."""
     seconds: dict[str, float] = defaultdict(float)
     for record in records:
         seconds[record.suite] += record.seconds

@@ -1,7 +1,8 @@
-"""Run a lane of the tests and sum it up: `python -m tests.support.ci.lanes short [ARGUMENTS]`.
+"""Runs a lane of the tests and summarizes it.
 
-The lanes stand in `lane_steps`; arguments are for pytest. Steps run side by side as far as cores are free.
-What each prints is shown with its name before it, and kept in `.make/lane/STEP.log`.
+Usage: `python -m tests.support.ci.lanes short [ARGUMENTS]`. The lanes are defined in `lane_steps`; the
+arguments are for pytest. Steps run in parallel as far as cores are free. Their output is shown with the
+step's name in front, and stored in `.make/lane/STEP.log`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ NO_TESTS = 5
 
 @dataclass(frozen=True)
 class Ending:
-    """How a step ended: its exit code (None if it never began), its seconds, and those of processors."""
+    """The end of a step: its exit code (None if it never began), its seconds and processor seconds."""
 
     step: Step
     code: int | None
@@ -33,12 +34,12 @@ class Ending:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed in it. pytest has a code of its own for runs that select no test."""
+        """Returns whether nothing failed; a pytest run that selects no test has its own exit code."""
         return self.code == 0 or (self.step.is_python_test and self.code == NO_TESTS)
 
 
 class Lane:
-    """Runs steps on `CORES` cores, each after those it needs."""
+    """Runs steps on `CORES` cores, each after the steps it needs."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._waiting = list(steps)
@@ -47,7 +48,7 @@ class Lane:
         self._changed = Condition()
 
     def run(self) -> list[Ending]:
-        """Runs all; how each ended, in the order of their ends."""
+        """Runs all steps; returns their endings in order."""
         with self._changed:
             while self._waiting or self._running:
                 for step in [step for step in self._waiting if self._may_begin(step)]:
@@ -98,7 +99,7 @@ def _run_step(step: Step) -> Ending:
 
 
 def main(words: Sequence[str]) -> int:
-    """Runs the lane that `words` names; 0 if all of it passed."""
+    """Runs the lane that `words` names; returns 0 if all of it passed."""
     name, arguments = words[0], tuple(words[1:])
     steps = lane_steps.LANES[name](arguments)
     for folder in (ROOT / RUN, evidence.FAILURES):

@@ -1,7 +1,7 @@
-"""Write down how each test ended, for the summary of a lane.
+"""Records each test's outcome for the summary of a lane.
 
 Used by `pytest -p tests.support.ci.outcome_records --record FILE`. FILE is JSON lines, a `Record` each; a
-test that was tried again has one record a try.
+test that was retried has one record per try.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Outcome = Literal["passed", "failed", "skipped", "rerun"]
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One try of one test: how it ended, its seconds with its fixtures, and why it failed or was left out."""
+    """One try of a test: its outcome, its seconds with fixtures, and the reason of a failure or skip."""
 
     test: str
     outcome: Outcome
@@ -26,13 +26,13 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def suite(self) -> str:
-        """Its folder in the summary, such as integration/peer."""
+        """Returns the test's folder in the summary, such as integration/peer."""
         folders = self.test.partition("::")[0].removeprefix("tests/").split("/")[:-1]
         return "/".join(folders[:2])
 
 
 def read_records(files: Iterable[Path]) -> list[Record]:
-    """What was written into those of `files` that are there."""
+    """Reads the records of those `files` that exist."""
     return [
         msgspec.json.decode(line, type=Record)
         for file in files
@@ -42,12 +42,12 @@ def read_records(files: Iterable[Path]) -> list[Record]:
 
 
 def encode(record: Record) -> bytes:
-    """One line."""
+    """Returns one line."""
     return msgspec.json.encode(record) + b"\n"
 
 
 class Recorder:
-    """Gathers the reports of set-up, body and teardown of each try, and writes a record at its end."""
+    """Collects the reports of set-up, body and teardown of each try, and writes a record at its end."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -56,7 +56,7 @@ class Recorder:
         file.write_bytes(b"")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Called in the process that collects results of all workers."""
+        """Collects a report; runs in the process that receives the results of all workers."""
         reports = self._reports.setdefault(report.nodeid, [])
         reports.append(report)
         if report.when == "teardown":
@@ -77,7 +77,7 @@ def _record(reports: list[pytest.TestReport]) -> Record:
 
 
 def _reason(report: pytest.TestReport) -> list[str]:
-    """Why it failed or was left out, in one line."""
+    """Returns the reason of a failure or skip, in one line."""
     if isinstance(report.longrepr, tuple):
         return [str(report.longrepr[2]).removeprefix("Skipped: ")]
     crash = getattr(report.longrepr, "reprcrash", None)

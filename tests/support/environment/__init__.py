@@ -1,1 +1,1 @@
-"""What tests need of a machine: databases, networks, disks, data servers, and the check of it."""
+"""Provides databases, networks, disks and data servers for tests, and checks the machine for them."""

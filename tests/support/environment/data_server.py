@@ -1,4 +1,4 @@
-"""A second server, which has the data of tasks: real HTTP on a free loopback port, well-behaved or not."""
+"""A second server with the data of tasks: real HTTP on a free loopback port, with optional faults."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ Fault = Literal["missing", "away", "redirect", "longer", "endless", "short", "si
 
 @dataclass
 class Elsewhere:
-    """What lies there, by path, and what was asked for; `closed` to pages of other sites (no CORS)."""
+    """The server's files by path, and the requested paths.
+
+    If `closed`, pages of other sites may not read its files (no CORS).
+    """
 
     files: Mapping[str, bytes]
     faults: Mapping[str, Fault] = field(default_factory=dict)
@@ -25,7 +28,7 @@ class Elsewhere:
     origin: str = ""
 
     def table(self, path: str, **changes: object) -> str:
-        """The file at `path` as an entry of a task file's [data.url]."""
+        """Returns the file at `path` as an entry of a task file's [data.url]."""
         content = self.files[path]
         entry = {
             "address": f"{self.origin}{path}",
@@ -41,7 +44,7 @@ def _toml(value: object) -> str:
 
 @contextmanager
 def elsewhere(files: Mapping[str, bytes], **more: Fault) -> Iterator[Elsewhere]:
-    """Serves `files` until the end; `more` are faults by file name without its ending."""
+    """Serves `files` until the end; `more` are faults by file name without suffix."""
     here = Elsewhere(files, more)
 
     class Handler(BaseHTTPRequestHandler):
@@ -49,7 +52,7 @@ def elsewhere(files: Mapping[str, bytes], **more: Fault) -> Iterator[Elsewhere]:
             answer(here, self)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Tests print nothing."""
+            """Discards the line: tests print nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -66,7 +69,7 @@ def elsewhere(files: Mapping[str, bytes], **more: Fault) -> Iterator[Elsewhere]:
 
 
 def answer(here: Elsewhere, request: BaseHTTPRequestHandler) -> None:
-    """One answer, with the fault of the file if it has one."""
+    """Answers a request, with the file's fault if it has one."""
     here.asked.append(request.path)
     fault = here.faults.get(request.path.rpartition("/")[2].partition(".")[0])
     content = here.files.get(request.path)
@@ -77,7 +80,7 @@ def answer(here: Elsewhere, request: BaseHTTPRequestHandler) -> None:
     if fault == "redirect":
         return _head(here, request, 302, 0, Location=request.path + "?again")
     if fault == "endless":
-        # Without a length, until whoever asked hangs up.
+        # Sends without a length until the client closes the connection.
         _head(here, request, 200, None)
         while not here.over.is_set():
             try:

@@ -1,4 +1,4 @@
-"""Real Redis and PostgreSQL for tests: each on a port of its own, in a temporary folder, gone afterwards."""
+"""Runs real Redis and PostgreSQL for tests, each on its own port in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.support.environment.preflight import as_nobody
 from tests.support.plugins.requirements import program
 from tests.support.timeouts import PATIENCE
 
-# Below those that the system gives to whoever asks for any, so that nobody gets it while a server restarts.
+# Below the ephemeral ports, so that no other process gets the port while a server restarts.
 _PORTS = range(20_000, 32_000)
 _ATTEMPTS = 5
 
 
 class NotStartedError(Exception):
-    """A server that did not start, with what it said."""
+    """Raised with the server's output when it did not start."""
 
 
 @dataclass
@@ -37,11 +37,11 @@ class Redis:
 
     @property
     def address(self) -> str:
-        """Without shards."""
+        """Returns the address without shards."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> None:
-        """Starts it (again, empty) and waits until it answers. Raises NotStartedError."""
+        """Starts it, empty, and waits until it answers. Raises NotStartedError."""
         words = [
             program("redis-server", "redis"),
             "--port",
@@ -58,7 +58,7 @@ class Redis:
         with redis.Redis(port=self.port) as client:
             while True:
                 with suppress(redis.ConnectionError):
-                    # Whoever had the port before would answer, too.
+                    # The port's previous owner would answer, too.
                     if client.info("server")["process_id"] == self.process.pid:
                         return
                 if self.process.poll() is not None or time.monotonic() > give_up:
@@ -66,7 +66,7 @@ class Redis:
                 time.sleep(0.05)
 
     def stop(self) -> None:
-        """Ends it at once, as a crash does."""
+        """Kills it, as a crash does."""
         if self.process:
             self.process.kill()
             self.process.wait()
@@ -75,18 +75,18 @@ class Redis:
 
 @dataclass
 class Postgres:
-    """A PostgreSQL without fsync and without its own vacuum, owned by the test."""
+    """A PostgreSQL without fsync and autovacuum, owned by the test."""
 
     folder: Path
     port: int
 
     @property
     def address(self) -> str:
-        """Of its database, as libpq has it."""
+        """Returns the address of its database in libpq's form."""
         return f"postgresql://minga@127.0.0.1:{self.port}/postgres"
 
     def make(self) -> None:
-        """Makes its folder; its user is `minga`."""
+        """Creates its folder; its user is `minga`."""
         data = str(self.folder / "data")
         words = [program("initdb", "postgresql"), "-D", data, "-U", "minga", "-A", "trust", "--no-sync"]
         subprocess.run([*as_nobody(self.folder), *words], check=True, capture_output=True)
@@ -98,7 +98,7 @@ class Postgres:
             raise NotStartedError((self.folder / "log").read_text())
 
     def stop(self) -> None:
-        """Ends it at once, as a crash does."""
+        """Stops it immediately, as a crash does."""
         self._control("-m", "immediate", "stop")
 
     def _control(self, *words: str) -> subprocess.CompletedProcess[bytes]:
@@ -110,7 +110,7 @@ class Postgres:
             str(self.folder / "log"),
         ]
         patient = ["-w", "-t", str(int(PATIENCE))]
-        # Its output stays open in the server's processes, so nobody may wait for its end.
+        # The server's processes keep its output open, so waiting for the output's end would hang.
         return subprocess.run(
             [*as_nobody(self.folder), *control, *patient, *words], check=False, stdout=subprocess.DEVNULL
         )
@@ -121,14 +121,14 @@ Server = TypeVar("Server", Redis, Postgres)
 
 @contextmanager
 def serving_redis() -> Iterator[Redis]:
-    """A Redis that answers."""
+    """Yields a Redis that answers."""
     with TemporaryDirectory(prefix="minga-redis-") as folder:
         yield from _serving(Redis(Path(folder), 0))
 
 
 @contextmanager
 def serving_postgres() -> Iterator[Postgres]:
-    """A PostgreSQL that answers."""
+    """Yields a PostgreSQL that answers."""
     with TemporaryDirectory(prefix="minga-postgres-") as folder:
         server = Postgres(Path(folder), 0)
         server.make()
@@ -136,7 +136,7 @@ def serving_postgres() -> Iterator[Postgres]:
 
 
 def _serving(server: Server) -> Iterator[Server]:
-    """Starts it on a port that nobody has, and ends it."""
+    """Starts the server on a free port, and stops it at the end."""
     try:
         for attempt in range(_ATTEMPTS):
             server.port = random.SystemRandom().choice(_PORTS)

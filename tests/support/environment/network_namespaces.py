@@ -1,6 +1,6 @@
-"""Machines on a wire of their own: namespaces on a bridge, with the speed and the faults that a test asks.
+"""Machines in network namespaces on a bridge, with a test's speeds and faults.
 
-Needs Linux, root, iproute2, and coturn for TURN. Whoever makes a `Network` closes it.
+Needs Linux, root, iproute2, and coturn for TURN. The creator of a `Network` closes it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ SUBNET = "10.77.0"
 HUB = f"{SUBNET}.254"
 TURN_PORT = 3478
 USER, PASSWORD, REALM = "minga", "between peers", "minga"
-# A frame to this address reaches nobody: the bridge knows no such machine.
+# The bridge knows no machine with this address, so frames to it are lost.
 _NOWHERE = "02:00:00:00:00:01"
-# What a shaped line holds back before it drops: a tenth of a second.
+# The buffer of a shaped line before it drops packets: a tenth of a second.
 _LATENCY, _BURST = "100ms", "32kb"
 
 
 class Network:
-    """`places` machines and a hub, which is the bridge and stands for the internet's servers.
+    """`places` machines, and a hub: the bridge, which represents the internet's servers.
 
-    Each machine sends and hears `mbit` million bits a second, or as fast as it goes. `name` begins the
-    names of its namespaces.
+    Each machine sends and receives `mbit` million bits a second, or at full speed. `name` is the prefix of
+    its namespaces.
     """
 
     def __init__(self, places: int, mbit: float | None = None, name: str = "t") -> None:
@@ -54,7 +54,7 @@ class Network:
         self.close()
 
     def address(self, place: int) -> str:
-        """IPv4 address of a machine."""
+        """Returns the IPv4 address of a machine."""
         return f"{SUBNET}.{place + 1}"
 
     def start(
@@ -66,7 +66,7 @@ class Network:
         stderr: int | None = None,
         environment: dict[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Starts a process on a machine, or, without a place, on the hub; it is killed by `close`."""
+        """Starts a process on a machine, or on the hub without a place; `close` kills it."""
         process = subprocess.Popen(
             self.command(place, command),
             stdin=stdin,
@@ -78,30 +78,30 @@ class Network:
         return process
 
     def command(self, place: int | None, command: Sequence[str | Path]) -> list[str | Path]:
-        """What runs `command` on a machine, or on the hub."""
+        """Returns the command that runs `command` on a machine or on the hub."""
         return ["ip", "netns", "exec", self._namespace(place), *command]
 
     def cut(self, place: int) -> None:
-        """Nothing comes to or from this machine any more; it does not notice."""
+        """Blocks all traffic to and from this machine; the machine does not notice."""
         self._hub("link", "set", self._port(place), "nomaster")
 
     def mend(self, place: int) -> None:
-        """It is back on the wire."""
+        """Reconnects the machine."""
         self._hub("link", "set", self._port(place), "master", "bridge")
 
     def part(self, one: int, other: int) -> None:
-        """Nothing comes from one of the two to the other, as between two NATs; both reach all others."""
+        """Blocks traffic between the two, as between two NATs; both still reach all others."""
         for here, there in ((one, other), (other, one)):
             silent = ["lladdr", _NOWHERE, "nud", "permanent", "dev", "wire"]
             self._at(here, "neigh", "replace", self.address(there), *silent)
 
     def join(self, one: int, other: int) -> None:
-        """They reach each other again."""
+        """Restores traffic between the two."""
         for here, there in ((one, other), (other, one)):
             self._at(here, "neigh", "del", self.address(there), "dev", "wire")
 
     def start_turn(self) -> None:
-        """coturn on the hub, at TURN_PORT: STUN for all, TURN for USER with PASSWORD."""
+        """Runs coturn on the hub, at TURN_PORT: STUN for all, TURN for USER with PASSWORD."""
         folder = self._folder.name
         command = [
             *("turnserver", "-n", "--listening-ip", HUB, "--relay-ip", HUB),
@@ -121,7 +121,7 @@ class Network:
         self.wait_for(TURN_PORT)
 
     def wait_for(self, port: int, seconds: float = PATIENCE) -> None:
-        """Waits until something on the hub takes TCP connections at `port`."""
+        """Waits until a process on the hub accepts TCP connections at `port`."""
         probe = f"import socket; socket.create_connection(('{HUB}', {port}), timeout=1).close()"
         end = time.monotonic() + seconds
         command = self.command(None, [sys.executable, "-c", probe])
@@ -131,7 +131,7 @@ class Network:
             time.sleep(0.05)
 
     def close(self) -> None:
-        """Kills what runs, and takes the wire away."""
+        """Kills all processes, and removes the namespaces."""
         for process in self._running:
             process.kill()
             process.wait()

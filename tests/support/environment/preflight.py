@@ -1,7 +1,8 @@
-"""Check what tests need of a machine before they run: `python -m tests.support.environment.preflight`.
+"""Checks a machine for what tests need: `python -m tests.support.environment.preflight`.
 
-Everything that is missing is printed at once, with how to get it; the exit code is then 2. This needs only
-Python itself, so that it runs before any package is installed. `MINGA_TEST_WITHOUT` names what is left out.
+Everything that is missing is printed together, with how to get it; the exit code is then 2. The check needs
+only Python itself, so that it runs before any package is installed. `MINGA_TEST_WITHOUT` names the needs that
+are left out.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ REAL_DATA = ("cifar10_test.zip", "cifar10_train.zip", "tinyshakespeare.txt", "ti
 GIB = 1 << 30
 # Measured: .venv 3.0 GiB, node_modules 0.4, caches and bundles 0.3; temporary folders of a whole run under 1.
 ENVIRONMENT_BYTES, CACHE_BYTES, TEMPORARY_BYTES = 4 * GIB, GIB // 2, GIB
-# PostgreSQL keeps its shared memory there.
+# PostgreSQL keeps its shared memory in /dev/shm.
 SHARED_MEMORY_BYTES = 16 << 20
 START_SECONDS = 120
 AS_ROOT = "run `make test` as root, for example in a container started with --privileged"
@@ -37,20 +38,23 @@ AS_ROOT = "run `make test` as root, for example in a container started with --pr
 
 @dataclass(frozen=True)
 class Problem:
-    """What is missing, as one sentence, and Debian's packages that bring it."""
+    """A missing need as one sentence, and Debian's packages that provide it."""
 
     sentence: str
     packages: tuple[str, ...] = ()
 
 
 def find_program(name: str) -> str | None:
-    """Path of a program, also of one that Debian keeps out of users' PATH."""
+    """Returns a program's path, including those that Debian keeps out of users' PATH."""
     more = ["/usr/sbin", "/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin")))]
     return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), *more]))
 
 
 def as_nobody(folder: Path) -> list[str]:
-    """Words that run root's command as `nobody`, who gets `folder`: PostgreSQL refuses to be run by root."""
+    """Returns arguments that run root's command as `nobody`, and gives `folder` to that user.
+
+    PostgreSQL refuses to run as root.
+    """
     if os.geteuid() != 0:
         return []
     nobody = pwd.getpwnam("nobody")
@@ -59,7 +63,7 @@ def as_nobody(folder: Path) -> list[str]:
 
 
 def left_out(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
-    """What tests do without. Raises ValueError for an unknown name, and in CI for any."""
+    """Returns the needs that are left out. Raises ValueError for an unknown name, and in CI for any."""
     names = frozenset(environment.get(WITHOUT, "").replace(",", " ").split())
     if unknown := sorted(names - OPTIONAL.keys()):
         known = ", ".join(OPTIONAL)
@@ -70,12 +74,12 @@ def left_out(environment: Mapping[str, str] = os.environ) -> frozenset[str]:
 
 
 def data_folder() -> Path:
-    """Where the real data of tests lie."""
+    """Returns the folder of the tests' real data."""
     return Path(os.environ.get(DATA) or ROOT.parent / "shared" / "data")
 
 
 def missing_data() -> str:
-    """A sentence about the real data that tests are left out for want of; empty if all are there."""
+    """Returns a sentence about missing real data and the skipped tests; "" if all exist."""
     folder = data_folder()
     missing = [name for name in REAL_DATA if not (folder / name).is_file()]
     if not missing:
@@ -85,7 +89,7 @@ def missing_data() -> str:
 
 
 def check_python() -> Problem | None:
-    """Whether this Python can make .venv, if it is not there."""
+    """Checks that this Python can make .venv, unless it exists."""
     if (ROOT / ".venv" / "made-by").exists() or find_spec("ensurepip"):
         return None
     return Problem("Python's venv is not installed.", ("python3-venv",))
@@ -97,7 +101,7 @@ def check_chromium() -> Problem | None:
     try:
         ctypes.CDLL("libatomic.so.1")
     except OSError:
-        # The Node.js that Playwright brings is linked with it.
+        # Playwright's Node.js is linked with it.
         packages += ("libatomic1",)
     if not path or packages:
         return Problem(f"Tests of pages need what is not installed: {' and '.join(packages)}.", packages)
@@ -166,7 +170,7 @@ def check_sqlite3() -> Problem | None:
     return Problem("The command sqlite3 is not installed; the test of backups needs it.", ("sqlite3",))
 
 
-# What a machine may lack if its user says so, by the names of MINGA_TEST_WITHOUT.
+# The optional needs, by the names of MINGA_TEST_WITHOUT.
 OPTIONAL: dict[str, Callable[[], Problem | None]] = {
     "chromium": check_chromium,
     "redis": check_redis,
@@ -178,7 +182,7 @@ OPTIONAL: dict[str, Callable[[], Problem | None]] = {
 
 
 def check_folders(needs: Iterable[tuple[str, Path, int]]) -> list[Problem]:
-    """Folders that cannot be written, and disks too full for what comes to them: (what for, where, bytes)."""
+    """Returns problems of unwritable folders and full disks, for needs (purpose, folder, bytes)."""
     problems, disks = [], dict[int, list[tuple[str, Path, int]]]()
     for what, folder, needed in needs:
         try:
@@ -199,7 +203,7 @@ def check_folders(needs: Iterable[tuple[str, Path, int]]) -> list[Problem]:
 
 
 def folders() -> list[tuple[str, Path, int]]:
-    """Where tests write, and how much: (what for, where, bytes)."""
+    """Returns where tests write, and how much: (purpose, folder, bytes)."""
     made = (ROOT / ".venv" / "made-from").exists()
     temporary = Path(os.environ.get("TMPDIR") or "/tmp")  # noqa: S108 - as everything that tests start has it.
     rows = [
@@ -212,7 +216,7 @@ def folders() -> list[tuple[str, Path, int]]:
 
 
 def find_problems(without: frozenset[str]) -> dict[str, Problem]:
-    """What is missing, by the name in OPTIONAL, or by what it is where it has none."""
+    """Returns the missing needs, by the name in OPTIONAL or another short name."""
     checks = {"python": check_python} | OPTIONAL
     names = [name for name in checks if name not in without]
     with ThreadPoolExecutor() as pool:
@@ -221,7 +225,7 @@ def find_problems(without: frozenset[str]) -> dict[str, Problem]:
 
 
 def report(problems: Mapping[str, Problem]) -> str:
-    """What is missing and how to get it, for people."""
+    """Returns a text for people: what is missing, and how to get it."""
     lines = ["Tests cannot run here yet. This is missing:", ""]
     lines += [f"  - {problem.sentence}" for problem in problems.values()]
     packages = dict.fromkeys(package for problem in problems.values() for package in problem.packages)
@@ -235,14 +239,14 @@ def report(problems: Mapping[str, Problem]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """With `--folders`, looks only at disks. Exit code: 2 if anything is missing."""
+    """Checks everything, or only disks with `--folders`. Exit code: 2 if anything is missing."""
     try:
         without = left_out()
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
     problems = {f"folder {number}": one for number, one in enumerate(check_folders(folders()))}
-    # Programs that find no room would only say so again.
+    # On a full disk the programs would only fail for the same reason.
     if not problems and "--folders" not in arguments:
         problems = find_problems(without)
         if without:

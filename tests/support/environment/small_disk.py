@@ -1,4 +1,4 @@
-"""Small disks of their own for tests, where the system lets us make some."""
+"""Mounts small disks for tests, where the system allows it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tests.support.plugins.requirements import require
 
 
 def mount(*words: str) -> None:
-    """`mount ...`, which takes root. The test is skipped without mounts."""
+    """Runs `mount ...`, which needs root. Skips the test without mounts."""
     require("mounts")
     subprocess.run(["mount", *words], check=True)
 
 
 def unmount(place: Path) -> None:
-    """Ends the newest mount on `place`, in use or not."""
+    """Removes the newest mount on `place`, in use or not."""
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
 @contextmanager
 def small_disk(place: Path, size: str) -> Iterator[Path]:
-    """A disk of `size` (`2m`) at `place`, in memory."""
+    """Mounts a disk of `size` (`2m`) in memory at `place`."""
     place.mkdir()
     mount("-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place))
     try:
@@ -34,7 +34,7 @@ def small_disk(place: Path, size: str) -> Iterator[Path]:
 
 @contextmanager
 def read_only(place: Path) -> Iterator[None]:
-    """Nothing can be written under `place`: a folder, seen through a mount that is read-only."""
+    """Makes the folder `place` read-only by a mount."""
     mount("--bind", str(place), str(place))
     try:
         mount("-o", "remount,bind,ro", str(place))

@@ -12,14 +12,14 @@ Carry = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carries all bytes as they are."""
+    """Carries all bytes unchanged."""
     while data := await reader.read(1 << 16):
         writer.write(data)
         await writer.drain()
 
 
 class Forwarder:
-    """`url` leads through it; `sent` carries what clients send, `answered` what the server answers."""
+    """Forwards connections to `url`; `sent` carries the clients' bytes, `answered` the server's."""
 
     def __init__(self, url: str, sent: Carry, answered: Carry) -> None:
         self.url = ""
@@ -30,7 +30,7 @@ class Forwarder:
         self._connections: set[asyncio.Task[None]] = set()
 
     def cut(self) -> int:
-        """Breaks every connection and returns how many there were. New ones are still accepted."""
+        """Breaks every connection and returns how many there were; new ones are still accepted."""
         ends = list(self._ends)
         for end in ends:
             end.transport.abort()
@@ -81,7 +81,7 @@ async def _carry_all(
 
 @asynccontextmanager
 async def forwarding(url: str, sent: Carry = carry, answered: Carry = carry) -> AsyncIterator[Forwarder]:
-    """A forwarder to the server at `url`."""
+    """Yields a forwarder to the server at `url`."""
     forwarder = Forwarder(url, sent, answered)
     listening = await asyncio.start_server(forwarder.forward, "127.0.0.1", 0)
     forwarder.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"

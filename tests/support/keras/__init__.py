@@ -1,1 +1,1 @@
-"""What Keras itself computes: the zoo of small models, and how results are compared with it."""
+"""Computes Keras' own results on a zoo of small models, and compares bundles with them."""

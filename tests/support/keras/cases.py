@@ -1,4 +1,4 @@
-"""A case of the conformance suite: a model, its task file, the same said to Keras, and its data."""
+"""A case of the conformance suite: a model, its task file, the same setup for Keras, and its data."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ SEED = 20
 
 @dataclass(frozen=True)
 class Batch:
-    """Arrays for each input and for each output that is measured, and the examples' weights."""
+    """Arrays for each input and for each measured output, and the examples' weights."""
 
     x: tuple[Array, ...]
     y: tuple[Array, ...]
     sample_weight: NDArray[np.float32]
 
     def named(self) -> dict[str, Array]:
-        """The arrays by the names of a bundle's signatures."""
+        """Returns the arrays by the names of a bundle's signatures."""
         arrays = {f"x_{i}": array for i, array in enumerate(self.x)}
         arrays |= {f"y_{j}": array for j, array in enumerate(self.y)}
         return arrays | {"sample_weight": self.sample_weight}
 
     def rows(self, count: int) -> Batch:
-        """The first `count` examples."""
+        """Returns the first `count` examples."""
         x, y = tuple(a[:count] for a in self.x), tuple(a[:count] for a in self.y)
         return Batch(x, y, self.sample_weight[:count])
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """A larger limit than the suite's, and the sentence that says why float32 cannot do better."""
+    """A larger limit than the suite's, and the reason why float32 cannot do better."""
 
     limit: float
     reason: str
@@ -48,12 +48,12 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, what its task file and `Model.compile` say, and makers of its data.
+    """A model, its task file and arguments of `Model.compile`, and makers of its data.
 
-    `recipe` is None where the model comes compiled. `x` and `y` make the values of each input and of each
-    output; None in `y` stands for an output without labels. Each class number of the first labels has a
-    weight in `class_weights`, if there are any. `noise` is the deviation of what is added to the first
-    weights. `layers` is the Python file with the model's own layer classes.
+    `recipe` is None where the model is already compiled. `x` and `y` make the values of each input and of
+    each output; None in `y` marks an output without labels. `class_weights`, if any, has a weight for each
+    class of the first labels. `noise` is the deviation of the noise added to the first weights. `layers` is
+    the Python file with the model's own layer classes.
     """
 
     name: str
@@ -70,16 +70,16 @@ class Case:
 
     @property
     def exercises(self) -> str:
-        """What the case is there for."""
+        """Returns the purpose of the case."""
         return self.note or (self.build.__doc__ or "").splitlines()[0]
 
     def task_toml(self) -> str:
-        """The smallest task file that the converter accepts for this case."""
+        """Returns the smallest task file that the converter accepts for this case."""
         recipe = self.recipe.toml() if self.recipe else ""
         return f'name = "{self.name}"\n\n[model]\nbatch_size = {self.batch_size}\n{recipe}'
 
     def model(self) -> Any:
-        """The model with the same first weights every time."""
+        """Returns the model, always with the same first weights."""
         keras.backend.clear_session()
         keras.utils.set_random_seed(SEED)
         model = self.build()
@@ -91,14 +91,14 @@ class Case:
         return model
 
     def compiled(self) -> Any:
-        """The model as Keras trains it."""
+        """Returns the model as Keras trains it."""
         model = self.model()
         if self.recipe is not None:
             model.compile(**self.recipe.arguments())
         return model
 
     def batches(self, count: int = 10) -> list[Batch]:
-        """`count` batches; the third is weighted unevenly, the fourth padded."""
+        """Returns `count` batches; the third is weighted unevenly, the fourth padded."""
         generator = np.random.default_rng(SEED + 1)
         model = self.build()
         return [self._batch(generator, model, i) for i in range(count)]
@@ -123,13 +123,13 @@ class Case:
 
 
 def pack_inputs(model: Any, arrays: tuple[Array, ...]) -> Any:
-    """Arrays in the nesting of the model's inputs."""
+    """Packs arrays into the nesting of the model's inputs."""
     graph = getattr(model, "_functional", None) or model
     return tree.pack_sequence_as(graph._inputs_struct, list(arrays))
 
 
 def pack_outputs(case: Case, model: Any, arrays: list[Any]) -> Any:
-    """One entry for each output with labels, in the nesting of the model's outputs; None for the others."""
+    """Packs an entry for each output with labels (None for others) into the outputs' nesting."""
     graph = getattr(model, "_functional", None) or model
     entries = iter(arrays)
     flat = [None if make is None else next(entries) for make in case.y]

@@ -1,4 +1,4 @@
-"""How a bundle's numbers are held against Keras'; needs no TensorFlow."""
+"""Compares a bundle's numbers with Keras'; needs no TensorFlow."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from backend.numerics.metrics import METRICS
 
 
 def relative_error(value: Any, expected: Any) -> float:
-    """Relative L2 error of arrays of equal shape. NaN anywhere gives NaN, which no limit allows."""
+    """Returns the relative L2 error of arrays of equal shape; NaN, which no limit allows, if any is NaN."""
     wanted = np.asarray(expected, np.float64)
     difference = float(np.linalg.norm(np.asarray(value, np.float64) - wanted))
     return difference / max(float(np.linalg.norm(wanted)), 1e-30)
 
 
 def metric_values(manifest: dict[str, Any], outputs: dict[str, Any]) -> dict[str, float]:
-    """The metrics of one run by name; {} where a bundle has none."""
+    """Returns the metrics of one run by name; {} where a bundle has none."""
     values, pairs = {}, np.asarray(outputs.get("metrics", np.zeros((0, 2))), np.float64)
     for spec in manifest["metrics"]:
         count = spec.get("rows", 1)
@@ -28,7 +28,10 @@ def metric_values(manifest: dict[str, Any], outputs: dict[str, Any]) -> dict[str
 
 
 def metric_error(values: list[dict[str, float]], expected: list[dict[str, float]]) -> float:
-    """The worst relative L2 error of a metric over the same runs; NaN where they are not the same metrics."""
+    """Returns the worst relative L2 error of a metric over the same runs.
+
+    It is NaN where the metrics' names differ.
+    """
     if any(set(ours) != set(theirs) for ours, theirs in zip(values, expected, strict=True)):
         return float("nan")
     columns = ([[row[name] for row in rows] for rows in (values, expected)] for name in expected[0])

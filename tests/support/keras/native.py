@@ -1,4 +1,4 @@
-"""Run a bundle's native graphs, as a peer does, over a reference's batches."""
+"""Runs a bundle's native graphs, as a peer does, over a reference's batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Vector = NDArray[np.float32]
 
 
 class NativeBundle:
-    """A bundle on disk, run by the peer's own code; `run` takes and gives arrays by the manifest's names."""
+    """A bundle on disk, run by the peer's own code; arrays have the manifest's names."""
 
     def __init__(self, directory: Path) -> None:
         self.manifest = json.loads((directory / "bundle.json").read_text("utf-8"))
@@ -30,7 +30,7 @@ class NativeBundle:
         self._graphs = import_graphs(open_bundle(directory, self.manifest["signatures"]), "cpu")
 
     def run(self, signature: SignatureName, inputs: dict[str, Any]) -> dict[str, Any]:
-        """One run of a graph. Inputs that the signature does not have are left out."""
+        """Runs a graph once; ignores inputs that the signature does not have."""
         specs = self.manifest["signatures"][signature]["inputs"]
         fed = {s["name"]: tf.constant(inputs[s["name"]], s["dtype"], s["shape"]) for s in specs}
         return {name: value.numpy() for name, value in self._graphs.run[signature](fed).items()}
@@ -38,7 +38,7 @@ class NativeBundle:
 
 @dataclass(frozen=True)
 class Result:
-    """What `reference.py` calls expected, computed by a bundle."""
+    """The quantities that `reference.py` calls expected, computed by a bundle."""
 
     losses: list[float]
     metrics: list[dict[str, float]]
@@ -48,7 +48,7 @@ class Result:
 
 
 def read_batches(reference: Path) -> list[dict[str, Any]]:
-    """The batches of inputs.json as arrays by name."""
+    """Returns the batches of inputs.json as arrays by name."""
     blob = (reference / "inputs.bin").read_bytes()
     batches = json.loads((reference / "inputs.json").read_text("utf-8"))["batches"]
     return [
@@ -61,7 +61,7 @@ def read_batches(reference: Path) -> list[dict[str, Any]]:
 
 
 def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Result:
-    """Train from version 0 over the batches, a step each."""
+    """Trains from version 0 over the batches, one step each."""
     manifest = bundle.manifest
     size, optimizer = manifest["parameters"]["trainable"], manifest["optimizer"]
     trainable, state = bundle.weights[:size], bundle.weights[size:]

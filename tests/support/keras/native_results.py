@@ -1,7 +1,7 @@
-"""Prints what TensorFlow computes from bundles' native graphs: `python -m tests.support.keras.native_results
-FOLDER ...`.
+"""Prints TensorFlow's results of bundles' native graphs.
 
-Kept out of the tests' own process because TensorFlow takes long to import and much memory.
+Usage: `python -m tests.support.keras.native_results FOLDER ...`. It runs in its own process because
+TensorFlow takes long to import and much memory.
 """
 
 from __future__ import annotations

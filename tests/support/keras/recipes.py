@@ -1,4 +1,4 @@
-"""Loss, metrics and optimizer of a case, as a task file says them and as arguments of `Model.compile`."""
+"""A case's loss, metrics and optimizer, for a task file and as arguments of `Model.compile`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Recipe:
-    """`loss`, `metrics` and `loss_weights` as in a task file: names, tables with name and settings, or tables
-    of these by output. `optimizer` is a table of the task file.
-    `keras_loss` makes what `Model.compile` takes for a loss that Keras does not have.
+    """Loss, metrics and optimizer of a case.
+
+    `loss`, `metrics` and `loss_weights` are as in a task file: names, tables with name and settings, or
+    tables of these by output. `optimizer` is a table of the task file. `keras_loss` makes the argument of
+    `Model.compile` for a loss that Keras does not have.
     """
 
     loss: Any
@@ -26,14 +28,14 @@ class Recipe:
     keras_loss: Callable[[], Any] | None = None
 
     def toml(self) -> str:
-        """The lines under [model]."""
+        """Returns the lines under [model]."""
         said = {"loss": self.loss, "optimizer": self.optimizer, "loss_weights": self.loss_weights}
         if self.metrics:
             said["metrics"] = self.metrics
         return "".join(f"{key} = {_toml(value)}\n" for key, value in said.items() if value is not None)
 
     def arguments(self) -> Settings:
-        """Arguments of `Model.compile`."""
+        """Returns the arguments of `Model.compile`."""
         return {
             "loss": self.keras_loss() if self.keras_loss else _objects(self.loss, keras.losses),
             "metrics": _objects(self.metrics, keras.metrics),
@@ -43,7 +45,7 @@ class Recipe:
 
 
 def keras_optimizer(table: Settings) -> Any:
-    """Keras' optimizer of a table of the task file."""
+    """Returns Keras' optimizer for a table of the task file."""
     settings = dict(table)
     name = settings.pop("name")
     if name == "momentum":
@@ -65,7 +67,7 @@ def _schedule(table: Settings, learning_rate: float | None) -> Any:
 
 
 def _objects(value: Any, module: Any) -> Any:
-    """Tables with a name and settings as objects of Keras; plain names stay for `compile` to read."""
+    """Turns tables with a name and settings into objects of Keras; plain names are left to `compile`."""
     if isinstance(value, dict) and isinstance(value.get("name"), str):
         return _class(module, value["name"])(**value)
     if isinstance(value, dict):
@@ -76,7 +78,7 @@ def _objects(value: Any, module: Any) -> Any:
 
 
 def _class(module: Any, name: str) -> Any:
-    """Keras' class of a name in snake case."""
+    """Returns Keras' class of a name in snake case."""
     wanted = name.replace("_", "")
     (found,) = {value for key, value in vars(module).items() if key.lower() == wanted and key != name}
     return found

@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-# TensorFlow reads these when it is imported, here and in the processes of the pool.
+# TensorFlow reads these at import, in this process and in the pool's.
 os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="3", TF_ENABLE_ONEDNN_OPTS="0")
 
 import numpy as np
@@ -54,14 +54,14 @@ STEPS = 10
 
 
 def uniform_input(shape: tuple[int, ...], seed: int, step: int, index: int) -> Any:
-    """The values of `random_<index>` in `step` (from 1) of a plan with `seed`: float32 in [0, 1)."""
+    """Returns `random_<index>` in `step` (from 1) of a plan with `seed`: float32 in [0, 1)."""
     key = tf.constant([seed, step + (index << 32)], tf.int64)
     return tf.random.stateless_uniform(shape, key, alg="philox")
 
 
 @contextmanager
 def prescribed_draws(step: int, batch_size: int) -> Iterator[None]:
-    """Keras' random layers read the uniforms of `step`; a short batch takes its first rows."""
+    """While open, Keras' random layers read the uniforms of `step`; a short batch its first rows."""
     count = 0
 
     def draw(shape: Any) -> Any:
@@ -88,28 +88,28 @@ def prescribed_draws(step: int, batch_size: int) -> Iterator[None]:
 
 
 def flat(values: list[Any]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Values of variables or gradients as one float32 vector."""
+    """Returns the values of variables or gradients as one float32 vector."""
     return np.concatenate([np.asarray(v, np.float32).ravel() for v in values])
 
 
 def state_variables(model: Any) -> list[Any]:
-    """Non-trainable float variables, which the flat vector holds after the trainable ones."""
+    """Returns non-trainable float variables, which follow the trainable ones in the flat vector."""
     return [v for v in model.non_trainable_variables if v.dtype == "float32"]
 
 
 class Measure:
-    """Keras' own `compute_loss` and `compute_metrics` on one model."""
+    """Runs Keras' own `compute_loss` and `compute_metrics` on one model."""
 
     def __init__(self, case: Case, model: Any) -> None:
         self._case, self._model = case, model
 
     def loss(self, batch: Batch, output: Any, training: bool) -> Any:
-        """Scalar of the whole batch, regularization included."""
+        """Returns the scalar loss of the whole batch, including regularization."""
         x, y, weight = self._packed(batch, output)
         return self._model.compute_loss(x, y, output, weight, training=training)
 
     def metrics(self, batch: Batch, output: Any) -> dict[str, float]:
-        """The batch's metrics by Keras' names, which are the manifest's. To be called after `loss`."""
+        """Returns the batch's metrics by Keras' names, which are the manifest's; call it after `loss`."""
         x, y, weight = self._packed(batch, output)
         values = self._model.compute_metrics(x, y, output, weight)
         self._model.reset_metrics()
@@ -129,7 +129,7 @@ def _at_positions(weight: Any, positions: Any) -> Any:
 
 
 def keras_run(case: Case, directory: Path, steps: int = STEPS) -> None:
-    """Train with Keras alone and write what came out into `directory`."""
+    """Trains with Keras alone and writes the results into `directory`."""
     model, batches = case.compiled(), case.batches(steps)
     measure = Measure(case, model)
     expected: dict[str, Any] = {"losses": [], "metrics": []}
@@ -156,7 +156,7 @@ def keras_run(case: Case, directory: Path, steps: int = STEPS) -> None:
 
 
 def write_inputs(case: Case, directory: Path, steps: int = STEPS) -> None:
-    """Write the batches where a browser can read them."""
+    """Writes the batches in a form that browsers can read."""
     batches, blob = [], bytearray()
     for arrays in case.batches(steps):
         batch = {}
@@ -170,9 +170,9 @@ def write_inputs(case: Case, directory: Path, steps: int = STEPS) -> None:
 
 
 def write_bundle_folder(case: Case, directory: Path) -> None:
-    """Convert into `directory`, which must not exist: by the command if the case has layers of its own.
+    """Converts into `directory`, which must not exist.
 
-    They must not be known from this process.
+    The command converts cases with their own layers, which must not be known from this process.
     """
     with tempfile.TemporaryDirectory() as temporary:
         model_file, task_file = Path(temporary, "model.keras"), Path(temporary, "task.toml")
@@ -189,7 +189,7 @@ def write_bundle_folder(case: Case, directory: Path) -> None:
 
 
 def write_case(name: str, output: Path) -> None:
-    """Bundle and reference of a case into its folder in `output`, replacing what is there."""
+    """Writes bundle and reference of a case into its folder in `output`, replacing older files."""
     case, family = CASES[name], FAMILIES[name]
     with tempfile.TemporaryDirectory(dir=output, prefix=".making-") as temporary:
         directory = Path(temporary) / name
@@ -210,7 +210,7 @@ def write_case(name: str, output: Path) -> None:
 
 
 def main() -> int:
-    """Write those of the wanted cases that are not there yet, or were made from other sources."""
+    """Writes those of the named cases that are missing or were made from other sources."""
     parser = argparse.ArgumentParser(description="Bundles and Keras' own results for the conformance tests.")
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=2)
@@ -218,7 +218,7 @@ def main() -> int:
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
     stale = [name for name in args.names or CASES if not is_fresh(args.output / name)]
-    # Processes, since TensorFlow's graphs and patched modules are the process's own.
+    # Separate processes, since TensorFlow's graphs and the patches are global to a process.
     with ProcessPoolExecutor(min(args.jobs, len(stale)) or 1, get_context("spawn")) as pool:
         made = {name: pool.submit(write_case, name, args.output) for name in stale}
         faults = {name: future.exception() for name, future in made.items()}

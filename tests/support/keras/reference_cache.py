@@ -1,4 +1,4 @@
-"""Bundles with Keras' own results beside them: `python -m tests.support.keras.reference_cache [CASE...]`."""
+"""Caches bundles with Keras' own results: `python -m tests.support.keras.reference_cache [CASE...]`."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ SHORT = (
 
 
 def references(*names: str) -> Path:
-    """The folder of `<case>/`, each a bundle with `reference/` in it; all cases of the zoo if none is named.
+    """Returns the folder of `<case>/`, each a bundle with `reference/` in it.
 
-    Only what is missing or was made from other sources is made: minutes for all of them.
+    Without names these are all cases of the zoo. Only missing or outdated cases are made, which takes minutes
+    for all of them.
     """
     wanted = names or case_names()
     if not wanted or not all(is_fresh(CONFORMANCE / name) for name in wanted):
@@ -48,21 +49,21 @@ def references(*names: str) -> Path:
 
 
 def by_lane(names: Iterable[str]) -> list[ParameterSet]:
-    """Parameters of a test for each of these cases: long ones but for those in SHORT."""
+    """Returns parameters of a test for these cases; those outside SHORT are long."""
     return [pytest.param(name, marks=() if name in SHORT else pytest.mark.long) for name in names]
 
 
 def case_names() -> list[str]:
-    """The zoo's cases as `references()` wrote them down; [] if the zoo is another one by now."""
+    """Returns the zoo's cases as `references()` stored them; [] if the zoo has changed since."""
     index = CONFORMANCE / "index.json"
     table = json.loads(index.read_text("utf-8")) if index.exists() else {}
     return list(table["names"]) if table.get("zoo") == digest(ZOO.glob("*.py")) else []
 
 
 def run_module(module: str, *arguments: str) -> str:
-    """What a module of this repository prints when it is run, however long it takes.
+    """Runs a module of this repository and returns its output, however long it takes.
 
-    Raises RuntimeError with its complaint.
+    Raises RuntimeError with its output if it fails.
     """
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
@@ -73,8 +74,7 @@ def run_module(module: str, *arguments: str) -> str:
 
 
 def native_results(folders: list[Path]) -> str:
-    """What TensorFlow computes from the bundles' native graphs, as JSON; see
-    tests/support/keras/native_results.py."""
+    """Returns TensorFlow's results of the bundles' native graphs, as JSON (native_results.py)."""
     done = run(Preload.TENSORFLOW, "tests.support.keras.native_results", *folders)
     if done.returncode:
         raise RuntimeError(f"The native results were not computed:\n{done.stderr[-4000:]}")
@@ -82,9 +82,9 @@ def native_results(folders: list[Path]) -> str:
 
 
 def build_harness() -> Path:
-    """Folder of the harness page, which Vite builds where its sources changed.
+    """Returns the folder of the harness page, which Vite builds if its sources changed.
 
-    Tests run side by side: only one of them builds, and nobody takes away what another one serves.
+    Tests run in parallel: only one of them builds, and no build removes files that another test serves.
     """
     CACHE.mkdir(exist_ok=True)
     with (CACHE / "harness.lock").open("w") as lock:

@@ -1,4 +1,4 @@
-"""What a reference was made from, so that it is made again exactly when that changes. Needs no TensorFlow."""
+"""Digests the sources of references, so that changed sources renew them. Needs no TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OWN = [Path(__file__).parent / f"{name}.py" for name in ("cases", "recipes", "re
 
 
 def digest(paths: Iterable[Path]) -> str:
-    """Hash of files, their names included."""
+    """Returns a hash of files, including their names."""
     state = hashlib.sha256()
     for path in sorted(paths):
         state.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -21,17 +21,17 @@ def digest(paths: Iterable[Path]) -> str:
 
 
 def converter_sources() -> list[Path]:
-    """Everything that a conversion depends on, in this repository."""
+    """Returns all files of this repository on which a conversion depends."""
     return [*(ROOT / "converter").rglob("*.py"), ROOT / "converter" / "ops.json"]
 
 
 def sources_digest(family: str) -> str:
-    """Hash of everything in this repository that the cases of a family (a module of the zoo) depend on."""
+    """Returns a hash of all sources on which a family's cases (a module of the zoo) depend."""
     return digest([*converter_sources(), *OWN, *ZOO.glob(f"{family}*.py")])
 
 
 def is_fresh(folder: Path) -> bool:
-    """Whether `folder` holds a case's bundle and reference, made from what is here now."""
+    """Returns whether `folder` holds a case's bundle and reference, made from the current sources."""
     made = folder / "reference" / "case.json"
     if not made.exists():
         return False

@@ -1,4 +1,4 @@
-"""Makers of inputs and labels: from a generator and the shape of an input or output."""
+"""Makes values of inputs and labels, from a generator and the shape of an input or output."""
 
 from __future__ import annotations
 
