@@ -1,1 +1,1 @@
-"""Peers in processes of their own or on real links, and what writes down what they do."""
+"""Peers in their own processes or on real links, and recorders of their traffic."""

@@ -1,4 +1,4 @@
-"""The gallery's digits as a task without a server that averages, and peers that train it."""
+"""Writes the gallery's digits as a mesh task, which peers average without a server."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ USUAL = {"min_available_clients": 3, "deadline": 60, "adaptive_deadline": False,
 def write_digits(
     source: Path, folder: Path, averaging: dict[str, Any] | None = None, *, masked: bool = False, **more: Any
 ) -> Path:
-    """`source` is the built gallery's folder; `more` goes into [coordination], `averaging` below it.
+    """Writes the mesh task of the built gallery's folder `source` into `folder`.
 
-    Where groups are `masked`, three members are needed.
+    `more` goes into [coordination], `averaging` below it. Where groups are `masked`, three members are
+    needed.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*.py", "README.md"))

@@ -1,4 +1,4 @@
-"""Peers whose links are real ones on loopback, and what carries their signals in place of a server."""
+"""Peers with real links on loopback, and a carrier of their signals in place of a server."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ TASK = "digits"
 
 
 class Carrier:
-    """What the server does for links: carries in order, or is away, or cannot reach somebody.
+    """Stands for the server towards links: carries in order, is away, or cannot reach a client.
 
-    `losing` parcels are lost; no signal with `blocked` in it is carried. `seen` and `notes` are what passed.
+    The next `losing` parcels are lost; signals that contain `blocked` are not carried. `seen` and `notes`
+    record the traffic.
     """
 
     def __init__(self) -> None:
@@ -40,17 +41,17 @@ class Carrier:
         self.notes: list[tuple[str, str, bytes]] = []
 
     def meddle(self, data: bytes) -> bytes:
-        """What is carried in place of a signal."""
+        """Returns the data that is carried in place of a signal."""
         return data
 
     def for_client(self, sender: str) -> Door:
-        """The connection of one peer."""
+        """Returns the connection of one peer."""
         return Door(self, sender)
 
 
 @dataclass
 class Door:
-    """One peer's connection to the server."""
+    """A peer's connection to the server."""
 
     carrier: Carrier
     sender: str
@@ -86,7 +87,7 @@ class Door:
 
 @dataclass
 class Member:
-    """One peer, and what it heard."""
+    """A peer with the frames and events that it received."""
 
     known: TrustStore
     links: LinkManager = field(init=False)
@@ -114,7 +115,7 @@ class Member:
 
     @property
     def neighbour(self) -> Neighbour:
-        """As others see it."""
+        """Returns the peer's entry as others see it."""
         return Neighbour(
             client=self.own.client,
             identity=identity_key(self.own.key),
@@ -131,7 +132,7 @@ class Member:
 async def company(
     folder: Path, ways: Sequence[tuple[Way, ...]], listening: Sequence[bool], carrier: Carrier | None = None
 ) -> AsyncIterator[list[Member]]:
-    """A peer for each entry of `ways`, which all know and want each other; ids ascend."""
+    """Yields a peer for each entry of `ways`, each with all others as targets; ids ascend."""
     carrier = carrier or Carrier()
     members = []
     for place, (own_ways, listens) in enumerate(zip(ways, listening, strict=True)):
@@ -154,7 +155,7 @@ async def make_member(
     carrier: Carrier,
     kind: type[Member] = Member,
 ) -> Member:
-    """The peer number `place`, which has not heard of others yet."""
+    """Makes the peer number `place`, which does not know others yet."""
     client = f"{place:02x}" * 8
     known = TrustStore(folder / client)
     known.enter(TASK)
@@ -167,13 +168,13 @@ async def make_member(
 
 
 def introduce(member: Member, members: Sequence[Member]) -> None:
-    """Tells `member` of all."""
+    """Informs `member` of all members."""
     member.links.set_neighbours([other.neighbour for other in members])
     member.links.set_targets([other.own.client for other in members])
 
 
 async def until(holds: Callable[[], object], seconds: float = PATIENCE) -> None:
-    """Waits until something is so."""
+    """Waits until a condition holds."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "This did not come about."

@@ -1,4 +1,4 @@
-"""A real peer process."""
+"""Runs a real peer process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.support.timeouts import PATIENCE
 
 
 class Peer:
-    """`minga peer join` with a home of its own; its reports are read while it runs.
+    """`minga peer join` with its own home; its reports are read while it runs.
 
-    Its updates are written to `witness`, if there is one (tests/support/peer/update_witness.py).
+    Its updates are written to `witness`, if given (tests/support/peer/update_witness.py).
     """
 
     def __init__(self, home: Path, *words: str, witness: Path | None = None) -> None:
@@ -44,7 +44,7 @@ class Peer:
             self._news.put(json.loads(line))
 
     def expect(self, event: str, seconds: float = PATIENCE) -> dict[str, Any]:
-        """The next report of `event`."""
+        """Returns the next report of `event`."""
         end = time.monotonic() + seconds
         while True:
             news = self._news.get(timeout=max(0.0, end - time.monotonic()))
@@ -53,12 +53,12 @@ class Peer:
                 return news
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ends it; its exit code."""
+        """Signals it to end; returns its exit code."""
         self.process.send_signal(number)
         return self.process.wait(PATIENCE)
 
     def end(self) -> tuple[int, str]:
-        """Exit code and standard error, once it ended by itself or was killed."""
+        """Waits for its end; returns exit code and standard error."""
         code = self.process.wait(PATIENCE)
         self._reader.join()
         assert self.process.stdout is not None
@@ -68,7 +68,7 @@ class Peer:
 
 @contextmanager
 def joined(home: Path, *words: str, witness: Path | None = None) -> Iterator[Peer]:
-    """A peer that is killed at the end if it still runs."""
+    """Yields a peer that is killed at the end if it still runs."""
     home.mkdir(exist_ok=True)
     peer = Peer(home, *words, witness=witness)
     try:

@@ -1,11 +1,11 @@
 """A member of a group for tests in other languages: `python -m tests.support.peer.tcp_member`.
 
-Prints the port where it listens, reads a line of JSON (`own`, `connect`, the ports of others, and how many
-`others` there are), and prints "linked" when it is, with all of them. Then it reads a line with the `order`
-as hex digits of its frame, `weight` and `draw`, averages, and prints what came of it as JSON. Instead of the
-`order` there may be `events` that bring a peer to where its server is gone: then it leads a round, and
-averages by the order that it makes. It ends with its input. Links are plain TCP: a length (4 bytes,
-little-endian), then a frame; first of all both ends say who they are.
+It prints the port where it listens and reads a line of JSON (`own`, `connect`: the ports of others, and
+`others`: their number). It prints "linked" when it is linked with all of them. Then it reads a line with the
+`order` as hex digits of its frame, `weight` and `draw`, averages, and prints the result as JSON. Instead of
+the `order` the line may have `events` that bring a peer to the state without a server: then it leads a round,
+and averages by the order that it makes. It ends with its input. Links are plain TCP: a length (4 bytes,
+little-endian), then a frame; first both ends send their ids.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from backend.wire.peer_messages import GroupFrame, OnwardFrame, PeerFrame
 
 ROOM = 16 * 1024
 HOST = "127.0.0.1"
-# What masks are bound to.
+# The context to which masks are bound.
 TASK, BUNDLE = "digits", "ab" * 32
 
 
 def drawn(draw: int, values: int) -> Vector:
-    """The vector of a member [values], which tests/unit/webapp/client/mesh/member.ts draws as well."""
+    """Returns a member's vector [values]; tests/unit/webapp/client/mesh/member.ts draws the same."""
     return 2 * philox.uniform(1, draw, 0, values) - 1
 
 
 class TcpLines:
-    """Links by id. `exchange` hears of them once there is one."""
+    """Links by id; forwards their events to `exchange` once it is set."""
 
     def __init__(self) -> None:
         self.own = ""
@@ -51,13 +51,13 @@ class TcpLines:
         self.exchange: Exchange | None = None
         self.others = 0
         self.linked = asyncio.Event()
-        # What is said of rounds without the server.
+        # The events of serverless rounds.
         self.said: asyncio.Queue[serverless_events.Event] = asyncio.Queue()
         self._writers: dict[str, asyncio.StreamWriter] = {}
         self._early: list[tuple[str, PeerFrame]] = []
 
     def begin(self, exchange: Exchange) -> None:
-        """Hands on what there is already."""
+        """Starts the exchange with the existing links and frames."""
         self.exchange = exchange
         exchange.start()
         for client in self._writers:
@@ -66,28 +66,28 @@ class TcpLines:
             self._heard(client, frame)
 
     def send(self, client: str, frame: PeerFrame | bytes, bulk: bool = False) -> None:  # noqa: ARG002  one stream has both
-        """Lost where there is no link."""
+        """Sends a frame; it is lost without a link."""
         data = frame if isinstance(frame, bytes) else encode_mesh(frame)
         if client in self._writers:
             self._writers[client].write(len(data).to_bytes(4, "little") + data)
 
     def room(self, client: str) -> int:
-        """Bytes of data in a chunk; 0 without a link."""
+        """Returns the data bytes in a chunk; 0 without a link."""
         return ROOM if client in self._writers else 0
 
     async def drained(self, client: str, below: int) -> None:
-        """Waits until less than `below` bytes wait, or there is no link."""
+        """Waits until fewer than `below` bytes are queued, or the link is lost."""
         if client in self._writers:
             self._writers[client].transport.set_write_buffer_limits(high=below)
             with suppress(ConnectionError):
                 await self._writers[client].drain()
 
     async def connect(self, port: int) -> None:
-        """Makes a link to who listens there."""
+        """Links to the member that listens at this port."""
         await self.speak(*await asyncio.open_connection(HOST, port))
 
     async def speak(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One link, from its beginning to its end."""
+        """Serves one link from its beginning to its end."""
         await self.ready.wait()
         writer.write(len(self.own).to_bytes(4, "little") + self.own.encode())
         client = (await _frame(reader)).decode()
@@ -133,7 +133,7 @@ async def _averaged(exchange: Exchange) -> dict[str, Any]:
 
 
 async def _led(lines: TcpLines, events: list[object], weight: int) -> Group:
-    """The group that comes of this peer's leading, once others call."""
+    """Leads a round; returns the group order that follows once others call."""
     machine = ServerlessRounds(lines.own, can_lead=True)
     for raw in events:
         event: serverless_events.Event = msgspec.convert(raw, serverless_events.Event, builtin_types=())
@@ -157,7 +157,7 @@ async def _led(lines: TcpLines, events: list[object], weight: int) -> Group:
 
 
 async def main() -> None:
-    """One group."""
+    """Takes part in one group."""
     lines = TcpLines()
     server = await asyncio.start_server(lines.speak, HOST, 0)
     print(server.sockets[0].getsockname()[1], flush=True)
@@ -178,7 +178,7 @@ async def main() -> None:
     exchange = Exchange(order, lines.own, vector, told["weight"], lines, TASK, BUNDLE)
     lines.begin(exchange)
     print(json.dumps(await _averaged(exchange)), flush=True)
-    # Others may still ask for the result.
+    # Other members may still request the result.
     await asyncio.to_thread(sys.stdin.read)
     exchange.close()
     for link in links:

@@ -1,4 +1,4 @@
-"""A server's transcript: everything that its clients sent, byte for byte, written down on the way."""
+"""Records every byte that a server's clients send, as a forwarder in front of the server."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tests.support.environment.tcp_forwarder import forwarding
 
 @dataclass
 class Transcript:
-    """What came through, a list of bytes for each connection; `url` leads to the server through it."""
+    """The recorded bytes of each connection; `url` leads to the server through the recorder."""
 
     url: str = ""
     connections: list[bytearray] = field(default_factory=list)
 
     def conversations(self) -> list[list[ClientFrame]]:
-        """What each client said on each of its sockets, decoded."""
+        """Returns the decoded messages of each client on each of its sockets."""
         return [frames for sent in self.connections if (frames := _frames(bytes(sent)))]
 
     def vectors(self, number: int) -> dict[str, bytes]:
-        """The updates of round `number` as they came, by their clients' tokens."""
+        """Returns the updates of round `number` as received, by their clients' tokens."""
         found: dict[str, bytes] = {}
         for frames in self.conversations():
             assert isinstance(frames[0], Hello)
@@ -39,9 +39,9 @@ class Transcript:
 
 @asynccontextmanager
 async def recorded(url: str, cut: type[ClientFrame] | None = None) -> AsyncIterator[Transcript]:
-    """Stands before the server at `url` and writes down what it is sent.
+    """Forwards to the server at `url` and records what clients send.
 
-    The first connection on which a frame of the kind `cut` is said breaks there, and the frame is lost.
+    The first connection that sends a frame of the kind `cut` breaks at it, and the frame is lost.
     """
     transcript, cutting = Transcript(), [cut] if cut else []
 
@@ -65,7 +65,7 @@ async def recorded(url: str, cut: type[ClientFrame] | None = None) -> AsyncItera
 
 
 def _frames(sent: bytes) -> list[ClientFrame]:
-    """The messages of a connection that became a WebSocket; none of any other."""
+    """Returns the messages of a WebSocket connection; none of any other."""
     head, _, rest = sent.partition(b"\r\n\r\n")
     if b"upgrade: websocket" not in head.lower():
         return []

@@ -1,7 +1,7 @@
-"""The command `minga` with a witness of what it trains: each update is written down before it is masked.
+"""Runs the command `minga` and records each update that it trains, before masking.
 
-As a program: `python -m tests.support.peer.update_witness FOLDER peer join URL ...`, each update in a file of
-FOLDER, and in its file `steps` how far each training is.
+Usage: `python -m tests.support.peer.update_witness FOLDER peer join URL ...`. Each update is written to a
+file of FOLDER, and the progress of each training to its file `steps`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from backend.wire.messages import Train
 
 @dataclass(frozen=True)
 class Plain:
-    """What one client made of the version at `weights`: its update [parameters], as nobody else sees it."""
+    """A client's unmasked update [parameters] of the version at `weights`, which nobody else sees."""
 
     weights: str
     examples: int
@@ -33,7 +33,7 @@ class Plain:
 
 
 def witnessed(folder: Path) -> list[Plain]:
-    """What a peer wrote down, one training a version."""
+    """Returns a peer's recorded updates, one training per version."""
     found = []
     for path in folder.glob("*.npz"):
         with np.load(path) as file:
@@ -42,7 +42,7 @@ def witnessed(folder: Path) -> list[Plain]:
 
 
 def share_done(folder: Path) -> float:
-    """Which share of its steps the training in progress has done, as far as it is written down."""
+    """Returns the recorded share of steps of the training in progress."""
     file = folder / "steps"
     lines = file.read_text().splitlines(keepends=True) if file.is_file() else []
     whole = [line for line in lines if line.endswith("\n")]

@@ -1,8 +1,8 @@
-"""Keep what explains a failed test: logs of its processes, and what its pages showed and said.
+"""Keeps evidence of a failed test: logs of its processes, and content and logs of its pages.
 
-A process writes to `log_file(label)`. When a test fails, what was written to each log since the test began is
-copied to the test's folder below `.make/failures/`, whose path the report names, beside the report itself.
-Fixtures put more into `failure_folder(item)` while they end, if `has_failed(item)`.
+A process writes to `log_file(label)`. When a test fails, the part of each log written since the test began is
+copied to the test's folder below `.make/failures/`, beside the report itself, which names that path. Fixtures
+add more to `failure_folder(item)` during teardown, if `has_failed(item)`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _failed = pytest.StashKey[bool]()
 
 @dataclass
 class _Logs:
-    """Logs of this process' tests, and how long each was when the present test began."""
+    """Logs of this process' tests, and the length of each when the current test began."""
 
     folder: Path | None = None
     lengths: dict[Path, int] = field(default_factory=dict)
@@ -65,17 +65,17 @@ _logs = _Logs()
 
 
 def log_file(label: str) -> Path:
-    """A new, empty file for the log of one process; `label` says in a word or two which."""
+    """Returns a new, empty log file of one process; `label` names the process in a word or two."""
     return _logs.add(re.sub(r"[^\w.-]+", "-", label))
 
 
 def failure_folder(item: pytest.Item) -> Path:
-    """Where what explains a failure of `item` is kept. Made when its report is written."""
+    """Returns the folder for evidence of a failure of `item`; it is made with the report."""
     return FAILURES / folder_name(item.nodeid)
 
 
 def folder_name(nodeid: str) -> str:
-    """The name of a test as that of a folder: readable, unique, not too long for a file system."""
+    """Returns a test's name as a folder name: readable, unique, short enough for file systems."""
     name = re.sub(r"[^\w.-]+", "-", nodeid.removeprefix("tests/")).strip("-")
     if len(name) <= LONGEST_NAME:
         return name
@@ -83,12 +83,12 @@ def folder_name(nodeid: str) -> str:
 
 
 def has_failed(item: pytest.Item) -> bool:
-    """Whether the set-up or the body of `item` has failed; asked by fixtures while they end."""
+    """Returns whether set-up or body of `item` failed; for fixtures during teardown."""
     return item.stash.get(_failed, False)
 
 
 def _stacks_of_tasks() -> str:
-    """What asyncio's tasks wait for: the stack of the thread shows their loop only."""
+    """Returns the stacks of waiting asyncio tasks; the thread's stack shows only the loop."""
     stacks = io.StringIO()
     tasks = [one for one in gc.get_objects() if isinstance(one, asyncio.Task) and not one.done()]
     for task in tasks:
@@ -97,7 +97,7 @@ def _stacks_of_tasks() -> str:
 
 
 def _output_of_command(raised: pytest.ExceptionInfo[BaseException] | None) -> str:
-    """What a command that failed or took too long had printed, as the error's text leaves it out."""
+    """Returns the output of a failed or late command, which the error's text leaves out."""
     error = raised.value if raised else None
     if not isinstance(error, subprocess.CalledProcessError | subprocess.TimeoutExpired):
         return ""
@@ -106,7 +106,7 @@ def _output_of_command(raised: pytest.ExceptionInfo[BaseException] | None) -> st
 
 
 def _write_report(folder: Path, report: pytest.TestReport) -> None:
-    """Keep the error and what the test printed; its body and its teardown have a file each."""
+    """Writes the error and the test's output; body and teardown have a file each."""
     folder.mkdir(parents=True, exist_ok=True)
     sections = [("Error", report.longreprtext), *report.sections]
     text = "\n".join(f"== {title}\n{content}\n" for title, content in sections)

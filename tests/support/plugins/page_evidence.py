@@ -1,7 +1,7 @@
-"""Keep what the pages of a failed test showed and said: screenshot, console, errors, WebSocket frames.
+"""Keeps evidence of a failed test's pages: screenshot, console, errors, WebSocket frames.
 
-They are written while the pages are still open, before the test's fixtures end. `page-1.png` and `page-1.txt`
-are those of the first page that the test opened.
+It is written while the pages are still open, before the test's fixtures end. `page-1.png` and `page-1.txt`
+belong to the first page that the test opened.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Run = Callable[[Coroutine[Any, Any, None]], object]
 
 MOST_LINES = 500
 MOST_FRAMES = 500
-# Of frames that came or went in the last seconds before the failure.
+# Frames of this many seconds before the failure are kept.
 LAST_SECONDS = 30.0
-# For a page that is too busy to be drawn.
+# The limit for a page that is too busy to be drawn.
 SCREENSHOT_MILLISECONDS = 10_000
-# For all pages of a browser, which may be what hangs.
+# The limit for all pages of a browser, which may itself be what hangs.
 MOST_SECONDS = 30.0
 SHORT = 80
 
 
 class PageLog:
-    """What one page said, newest last, each with its time."""
+    """The log of one page, newest last, with times."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -63,7 +63,7 @@ class PageLog:
         socket.on("close", lambda _: self._frames.append((time.time(), "closed")))
 
     async def keep(self, path: Path) -> None:
-        """Write text and screenshot to `path`, with their suffixes."""
+        """Writes text and screenshot to `path`, with their suffixes."""
         late = time.time() - LAST_SECONDS
         text = [f"URL: {self.page.url}", "", "Console and errors:", *map(_timed, self._lines), ""]
         text += [f"WebSocket frames of the last {LAST_SECONDS:.0f} s (bytes, content):"]
@@ -86,7 +86,7 @@ def _timed(said: tuple[float, str]) -> str:
 
 
 def summary(payload: str | bytes) -> str:
-    """The type and the fields of a frame; long values by their length."""
+    """Returns the type and the fields of a frame; long values by their length."""
     if isinstance(payload, str):
         return short(payload)
     try:
@@ -109,7 +109,7 @@ def short(value: object) -> str:
 
 
 class _Watched:
-    """A browser, its pages' logs, and how to run something on its loop."""
+    """A browser, its pages' logs, and a function that runs a coroutine on its loop."""
 
     def __init__(self, browser: Browser, run: Run) -> None:
         self.browser = browser
@@ -125,7 +125,7 @@ _watched: list[_Watched] = []
 
 
 def watch(browser: Browser, run: Run) -> None:
-    """Log what the pages of `browser` say from now on."""
+    """Starts logging the pages of `browser`."""
     _watched.append(_Watched(browser, run))
 
 
@@ -137,7 +137,7 @@ async def _keep(logs: list[PageLog], folder: Path, first: int) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Forgets what earlier tests closed."""
+    """Forgets the browsers and pages that earlier tests closed."""
     _watched[:] = [watched for watched in _watched if watched.browser.is_connected()]
     for watched in _watched:
         watched.logs = [log for log in watched.logs if not log.page.is_closed()]
@@ -147,7 +147,7 @@ def pytest_runtest_setup() -> None:
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report: pytest.TestReport = yield  # type: ignore[assignment]
     folder = failure_folder(item)
-    # While fixtures end, pages are closed: what was kept of them before shows more.
+    # During teardown pages are closed, so earlier evidence shows more.
     if report.failed and not (report.when == "teardown" and (folder / "page-1.txt").exists()):
         number = 1
         for watched in _watched:

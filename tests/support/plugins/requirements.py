@@ -1,7 +1,7 @@
-"""Leave out tests whose needs `MINGA_TEST_WITHOUT` names, and say so at the end of the run.
+"""Skips tests whose needs `MINGA_TEST_WITHOUT` names, and reports that at the end of the run.
 
-A test says what it needs by the marker `requires("networks")` (`browser` means `requires("chromium")`), or by
-calling `require` in what it uses. The names are those of `tests.support.environment.preflight.OPTIONAL`.
+A test declares its needs by the marker `requires("networks")` (`browser` means `requires("chromium")`), or by
+calling `require` in its helpers. The names are those of `tests.support.environment.preflight.OPTIONAL`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def require(*names: str) -> None:
 
 
 def program(name: str, need: str) -> str:
-    """Path of a program that belongs to a need. The test fails where it is not installed."""
+    """Returns the path of a need's program; the test fails where it is not installed."""
     require(need)
     path = find_program(name)
     if path is None:
@@ -33,7 +33,10 @@ def program(name: str, need: str) -> str:
 
 
 def real_data(name: str) -> Path:
-    """A file of the folder MINGA_DATA. The test is skipped where it is missing, which the run's end tells."""
+    """Returns a file of the folder MINGA_DATA; skips the test where it is missing.
+
+    The end of the run reports the skipped tests.
+    """
     assert name in REAL_DATA, "what tests need is told before the first one"
     path = data_folder() / name
     if not path.is_file():
@@ -57,13 +60,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Before any fixture starts what is not there."""
+    """Skips the test before fixtures start missing programs."""
     for marker in item.iter_markers("requires"):
         require(*marker.args)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Nothing is skipped silently: how many tests for which reason."""
+    """Reports how many tests were skipped for which reason."""
     reports = terminalreporter.stats.get("skipped", [])
     reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in reports)
     if reasons:

@@ -1,7 +1,7 @@
-"""Try a test once more if it carries `@pytest.mark.second_try(reason="...")`; all others have one try.
+"""Retries a test once if it carries `@pytest.mark.second_try(reason="...")`; others have one try.
 
-The mark is for one test whose failure lies outside this repository and is understood; the reason says what it
-is. The end of the run names each test that needed its second try, with the failure of the first.
+The mark is for a single test whose failure lies outside this repository and is understood; the reason
+explains it. The end of the run names each test that needed its second try, with the failure of the first.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Makes a module's fixtures anew for a second try: the first one may have changed what they hold."""
+    """Renews a module's fixtures for a second try, since the first may have changed their state."""
     if getattr(item, "execution_count", 1) == 1 or not isinstance(item, pytest.Function):
         return
     for name, definitions in item._fixtureinfo.name2fixturedefs.items():
-        # Loops of asyncio, whose names begin so, stay: other fixtures live in them.
+        # asyncio's loops, whose names begin with an underscore, stay: other fixtures live in them.
         if definitions[-1].scope == "module" and not name.startswith("_"):
             definitions[-1].finish(item._request)  # type: ignore[arg-type]  # It only asks it for the test.
 

@@ -1,4 +1,4 @@
-"""One Chromium for all tests of a process; each test has browser contexts and tasks of its own.
+"""One Chromium for all tests of a process; each test has its own browser contexts and tasks.
 
 Playwright's objects belong to one event loop. Tests that use `browser` therefore run on the session's loop,
 and async fixtures that use it are marked `@pytest_asyncio.fixture(loop_scope="session")`.
@@ -20,13 +20,13 @@ from tests.support.browser.chromium import launch
 from tests.support.plugins.evidence import has_failed
 from tests.support.plugins.page_evidence import watch
 
-# Seconds for what a test left to end by itself, such as connections that the other side just closed.
+# Seconds for a test's leftovers to end by themselves, such as connections that the other side just closed.
 GRACE = 5.0
 PLAYWRIGHT = Path(playwright.__file__).parent
 
 
 class SharedBrowser:
-    """Launches Chromium when a test first needs it, and again when the last one crashed or was discarded."""
+    """Launches Chromium on first use, and again after a crash or `discard`."""
 
     def __init__(self) -> None:
         self._playwright: Playwright | None = None
@@ -43,7 +43,7 @@ class SharedBrowser:
         return self._browser
 
     async def discard(self) -> None:
-        """Ends Chromium and the program that drives it, even if they no longer answer."""
+        """Ends Chromium and Playwright's driver, even if they no longer answer."""
         browser, driver = self._browser, self._playwright
         self._browser = self._playwright = None
         with contextlib.suppress(Error, TimeoutError):
@@ -63,9 +63,9 @@ async def shared_browser() -> AsyncIterator[SharedBrowser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def browser(request: pytest.FixtureRequest, shared_browser: SharedBrowser) -> AsyncIterator[Browser]:
-    """The process' Chromium. Its contexts are closed after the test, whose tasks must have ended.
+    """The process' Chromium; its contexts are closed after the test, whose tasks must have ended.
 
-    After a failure the next test gets a new one: what broke the test may have broken the browser.
+    After a failure the next test gets a new one, since the cause may have damaged the browser.
     """
     browser = await shared_browser.running()
     before = asyncio.all_tasks()
@@ -80,9 +80,9 @@ async def browser(request: pytest.FixtureRequest, shared_browser: SharedBrowser)
 
 
 async def end_tasks(before: set[asyncio.Task[object]]) -> list[asyncio.Task[object]]:
-    """Cancels what still runs on this loop and did not `before`; what did not end by itself in time."""
+    """Cancels tasks of this loop that are not in `before`; returns those that did not end in time."""
     began = asyncio.all_tasks() - before - {asyncio.current_task()}
-    # Playwright waits forever for an answer to a request that a test routed and never answered.
+    # Playwright waits forever for a routed request that a test never answered.
     waiting = {task for task in began if is_of_playwright(task)}
     left = began - waiting
     if left:

@@ -1,1 +1,1 @@
-"""Real processes of this repository's programs, forked from servers that imported what they need."""
+"""Starts this repository's programs as real processes, forked from servers with warm imports."""

@@ -1,15 +1,14 @@
-"""Fork real processes of Python programs from one that has imported what they need.
+"""Forks real processes of Python programs from a process that has imported their modules.
 
-A program such as `python -m backend serve` spends 1.5 CPU seconds on imports, one that trains with
-TensorFlow 5 and more. A fork server imports once; each program is then a process of its own within
-milliseconds, with its own environment, folder and standard streams, and can be signalled or killed as any
-other.
+A program such as `python -m backend serve` spends 1.5 CPU seconds on imports, one that trains with TensorFlow
+5 and more. A fork server imports once; each program is then its own process within milliseconds, with its own
+environment, folder and standard streams, and can be signalled or killed as any other.
 
-Run as `python -m tests.support.programs.fork_server FD EXECUTABLE MODULE...`: imports the modules, then
-serves each connection to the listening Unix socket FD. On it comes one request, JSON beside three standard
-streams; the answers are the process' id and, when it has ended, its exit status. A program whose client is
-gone is killed. `sys.executable` of what it forks is EXECUTABLE. It ends with its standard input, and with it
-all programs.
+Run as `python -m tests.support.programs.fork_server FD EXECUTABLE MODULE...`: it imports the modules, then
+serves each connection to the listening Unix socket FD. A connection carries one request, JSON with three
+standard streams; the answers are the process' id and, when it has ended, its exit status. A program whose
+client is gone is killed. `sys.executable` of forked processes is EXECUTABLE. The fork server ends with its
+standard input, and kills all programs then.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from pathlib import Path
 from tests.support.programs.forked_python import LONGEST_REQUEST, STATUS, Program
 
 _STREAMS = (0, 1, 2)
-# Held back from a forked process until it handles them as a program does.
+# Blocked in a forked process until it handles them as a program does.
 _HELD = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -46,7 +45,7 @@ def main(words: Sequence[str]) -> None:
         warnings.simplefilter("ignore")
         for module in words[2:]:
             import_module(module)
-    # What lies in memory now is never collected, so that it stays shared with the forked processes.
+    # Frozen objects are never collected, so their memory stays shared with the forked processes.
     gc.collect()
     gc.freeze()
     ForkServer(listener).serve()
@@ -54,7 +53,7 @@ def main(words: Sequence[str]) -> None:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Nothing on standard error, where TensorFlow's libraries write as they are loaded, but for faults."""
+    """Silences standard error, to which TensorFlow's libraries write during import; exceptions pass."""
     errors, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 2)
     os.close(nothing)
@@ -71,7 +70,7 @@ class ForkServer:
     def __init__(self, listener: socket.socket) -> None:
         self._listener, self._asked = listener, listener.fileno()
         self._clients: dict[int, socket.socket] = {}
-        # By the connection's descriptor: the process it asked for.
+        # The requested process by the connection's descriptor.
         self._pids: dict[int, int] = {}
         self._ended, self._wakeup = os.pipe()
         for end in (self._ended, self._wakeup):
@@ -81,7 +80,7 @@ class ForkServer:
         signal.set_wakeup_fd(self._wakeup, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Does so until the standard input ends."""
+        """Serves until the standard input ends."""
         while True:
             ready = select.select([0, self._asked, self._ended, *self._clients], [], [])[0]
             if 0 in ready:
@@ -120,7 +119,7 @@ class ForkServer:
         _tell(client, pid)
 
     def _reap(self) -> None:
-        """Tells each client whose process has ended its exit status: negative for a signal."""
+        """Sends clients the exit status of their ended processes: negative for a signal."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -137,7 +136,7 @@ class ForkServer:
         self._clients.pop(descriptor).close()
 
     def _close(self) -> None:
-        """In a forked process: nothing of the server's stays open."""
+        """Closes all of the server's descriptors in a forked process."""
         signal.set_wakeup_fd(-1)
         self._listener.close()
         for client in self._clients.values():
@@ -147,7 +146,7 @@ class ForkServer:
 
 
 def _tell(client: socket.socket, number: int) -> None:
-    with suppress(OSError):  # Nobody waits for it any more.
+    with suppress(OSError):  # The client is gone.
         client.send(STATUS.pack(number))
 
 
@@ -164,8 +163,7 @@ def _become(program: Program, streams: Sequence[int]) -> None:
         os.environ.clear()
         os.environ.update(program.environment)
         sys.argv = [program.name, *program.arguments]
-        # As in a program that has just begun, the folders on the path have been listed: who shuts itself in
-        # may no longer do that.
+        # A new program has listed the folders on the path; after confinement it could no longer do that.
         find_spec("no_module_has_this_name")
         if "PYTHONUNBUFFERED" in program.environment:
             sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # It is a TextIOWrapper.
@@ -177,7 +175,7 @@ def _become(program: Program, streams: Sequence[int]) -> None:
 
 
 def _run(program: Program) -> int:
-    """The exit code of a module or script, with what the interpreter does at its end."""
+    """Runs a module or script and the interpreter's exit handlers; returns the exit code."""
     code = 0
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD)
@@ -191,7 +189,7 @@ def _run(program: Program) -> int:
             print(ending.code, file=sys.stderr)
         code = ending.code if isinstance(ending.code, int) else int(ending.code is not None)
     except KeyboardInterrupt:
-        # As the interpreter does, so that its parent sees the signal.
+        # The interpreter does the same, so that its parent sees the signal.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     threading._shutdown()  # type: ignore[attr-defined]  # What Py_Finalize does first: wait for threads.

@@ -1,7 +1,7 @@
-"""The fork servers of a run: all its processes share them, and each starts when it is first asked.
+"""The fork servers of a run, shared by all its processes; each starts on its first request.
 
-The first process that needs them owns them, for itself and for what it starts: a lane, pytest with its
-workers, or a single process. The others find their folder in the environment.
+The first process that needs them owns them, for itself and for its children: a lane, pytest with its workers,
+or a single process. The others find their folder in the environment.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from threading import Thread
 from tests.support.programs import forked_python
 
 FOLDER = "MINGA_TEST_FORKS"
-# The interpreter's name, too, in the folder.
+# The name of the interpreter's replacement in the folder.
 PYTHON = "python"
 WAITING = 128
 
 
 class Preload(Enum):
-    """What a fork server has imported before it forks."""
+    """The modules that a fork server has imported before it forks."""
 
     SERVER = ("backend.commands.serve", "alembic.command")
     ACCOUNTANT = (
@@ -47,7 +47,7 @@ class Preload(Enum):
         "pyarrow.csv",
         "pyarrow.parquet",
     )
-    # Without this repository's modules, for a program that changes them before others import them.
+    # Without this repository's modules, for a program that patches them before others import them.
     TENSORFLOW = ("tensorflow", "aiortc", "anyio._backends._asyncio", "httpx", "httpcore", "h11", "uvloop")
     PEER = (
         *TENSORFLOW,
@@ -64,20 +64,20 @@ class Preload(Enum):
 
 
 def folder() -> Path:
-    """Where the fork servers' sockets lie; from now on, if nowhere yet."""
+    """Returns the folder of the fork servers' sockets; makes it on first use."""
     if FOLDER not in os.environ:
         own()
     return Path(os.environ[FOLDER])
 
 
 def executable() -> str:
-    """What to run in place of the interpreter, so that programs are forked."""
+    """Returns the replacement of the interpreter that has programs forked."""
     return str(folder() / PYTHON)
 
 
 @cache
 def own() -> None:
-    """Makes the folder, for this process and all that it starts; it is gone with this process."""
+    """Makes the folder for this process and its children; it is removed with this process."""
     where = Path(tempfile.mkdtemp(prefix="minga-forks-"))
     words = [sys.executable, "-I", "-S", forked_python.__file__, str(where)]
     (where / PYTHON).write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', "utf-8")
@@ -89,7 +89,7 @@ def own() -> None:
 
 
 class _Waiting:
-    """Listens in place of each fork server, until somebody asks it."""
+    """Listens in place of each fork server until its first request."""
 
     def __init__(self, where: Path) -> None:
         self._where = where
@@ -102,7 +102,7 @@ class _Waiting:
             self._selector.register(listener, EVENT_READ, preload)
 
     def start_those_asked(self) -> None:
-        """Does so until all run."""
+        """Starts fork servers on request until all run."""
         while self._selector.get_map():
             for key, _ in self._selector.select():
                 self._selector.unregister(key.fileobj)
@@ -114,13 +114,13 @@ class _Waiting:
         module = "tests.support.programs.fork_server"
         words = [sys.executable, "-m", module, str(descriptor), str(self._where / PYTHON), *preload.value]
         environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        # It ends with its input, and thereby with this process, however that ends.
+        # It ends with its input, and therefore with this process, however that ends.
         self._started.append(
             subprocess.Popen(words, pass_fds=[descriptor], env=environment, stdin=subprocess.PIPE)
         )
 
     def stop(self, owner: int) -> None:
-        """Ends the fork servers, and with them what they forked. Not in a fork of the `owner`."""
+        """Ends the fork servers and their forked processes; does nothing in a fork of the `owner`."""
         if os.getpid() != owner:
             return
         shutil.rmtree(self._where, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""What stands for the Python interpreter where programs start others: it has them forked, if one can.
+"""Stands for the Python interpreter where programs start others, and has them forked if possible.
 
-`forked_python.py FOLDER WORDS...` is `python WORDS...`. The sockets of the fork servers lie in FOLDER, each
-named after its `Preload`. Programs that no fork server has imported are run by the interpreter itself.
-It is started often, without site packages, and therefore imports little.
+`forked_python.py FOLDER WORDS...` is `python WORDS...`. FOLDER holds the sockets of the fork servers, each
+named after its `Preload`. Programs without a fork server are run by the interpreter itself. It is started
+often, without site packages, and therefore imports little.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import sys
 
 STATUS = struct.Struct("<i")
 LONGEST_REQUEST = 1 << 20
-# Seconds after which it looks whether who started it still lives.
+# The interval in seconds for checking that the parent process is alive.
 LOOK = 0.5
-# By their first words: what has been imported for them. The longest that fits counts.
+# The preload by a command's first words; the longest match counts.
 PRELOADS = {
     ("-m", "backend"): "SERVER",
     ("-m", "backend", "build"): "CONVERTER",
@@ -50,18 +50,18 @@ class Program:
         self.environment, self.is_module = environment, is_module
 
     def encode(self) -> bytes:
-        """The request's JSON."""
+        """Returns the request's JSON."""
         words = [self.name, self.arguments, self.folder, self.environment, self.is_module]
         return json.dumps(words).encode()
 
     @classmethod
     def decode(cls, request: bytes) -> Program:
-        """Of what `encode` made."""
+        """Returns the program that `encode` encoded."""
         return cls(*json.loads(request))
 
 
 def ask(path: str, program: Program, streams: list[int]) -> socket.socket:
-    """Has the fork server at `path` run `program`; its id and its exit status come on what is returned."""
+    """Has the fork server at `path` run `program`; id and exit status come on the returned connection."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         connection.connect(path)
@@ -73,7 +73,7 @@ def ask(path: str, program: Program, streams: list[int]) -> socket.socket:
 
 
 def answer(connection: socket.socket) -> int:
-    """The next answer. Raises ConnectionError if the fork server is gone."""
+    """Returns the next answer. Raises ConnectionError if the fork server is gone."""
     told = connection.recv(STATUS.size)
     if not told:
         raise ConnectionResetError("The fork server ended while it had a process in its care.")
@@ -81,7 +81,7 @@ def answer(connection: socket.socket) -> int:
 
 
 def chosen(words: list[str]) -> tuple[str, Program] | None:
-    """The preload that `python *words` needs, and the program; None if it is to be run without."""
+    """Returns the preload of `python *words` and the program; None if it runs without."""
     words = [word for word in words if word != "-P"]
     folder, environment = os.getcwd(), dict(os.environ)  # noqa: PTH109 - pathlib takes long to import.
     for length in (3, 2):
@@ -93,7 +93,7 @@ def chosen(words: list[str]) -> tuple[str, Program] | None:
 
 
 def follow(connection: socket.socket) -> int:
-    """The exit status of the process. It is signalled as this one is, and ends with it or its parent."""
+    """Returns the process' exit status; forwards signals to it, and ends it with this one or its parent."""
     pid, parent = answer(connection), os.getppid()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, lambda number, _: os.kill(pid, number))

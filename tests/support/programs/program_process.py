@@ -1,4 +1,4 @@
-"""Start programs of this repository as real processes, quickly, with a log that a failed test keeps."""
+"""Starts programs of this repository quickly as real processes, with a log for failed tests."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def run(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """`python -m module *arguments` at its end, which comes by itself. `environment` adds to the present one.
+    """Runs `python -m module *arguments` to its end; `environment` is added to the current one.
 
-    Raises subprocess.TimeoutExpired, after killing it, where the end does not come.
+    Raises subprocess.TimeoutExpired, after killing it, if it does not end.
     """
     with TemporaryDirectory(prefix="minga-run-") as temporary:
         log, output = Path(temporary) / "errors", Path(temporary) / "output"
@@ -50,7 +50,7 @@ def run(
 
 
 class Process:
-    """A forked process, with what tests use of `subprocess.Popen`."""
+    """A forked process with the part of `subprocess.Popen` that tests use."""
 
     def __init__(
         self,
@@ -62,9 +62,9 @@ class Process:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
-        """Starts `python -m module *arguments`. Standard error goes to the end of `log`.
+        """Starts `python -m module *arguments`; standard error is appended to `log`.
 
-        Standard output goes to the end of `output`, or without one into the pipe `stdout`.
+        Standard output is appended to `output`, or without one goes into the pipe `stdout`.
         """
         self.args = [module, *map(str, arguments)]
         self.returncode: int | None = None
@@ -93,13 +93,13 @@ class Process:
         self.wait()
 
     def poll(self) -> int | None:
-        """Its exit code (negative for a signal), or None while it runs."""
+        """Returns its exit code (negative for a signal), or None while it runs."""
         if self.returncode is None and select.select([self._connection], [], [], 0)[0]:
             self._end()
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, once it has ended. Raises subprocess.TimeoutExpired after `timeout` seconds."""
+        """Waits for its exit code. Raises subprocess.TimeoutExpired after `timeout` seconds."""
         if self.returncode is None:
             if not select.select([self._connection], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
@@ -117,9 +117,9 @@ class Process:
             os.kill(self.pid, number)
 
     def terminate(self) -> None:
-        """Asks it to end."""
+        """Sends SIGTERM."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Ends it at once."""
+        """Sends SIGKILL."""
         self.send_signal(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Set what TensorFlow reads when it is imported, as each conversion does."""
+"""Sets TensorFlow's environment before its import, as each conversion does."""
 
 from __future__ import annotations
 
