@@ -1,1 +1,1 @@
-"""Conversations with machines of protocols, and the simulated worlds that play schedules with them."""
+"""Drives protocol machines in conversations, and plays schedules against them in simulated worlds."""

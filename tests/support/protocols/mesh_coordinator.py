@@ -1,4 +1,4 @@
-"""Conversations with the coordinator of a mesh, and what they are made of."""
+"""Drives the coordinator of a mesh in conversations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Kind = TypeVar("Kind", bound=coordinator_effects.Effect)
 
 
 def client(number: int) -> str:
-    """A peer's id."""
+    """Returns a peer's id."""
     return f"{number:016x}"
 
 
@@ -41,8 +41,10 @@ def only(kind: type[Kind], effects: list[coordinator_effects.Effect]) -> list[Ki
 
 
 def waiting(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> MeshCoordinator:
-    """A coordinator of so many peers that are ready; `plan` changes that of rounds, `changes` the
-    averages."""
+    """Returns a coordinator of so many ready peers.
+
+    `plan` changes the plan of rounds, `changes` the averages.
+    """
     chosen = replace(PLAN, min_available_clients=count, **(plan or {}))
     machine = MeshCoordinator(chosen, replace(AVERAGES, **changes), ZERO)
     for number in range(count):
@@ -52,7 +54,7 @@ def waiting(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> M
 
 
 def training(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> MeshCoordinator:
-    """The same, in its first round, which was opened at second 1."""
+    """Returns the same coordinator in its first round, opened at second 1."""
     machine = waiting(count, plan, **changes)
     machine.time_passed(1.0)
     assert machine.phase is RoundPhase.TRAINING
@@ -60,7 +62,7 @@ def training(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> 
 
 
 def said(machine: MeshCoordinator, name: str, **changes: Any) -> Trained:
-    """What a member says that it trained."""
+    """Returns a member's report of its training."""
     assert machine.open is not None
     member = machine.open.members[name]
     told: dict[str, Any] = {
@@ -77,13 +79,13 @@ def said(machine: MeshCoordinator, name: str, **changes: Any) -> Trained:
 def averaging(
     count: int, plan: dict[str, Any] | None = None, **changes: Any
 ) -> tuple[MeshCoordinator, list[Group]]:
-    """The same, when all have trained at second 2, and the groups that were made."""
+    """Returns the same coordinator after all trained at second 2, and the groups formed."""
     machine = training(count, plan, **changes)
     return machine, train_all(machine, 2.0)
 
 
 def train_all(machine: MeshCoordinator, now: float) -> list[Group]:
-    """All members train; the groups that are made."""
+    """Lets all members train; returns the groups formed."""
     assert machine.open is not None
     effects: list[coordinator_effects.Effect] = []
     for name in list(machine.open.members):
@@ -93,7 +95,7 @@ def train_all(machine: MeshCoordinator, now: float) -> list[Group]:
 
 
 def report(group: Group, weights: str = ONE, survivors: list[int] | None = None) -> Averaged:
-    """What a member says that its group ended with."""
+    """Returns a member's report of its group's end."""
     places = list(range(len(group.members))) if survivors is None else survivors
     return Averaged(
         round=group.round,
@@ -107,7 +109,7 @@ def report(group: Group, weights: str = ONE, survivors: list[int] | None = None)
 
 
 def taken_up(machine: MeshCoordinator, now: float, weights: str = ONE) -> list[coordinator_effects.Effect]:
-    """What peers made without the server is brought and recorded; what follows that."""
+    """Takes up weights that peers made without the server, and records them; returns what follows."""
     taken, asked = machine.time_passed(now)
     assert isinstance(taken, coordinator_effects.TakeUp)
     assert isinstance(asked, coordinator_effects.AskDeposit)
@@ -124,7 +126,7 @@ def taken_up(machine: MeshCoordinator, now: float, weights: str = ONE) -> list[c
 def average_all(
     machine: MeshCoordinator, group: Group, now: float, weights: str = ONE
 ) -> list[coordinator_effects.Effect]:
-    """All members of a group report."""
+    """Lets all members of a group report."""
     effects: list[coordinator_effects.Effect] = []
     for name in group.members:
         effects += machine.peer_averaged(name, report(group, weights), now)
@@ -134,7 +136,7 @@ def average_all(
 def recorded(
     machine: MeshCoordinator, group: Group, now: float, weights: str = ONE
 ) -> list[coordinator_effects.Effect]:
-    """A round ends well: its group reports, and one brings the weights."""
+    """Ends a round well: its group reports, and one member uploads the weights."""
     average_all(machine, group, now, weights)
     [record] = machine.deposited(weights)
     assert isinstance(record, coordinator_effects.RecordWeights)

@@ -1,4 +1,4 @@
-"""Conversations with the round machine, and what they are made of."""
+"""Drives the round machine in conversations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Kind = TypeVar("Kind", bound=round_effects.Effect)
 
 
 def inside(machine: Round) -> dict[str, Any]:
-    """All that a machine holds, so that two moments can be compared."""
+    """Returns the machine's whole state, so that two moments can be compared."""
     return {**vars(machine), "attendance": vars(machine.attendance)}
 
 

@@ -1,4 +1,4 @@
-"""Whole epochs on virtual time, with clients that are slow, vanish, come back, cheat and say things twice."""
+"""Plays whole epochs on virtual time, with clients that are slow, vanish, cheat and repeat messages."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ KINDS = ("browser wasm", "browser webgl", "browser webgpu", "peer native")
 
 @dataclass(frozen=True)
 class Crowd:
-    """Shares of clients and chances of what becomes of a lease.
+    """The shares of clients and the probabilities of a lease's fate.
 
-    Clients take `seconds` for a unit in the middle, by a log-normal distribution of width `spread`. A part
-    `cheats` of them lies with `lies` once they did so many units honestly (`patience`); a lie that stands
-    alone is seen as odd in `odd` of the cases.
+    Clients take `seconds` for a unit in the median, by a log-normal distribution of width `spread`. A share
+    `cheats` of them lies with probability `lies` after `patience` honest units; a lie without comparison is
+    noticed as odd with probability `odd`.
     """
 
     clients: int
@@ -57,7 +57,10 @@ class Crowd:
 
 @dataclass
 class Seen:
-    """What happened. `hazard` adds up how probable it was of each lie that somebody else did the same."""
+    """The counts of events.
+
+    `hazard` sums, over all lies, the probability that another client did the same unit.
+    """
 
     grants: int = 0
     blended: dict[int, WorkUnit] = field(default_factory=dict)
@@ -88,7 +91,7 @@ class World:
         self._numbers = 0
 
     def play(self, restart_at: int | None = None) -> Seen:
-        """All epochs; the server is restarted once, after so many units were blended."""
+        """Plays all epochs; the server restarts once after so many blended units."""
         for name in (*self.names, *sorted(self.peers)):
             seconds = self.dice.lognormvariate(math.log(self.crowd.seconds), self.crowd.spread)
             self._paces[name] = seconds / EXAMPLES
@@ -111,7 +114,7 @@ class World:
         self.scheduler.client_connected(name, slots, kind=kind, pace=self._paces[name], trusted=trusted)
 
     def _restart(self) -> None:
-        """The process ends, and all that it kept is what was written. Who had a unit may get it again."""
+        """Restarts the server from its snapshot; a client that had a unit may get it again."""
         self.seen.holders.clear()
         kept = msgspec.json.encode(self.scheduler.snapshot())
         snapshot = msgspec.json.decode(kept, type=Snapshot)
@@ -136,7 +139,7 @@ class World:
                 self._later(self.dice.expovariate(1 / self.crowd.pause), "ask", client)
             case "return":
                 self._perform(self.scheduler.returned(client, lease, self.now))
-                # An answer got lost, and it is said again.
+                # An answer was lost, so the client repeats its message.
                 if self.dice.random() < 0.05:
                     self._perform(self.scheduler.returned(client, lease, self.now))
             case "part":
@@ -180,7 +183,7 @@ class World:
                     pass
 
     def _train(self, grant: GrantLease) -> None:
-        """What becomes of it."""
+        """Schedules what becomes of the lease."""
         crowd, name = self.crowd, grant.client
         self.grants[grant.lease] = grant
         fate = self.dice.random()
@@ -207,7 +210,10 @@ class World:
         self.seen.hazard += min(1.0, compared + (rules.spot_checks if self.peers else 0.0))
 
     def _verdicts(self, judge: Judge) -> dict[int, Verdict]:
-        """As a comparison finds them: what differs from most, or from what is taken as true."""
+        """Returns verdicts as a comparison finds them.
+
+        A result is rejected if it differs from most others, or from one that counts as true.
+        """
         lied = self.seen.lied
         if judge.valid is not None:
             same = {one for one in judge.leases if one not in lied and judge.valid not in lied}
@@ -225,5 +231,5 @@ class World:
 
 
 def hash_of(name: str) -> int:
-    """The same in every process."""
+    """Returns a hash that is the same in every process."""
     return sum(name.encode()) * 31 + int(name[1:])

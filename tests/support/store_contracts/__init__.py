@@ -1,1 +1,1 @@
-"""What every implementation of a store must do: classes of tests, whose subclasses give the store."""
+"""Contracts of stores: classes of tests whose subclasses provide an implementation."""

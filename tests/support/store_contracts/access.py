@@ -1,4 +1,7 @@
-"""What every implementation of AccessRecords must do. Subclasses give the fixture `access`."""
+"""Tests that every implementation of AccessRecords must pass.
+
+Subclasses provide the fixture `access`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ ONE, TWO, THREE = ("d" * 64, "e" * 64, "f" * 64)
 
 
 class AccessContract:
-    """The tests."""
+    """The contract's tests."""
 
     async def test_accounts_are_found_by_id_and_name(self, access: AccessRecords) -> None:
         for one in (BOB, ANN):

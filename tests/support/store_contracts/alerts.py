@@ -1,4 +1,4 @@
-"""What every implementation of Alerts must do. Subclasses give the fixture `alerts`."""
+"""Tests that every implementation of Alerts must pass. Subclasses provide the fixture `alerts`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from backend.stores.alerts import MAX_KEPT, AlertStore
 
 
 class AlertsContract:
-    """The tests."""
+    """The contract's tests."""
 
     async def test_alerts_are_of_one_task_in_their_order(self, alerts: AlertStore) -> None:
         first = await alerts.add_alert("digits", "too-few", "Two more are needed.", 10.0)

@@ -1,4 +1,4 @@
-"""What every implementation of Blobs must do. Subclasses give the fixture `blobs`."""
+"""Tests that every implementation of Blobs must pass. Subclasses provide the fixture `blobs`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DATA = bytes(range(256)) * 5000
 
 
 class BlobsContract:
-    """The tests."""
+    """The contract's tests."""
 
     async def test_bytes_come_back_under_their_hash(self, blobs: BlobStore) -> None:
         address = await blobs.put(DATA)

@@ -1,4 +1,4 @@
-"""What every parameter store is held to; each implementation's tests inherit it."""
+"""Tests that every parameter store must pass; each implementation's tests inherit them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from backend.numerics.aggregation.asynchronous import (
 from backend.numerics.vectors import BLOCK_VALUES, Vector
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore
 
-# No multiple of a block or of a number of shards.
+# Not a multiple of a block or of a number of shards.
 SIZE = BLOCK_VALUES + 77
 RECIPES = {
     "vc-asgd": vc_asgd(),
@@ -35,12 +35,12 @@ RECIPES = {
 
 
 def vector(seed: int) -> Vector:
-    """Values as a model has them."""
+    """Returns values like those of a model."""
     return np.random.default_rng(seed).standard_normal(SIZE).astype(np.float32)
 
 
 def results(count: int) -> list[tuple[ClientResult, int]]:
-    """Results and their bases: each begins where two results are missing."""
+    """Returns results with their bases: each started two results earlier."""
     return [
         (ClientResult(vector(10 + number), vector(50 + number), epoch=1 + number // 2), max(0, number - 2))
         for number in range(count)
@@ -48,7 +48,7 @@ def results(count: int) -> list[tuple[ClientResult, int]]:
 
 
 class ParameterStoreContract:
-    """Subclasses have a fixture `store`, in which nobody began."""
+    """The contract's tests; subclasses provide a fixture `store` that has not begun."""
 
     def test_it_holds_what_somebody_began_with(self, store: ParameterStore) -> None:
         store.begin(vector(1), Memory(vector(2), 7), 40)

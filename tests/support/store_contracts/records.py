@@ -1,4 +1,4 @@
-"""What every implementation of Records must do. Subclasses give the fixture `records`."""
+"""Tests that every implementation of Records must pass. Subclasses provide the fixture `records`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BLENDED = AssimilationRecord(
 
 
 class RecordsContract:
-    """The tests."""
+    """The contract's tests."""
 
     async def test_a_run_keeps_its_number(self, records: Records) -> None:
         first = await records.open_run("digits", "x" * 64)

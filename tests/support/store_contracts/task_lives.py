@@ -1,4 +1,4 @@
-"""What every implementation of Lives must do. Subclasses give the fixture `lives`."""
+"""Tests that every implementation of Lives must pass. Subclasses provide the fixture `lives`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAUSED = Life(LifeState.PAUSED, LifeState.TEST, LifeState.STOPPED, True, "Back o
 
 
 class LivesContract:
-    """The tests."""
+    """The contract's tests."""
 
     async def test_nobody_led_a_new_task(self, lives: Lives) -> None:
         assert await lives.life("digits") is None

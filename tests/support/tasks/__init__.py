@@ -1,1 +1,1 @@
-"""Tasks, models and data small enough to be made on the spot."""
+"""Makes tasks, models and data that are small enough to be built during a test."""

@@ -1,4 +1,4 @@
-"""Small files of every kind that owners bring, honest and hostile."""
+"""Makes small files of every kind that owners upload, honest and hostile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from PIL import Image
 
 
 def png(side: int = 12, seed: int = 0) -> bytes:
-    """A picture of noise."""
+    """Returns a picture of noise."""
     pixels = np.random.default_rng(seed).integers(0, 255, (side, side + 3, 3), np.uint8)
     content = io.BytesIO()
     Image.fromarray(pixels).save(content, "PNG")
@@ -21,7 +21,7 @@ def png(side: int = 12, seed: int = 0) -> bytes:
 
 
 def zipped(path: Path, members: Mapping[str, bytes], method: int = zipfile.ZIP_STORED) -> Path:
-    """A zip of `members`."""
+    """Writes a zip of `members`."""
     with zipfile.ZipFile(path, "w", method) as archive:
         for name, content in members.items():
             archive.writestr(zipfile.ZipInfo(name), content, method)
@@ -29,7 +29,7 @@ def zipped(path: Path, members: Mapping[str, bytes], method: int = zipfile.ZIP_S
 
 
 def zip_bytes(members: Mapping[str, bytes]) -> bytes:
-    """A deflated zip of `members`."""
+    """Returns a deflated zip of `members`."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, part in members.items():
@@ -38,7 +38,7 @@ def zip_bytes(members: Mapping[str, bytes]) -> bytes:
 
 
 def linked(path: Path) -> Path:
-    """A zip with a link in it."""
+    """Writes a zip with a link in it."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("cat/1.png", png())
         link = zipfile.ZipInfo("dog/1.png")
@@ -48,7 +48,7 @@ def linked(path: Path) -> Path:
 
 
 def pictures(path: Path, cats: int = 6, dogs: int = 3) -> Path:
-    """A zip of two folders of pictures."""
+    """Writes a zip of two folders of pictures."""
     members = {f"all/cat/{n}.png": png(seed=n) for n in range(cats)}
     members |= {f"all/dog/{n}.png": png(seed=100 + n) for n in range(dogs)}
     return zipped(path, members)

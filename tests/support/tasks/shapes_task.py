@@ -1,6 +1,6 @@
-"""The task of docs/how-to/volunteers-own-data.md, which tells circles from squares, and pictures for it.
+"""Builds the circles-and-squares task of docs/how-to/volunteers-own-data.md, and its pictures.
 
-`python -m tests.support.tasks.shapes_task` builds it where it is not up to date.
+`python -m tests.support.tasks.shapes_task` builds it unless it is up to date.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CACHE = ROOT / ".cache" / "shapes"
 
 
 def write_shapes(folder: Path) -> Path:
-    """Writes the task's files as the how-to says, and returns `folder`."""
+    """Writes the task's files from the how-to; returns `folder`."""
     folder.mkdir()
     text = HOW_TO.read_text("utf-8")
     for language, name in (("toml", "task.toml"), ("python", "build.py")):
@@ -34,7 +34,7 @@ def write_shapes(folder: Path) -> Path:
 
 
 def build_shapes(folder: Path) -> Path:
-    """The task, built with real Keras by the command of the how-to, once for each state of its sources."""
+    """Builds the task with real Keras by the how-to's command, once per version of its sources."""
     write_shapes(folder)
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
@@ -50,7 +50,7 @@ def build_shapes(folder: Path) -> Path:
 
 
 def draw_shapes(folder: Path, seed: int, counts: Mapping[str, int]) -> Path:
-    """So many pictures of each class, in folders of their names; returns `folder`."""
+    """Draws so many pictures of each class into folders of their names; returns `folder`."""
     random = np.random.default_rng(seed)
     for name, count in counts.items():
         (folder / name).mkdir(parents=True)
@@ -60,7 +60,7 @@ def draw_shapes(folder: Path, seed: int, counts: Mapping[str, int]) -> Path:
 
 
 def _draw(name: str, random: np.random.Generator) -> Image.Image:
-    """A dark shape on a light ground, 40 by 30 pixels."""
+    """Draws a dark shape on a light ground, 40 by 30 pixels."""
     light, dark = (tuple(int(v) for v in random.integers(*bounds, 3)) for bounds in ((170, 255), (0, 120)))
     picture = Image.new("RGB", (40, 30), light)
     x, y = (int(v) for v in random.integers(1, 9, 2))

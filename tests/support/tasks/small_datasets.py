@@ -1,4 +1,4 @@
-"""Small data sets, made on the spot."""
+"""Makes small data sets during a test."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ COLOURS = {"blue": (0, 0, 255), "red": (255, 0, 0)}
 
 
 def png(colour: tuple[int, ...] = (0, 0, 0), size: tuple[int, int] = (4, 4), mode: str = "RGB") -> bytes:
-    """A picture of one colour."""
+    """Returns a picture of one colour."""
     file = io.BytesIO()
     Image.new(mode, size, colour).save(file, "PNG")
     return file.getvalue()
 
 
 def image_folder(path: Path, each: int = 10) -> Path:
-    """Pictures in the folders blue and red."""
+    """Writes pictures into the folders blue and red."""
     for name, colour in COLOURS.items():
         (path / name).mkdir(parents=True)
         for number in range(each):
@@ -35,7 +35,7 @@ def image_folder(path: Path, each: int = 10) -> Path:
 
 
 def zipped(folder: Path, target: Path, **more: bytes) -> Path:
-    """The files of `folder` in a zip file, and `more` by name."""
+    """Zips the files of `folder`, and `more` by name."""
     with zipfile.ZipFile(target, "w") as archive:
         for file in sorted(folder.rglob("*.png")):
             archive.write(file, f"photos/{file.relative_to(folder).as_posix()}")
@@ -45,18 +45,18 @@ def zipped(folder: Path, target: Path, **more: bytes) -> Path:
 
 
 def declared(**table: Any) -> Preprocess:
-    """A declared preprocessing."""
+    """Returns a declared preprocessing."""
     made: Preprocess = msgspec.convert(table, Preprocess)
     return made
 
 
 def index_of(folder: Path) -> ShardIndex:
-    """shards.json of `folder`."""
+    """Returns shards.json of `folder`."""
     return msgspec.json.decode((folder / INDEX).read_bytes(), type=ShardIndex)
 
 
 def arrays_of(folder: Path, part: str = "train") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """First input and first label of all shards."""
+    """Returns the first input and the first label of all shards."""
     x: list[np.ndarray[Any, Any]] = []
     y: list[np.ndarray[Any, Any]] = []
     for shard in getattr(index_of(folder), part):
@@ -67,5 +67,5 @@ def arrays_of(folder: Path, part: str = "train") -> tuple[np.ndarray[Any, Any], 
 
 
 def refuse(error: DataError) -> None:
-    """Nothing broken is taken."""
+    """Accepts no damaged data: raises the error."""
     raise error

@@ -1,4 +1,7 @@
-"""A small model for two kinds of pictures; `python -m tests.support.tasks.small_model FILE` saves it."""
+"""Makes a small model for two kinds of pictures.
+
+`python -m tests.support.tasks.small_model FILE` saves it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 @cache
 def small_model() -> bytes:
-    """The .keras file, made by a process that has imported Keras already."""
+    """Returns the .keras file, made by a process that has imported Keras already."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.keras"
         command = [fork_server_pool.executable(), "-m", "tests.support.tasks.small_model", str(path)]

@@ -1,6 +1,6 @@
-"""A whole task folder of a few hundred bytes: y = w x + b, eight parameters and two values of state.
+"""Writes a task folder of a few hundred bytes: y = w x + b, 8 parameters and 2 state values.
 
-Its graphs compute nothing; the server looks at their ops only.
+Its graphs compute nothing; the server reads only their ops.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WORK = {
 
 
 def graph_def(*ops: str, library: bytes = b"") -> bytes:
-    """A serialized GraphDef with one node for each op, written by hand (protobuf wire format)."""
+    """Returns a serialized GraphDef with one node per op, in hand-written protobuf wire format."""
     nodes = b"".join(
         _field(1, _field(1, f"n{i}".encode()) + _field(2, op.encode())) for i, op in enumerate(ops)
     )
@@ -48,13 +48,13 @@ def graph_def(*ops: str, library: bytes = b"") -> bytes:
 
 
 def keep_versions(folder: Path, last: int) -> None:
-    """Has the task in `folder` keep the weights of the `last` versions and of no others."""
+    """Lets the task in `folder` keep the weights of only the `last` versions."""
     with (folder / "task.toml").open("a") as file:
         file.write(f"\n[checkpoints]\nkeep_last = {last}\nkeep_best = 0\n")
 
 
 def bring_own(folder: Path, minimum: int, maximum: int, holdout: float) -> None:
-    """Has volunteers bring so many examples of their own to the task in `folder`, instead of shards."""
+    """Lets volunteers of the task in `folder` use their own examples instead of shards."""
     file = folder / "task.toml"
     text = file.read_text("utf-8").replace('source = "shards"', 'source = "volunteer"')
     text = text.replace('shards = "shards"\nshards_per_client = 2', 'preprocess = { kind = "array" }')
@@ -63,7 +63,7 @@ def bring_own(folder: Path, minimum: int, maximum: int, holdout: float) -> None:
 
 
 def train_everything(folder: Path) -> None:
-    """Has the model of the task in `folder` train all of its values and keep no statistics, for noise."""
+    """Lets the model of the task in `folder` train all its values, without state, for noise."""
     path = folder / "bundle" / "bundle.json"
     manifest = json.loads(path.read_text("utf-8"))
     total = sum(manifest["parameters"].values())
@@ -83,7 +83,7 @@ def write_task(
 ) -> Path:
     """Writes task.toml, bundle and shards into `folder`, and returns it; `more` adds values of state.
 
-    With `zeros` the model begins there, so that its first version is what the first round added.
+    With `zeros` the model starts at zero, so that its first version is the first round's update.
     """
     bundle, shards = folder / "bundle", folder / "shards"
     weights = np.arange(SIZE + more, dtype="<f4") * (not zeros)
@@ -109,7 +109,7 @@ def write_task(
 
 
 def write_mesh(folder: Path, **coordination: Any) -> Path:
-    """As `write_task`, of a decentralized task."""
+    """Writes a decentralized task as `write_task` does."""
     write_task(folder, **{"scheme": "decentralized", **coordination})
     file = folder / "task.toml"
     file.write_text(file.read_text("utf-8").replace("max_update_norm = 50.0\n", ""), "utf-8")
@@ -124,7 +124,7 @@ def write_units(folder: Path, holdout: int = 0, more: int = 0, **units: Any) -> 
 
 
 def manifest(files: dict[str, bytes], more: int) -> dict[str, Any]:
-    """bundle.json of the tiny model."""
+    """Returns bundle.json of the tiny model."""
     tensor = {"shape": [2], "dtype": "float32"}
     return {
         "format": "minga-bundle/2",
@@ -161,13 +161,13 @@ def manifest(files: dict[str, bytes], more: int) -> dict[str, Any]:
 
 
 def tfjs_model(*ops: str) -> dict[str, Any]:
-    """model.json of a TF.js graph model without weights."""
+    """Returns model.json of a TF.js graph model without weights."""
     nodes = [{"name": f"n{number}", "op": op} for number, op in enumerate(ops)]
     return {"format": "graph-model", "modelTopology": {"node": nodes, "library": {}}, "weightsManifest": []}
 
 
 def task_toml(name: str, coordination: dict[str, Any]) -> str:
-    """A task file; `coordination` adds to or replaces its coordination table."""
+    """Returns a task file; `coordination` adds to or replaces its coordination table."""
     table = {
         "scheme": "federated",
         "rounds": 100,
@@ -202,7 +202,7 @@ max_update_norm = 50.0
 
 
 def volunteer_toml(name: str, **units: Any) -> str:
-    """A task file of work units; `units` add to its table of them."""
+    """Returns a task file of work units; `units` extends its table of units."""
     head, _, tail = task_toml(name, {}).partition("[coordination]")
     security = tail.partition("[security]")[2]
     tables = "".join(_toml(f"coordination.units.{key}", units.pop(key)) for key in _tables(units))

@@ -1,1 +1,1 @@
-"""A server in a process of its own, and those who speak to it."""
+"""Runs a server in its own process, and clients that talk to it."""

@@ -11,7 +11,7 @@ from typing import Any
 from tests.support.timeouts import PATIENCE
 from tests.support.web.visitors import Visitor
 
-# What a launch wants to be said of a task; tests put it into the task file of their draft.
+# The statements that a launch requires; tests put them into their draft's task file.
 ABOUT: dict[str, Any] = {
     "summary": "Cats and dogs.",
     "licence": {"model": "Apache-2.0", "data": "CC0-1.0"},
@@ -27,7 +27,7 @@ ABOUT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back; the names of `headers` are in lower case."""
+    """An HTTP answer; the names of `headers` are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -35,18 +35,18 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The content."""
+        """Returns the content."""
         return json.loads(self.text)
 
 
 class Drafter:
-    """Sends bytes as they are, and everything else as JSON, with the token of `visitor`."""
+    """Sends bytes unchanged, and everything else as JSON, with the token of `visitor`."""
 
     def __init__(self, visitor: Visitor) -> None:
         self.visitor = visitor
 
     def send(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
-        """One request on a connection of its own."""
+        """Sends one request on its own connection."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.visitor.token is not None:
             sent["Authorization"] = f"Bearer {self.visitor.token}"
@@ -63,15 +63,15 @@ class Drafter:
             connection.close()
 
     def moved(self, url: str) -> Drafter:
-        """The same program, where the server is now."""
+        """Returns the same program for the server's new address."""
         return Drafter(Visitor(url, self.visitor.token))
 
     def begin(self, name: str) -> str:
-        """The address of a new draft."""
+        """Creates a draft; returns its address."""
         return f"/api/drafts/{self.send('POST', '/api/drafts', {'name': name}).json['id']}"
 
     def upload(self, draft: str, kind: str, name: str, content: bytes) -> None:
-        """Brings a whole file."""
+        """Uploads a whole file."""
         path = f"{draft}/files/{kind}"
         assert self.send("POST", path, {"name": name, "bytes": len(content)}).status == 201
         piece = 1 << 20
@@ -80,19 +80,19 @@ class Drafter:
             assert answer.status == 204, answer.text
 
     def work(self, draft: str, kind: str) -> Any:
-        """Has work done to its end; the job."""
+        """Runs a job to its end; returns it."""
         answer = self.send("POST", f"{draft}/jobs", {"kind": kind})
         assert answer.status == 202, answer.text
         return self.ended(draft, kind)
 
     def without_browser(self, draft: str) -> None:
-        """Says, after the rehearsal, that no browser takes its step: the launch is for Python peers."""
+        """Reports after the dry run that no browser takes its step: the launch is for Python peers."""
         of = self.send("GET", f"{draft}/trial").json["trial"]["of"]
         answer = self.send("POST", f"{draft}/tried", {"outcome": "no-browser", "of": of})
         assert answer.status == 200, answer.text
 
     def ended(self, draft: str, kind: str, before: int = 0) -> Any:
-        """The job, once it is over; its log is followed as a page would."""
+        """Waits for the job's end, following its log as a page would; returns the job."""
         while True:
             job = self.send("GET", f"{draft}/jobs/{kind}?after={before}").json
             if job["state"] not in ("waiting", "running"):

@@ -1,4 +1,4 @@
-"""Streams of WebSocket frames, read in pieces, beside websockets' own parser."""
+"""Feeds streams of WebSocket frames to a receiver in pieces, beside websockets' own parser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 4 * LARGE_BYTES
 
 
 class Collecting:
-    """websockets' parser, with what the receiver gives besides; every message in its order."""
+    """Collects all messages in order, from websockets' parser and from the receiver directly."""
 
     def __init__(self) -> None:
         self.connection = Protocol(Side.SERVER, max_size=MOST)

@@ -1,4 +1,4 @@
-"""Asks a server over HTTP as an operator does."""
+"""Sends HTTP requests to a server as an operator does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.web.server_process import Server
 
 
 def ask(server: Server, path: str, **headers: str) -> tuple[int, str]:
-    """Status and text of an answer."""
+    """Returns status and text of an answer."""
     request = Request(server.url + path, headers={k.replace("_", "-"): v for k, v in headers.items()})
     try:
         with urlopen(request, timeout=PATIENCE) as answer:

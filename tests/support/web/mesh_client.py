@@ -1,4 +1,4 @@
-"""A peer over a real socket to the server; it averages nothing, but says and signs what peers do."""
+"""A peer with a real socket to the server; it sends and signs a peer's messages without averaging."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Message = TypeVar("Message", bound=Any)
 
 
 def address_of(data: bytes) -> str:
-    """Where a blob lies."""
+    """Returns the address of a blob."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -49,7 +49,7 @@ def _put(url: str, data: bytes) -> int:
 
 
 class MeshPeer:
-    """One connection; `async with MeshPeer(url)` enters, with `changes`, and waits to be greeted."""
+    """A connection; `async with MeshPeer(url)` enters, with `changes`, and waits for the answer."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class MeshPeer:
         await self.socket.close()
 
     def enter(self) -> Enter:
-        """Its first frame."""
+        """Returns its first frame."""
         said: dict[str, Any] = {
             "token": self.token,
             "kind": "peer",
@@ -101,7 +101,7 @@ class MeshPeer:
         await self.socket.send(encode_mesh(message))
 
     async def next(self, *kinds: type[Message], patience: float = PATIENCE) -> Message:
-        """The next message of one of `kinds`; others are kept in `heard`."""
+        """Returns the next message of one of `kinds`; all messages are stored in `heard`."""
         async with asyncio.timeout(patience):
             while True:
                 frame = await self.socket.recv()
@@ -112,13 +112,13 @@ class MeshPeer:
                     return message
 
     async def members(self, count: int) -> Members:
-        """The members, once there are so many."""
+        """Returns the members once there are so many."""
         while len((told := await self.next(Members)).members) != count:
             pass
         return told
 
     async def trained(self, plan: Train, **changes: Any) -> None:
-        """Says that it has done what it was told to, with `changes` to what it says."""
+        """Reports the planned training as done, with `changes` to the report."""
         said: dict[str, Any] = {
             "round": plan.round,
             "base": plan.weights,
@@ -130,7 +130,7 @@ class MeshPeer:
         await self.say(Trained(**(said | changes)))
 
     async def averaged(self, group: Group, weights: bytes, survivors: Sequence[int], **changes: Any) -> None:
-        """Reports, and signs, that its group ended so."""
+        """Reports and signs its group's result."""
         said: dict[str, Any] = {
             "round": group.round,
             "group": group.group,
@@ -143,7 +143,7 @@ class MeshPeer:
         await self.say(Averaged(**(said | changes)))
 
     def sign(self, group: Group, weights: bytes, survivors: Sequence[int]) -> bytes:
-        """Its signature under what its group ended with."""
+        """Returns its signature of its group's result."""
         names = [group.members[place] for place in survivors]
         bundle, number = self.entered.bundle, group.round
         statement = weights_statement(
@@ -152,11 +152,11 @@ class MeshPeer:
         return sign(self.private, statement)
 
     async def put(self, weights: bytes, address: str | None = None) -> int:
-        """Brings weights to its task; the HTTP status of the answer."""
+        """Uploads weights to its task; returns the HTTP status."""
         url = self.address.replace("ws", "http", 1).replace("/socket", "/weights/")
         where = url + (address or address_of(weights))
         return await asyncio.to_thread(_put, where, weights)
 
     async def ready(self) -> None:
-        """May be in rounds from now on."""
+        """Gets ready for rounds."""
         await self.say(Ready(backend="numpy", step_ms=1.0, examples=0))

@@ -1,4 +1,4 @@
-"""A WebSocket client that says what no library would: frames byte by byte, floods, silence."""
+"""A WebSocket client for abuse: frames byte by byte, floods, silence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.timeouts import PATIENCE
 
 
 class Raw:
-    """One connection. `source` is the address on this machine it comes from; `headers` are further lines."""
+    """A connection; `source` is its local address, `headers` are additional header lines."""
 
     def __init__(self, url: str, task: str = "tiny", source: str = "127.0.0.1", headers: str = "") -> None:
         host, _, port = url.removeprefix("http://").rpartition(":")
@@ -47,11 +47,11 @@ class Raw:
         self.socket.close()
 
     def send(self, payload: bytes, opcode: Opcode = Opcode.BINARY, fin: bool = True) -> None:
-        """One frame."""
+        """Sends one frame."""
         self.socket.sendall(Frame(opcode, payload, fin).serialize(mask=True))
 
     def drip(self, data: bytes, seconds: float, pause: float = 0.05) -> bool:
-        """Sends `data` a byte at a time, for so many seconds; whether the server took it all that time."""
+        """Sends `data` a byte at a time for so many seconds; returns whether the server accepted it."""
         end = time.monotonic() + seconds
         self.socket.setblocking(False)
         try:
@@ -71,7 +71,7 @@ class Raw:
         return True
 
     def hear(self) -> tuple[Opcode, bytes] | None:
-        """The next frame; None when the server closed the connection."""
+        """Returns the next frame; None when the server closed the connection."""
         while (frame := self._frame()) is None:
             try:
                 data = self.socket.recv(65536)
@@ -83,7 +83,7 @@ class Raw:
         return frame
 
     def hear_message(self, *kinds: type[ServerFrame]) -> ServerFrame:
-        """The next message of one of `kinds`."""
+        """Returns the next message of one of `kinds`."""
         while True:
             heard = self.hear()
             assert heard is not None, "the server closed the connection"
@@ -91,7 +91,7 @@ class Raw:
                 return message
 
     def join(self, token: str) -> None:
-        """Says hello and that it is ready."""
+        """Sends hello and ready."""
         self.send(
             encode(
                 Hello(
@@ -108,7 +108,10 @@ class Raw:
         self.send(encode(Ready(backend="numpy", step_ms=1.0, examples=0)))
 
     def last_words(self) -> tuple[Closing | None, int]:
-        """The closing frame, if any, and the close code, once the server closed; pings stay unanswered."""
+        """Returns the closing message, if any, and the close code after the server closed.
+
+        Pings stay unanswered.
+        """
         closing, code = None, 1006
         while (heard := self.hear()) is not None:
             opcode, payload = heard
@@ -121,7 +124,7 @@ class Raw:
         return closing, code
 
     def _frame(self) -> tuple[Opcode, bytes] | None:
-        """The frame at the start of what was received; servers do not mask."""
+        """Returns the frame at the start of the received bytes; servers do not mask."""
         if len(self._kept) < 2:
             return None
         length, start = self._kept[1], 2

@@ -1,4 +1,4 @@
-"""A client over a real socket that trains nothing but sends real vectors."""
+"""A client with a real socket that trains nothing but sends real vectors."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ Message = TypeVar("Message", bound=Any)
 
 
 class Client:
-    """One connection; `async with Client(url, task)` says hello and waits for welcome.
+    """A connection; `async with Client(url, task)` sends hello and waits for welcome.
 
-    `aggregation` is how its updates may be added up, `min_masked` among how many where masked.
+    `aggregation` are the permitted ways of summing its updates, `min_masked` the minimum number of clients in
+    a masked sum.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Client:
         await self.socket.send(encode(message))
 
     async def next(self, *kinds: type[Message], patience: float = PATIENCE) -> Message:
-        """The next message of one of `kinds`; others are kept in `heard`."""
+        """Returns the next message of one of `kinds`; all messages are stored in `heard`."""
         async with asyncio.timeout(patience):
             while True:
                 frame = await self.socket.recv()
@@ -100,15 +101,15 @@ class Client:
                     return message
 
     async def ready(self) -> None:
-        """May be selected from now on."""
+        """Gets ready for selection."""
         await self.say(Ready(backend="numpy", step_ms=1.0, examples=0))
 
     async def selected(self) -> Train:
-        """The plan of the next round."""
+        """Returns the plan of the next round."""
         return await self.next(Train)
 
     async def offer(self, plan: Train, values: int, **changes: Any) -> None:
-        """Offers an update of so many `values` for `plan`, with `changes` to what is said of it."""
+        """Offers an update of so many `values` for `plan`, with `changes` to the offer."""
         said: dict[str, Any] = {
             "round": plan.round,
             "version": plan.version,
@@ -121,7 +122,7 @@ class Client:
         await self.say(Offer(**(said | changes)))
 
     async def deliver(self, plan: Train, update: ArrayLike, **changes: Any) -> Accepted | Refused:
-        """Offers and sends `update`; what became of it."""
+        """Offers and sends `update`; returns the server's answer."""
         vector = np.asarray(update, dtype="<f4")
         await self.offer(plan, vector.size, **changes)
         data, sent = vector.tobytes(), 0

@@ -1,4 +1,4 @@
-"""A real server process."""
+"""Runs a real server process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.timeouts import PATIENCE
 
 
 def free_port() -> int:
-    """One of this machine that nobody listens at now."""
+    """Returns a port of this machine that no process listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 
 class Server:
-    """`minga serve` with a data folder of its own, on a free port. `log` takes its standard error."""
+    """`minga serve` with its own data folder, on a free port; `log` takes its standard error."""
 
     def __init__(self, tasks: Path, data: Path, *flags: str, log: Path | None = None) -> None:
         self._log = log
@@ -39,7 +39,7 @@ class Server:
         self.process: Process
 
     def launch(self) -> None:
-        """Starts it."""
+        """Starts the process."""
         log = self._log or evidence.log_file("server")
         self.process = Process(Preload.SERVER, "backend", *self.words, log=log)
 
@@ -53,7 +53,7 @@ class Server:
         self.url = self.report["url"]
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
-        """Ends it; its exit code."""
+        """Signals it to end; returns its exit code."""
         self.process.send_signal(number)
         code = self.process.wait(PATIENCE)
         assert self.process.stdout is not None
@@ -61,7 +61,7 @@ class Server:
         return code
 
     def measured_versions(self, task: str) -> list[dict[str, Any]]:
-        """The versions of `task`, once the newest one is measured."""
+        """Returns the versions of `task` once the newest one is measured."""
         until = time.monotonic() + PATIENCE
         while True:
             versions: list[dict[str, Any]] = self.get(f"/api/tasks/{task}/versions")["versions"]
@@ -72,12 +72,12 @@ class Server:
             time.sleep(0.1)
 
     def table(self, path: str) -> list[dict[str, str]]:
-        """The rows of a CSV file at `path`."""
+        """Returns the rows of a CSV file at `path`."""
         with urlopen(self.url + path, timeout=PATIENCE) as answer:
             return list(csv.DictReader(io.StringIO(answer.read().decode())))
 
     def get(self, path: str) -> Any:
-        """JSON at `path`."""
+        """Returns the JSON at `path`."""
         with urlopen(
             Request(self.url + path, headers={"Accept": "application/json"}), timeout=PATIENCE
         ) as answer:
@@ -86,7 +86,7 @@ class Server:
 
 @contextmanager
 def running(tasks: Path, data: Path, *flags: str, log: Path | None = None) -> Iterator[Server]:
-    """A server that is running, and is ended at the end."""
+    """Yields a running server, and stops it at the end."""
     server = Server(tasks, data, *flags, log=log)
     server.start()
     try:

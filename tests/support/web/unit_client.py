@@ -1,4 +1,4 @@
-"""A client of work units over a real socket that trains nothing but sends real vectors."""
+"""A client of work units with a real socket that trains nothing but sends real vectors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHUNK = 256 * 1024
 
 
 class UnitClient:
-    """One connection; `async with UnitClient(url)` enlists, with `changes`, and waits to be greeted."""
+    """A connection; `async with UnitClient(url)` enlists, with `changes`, and waits for the answer."""
 
     def __init__(self, url: str, task: str = "tiny", token: str | None = None, **changes: Any) -> None:
         self._url = url
@@ -75,9 +75,9 @@ class UnitClient:
         await self.socket.send(encode(message))
 
     async def next(self, *kinds: type[Message], patience: float = PATIENCE) -> Message:
-        """The first message of one of `kinds` that was not asked for yet; others wait until they are.
+        """Returns the first unread message of one of `kinds`; others wait until they are requested.
 
-        So a task that ends while a result is being sent is heard by whoever asks for it after.
+        A task's end during the upload of a result is therefore not lost.
         """
         async with asyncio.timeout(patience):
             for place, message in enumerate(self._unasked):
@@ -94,16 +94,16 @@ class UnitClient:
                 self._unasked.append(message)
 
     async def ready(self, slots: int = 1) -> None:
-        """Takes so many units at once from now on."""
+        """Gets ready for so many concurrent units."""
         await self.say(Ready(backend="numpy", step_ms=1.0, examples=0))
         await self.say(Want(slots))
 
     async def units(self, count: int) -> Sequence[Unit]:
-        """The next units that it is given."""
+        """Returns the next units that it is assigned."""
         return [await self.next(Unit) for _ in range(count)]
 
     async def weights(self, unit: Unit) -> Vector:
-        """Where a unit starts from."""
+        """Returns the weights from which a unit starts."""
         return np.frombuffer(await asyncio.to_thread(self._fetch, unit.weights), "<f4")
 
     def _fetch(self, address: str) -> bytes:
@@ -112,7 +112,7 @@ class UnitClient:
             return content
 
     async def deliver(self, unit: Unit, update: ArrayLike, **changes: Any) -> Taken | Rejected:
-        """Says, with `changes`, that `unit` is done, and sends its result; what becomes of it first."""
+        """Reports `unit` as done, with `changes`, and sends its result; returns the first answer."""
         vector = np.asarray(update, dtype="<f4")
         said: dict[str, Any] = {
             "lease": unit.lease,

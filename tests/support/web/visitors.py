@@ -1,4 +1,4 @@
-"""Owners of tasks, as a browser or a program with an API token speaks for them."""
+"""Owners of tasks, who talk to a server like a browser or like a program with an API token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.web.server_process import Server
 
 
 class Visitor:
-    """Asks a server as a page of its own does; keeps the cookies that it gets. `token`: as a program does."""
+    """Sends requests as the server's own page does and keeps cookies; with `token` as a program does."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.host = urlsplit(url).netloc
@@ -23,9 +23,9 @@ class Visitor:
     def ask(
         self, method: str, path: str, body: object = None, status: int | None = None, **changes: str | None
     ) -> Any:
-        """The answer's JSON (or text), which must have `status`, where given, or else mean success.
+        """Returns the answer's JSON (or text); its status must be `status`, or by default a success.
 
-        `changes` are headers of its own, with None for those that are left out.
+        `changes` are additional headers, None for those that are left out.
         """
         headers: dict[str, str | None] = {"Accept": "application/json", "Content-Type": "application/json"}
         if self.token is None:
@@ -55,7 +55,7 @@ class Visitor:
 
 
 def operator(server: Server, name: str = "ann") -> Visitor:
-    """The server's first operator, signed in by the link that it printed."""
+    """Returns the server's first operator, signed in by the link that it printed."""
     visitor = Visitor(server.url)
     code = server.report["owner_link"].partition("#")[2]
     visitor.ask("POST", "/api/sign-in/link", {"code": code, "name": name})
@@ -63,7 +63,7 @@ def operator(server: Server, name: str = "ann") -> Visitor:
 
 
 def owner(host: Visitor, name: str) -> Visitor:
-    """Somebody whom an operator invited, signed in."""
+    """Returns an owner whom an operator invited, signed in."""
     visitor = Visitor(f"http://{host.host}")
     code = host.ask("POST", "/api/account/links", {})["code"]
     visitor.ask("POST", "/api/sign-in/link", {"code": code, "name": name})
@@ -71,6 +71,6 @@ def owner(host: Visitor, name: str) -> Visitor:
 
 
 def program(of: Visitor, *scopes: str, task: str | None = None) -> Visitor:
-    """A program with an API token of somebody."""
+    """Returns a program with an API token of `of`."""
     asked = {"name": "program", "scopes": scopes, "task": task}
     return Visitor(f"http://{of.host}", of.ask("POST", "/api/account/tokens", asked)["token"])

@@ -1,1 +1,1 @@
-"""Groups that average in a simulated network."""
+"""Simulates groups that average in a network."""

@@ -1,4 +1,4 @@
-"""What must hold after any schedule."""
+"""Checks the invariants that must hold after any schedule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.protocols.allreduce.world import World, digest_of
 
 
 def check(world: World) -> list[FinishGroup]:
-    """The results that members reported; AssertionError where two differ or one is false."""
+    """Returns the members' results. Raises AssertionError where two differ or one is false."""
     results = []
     for place, member in enumerate(world.members):
         result = member.result
@@ -44,7 +44,7 @@ def check(world: World) -> list[FinishGroup]:
 
 
 def _true_mean(world: World, result: FinishGroup) -> None:
-    """What was agreed on is near the contributors' mean in float64."""
+    """Checks that the agreed mean is near the contributors' mean in float64."""
     if world.order.reducer != "mean" or any(member.lies for member in world.members):
         return
     holder = next(member for member in world.members if member.result is not None)
@@ -68,7 +68,7 @@ def _decoded(world: World, data: Bytes, values: int) -> np.ndarray[Any, np.dtype
 
 
 def check_end(played: Played) -> None:
-    """A majority that nothing happens to finishes, and everybody that lives knows how it ended."""
+    """Checks that an unaffected majority finishes, and that every living member knows the end."""
     world = played.world
     sound = played.sound()
     for place, member in enumerate(world.members):
@@ -79,9 +79,10 @@ def check_end(played: Played) -> None:
     if len(sound) >= majority and len(played.sluggish) < 2:
         finished = sum(member.result is not None for member in world.members)
         assert finished >= majority, f"{sorted(sound)} are a majority; {finished} finished"
-        # A slow member makes others wait for each other: which of them goes may be unclear then. And where a
-        # leader is lost while others do not see each other, somebody may follow one who sees fewer. Of two
-        # who send nonsense one may lead, and go on without the only one who knows of its own.
+        # A slow member makes others wait for each other, so it may be unclear which of them is dropped. Where
+        # a leader is lost while others do not see each other, a member may follow a leader who sees fewer. Of
+        # two members that send nonsense one may lead, and exclude the only member that knows of the leader's
+        # own.
         unclear = played.sluggish or (played.touched and played.broken) or len(played.liars) > 1
         for place in sorted(played.whole() if not unclear else ()):
             assert world.members[place].result is not None, f"{place} of {sorted(sound)} has no result"

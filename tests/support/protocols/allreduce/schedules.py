@@ -1,4 +1,4 @@
-"""Seeded schedules: who averages how, and what goes wrong when."""
+"""Makes seeded schedules: groups that average, and the faults that happen to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_WEIGHT = 1000.0
 
 
 def order(count: int, exchange: Exchange, precision: Precision = "float32", seconds: float = 60.0) -> Group:
-    """A group of so many members that average 40 values; with two or more parts the last one is longer."""
+    """Returns the order of a group that averages 40 values; the last of several parts is longer."""
     parts = 1 if exchange == "full" else count
     bounds = [*(40 * part // (parts + 1) for part in range(parts)), 40]
     return Group(
@@ -37,7 +37,7 @@ def order(count: int, exchange: Exchange, precision: Precision = "float32", seco
 
 
 def calm(count: int, exchange: Exchange, precision: Precision = "float32", seed: int = 0) -> World:
-    """A group in which nothing goes wrong: all links are up, and all members prepare within a second."""
+    """Returns a group without faults: all links are up, and all members prepare within a second."""
     random = Random(seed)
     weights = [1.0 + random.randrange(100) for _ in range(count)]
     world = World(order(count, exchange, precision), random, weights, 40)
@@ -49,7 +49,7 @@ def calm(count: int, exchange: Exchange, precision: Precision = "float32", seed:
 
 
 def any_calm(random: Random, most: int = 8, *, masked: bool = False) -> World:
-    """The same, of any size and kind."""
+    """Returns a group without faults of random size and kind."""
     if masked:
         return calm(random.randint(3, most), "butterfly", "masked", random.getrandbits(32))
     count = random.randint(2, most)
@@ -59,9 +59,9 @@ def any_calm(random: Random, most: int = 8, *, masked: bool = False) -> World:
 
 @dataclass
 class Played:
-    """A world with what was planned to go wrong in it.
+    """A world with the faults that were planned in it.
 
-    `touched` are members that something happens to; `broken` are pairs whose link suffers. `last` is when the
+    `touched` are members with a fault of their own; `broken` are pairs with a faulty link. `last` is when the
     last fault begins.
     """
 
@@ -69,14 +69,14 @@ class Played:
     touched: set[int] = field(default_factory=set)
     broken: set[frozenset[int]] = field(default_factory=set)
     last: float = 0.0
-    # Of these it may be unclear who is slow, and who waits for another.
+    # Members of which it may be unclear who is slow, and who waits for another.
     sluggish: set[int] = field(default_factory=set)
-    # Who sends nonsense to one owner.
+    # Members that send nonsense to one owner.
     liars: set[int] = field(default_factory=set)
     told: list[str] = field(default_factory=list)
 
     def sound(self) -> set[int]:
-        """Those that nothing happens to, and all of whose links with each other hold."""
+        """Returns members without faults whose links with each other all hold."""
         sound = set(range(len(self.world.members))) - self.touched
         for pair in sorted(self.broken, key=sorted):
             if pair <= sound:
@@ -84,21 +84,21 @@ class Played:
         return sound
 
     def whole(self) -> set[int]:
-        """Those of them that have all their links, to others too."""
+        """Returns the sound members whose links to all others hold, too."""
         return {place for place in self.sound() if not any(place in pair for pair in self.broken)}
 
     def say(self, time: float, what: str) -> None:
-        """Notes what happens when, for people."""
+        """Notes for people what happens when."""
         self.last = max(self.last, time)
         self.told.append(f"{time:.2f} {what}")
 
 
 def schedule(seed: int, *, masked: bool = False) -> Played:
-    """Everything about it follows from the seed, and from whether pieces are `masked`."""
+    """Returns the world of a seed, with masked pieces if `masked`."""
     random = Random(seed)
     played = Played(any_calm(random, masked=masked))
     for _ in range(random.choice((0, 1, 1, 1, 2, 2, 3, 5))):
-        # Most of it happens while the group averages, some in the repair of something else.
+        # Most faults happen while the group averages, some during the repair of another fault.
         time = random.choice((random.uniform(0.0, 4.0), random.uniform(0.0, 20.0)))
         random.choice(FAULTS)(played, random, time)
     return played
@@ -123,7 +123,7 @@ def _paused(played: Played, random: Random, time: float) -> None:
 
 
 def _cut(played: Played, random: Random, time: float) -> None:
-    """One link, for good or for a while, with or without anybody seeing it."""
+    """Breaks one link, permanently or for a time, noticed or not."""
     world = played.world
     one, other = random.sample(range(len(world.members)), 2)
     seconds = random.choice((0.5, 4.0, 12.0, 1000.0))
@@ -138,7 +138,7 @@ def _cut(played: Played, random: Random, time: float) -> None:
 
 
 def _cut_off(played: Played, random: Random, time: float) -> None:
-    """One member's links, or some of them."""
+    """Freezes all or some of one member's links."""
     world, place = played.world, _someone(played, random)
     others = [other for other in range(len(world.members)) if other != place]
     seconds = random.choice((1.0, 12.0, 1000.0))
@@ -149,7 +149,7 @@ def _cut_off(played: Played, random: Random, time: float) -> None:
 
 
 def _split(played: Played, random: Random, time: float) -> None:
-    """Two halves do not hear each other for a while."""
+    """Separates two halves for a time."""
     world = played.world
     places = list(range(len(world.members)))
     half = set(random.sample(places, random.randint(1, len(places) - 1)))
@@ -181,7 +181,7 @@ def _heavy(played: Played, random: Random, _time: float) -> None:
 
 
 def _liar(played: Played, random: Random, _time: float) -> None:
-    """Its piece of one part is not what it committed itself to."""
+    """Lets a member send a piece of one part that differs from its commitment."""
     place = _someone(played, random)
     part = random.randrange(len(played.world.order.bounds) - 1)
     played.liars.add(place)

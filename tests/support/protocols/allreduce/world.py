@@ -1,8 +1,8 @@
-"""A group of machines in a simulated network: real vectors and digests, seeded delays and faults, no sockets.
+"""A group of machines in a simulated network: real vectors and digests, seeded delays and faults.
 
-Links keep order within control and within bulk, not between them, as two data channels do. What is on its
-way on a link that goes down is lost. A frozen link keeps what is sent on it until it thaws; a paused process
-keeps what comes until it goes on.
+There are no sockets. Links keep order within control and within bulk, not between them, as two data channels
+do. A link that goes down loses what it carries. A frozen link keeps what is sent on it until it thaws; a
+paused process keeps what arrives until it resumes.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Begin
 
-# For whom a masked piece is; nobody where it is not masked.
+# The members that share a masked piece; () where it is not masked.
 Set = tuple[int, ...]
 
 
 def digest_of(contributors: list[int], data: Bytes) -> bytes:
-    """SHA-256 of a mean, as 0025 has it."""
+    """Returns the SHA-256 of a mean, as decision record 0025 defines it."""
     return hashlib.sha256(bytes([len(contributors), *contributors]) + data.tobytes()).digest()
 
 
 @dataclass
 class Link:
-    """One pair's link; `life` counts how often it came up, 0 while it is down."""
+    """A pair's link; `life` counts its connections, 0 while it is down."""
 
     life: int = 0
     lives: int = 0
     frozen_until: float = 0.0
-    # When the last of each direction and kind arrives: nothing overtakes.
+    # The arrival time of the last frame per direction and kind, since nothing overtakes.
     last: dict[tuple[int, bool], float] = field(default_factory=dict)
 
 
 @dataclass
 class Member:
-    """A process: its machine, and the bytes that a host has."""
+    """A process: its machine, and its host's bytes."""
 
     machine: AllReduce
     vector: np.ndarray[Any, np.dtype[np.float32]]
     weight: float
     alive: bool = True
     paused_until: float = 0.0
-    # How much longer its bulk takes than others'.
+    # The factor by which its bulk transfers are slower than others'.
     slowness: float = 1.0
-    # What it sends instead of its own piece of a part, if it lies: by part.
+    # The false pieces that it sends, by part.
     lies: dict[int, bytes] = field(default_factory=dict)
-    # How much later than planned its vector is encoded.
+    # The delay of its vector's encoding.
     hesitates: float = 0.0
     own: list[Bytes] = field(default_factory=list)
-    # Of masks: its X25519 key, and what others said of theirs.
+    # For masks: its X25519 key, and the other members' public keys.
     private: bytes = b""
     keys: dict[int, bytes] = field(default_factory=dict)
     common: dict[int, bytes] = field(default_factory=dict)
-    # By part: the sets over which it made a sum.
+    # The sets over which it made a sum, by part.
     summed: dict[int, set[Set]] = field(default_factory=lambda: defaultdict(set))
     pieces: dict[tuple[int, int, Set], Bytes] = field(default_factory=dict)
     sums: dict[int, Bytes] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Member:
 
 
 class World:
-    """All members of one group; `at` plans what happens, `run` plays until all ended or the time is over."""
+    """All members of one group; `at` schedules events, `run` plays until all ended or time is over."""
 
     def __init__(self, order: Group, random: Random, weights: list[float], values: int) -> None:
         self.order, self.random, self.now = order, random, 0.0
@@ -107,14 +107,14 @@ class World:
         for place in range(len(weights)):
             self.at(random.random() * order.patience / 4, partial(self._beat, place))
 
-    # What schedules call.
+    # The interface for schedules.
 
     def at(self, time: float, what: Callable[[], None]) -> None:
-        """Plans something."""
+        """Schedules an event."""
         heapq.heappush(self._queue, (max(time, self.now), next(self._numbers), what))
 
     def run(self, until: float) -> None:
-        """Plays what is planned up to this time, or until every living member ended."""
+        """Plays scheduled events up to this time, or until every living member ended."""
         while self._queue and self._queue[0][0] <= until:
             self.now, _, what = heapq.heappop(self._queue)
             what()
@@ -122,7 +122,7 @@ class World:
                 return
 
     def prepare(self, place: int) -> None:
-        """The member's vector is encoded."""
+        """Encodes the member's vector."""
         member, bounds = self.members[place], self.order.bounds
         if member.hesitates:
             delay, member.hesitates = member.hesitates, 0.0
@@ -140,7 +140,7 @@ class World:
         self.tell(place, group_events.Prepared(member.weight, commitments))
 
     def connect(self, one: int, other: int) -> None:
-        """Their link comes up."""
+        """Brings their link up."""
         link = self.links[frozenset((one, other))]
         if link.life == 0 and self.members[one].alive and self.members[other].alive:
             link.lives += 1
@@ -152,7 +152,7 @@ class World:
                 self.tell(place, group_events.MemberLinked(far))
 
     def cut(self, one: int, other: int) -> None:
-        """Their link goes down, and both see that."""
+        """Takes their link down; both notice."""
         link = self.links[frozenset((one, other))]
         if link.life:
             link.life = 0
@@ -160,25 +160,25 @@ class World:
             self.tell(other, group_events.MemberLost(one))
 
     def freeze(self, one: int, other: int, until: float) -> None:
-        """Nothing comes through until then, and nobody is told."""
+        """Freezes their link until this time; neither is notified."""
         link = self.links[frozenset((one, other))]
         link.frozen_until = max(until, link.frozen_until)
 
     def kill(self, place: int, *, noticed: bool) -> None:
-        """The process is gone; its machine was, too, and others see so only where it is `noticed`."""
+        """Ends the process and its machine; others notice only if `noticed`."""
         self.members[place].alive = False
         for other in range(len(self.members)):
             if other != place and noticed:
                 self.cut(place, other)
 
     def pause(self, place: int, until: float) -> None:
-        """The process stands still."""
+        """Pauses the process."""
         self.members[place].paused_until = max(until, self.members[place].paused_until)
 
     # Processes.
 
     def tell(self, place: int, event: group_events.Event) -> None:
-        """An event for a member's machine, now or when its process goes on."""
+        """Gives a member's machine an event, now or when its process resumes."""
         member = self.members[place]
         if not member.alive:
             return
@@ -202,7 +202,7 @@ class World:
             self.at(member.paused_until, lambda: self._ring(place))
 
     def _beat(self, place: int) -> None:
-        """Beats go out, and silence is noticed."""
+        """Sends heartbeats and detects silent members."""
         member = self.members[place]
         if not member.alive:
             return
@@ -218,7 +218,7 @@ class World:
         self.at(self.now + self.order.patience / 4, lambda: self._beat(place))
 
     def _carry(self, place: int, far: int, bulk: bool, delay: float, then: Callable[[], None]) -> None:
-        """Something goes over a link; `then` happens at the other end, if it gets there."""
+        """Sends something over a link; `then` runs at the other end if it arrives."""
         link = self.links[frozenset((place, far))]
         life = link.life
         if not life:

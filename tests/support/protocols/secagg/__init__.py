@@ -1,1 +1,1 @@
-"""Servers and members of masked rounds with real keys, shares and masks, but without sockets and clocks."""
+"""Runs servers and members of masked rounds with real keys, shares and masks, without I/O."""

@@ -1,7 +1,7 @@
-"""A masked round whose clients leave in chosen numbers, phase by phase.
+"""Plays a masked round whose clients leave in chosen numbers, phase by phase.
 
 Of N clients, `before_keys` never send keys, `after_keys` send no shares, `after_shares` send no update, and
-`after_input` and `unmasking` reveal nothing, the latter though they were asked to.
+`after_input` and `unmasking` reveal nothing, the latter although they were asked to.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LEAST = 3
 
 @dataclass(frozen=True)
 class Losses:
-    """How many clients leave in which phase."""
+    """The number of clients that leave in each phase."""
 
     before_keys: int = 0
     after_keys: int = 0
@@ -29,9 +29,9 @@ PHASES = [field.name for field in fields(Losses)]
 
 
 def predicted(count: int, lost: Losses) -> int | None:
-    """How many updates the sum has; None where the round must fail closed.
+    """Returns the number of updates in the sum; None where the round must fail closed.
 
-    The threshold is that of the roster, for it is fixed with it, and each later phase needs as many.
+    The roster fixes the threshold, and each later phase needs as many clients.
     """
     members = count - lost.before_keys
     needed = max(LEAST, 2 * members // 3 + 1)
@@ -42,7 +42,7 @@ def predicted(count: int, lost: Losses) -> int | None:
 
 
 def play(world: World, lost: Losses) -> None:
-    """A round in which clients leave as they are said to; the last ones leave first."""
+    """Plays a round in which clients leave as planned; the last ones leave first."""
     leaving = list(world.holders)
 
     def leave(number: int) -> None:
@@ -73,7 +73,7 @@ def play(world: World, lost: Losses) -> None:
 
 
 def pass_time(world: World, stage: ServerStage) -> None:
-    """Time passes where the server still waits for those who left."""
+    """Lets time pass where the server still waits for clients that left."""
     timer = world.masks.timer()
     if world.masks.stage is stage and timer is not None:
         world.now = timer
@@ -81,7 +81,7 @@ def pass_time(world: World, stage: ServerStage) -> None:
 
 
 def hear_and_speak(world: World, clients: list[str]) -> None:
-    """Each client hears what was said to it, and what it says arrives."""
+    """Delivers all messages to each client, then its answers to the server."""
     for client in clients:
         while world.lines[client].down:
             world.tell(client)

@@ -1,4 +1,4 @@
-"""A server that lies, and what it could make of all that clients said to it."""
+"""A server that lies, and the secrets that it could recover from the clients' messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Lie = Callable[[str, ServerFrame], ServerFrame | None]
 
 
 class Lying(World):
-    """A world whose server says what `lie` makes of what it should say; nothing where that is None."""
+    """A world whose server sends `lie(client, frame)` in place of a frame; nothing where it is None."""
 
     def __init__(
         self, count: int = 5, server: Server = "active", lie: Lie | None = None, least: int = 3
@@ -30,13 +30,13 @@ class Lying(World):
         super().__init__(count, masking(server, least))
 
     def put(self, client: str, frame: ServerFrame) -> None:
-        """See World."""
+        """Overrides World.put."""
         said = self.lie(client, frame) if self.lie else frame
         if said is not None:
             super().put(client, said)
 
     def play(self) -> None:
-        """The round goes on as far as it comes."""
+        """Plays the round as far as it gets."""
         self.settle()
         while self.outcome == "open":
             before = (self.masks.stage, self.now)
@@ -50,16 +50,16 @@ class Lying(World):
 
     @property
     def refusing(self) -> list[str]:
-        """Who gave up the round."""
+        """Returns the clients that gave up the round."""
         return [client for client, one in self.holders.items() if one.machine.stage is MemberStage.REFUSED]
 
     @property
     def revealing(self) -> list[str]:
-        """Who gave a share of anybody."""
+        """Returns the clients that revealed a share."""
         return [client for client, holder in self.holders.items() if holder.gave]
 
     def readable(self) -> list[int]:
-        """Of how many clients the server could read sums, were all said to it that clients would say.
+        """Returns the sizes of the groups whose sums the server could read with all clients' shares.
 
         Masks of a pair remain as long as neither's mask key can be recovered: then the updates of both can be
         read together only, and only with both seeds.
@@ -81,7 +81,7 @@ class Lying(World):
 
 
 class Liar:
-    """Plays one seed of a server that says what it likes, in any order, with all signatures it was given."""
+    """Plays one seed of a server that sends anything in any order, with all signatures it received."""
 
     def __init__(self, seed: int) -> None:
         self.random = random = Random(f"lie {seed}")
@@ -96,12 +96,12 @@ class Liar:
         self.hasty = random.random() < 0.3
 
     def _list(self, count: int) -> list[int]:
-        """Survivors to speak of: everybody, most, or any."""
+        """Returns a list of alleged survivors: all clients, most, or any."""
         fewest = self.random.choice((count, 2 * count // 3 + 1, 0))
         return sorted(self.random.sample(range(count), self.random.randint(fewest, count)))
 
     def play(self) -> Lying:
-        """The world after the lies, of which nothing more than a sum of enough clients can be read."""
+        """Returns the world after the lies; only sums of enough clients may be readable."""
         if self.tampers:
             self.world.lie = self._tamper
         self.world.settle()
@@ -131,14 +131,14 @@ class Liar:
         if self.random.random() < 0.03:
             signed = {place: self.random.randbytes(64) for place in alive}
         elif self.active and not self.hasty and len(signed) < self.world.masks.graph.degree.threshold:
-            # Nobody would answer; to go on asking for signatures is the better lie.
+            # No client would answer, so the liar asks for more signatures instead.
             return
         self.world.holders[client].hears(
             Unmask(round=1, alive=alive, vouchers=list(signed), signatures=list(signed.values()))
         )
 
     def _tamper(self, _client: str, frame: ServerFrame) -> ServerFrame | None:
-        """Now and then a roster or a deal is not what it should be."""
+        """Falsifies a roster or the shares now and then."""
         if self.random.random() < 0.8:
             return frame
         match frame:
@@ -152,12 +152,12 @@ class Liar:
 
 
 def to_all(tag: type[FrameT], change: Callable[[FrameT], ServerFrame]) -> Lie:
-    """Says something else in place of one kind of frame."""
+    """Returns a lie that replaces one kind of frame."""
     return lambda _client, frame: change(frame) if isinstance(frame, tag) else frame
 
 
 def at_unmask(server: Server, count: int = 5) -> tuple[Lying, Unmask]:
-    """A round of which all is said but `unmask`; and that."""
+    """Returns a round in which only `unmask` is missing, and that frame."""
     held: list[Unmask] = []
 
     def keep(_client: str, frame: ServerFrame) -> ServerFrame | None:
@@ -174,7 +174,7 @@ def at_unmask(server: Server, count: int = 5) -> tuple[Lying, Unmask]:
 
 
 def ask(world: Lying, client: str, frame: ServerFrame) -> list[Reveal]:
-    """What a client answers."""
+    """Returns a client's answer."""
     holder = world.holders[client]
     holder.hears(frame)
     while holder.outcomes:

@@ -1,4 +1,4 @@
-"""The host of one member: does what its machine asks by the real primitives, with bytes drawn from a seed."""
+"""The host of one member: runs its machine's effects with real primitives and seeded randomness."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NO_SHARE = b"\xff" * 32
 
 
 def plan(number: int, masking: Masking, weights: str = WEIGHTS, seed: int = 1) -> Train:
-    """What the server tells a client of round `number`."""
+    """Returns the server's plan for a client of round `number`."""
     return Train(
         round=number, version=number - 1, weights=weights, epochs=1, steps=0, batch_size=8, learning_rate=0.1,
         past_steps=0, seed=seed, proximal_mu=0.0, control=None, masking=masking, privacy=None, shards=[],
@@ -43,7 +43,7 @@ def plan(number: int, masking: Masking, weights: str = WEIGHTS, seed: int = 1) -
 
 
 def terms_of(told: Train, values: int, bundle: str = BUNDLE) -> Terms:
-    """What a round of so many `values` is bound to."""
+    """Returns the terms of a round of so many `values`."""
     masking = told.masking
     assert masking is not None
     return Terms(
@@ -55,7 +55,7 @@ def terms_of(told: Train, values: int, bundle: str = BUNDLE) -> Terms:
 
 @dataclass
 class Secrets:
-    """What a host keeps for one round until it forgets it."""
+    """The host's secrets of one round, until it forgets them."""
 
     base: bytes
     seed: bytes
@@ -63,16 +63,16 @@ class Secrets:
     share_private: bytes
     context: bytes = b""
     members: Sequence[Member] = ()
-    # What shares are sealed with, by the neighbour's place.
+    # The keys that seal shares, by the neighbour's place.
     agreed: dict[int, bytes] = field(default_factory=dict)
     # Shares of the seed and of the private mask key, by their owner's place; None could not be opened.
     held: dict[int, tuple[bytes, bytes] | None] = field(default_factory=dict)
 
 
 class Holder:
-    """One client. `update` is what it adds to the sum; `said` is what it wants sent, in order.
+    """A client; `update` is its addend to the sum, `said` its outgoing frames in order.
 
-    `terms` says what a plan for so many values is bound to.
+    `terms` returns the terms of a plan for so many values.
     """
 
     def __init__(
@@ -94,27 +94,27 @@ class Holder:
         self.outcomes: list[member_events.Event] = []
         self.said: list[ClientFrame] = []
         self.refusals: list[str] = []
-        # Of whom it gave a share of the seed, and of whom one of the mask key, by round.
+        # The clients whose seed shares, and those whose mask key shares it revealed, by round.
         self.gave: dict[int, tuple[set[str], set[str]]] = {}
-        # With whom its update shares masks, by round.
+        # The clients with whom its update shares masks, by round.
         self.mixed: dict[int, set[str]] = {}
         self._random = random
         self._terms = terms
 
     def planned(self, told: Train) -> None:
-        """The server sent a plan."""
+        """Handles a plan from the server."""
         self.handle(member_events.Planned(self.client, BUNDLE, self.minimum, told))
 
     def hears(self, frame: ServerFrame) -> None:
-        """The server said something."""
+        """Handles a frame from the server."""
         self.handle(member_events.MaskedFrame(frame))
 
     def work(self) -> None:
-        """Reports the outcome of what was asked first and is not reported yet."""
+        """Reports the outcome of the oldest unreported effect."""
         self.handle(self.outcomes.pop(0))
 
     def handle(self, event: member_events.Event) -> None:
-        """Brings one event before the machine and does what it asks."""
+        """Passes an event to the machine and performs the effects."""
         for effect in self.machine.handle(event):
             self._perform(effect)
 
@@ -243,6 +243,6 @@ class Holder:
 
 
 def updates(count: int, values: int, random: Random) -> list[Words]:
-    """What so many clients add to the sum."""
+    """Returns the updates of so many clients."""
     drawn = np.frombuffer(random.randbytes(4 * count * values), np.uint32)
     return [one.copy() for one in drawn.reshape(count, values)]

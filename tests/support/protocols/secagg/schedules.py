@@ -1,4 +1,4 @@
-"""Seeded schedules of masked rounds: in which order things happen, what is lost, said twice, or never."""
+"""Plays seeded schedules of masked rounds: the order of events, losses, and repeated frames."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SERVERS: tuple[Server, ...] = ("honest", "active")
 
 @dataclass(frozen=True)
 class Schedule:
-    """What one seed stands for.
+    """The parameters of one seed.
 
-    In a `gentle` one connections break and come back, and frames are said again, but nobody leaves for good
-    or lies, and time does not run out: every round of it must succeed with the updates of all.
+    In a `gentle` schedule connections break and return, and frames are repeated, but no client leaves
+    permanently or lies, and time does not run out: every round must succeed with all updates.
     """
 
     seed: int
@@ -33,7 +33,7 @@ class Schedule:
 
 @dataclass
 class Evidence:
-    """What came of a schedule: how many rounds ended how, and how much happened in them."""
+    """The counts of a schedule: how its rounds ended, and what happened in them."""
 
     done: int = 0
     failed: int = 0
@@ -44,7 +44,7 @@ class Evidence:
 
 
 def schedule(seed: int) -> Schedule:
-    """The schedule of a seed."""
+    """Returns the schedule of a seed."""
     random = Random(seed)
     count = random.choice(SIZES)
     return Schedule(
@@ -58,7 +58,7 @@ def schedule(seed: int) -> Schedule:
 
 
 class Player:
-    """Plays one schedule. What happens next is drawn; an action that cannot happen now is passed over."""
+    """Plays one schedule by random actions; an action that is impossible at present is skipped."""
 
     def __init__(self, told: Schedule) -> None:
         self.told = told
@@ -87,7 +87,7 @@ class Player:
         self.weights, self.actions = zip(*actions, strict=True)
 
     def play(self) -> Evidence:
-        """All rounds, each checked when it is over."""
+        """Plays all rounds, and checks each at its end."""
         for number in range(1, self.told.rounds + 1):
             if number > 1:
                 self.world.next_round()
@@ -103,7 +103,7 @@ class Player:
         return self.evidence
 
     def calm(self) -> None:
-        """Whoever did not leave comes back, and the round ends as it may."""
+        """Reconnects all clients that did not leave, and lets the round end."""
         for client, line in self.world.lines.items():
             if not line.open and client not in self.left:
                 self.world.come_back(client)
@@ -116,7 +116,7 @@ class Player:
         assert self.world.outcome != "open" or not self.world.taken
 
     def count(self) -> None:
-        """Notes how the round ended."""
+        """Counts how the round ended."""
         world, evidence = self.world, self.evidence
         evidence.done += world.outcome == "done"
         evidence.failed += world.outcome == "failed"
@@ -124,68 +124,68 @@ class Player:
         evidence.updates += len(world.taken) if world.outcome == "done" else 0
         evidence.excluded += len(world.excluded)
 
-    # What may happen.
+    # The actions.
 
     def compute(self, client: str) -> None:
-        """A host has computed what was asked."""
+        """Completes a host's computation."""
         if self.world.holders[client].outcomes:
             self.world.holders[client].work()
 
     def say(self, client: str) -> None:
-        """What a client said leaves it."""
+        """Sends a client's frames."""
         self.world.flush(client)
 
     def arrive(self, client: str) -> None:
-        """The server hears something."""
+        """Delivers a frame to the server."""
         if self.world.lines[client].up:
             self.world.arrive(client)
 
     def hear(self, client: str) -> None:
-        """A client hears something."""
+        """Delivers a frame to a client."""
         if self.world.lines[client].down:
             self.world.tell(client)
 
     def hang_up(self, client: str) -> None:
-        """A connection breaks; what was under way is lost."""
+        """Breaks a connection; frames in transit are lost."""
         if self.world.lines[client].open:
             self.evidence.broken += 1
             self.world.hang_up(client)
 
     def come_back(self, client: str) -> None:
-        """A client connects again."""
+        """Reconnects a client."""
         if not self.world.lines[client].open and client not in self.left:
             self.world.come_back(client)
 
     def say_again(self, client: str) -> None:
-        """A client says again what it said in the round."""
+        """Repeats a client's frames of the round."""
         current, line = self.world.holders[client].machine.round, self.world.lines[client]
         if current and line.open:
             line.up.extend(current.sent())
 
     def hear_again(self, client: str) -> None:
-        """The server says again what a client may have missed."""
+        """Repeats the server's frames that a client may have missed."""
         if self.world.lines[client].open:
             self.world.perform(self.world.masks.client_ready(client))
 
     def pass_time(self, _client: str) -> None:
-        """Some seconds pass."""
+        """Lets some seconds pass."""
         self.world.now += self.random.expovariate(0.5)
         self.world.perform(self.world.masks.time_passed(self.world.now))
 
     def leave(self, client: str) -> None:
-        """A client stops for good."""
+        """Removes a client permanently."""
         self.left.add(client)
         self.world.hang_up(client, lost=False)
 
     def overtake(self, client: str) -> None:
-        """Of what is under way the second comes first."""
+        """Lets the second frame in transit overtake the first."""
         line = self.world.lines[client]
         for queue in (line.up, line.down):
             if len(queue) > 1:
                 queue.rotate(-1)
 
     def lie(self, client: str) -> None:
-        """A client sends what nobody asked for, and what was never said like that."""
+        """Sends an unrequested or malformed frame of a client."""
         number, line = self.world.train.round, self.world.lines[client]
         random = self.random.randbytes
         nonsense: list[ClientFrame | Update] = [
@@ -200,6 +200,6 @@ class Player:
             line.up.append(self.random.choice(nonsense))
 
     def end_inputs(self, _client: str) -> None:
-        """The Round is over with the updates that came."""
+        """Ends the inputs with the updates that came."""
         if self.world.taken:
             self.world.end_inputs()

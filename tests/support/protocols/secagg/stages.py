@@ -1,4 +1,4 @@
-"""Masked rounds of real clients, brought to each stage."""
+"""Brings masked rounds of real clients to each stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server and the members of one masked round, and the lines between them, which keep order."""
+"""A server and the members of one masked round, and the ordered connections between them."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SECONDS = 60.0
 
 
 def masking(server: Server = "honest", least: int = 3) -> Masking:
-    """A round's terms."""
+    """Returns a round's terms."""
     return Masking(bits=32, clip=1.0, examples=64, noise=0.0, share=1.0, min_clients=least, server=server)
 
 
 @dataclass(frozen=True)
 class Update:
-    """A masked update under way to the server."""
+    """A masked update in transit to the server."""
 
     round: int
     words: Words
@@ -38,7 +38,7 @@ class Update:
 
 @dataclass
 class Line:
-    """One client's connection: what is under way in both directions."""
+    """A client's connection: the frames in transit in both directions."""
 
     up: deque[ClientFrame | Update] = field(default_factory=deque)
     down: deque[ServerFrame] = field(default_factory=deque)
@@ -48,7 +48,7 @@ class Line:
 
 
 class World:
-    """Rounds of `count` clients, one after the other, at a server that counts what it may and adds it up."""
+    """Rounds of `count` clients in sequence, at a server that counts and sums permitted updates."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class World:
             holder.planned(self.told(client))
 
     def _open(self, number: int) -> None:
-        """A round begins, with all who are connected."""
+        """Opens a round with all connected clients."""
         self.train = plan(number, self.terms)
         self.cohort = [client for client, line in self.lines.items() if line.open]
         self.masks = MaskedRound(
@@ -94,30 +94,30 @@ class World:
         self.failed: str | None = None
         self.sum: Words | None = None
         self.recoveries = 0
-        # Whose reveals reached the server before it gave the round up, used or not.
+        # The clients whose reveals reached the server before the round failed, used or not.
         self.revealed: set[str] = set()
 
     def next_round(self) -> None:
-        """Another round begins; what belongs to older ones may still be under way."""
+        """Opens another round; frames of older ones may still be in transit."""
         self._open(self.train.round + 1)
         for client in self.holders:
             self.put(client, self.told(client))
 
     def told(self, _client: str) -> Train:
-        """The plan that the server sends to a client."""
+        """Returns the plan that the server sends to a client."""
         return self.train
 
     # Clients.
 
     def work(self, client: str) -> None:
-        """A client does all it was asked to, says what it has to say, and uploads what it may."""
+        """Completes a client's computations, sends its frames, and uploads its update if permitted."""
         holder = self.holders[client]
         while holder.outcomes:
             holder.work()
         self.flush(client)
 
     def flush(self, client: str) -> None:
-        """What a client said goes onto its line, the masked update behind it."""
+        """Puts a client's frames onto its connection, then its masked update."""
         holder, line = self.holders[client], self.lines[client]
         if line.open:
             line.up.extend(holder.said)
@@ -128,12 +128,12 @@ class World:
         holder.said.clear()
 
     def hang_up(self, client: str, lost: bool = True) -> None:
-        """A connection breaks, and what is under way is lost; or its client stops for good."""
+        """Breaks a connection and loses its frames; or its client leaves permanently (`lost` false)."""
         self.lines[client] = Line(open=False)
         self.perform(self.masks.client_left(client, self.now, lost))
 
     def come_back(self, client: str) -> None:
-        """A client connects again and says that it is ready. While it owes an update it is told its plan."""
+        """Reconnects a client, which gets ready; while it owes an update it receives its plan again."""
         self.lines[client] = Line()
         self.perform(self.masks.client_ready(client))
         holder = self.holders[client]
@@ -145,7 +145,7 @@ class World:
     # The server.
 
     def arrive(self, client: str) -> None:
-        """The next thing that a client sent reaches the server."""
+        """Delivers a client's next frame to the server."""
         frame = self.lines[client].up.popleft()
         match frame:
             case Keys():
@@ -164,7 +164,7 @@ class World:
                 self.take(client, number, words)
 
     def take(self, client: str, number: int, words: Words) -> None:
-        """The server counts a masked update, if the machine lets it."""
+        """Counts a masked update at the server, if the machine permits it."""
         if number != self.train.round or self.masks.may_offer(client) is not None:
             return
         if client in self.taken:
@@ -174,7 +174,7 @@ class World:
             self.taken[client] = words
 
     def tell(self, client: str) -> None:
-        """The next thing that the server said reaches a client."""
+        """Delivers the server's next frame to a client."""
         frame, holder = self.lines[client].down.popleft(), self.holders[client]
         if isinstance(frame, Train):
             holder.planned(frame)
@@ -182,7 +182,7 @@ class World:
             holder.hears(frame)
 
     def perform(self, effects: list[server_effects.Effect]) -> None:
-        """Does what the server's machine asks."""
+        """Performs the effects of the server's machine."""
         for effect in effects:
             match effect:
                 case server_effects.Tell(client, frame):
@@ -203,7 +203,7 @@ class World:
                     self.failed = reason
 
     def put(self, client: str, frame: ServerFrame) -> None:
-        """What the server says goes onto a client's line."""
+        """Puts a frame of the server onto a client's connection."""
         if self.lines[client].open:
             self.lines[client].down.append(frame)
 
@@ -222,7 +222,7 @@ class World:
     # All together.
 
     def settle(self) -> None:
-        """Everybody does and hears everything, until nothing is under way."""
+        """Runs all clients and delivers all frames until none is in transit."""
         busy = True
         while busy:
             busy = False
@@ -238,7 +238,7 @@ class World:
                     busy = True
 
     def wait(self) -> None:
-        """Time passes until the server stops waiting, and what follows happens."""
+        """Lets time pass until the server stops waiting, and delivers what follows."""
         timer = self.masks.timer()
         if timer is not None:
             self.now = max(self.now, timer)
@@ -246,7 +246,7 @@ class World:
         self.settle()
 
     def end_inputs(self) -> None:
-        """The Round says that it has what it waited for."""
+        """Ends the inputs of the round."""
         if self.masks.stage is ServerStage.MASKED_INPUT:
             self.perform(self.masks.inputs_over(self.now))
 
@@ -254,20 +254,20 @@ class World:
 
     @property
     def outcome(self) -> str:
-        """`done`, `failed` or `open`."""
+        """Returns `done`, `failed` or `open`."""
         if self.masks.stage is ServerStage.DONE:
             return "done"
         return "failed" if self.masks.stage is ServerStage.FAILED else "open"
 
     def plain_sum(self) -> Words:
-        """The sum that the server should have found: of the updates that were taken."""
+        """Returns the correct sum of the accepted updates."""
         words = np.zeros(self.values, np.uint32)
         for client in self.taken:
             words += self.holders[client].update
         return words
 
     def given(self, clients: Iterable[str]) -> dict[str, tuple[set[str], set[str]]]:
-        """By owner: which of these `clients` gave a share of its seed, and which one of its mask key."""
+        """Returns by owner which of `clients` revealed shares of its seed, and which of its mask key."""
         found: dict[str, tuple[set[str], set[str]]] = {client: (set(), set()) for client in self.holders}
         for client in clients:
             for kind, owners in enumerate(self.holders[client].gave.get(self.train.round, ())):
@@ -276,7 +276,7 @@ class World:
         return found
 
     def check(self) -> None:
-        """The sum is right where there is one; of nobody both secrets can be recovered, whatever happened."""
+        """Checks the sum, and that no client's two secrets can both be recovered."""
         self.check_secrets()
         if self.outcome == "done":
             assert self.sum is not None
@@ -289,7 +289,7 @@ class World:
             self.check_closed()
 
     def check_secrets(self) -> None:
-        """Of nobody both secrets can be recovered, were all said to the server that clients would say."""
+        """Checks that no client's two secrets could be recovered even with all clients' shares."""
         threshold = self.masks.graph.degree.threshold
         if not threshold:
             return
@@ -298,9 +298,9 @@ class World:
             assert len(seeds) < threshold or len(mask_keys) < threshold
 
     def check_closed(self) -> None:
-        """Of a failed round the server lacks a secret without which the sum says nothing.
+        """Checks that after a failed round the server lacks a secret that the sum needs.
 
-        What a client says that it distrusts for something else is not used.
+        Reveals that the server rejected for other reasons are not used.
         """
         if not self.taken:
             return
