@@ -138,13 +138,13 @@ def _preprocess(data: dict[str, Any]) -> dict[str, float | list[float]]:
     The other keys of [data.preprocess] concern only the code that reads the data.
     """
     table = _table(data, "preprocess")
-    given = [
+    factor_lists = [
         _factors(key, table.get(key, default)) for key, default in (("scale", 1), ("mean", 0), ("std", 1))
     ]
-    length = max(map(len, given))
-    if any(len(one) not in (1, length) for one in given):
+    length = max(map(len, factor_lists))
+    if any(len(values) not in (1, length) for values in factor_lists):
         raise _bad("[data.preprocess] `scale`, `mean` and `std` must be numbers, or lists of one length.")
-    scale, mean, std = (one * (length // len(one)) for one in given)
+    scale, mean, std = (values * (length // len(values)) for values in factor_lists)
     if not all(std):
         raise _bad("[data.preprocess] a `std` of 0 divides nothing; write 1.")
     factors = {
@@ -153,7 +153,7 @@ def _preprocess(data: dict[str, Any]) -> dict[str, float | list[float]]:
     }
     if any(isinstance(table.get(key), list) for key in ("scale", "mean", "std")):
         return dict(factors)
-    return {key: one[0] for key, one in factors.items() if one != [float(key == "scale")]}
+    return {key: values[0] for key, values in factors.items() if values != [float(key == "scale")]}
 
 
 def _factors(key: str, value: Any) -> list[float]:

@@ -123,10 +123,10 @@ def _step(
         }
     )
     milliseconds = 1000 * (time.perf_counter() - began)
-    moved = {**feeds, "trainable": after["new_trainable"]}
+    updated_feeds = {**feeds, "trainable": after["new_trainable"]}
     measured = {
         "loss": float(measure(feeds)["loss"]),
-        "loss_after": float(measure(moved)["loss"]),
+        "loss_after": float(measure(updated_feeds)["loss"]),
         "step_loss": float(stepped["loss"]),
         "gradient_norm": float(np.linalg.norm(stepped["gradient"])),
         "step_ms": milliseconds,
@@ -158,10 +158,10 @@ def _batch(manifest: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
         for letter, specs in (("x", manifest["inputs"]), ("y", manifest["labels"])):
             for number, spec in enumerate(specs):
                 shape = (rows, *spec["shape"])
-                whole = random.integers(0, min(spec.get("classes") or 2, 2), shape, np.int32)
+                integers = random.integers(0, min(spec.get("classes") or 2, 2), shape, np.int32)
                 noise = random.random(shape, np.float32)
-                feeds[f"{letter}_{number}"] = whole if spec["dtype"] == "int32" else noise
-    return feeds | {one["name"]: random.random(one["shape"], np.float32) for one in manifest["random"]}
+                feeds[f"{letter}_{number}"] = integers if spec["dtype"] == "int32" else noise
+    return feeds | {entry["name"]: random.random(entry["shape"], np.float32) for entry in manifest["random"]}
 
 
 def _graph(bundle: Path, manifest: Mapping[str, Any], name: str) -> Any:
@@ -170,17 +170,17 @@ def _graph(bundle: Path, manifest: Mapping[str, Any], name: str) -> Any:
 
     definition = tf.compat.v1.GraphDef()
     definition.ParseFromString((bundle / "native" / f"{name}.pb").read_bytes())
-    whole = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
+    imported = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
     signature = manifest["signatures"][name]
 
     def tensors(specs: list[dict[str, Any]]) -> list[Any]:
-        return [whole.graph.get_tensor_by_name(_tensor(spec["tensor"])) for spec in specs]
+        return [imported.graph.get_tensor_by_name(_tensor(spec["tensor"])) for spec in specs]
 
-    pruned = whole.prune(tensors(signature["inputs"]), tensors(signature["outputs"]))
+    pruned = imported.prune(tensors(signature["inputs"]), tensors(signature["outputs"]))
 
     def run(feeds: Mapping[str, Any]) -> dict[str, Any]:
-        given = [tf.constant(feeds[spec["name"]], spec["dtype"]) for spec in signature["inputs"]]
-        outputs = pruned(*given)
+        input_tensors = [tf.constant(feeds[spec["name"]], spec["dtype"]) for spec in signature["inputs"]]
+        outputs = pruned(*input_tensors)
         names = [spec["name"] for spec in signature["outputs"]]
         return {key: value.numpy() for key, value in zip(names, outputs, strict=True)}
 

@@ -27,17 +27,17 @@ def check_ops(graph_def: Any, signature: str, layers: list[str]) -> list[str]:
             f"The {signature} graph still calls the function {kind}; use layers without loops or branches."
         )
     for node in graph_def.node:
-        place = _place(node.name, layers)
+        layer = _place(node.name, layers)
         if node.op not in ALLOWED:
             raise Refusal(
-                f"{place} needs the op {node.op} ({signature} graph), which is not on the list of pure ops; "
+                f"{layer} needs the op {node.op} ({signature} graph), which is not on the list of pure ops; "
                 "replace the layer by one that only computes."
             )
         for attribute in node.attr.values():
             if attribute.WhichOneof("value") == "type" and tf.as_dtype(attribute.type) not in DTYPES:
                 kind = tf.as_dtype(attribute.type).name
                 raise Refusal(
-                    f"{place} computes in {kind} (op {node.op}, {signature} graph); "
+                    f"{layer} computes in {kind} (op {node.op}, {signature} graph); "
                     "use float32 numbers and 32-bit integers."
                 )
     return sorted({node.op for node in graph_def.node})

@@ -46,13 +46,13 @@ def sparsemax(x: Any, axis: int = -1) -> Any:
     """
     rank = len(x.shape)
     order = [a for a in range(rank) if a != axis % rank] + [axis % rank]
-    moved = tf.transpose(x, order)
-    values, others = moved[..., :, None], moved[..., None, :]
+    transposed = tf.transpose(x, order)
+    values, others = transposed[..., :, None], transposed[..., None, :]
     # Equal values are ordered by position.
-    earlier = tf.constant(np.tri(moved.shape[-1], dtype=np.float32))
+    earlier = tf.constant(np.tri(transposed.shape[-1], dtype=np.float32))
     ahead = tf.cast(others > values, tf.float32) + tf.cast(tf.equal(others, values), tf.float32) * earlier
     rank_in_order, total = tf.reduce_sum(ahead, -1), tf.reduce_sum(others * ahead, -1)
-    support = tf.cast(moved - (total - 1.0) / rank_in_order > 0.0, tf.float32)
+    support = tf.cast(transposed - (total - 1.0) / rank_in_order > 0.0, tf.float32)
     size = tf.reduce_sum(support, -1, keepdims=True)
     threshold = (tf.reduce_sum(total * support, -1, keepdims=True) - 1.0) / size
-    return tf.transpose(tf.maximum(moved - threshold, 0.0), [order.index(a) for a in range(rank)])
+    return tf.transpose(tf.maximum(transposed - threshold, 0.0), [order.index(a) for a in range(rank)])

@@ -44,10 +44,12 @@ def _reason(error: Exception) -> str:
 
 def _rename(graph: Any, outputs: Sequence[str]) -> None:
     """Restores the model's own output names, which tracing lost."""
-    taken = {one.name for one in graph.input} | {name for node in graph.node for name in node.output}
+    used_names = {tensor.name for tensor in graph.input} | {
+        name for node in graph.node for name in node.output
+    }
     for output, name in zip(graph.output, outputs, strict=True):
-        output_name = name if name not in taken else f"{name}_output"
+        output_name = name if name not in used_names else f"{name}_output"
         for node in graph.node:
-            node.output[:] = [output_name if one == output.name else one for one in node.output]
-            node.input[:] = [output_name if one == output.name else one for one in node.input]
+            node.output[:] = [output_name if tensor == output.name else tensor for tensor in node.output]
+            node.input[:] = [output_name if tensor == output.name else tensor for tensor in node.input]
         output.name = output_name

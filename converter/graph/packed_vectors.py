@@ -50,15 +50,19 @@ def _is_of_vectors(view: View, node: Any) -> bool:
 
 def _are_alike(view: View, first: str, second: str) -> bool:
     """Returns whether both are the same private op on vectors of their own length and equal numbers."""
-    one, other = view.maker(first), view.maker(second)
-    if one.op != other.op or one.op not in _ELEMENTWISE or len(one.input) != len(other.input):
+    first_node, second_node = view.maker(first), view.maker(second)
+    if (
+        first_node.op != second_node.op
+        or first_node.op not in _ELEMENTWISE
+        or len(first_node.input) != len(second_node.input)
+    ):
         return False
     if not view.is_private(first) or not view.is_private(second):
         return False
-    for a, b in zip(one.input, other.input, strict=True):
+    for a, b in zip(first_node.input, second_node.input, strict=True):
         numbers = view.scalar(a), view.scalar(b)
-        own = (view.shape(a), view.shape(b)) == (view.shape(first), view.shape(second))
-        if not own and (numbers[0] is None or numbers[0] != numbers[1]):
+        has_own_shapes = (view.shape(a), view.shape(b)) == (view.shape(first), view.shape(second))
+        if not has_own_shapes and (numbers[0] is None or numbers[0] != numbers[1]):
             return False
     return True
 

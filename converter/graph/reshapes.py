@@ -37,9 +37,9 @@ def sink_reshapes(view: View) -> None:
         inner, shape = str(source.input[0]), view.shape(node.name)
         if node.op == "BiasAdd" and not _keeps_channels(view, node, inner):
             continue
-        moved = tuple(view.shape(inner))
+        inner_shape = tuple(view.shape(inner))
         attributes = {key: node.attr[key] for key in node.attr}
-        new = view.add(node.op, [inner, *node.input[1:]], moved, node, view.type(node.name))
+        new = view.add(node.op, [inner, *node.input[1:]], inner_shape, node, view.type(node.name))
         for key, value in attributes.items():
             view.maker(new).attr[key].CopyFrom(value)
         view.replace(node.name, view.reshape(new, shape, node))

@@ -107,9 +107,9 @@ class OutputLoss:
         mask = getattr(output, "_keras_mask", None)
         with plain_ops():
             values = self.loss.call(self._labels(y, rows), output)
-        own = getattr(values, "_keras_mask", None)
-        if own is not None:
-            mask = own if mask is None else tf.logical_and(mask, own)
+        own_mask = getattr(values, "_keras_mask", None)
+        if own_mask is not None:
+            mask = own_mask if mask is None else tf.logical_and(mask, own_mask)
         if mask is not None and len(mask.shape) > len(values.shape):
             raise _bad(
                 f"The loss {self.name} gives one number for positions that a mask tells apart; use a loss of "

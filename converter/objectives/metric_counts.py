@@ -74,13 +74,13 @@ def _confusion(metric: Any, classes: int) -> Counting:
     del classes
     if len(metric.thresholds) != 1:
         raise _refused(metric, "has several thresholds; name it once for each")
-    other = "false_positives" if isinstance(metric, _m.Precision) else "false_negatives"
+    error_count = "false_positives" if isinstance(metric, _m.Precision) else "false_negatives"
 
     def rows(state: State) -> Any:
         if "accumulator" in state:
             return tf.stack([state["accumulator"], tf.zeros(1)], 1)
         right = state["true_positives"]
-        return tf.stack([right, right + state[other]], 1)
+        return tf.stack([right, right + state[error_count]], 1)
 
     kind = "ratio" if isinstance(metric, _m.Precision | _m.Recall) else "sum"
     return Counting(kind, 1, rows, _by_columns)

@@ -45,14 +45,14 @@ class Objectives:
     @property
     def metrics(self) -> list[dict[str, Any]]:
         """Returns name, kind and number of rows (absent if 1) of each metric of `measure`."""
-        taken: set[str] = set()
+        used_names: set[str] = set()
         described: list[dict[str, Any]] = []
         for part in self._parts_with_labels():
             prefix = f"{part.output.name}_" if len(self.parts) > 1 else ""
             if part.loss is not None and self.several_losses:
                 described.append({"name": f"{prefix}loss", "kind": "ratio"})
             for metric in part.metrics:
-                name = _free_name(prefix, metric, taken)
+                name = _free_name(prefix, metric, used_names)
                 entry = {"name": name, "kind": metric.counting.kind, "rows": metric.counting.count}
                 described.append({k: v for k, v in entry.items() if (k, v) != ("rows", 1)})
         return described
@@ -93,10 +93,10 @@ class Objectives:
         measured = [output for part, output in zip(self.parts, outputs, strict=True) if part is not None]
         for part, y, output in zip(self._parts_with_labels(), labels, measured, strict=True):
             if part.loss is not None:
-                own = part.loss.of(y, output, rows)
-                loss += own if part.weight == 1.0 else own * part.weight
+                part_loss = part.loss.of(y, output, rows)
+                loss += part_loss if part.weight == 1.0 else part_loss * part.weight
                 if self.several_losses:
-                    metrics.append(tf.stack([own * rows.count, rows.count])[None])
+                    metrics.append(tf.stack([part_loss * rows.count, rows.count])[None])
             metrics += [metric.of(y, output, rows) for metric in part.metrics]
         return loss, tf.concat(metrics, 0) if metrics else None
 
@@ -108,8 +108,8 @@ def choose_objectives(model: Any, task: ConversionTask, borders: Borders) -> Obj
     """Selects losses and metrics from the task file, else those that the model was compiled with."""
     outputs = borders.outputs
     losses = _losses(model, task, outputs)
-    given = _compiled(model, "_compile_loss", "_user_loss_weights") if task.loss is None else None
-    weights = [_weight(w) for w in by_output(task.loss_weights or given, outputs, "loss_weights")]
+    compiled_weights = _compiled(model, "_compile_loss", "_user_loss_weights") if task.loss is None else None
+    weights = [_weight(w) for w in by_output(task.loss_weights or compiled_weights, outputs, "loss_weights")]
     metrics, weighted = task.metrics, None
     if metrics is None:
         metrics = _compiled(model, "_compile_metrics", "_user_metrics")
@@ -228,15 +228,15 @@ def _objective(
     return Objective(output, label, loss, weight, tuple(output_metrics))
 
 
-def _free_name(prefix: str, metric: OutputMetric, taken: set[str]) -> str:
+def _free_name(prefix: str, metric: OutputMetric, used_names: set[str]) -> str:
     """Returns Keras' name of a metric, made unique by `weighted_` or a number."""
     name = prefix + metric.name
-    if name in taken and metric.weighted:
+    if name in used_names and metric.weighted:
         name = f"{prefix}weighted_{metric.name}"
     stem, number = name, 1
-    while name in taken:
+    while name in used_names:
         name, number = f"{stem}_{number}", number + 1
-    taken.add(name)
+    used_names.add(name)
     return name
 
 

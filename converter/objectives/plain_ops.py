@@ -42,8 +42,8 @@ def _argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 def _in_top_k(targets: Any, predictions: Any, k: int) -> Any:
     """Returns [B]: whether fewer than `k` of the predictions [B, C] exceed the target's."""
     chosen = tf.one_hot(targets, predictions.shape[-1])
-    own = tf.reduce_sum(predictions * chosen, -1, keepdims=True)
-    greater = tf.reduce_sum(tf.cast(predictions > own, tf.float32), -1)
+    target = tf.reduce_sum(predictions * chosen, -1, keepdims=True)
+    greater = tf.reduce_sum(tf.cast(predictions > target, tf.float32), -1)
     return greater < float(k)
 
 

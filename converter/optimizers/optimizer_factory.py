@@ -114,27 +114,27 @@ def _stacked(rows: tuple[Any, ...]) -> Any:
 
 def make_optimizer(table: dict[str, Any]) -> Optimizer:
     """Builds the optimizer of a task file's `optimizer = {...}`. Raises Refusal naming the wrong key."""
-    given = dict(table)
-    name = given.pop("name")
+    options = dict(table)
+    name = options.pop("name")
     if name not in FACTORIES:
         raise refuse(f"The optimizer {name} is not supported; use one of {', '.join(FACTORIES)}.")
-    schedule = given.pop("schedule", None)
+    schedule = options.pop("schedule", None)
     defaults = {"learning_rate": LEARNING_RATES.get(name, 0.001)} | DEFAULTS[name]
-    for key, value in given.items():
+    for key, value in options.items():
         if key not in defaults and key not in COMMON_SETTINGS:
             raise refuse(
                 f"The optimizer {name} has no setting `{key}`; "
                 f"it has {', '.join([*defaults, *COMMON_SETTINGS])}."
             )
         checked("optimizer", key, value)
-    if sum(bool(given.get(key)) for key in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
+    if sum(bool(options.get(key)) for key in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
         raise refuse(
             "The optimizer may have one of clipnorm, clipvalue and global_clipnorm; keep one of them."
         )
-    settings = defaults | given
+    settings = defaults | options
     learning_rate = float(settings.pop("learning_rate"))
     rule_settings = {key: settings[key] for key in DEFAULTS[name] if key not in COMMON_SETTINGS}
-    rate = None if schedule is None else _schedule(schedule, learning_rate, "learning_rate" in given)
+    rate = None if schedule is None else _schedule(schedule, learning_rate, "learning_rate" in options)
     return Optimizer(
         name,
         learning_rate if rate is None else 1.0,

@@ -44,8 +44,8 @@ def polynomial_decay(
             # ceil(position / decay_steps) for whole numbers: one more than the full cycles before the
             # position.
             length = decay_steps * tf.maximum(full_steps(position - 1.0, decay_steps) + 1.0, 1.0)
-        left = tf.maximum(1.0 - position / length, 0.0)
-        return (learning_rate - end_learning_rate) * real_power(left, power) + end_learning_rate
+        remaining = tf.maximum(1.0 - position / length, 0.0)
+        return (learning_rate - end_learning_rate) * real_power(remaining, power) + end_learning_rate
 
     return schedule
 
@@ -60,8 +60,8 @@ def piecewise_constant_decay(boundaries: list[float], values: list[float]) -> Sc
 
     def schedule(position: Any) -> Any:
         # Keras compares whole steps with whole boundaries.
-        whole = tf.constant([float(int(boundary)) for boundary in boundaries])
-        return table(values, tf.reduce_sum(tf.cast(position > whole, tf.float32)))
+        whole_boundaries = tf.constant([float(int(boundary)) for boundary in boundaries])
+        return table(values, tf.reduce_sum(tf.cast(position > whole_boundaries, tf.float32)))
 
     return schedule
 

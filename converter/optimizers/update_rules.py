@@ -41,8 +41,8 @@ def sgd(momentum: float = 0.0, nesterov: bool = False) -> Rule:
         del step
         change = rate * gradient
         velocity = momentum * slots[0] - change
-        moved = momentum * velocity - change if nesterov else velocity
-        return trainable + moved, (velocity,)
+        total_change = momentum * velocity - change if nesterov else velocity
+        return trainable + total_change, (velocity,)
 
     return Rule(1, with_momentum) if momentum else Rule(0, plain)
 

@@ -56,14 +56,14 @@ def accumulated(rule: Rule, steps: float, clip: Clip) -> Rule:
     """
 
     def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
-        *own, total = slots
+        *rule_slots, total = slots
         total = total + gradient
         updates = full_steps(step - 1.0, steps)
         due = full_steps(step, steps) > updates
         updated, new_slots = rule.update(
-            trainable, tuple(own), clip(total * (1.0 / steps)), rate, updates + 1.0
+            trainable, tuple(rule_slots), clip(total * (1.0 / steps)), rate, updates + 1.0
         )
-        new_slots = tuple(tf.where(due, new, old) for new, old in zip(new_slots, own, strict=True))
+        new_slots = tuple(tf.where(due, new, old) for new, old in zip(new_slots, rule_slots, strict=True))
         return tf.where(due, updated, trainable), (*new_slots, tf.where(due, tf.zeros_like(total), total))
 
     return Rule(rule.slots + 1, update)

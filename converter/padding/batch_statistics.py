@@ -40,8 +40,8 @@ class ExactPadding:
         offset = tf.reshape(layer.beta, shape) if layer.center else tf.zeros(shape)
         output, *moments = batch_standardized(inputs, scale, offset, weights, axes, count, layer.epsilon)
         for variable, value in zip((layer.moving_mean, layer.moving_variance), moments, strict=True):
-            moved = variable * layer.momentum + tf.reshape(value, [-1]) * (1.0 - layer.momentum)
-            variable.assign(moved)
+            average = variable * layer.momentum + tf.reshape(value, [-1]) * (1.0 - layer.momentum)
+            variable.assign(average)
         return output
 
     def _weights(self, layer: Any, inputs: Any, mask: Any) -> tuple[Any, list[int], Any]:

@@ -32,9 +32,9 @@ def import_custom(path: Path) -> dict[str, Any]:
         raise Refusal(
             f"{path.name} cannot be run ({type(error).__name__}: {error}); mend it and convert again."
         ) from error
-    own = {
+    definitions = {
         name: value
         for name, value in vars(module).items()
         if callable(value) and getattr(value, "__module__", None) == module.__name__
     }
-    return {**keras.saving.get_custom_objects(), **own}
+    return {**keras.saving.get_custom_objects(), **definitions}

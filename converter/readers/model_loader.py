@@ -90,16 +90,16 @@ def _cannot_load(name: str, error: BaseException) -> Refusal:
 def _free_batch(config: Mapping[str, Any]) -> dict[str, Any]:
     # A Sequential built by its first call stores that batch's size as if it were fixed. The configuration is
     # copied because Keras modifies it while reading.
-    own = copy.deepcopy(dict(config))
-    settings = own.get("config")
-    if own.get("class_name") == "Sequential" and isinstance(settings, dict):
+    copied = copy.deepcopy(dict(config))
+    settings = copied.get("config")
+    if copied.get("class_name") == "Sequential" and isinstance(settings, dict):
         layers = settings.get("layers")
         first = layers[0].get("config") if isinstance(layers, list) and layers else None
         for settings_of, key in ((settings, "build_input_shape"), (first, "batch_shape")):
             shape = settings_of.get(key) if isinstance(settings_of, dict) else None
             if isinstance(settings_of, dict) and isinstance(shape, list) and shape:
                 settings_of[key] = [None, *shape[1:]]
-    return own
+    return copied
 
 
 def _unroll(model: Any) -> None:

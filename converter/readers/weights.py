@@ -33,11 +33,11 @@ def fill_layers(model: Any, arrays: Mapping[str, Sequence[np.ndarray[Any, Any]]]
 def assign(name: str, variables: Sequence[Any], arrays: Sequence[np.ndarray[Any, Any]]) -> None:
     """Assigns arrays one to one to variables of the layer `name`. Raises Refusal if they do not fit."""
     expected = [tuple(v.shape) for v in variables]
-    given = [tuple(a.shape) for a in arrays]
-    if expected != given:
+    shapes = [tuple(a.shape) for a in arrays]
+    if expected != shapes:
         raise Refusal(
             f"The layer {name} needs weights of the shapes {str(expected)[:200]}, but the file has "
-            f"{str(given)[:200]}; save architecture and weights together with model.save()."
+            f"{str(shapes)[:200]}; save architecture and weights together with model.save()."
         )
     for variable, array in zip(variables, arrays, strict=True):
         variable.assign(np.asarray(array))
@@ -45,12 +45,12 @@ def assign(name: str, variables: Sequence[Any], arrays: Sequence[np.ndarray[Any,
 
 def fill_paths(model: Any, config: dict[str, Any], group: Any) -> None:
     """Assigns from Keras 2's model.weights.h5, whose groups are named by class and counted in order."""
-    done: set[int] = set()
-    _fill_model(model, config, group, done)
-    finish(model, done)
+    assigned: set[int] = set()
+    _fill_model(model, config, group, assigned)
+    finish(model, assigned)
 
 
-def _fill_model(model: Any, config: dict[str, Any], group: Any, done: set[int]) -> None:
+def _fill_model(model: Any, config: dict[str, Any], group: Any, assigned: set[int]) -> None:
     container: Any = next((group[name] for name in _CONTAINERS if name in group), {})
     counts: dict[str, int] = {}
     for entry in config["config"]["layers"]:
@@ -62,26 +62,28 @@ def _fill_model(model: Any, config: dict[str, Any], group: Any, done: set[int]) 
         if layer is None or path is None:
             continue
         if isinstance(layer, keras.Model):
-            _fill_model(layer, entry, container[path], done)
+            _fill_model(layer, entry, container[path], assigned)
         else:
-            _fill_layer(layer, container[path], done)
+            _fill_layer(layer, container[path], assigned)
 
 
-def _fill_layer(layer: Any, group: Any, done: set[int]) -> None:
+def _fill_layer(layer: Any, group: Any, assigned: set[int]) -> None:
     for key in group:
         child = getattr(layer, key, None) if key.isidentifier() else None
         if key == "vars":
-            own = [v for v in targets(layer) if not any(v is w for c in layer._layers for w in targets(c))]
-            assign(layer.name, own, [group[key][str(i)][()] for i in range(len(group[key]))])
-            done |= {id(v) for v in own}
+            direct_weights = [
+                v for v in targets(layer) if not any(v is w for c in layer._layers for w in targets(c))
+            ]
+            assign(layer.name, direct_weights, [group[key][str(i)][()] for i in range(len(group[key]))])
+            assigned |= {id(v) for v in direct_weights}
         elif isinstance(child, keras.layers.Layer):
-            _fill_layer(child, group[key], done)
+            _fill_layer(child, group[key], assigned)
 
 
-def finish(model: Any, done: set[int]) -> None:
-    """Refuses a model with a weight whose id is not in `done`; refreshes layers that cache weights."""
+def finish(model: Any, assigned: set[int]) -> None:
+    """Refuses a model with a weight whose id is not in `assigned`; refreshes layers that cache weights."""
     for variable in model.weights:
-        if id(variable) not in done:
+        if id(variable) not in assigned:
             raise Refusal(
                 f"The file has no values for the weight {variable.path}; "
                 "save architecture and weights together with model.save()."

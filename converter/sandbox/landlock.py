@@ -69,15 +69,15 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
 
 def _allow(ruleset: int, path: Path, rights: int, handled: int) -> None:
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        path_descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return  # a missing path needs no rule
     try:
-        folder = stat.S_ISDIR(os.fstat(place).st_mode)
-        rule = _Beneath(rights & handled & (handled if folder else _ON_FILES), place)
+        folder = stat.S_ISDIR(os.fstat(path_descriptor).st_mode)
+        rule = _Beneath(rights & handled & (handled if folder else _ON_FILES), path_descriptor)
         _checked(_libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0))
     finally:
-        os.close(place)
+        os.close(path_descriptor)
 
 
 def _checked(result: int) -> int:

@@ -89,11 +89,11 @@ def _compile(architecture: int, numbers: dict[str, int]) -> bytes:
     clone = numbers.pop("clone")
     code += [_op(_EQUAL, clone, 0, 5), _op(_LOAD, _FIRST), _op(_AND, _CLONE_THREAD)]
     code += [_op(_EQUAL, 0, 1, 0), _op(_RETURN, _ALLOW), refuse]
-    own = os.getpid()
+    process = os.getpid()
     for name in _ON_SELF:
-        zero = 0 if name == "prlimit64" else own
+        zero = 0 if name == "prlimit64" else process
         code += [_op(_EQUAL, numbers.pop(name), 0, 5), _op(_LOAD, _FIRST)]
-        code += [_op(_EQUAL, own, 2, 0), _op(_EQUAL, zero, 1, 0), refuse, _op(_RETURN, _ALLOW)]
+        code += [_op(_EQUAL, process, 2, 0), _op(_EQUAL, zero, 1, 0), refuse, _op(_RETURN, _ALLOW)]
     for number in numbers.values():
         code += [_op(_EQUAL, number, 0, 1), refuse]
     return b"".join([*code, _op(_RETURN, _ALLOW)])

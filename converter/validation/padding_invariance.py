@@ -93,8 +93,8 @@ def _arrays(tracer: Tracer, whole: Traced, rows: int) -> Arrays:
         shape = tensor.shape.as_list()
         # 0 and 1 are valid classes and token ids of every model.
         whole_numbers = tensor.dtype == tf.int32
-        drawn = generator.integers(0, 2, shape) if whole_numbers else generator.uniform(0.1, 0.9, shape)
-        arrays[tensor.op.name] = drawn.astype(tensor.dtype.as_numpy_dtype)
+        values = generator.integers(0, 2, shape) if whole_numbers else generator.uniform(0.1, 0.9, shape)
+        arrays[tensor.op.name] = values.astype(tensor.dtype.as_numpy_dtype)
     weight = np.zeros(tracer.batch_size, np.float32)
     weight[:rows] = 1.0
     return arrays | {"trainable": vector[:size], "state": vector[size:], "sample_weight": weight}

@@ -26,8 +26,8 @@ def build_model() -> Any:
     """Builds a GPT (Radford et al. 2019): 64 characters to the probabilities of each next one."""
     keras.utils.set_random_seed(SEED)
     characters = keras.Input((LENGTH,), dtype="int32", name="characters")
-    places = layers.Embedding(LENGTH, WIDTH, name="place")(keras.ops.arange(LENGTH))
-    x = layers.Embedding(CHARACTERS, WIDTH, name="character")(characters) + places
+    positions = layers.Embedding(LENGTH, WIDTH, name="place")(keras.ops.arange(LENGTH))
+    x = layers.Embedding(CHARACTERS, WIDTH, name="character")(characters) + positions
     for number in range(1, BLOCKS + 1):
         x = block(x, f"block_{number}")
     x = layers.LayerNormalization(name="norm")(x)

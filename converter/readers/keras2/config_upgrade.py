@@ -78,8 +78,8 @@ def _sequential(config: dict[str, Any]) -> dict[str, Any]:
     settings = settings if isinstance(settings, dict) else {}
     shape = settings.get("batch_input_shape")
     if shape and layers[0]["class_name"] != "InputLayer":
-        words = layers[0]["class_name"] == "Embedding"
-        dtype = "int32" if words else dtype_name(settings.get("dtype")) or "float32"
+        is_embedding = layers[0]["class_name"] == "Embedding"
+        dtype = "int32" if is_embedding else dtype_name(settings.get("dtype")) or "float32"
         layers.insert(
             0, _input({"batch_input_shape": shape, "dtype": dtype, "name": f"{settings['name']}_input"})
         )
