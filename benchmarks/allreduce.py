@@ -109,19 +109,19 @@ class Peer:
 
 
 @contextmanager
-def linked_peers(places: Sequence[tuple[Sequence[str], str]]) -> Iterator[tuple[list[Peer], list[str]]]:
+def linked_peers(machines: Sequence[tuple[Sequence[str], str]]) -> Iterator[tuple[list[Peer], list[str]]]:
     """Starts peers that are linked with each other; yields them and their ids.
 
     `places` gives for each peer the prefix of its command and the host where it listens.
     """
-    peers = [Peer(prefix, host) for prefix, host in places]
+    peers = [Peer(prefix, host) for prefix, host in machines]
     try:
         neighbours = [peer.hear() for peer in peers]
         for peer in peers:
             peer.say(neighbours)
         for peer in peers:
             assert peer.hear() == "linked"
-        yield peers, [one["client"] for one in neighbours]
+        yield peers, [neighbour["client"] for neighbour in neighbours]
     finally:
         for peer in peers:
             peer.end()
@@ -201,7 +201,7 @@ def run(sizes: Sequence[Size], repetitions: int, mbit: float | None) -> Iterator
     """
     numbers = count(1)
     for peers in dict.fromkeys(size.peers for size in sizes):
-        with machines(peers, mbit) as places, linked_peers(places) as (processes, clients):
+        with machines(peers, mbit) as peer_machines, linked_peers(peer_machines) as (processes, clients):
             for size in sizes:
                 if size.peers == peers:
                     yield measure(processes, clients, size, repetitions, numbers, mbit)
@@ -214,8 +214,8 @@ def machines(peers: int, mbit: float | None) -> Iterator[list[tuple[list[str], s
         yield [([], "127.0.0.1")] * peers
         return
     with Network(peers, mbit, name="g") as network:
-        prefixes = [[str(word) for word in network.command(place, [])] for place in range(peers)]
-        yield [(prefix, network.address(place)) for place, prefix in enumerate(prefixes)]
+        prefixes = [[str(word) for word in network.command(number, [])] for number in range(peers)]
+        yield [(prefix, network.address(number)) for number, prefix in enumerate(prefixes)]
 
 
 def main() -> None:
@@ -228,14 +228,14 @@ def main() -> None:
     parser.add_argument("--mbit", type=float, help="each on a machine of its own with such a line (as root)")
     parser.add_argument("--table", action="store_true", help="measure every size of the table")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
-    size = Size(given.peers, given.parameters, given.precision, given.exchange)
+    options = parser.parse_args()
+    size = Size(options.peers, options.parameters, options.precision, options.exchange)
     rows = []
-    for row in run(TABLE if given.table else [size], given.repetitions, given.mbit):
+    for row in run(TABLE if options.table else [size], options.repetitions, options.mbit):
         rows.append(asdict(row))
-        if not given.json:
+        if not options.json:
             print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
-    if given.json:
+    if options.json:
         medians = {name: rows[-1][name] for name in ("seconds_median", "memcpy_seconds")}
         print(json.dumps({**medians, "rows": rows}))
 

@@ -153,13 +153,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     parser.add_argument("--table", action="store_true", help="measure every size of the table")
-    given = parser.parse_args()
-    if given.table:
+    options = parser.parse_args()
+    if options.table:
         for cell in table():
             print(json.dumps(asdict(cell)), flush=True)
         return
-    report = asdict(measure(given.clients, given.parameters, given.rounds))
-    if given.json:
+    report = asdict(measure(options.clients, options.parameters, options.rounds))
+    if options.json:
         print(json.dumps(report))
         return
     for name, value in report.items():

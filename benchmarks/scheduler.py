@@ -71,15 +71,15 @@ def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Re
                     assimilated += _returned(scheduler, effect, now)
                     cycles += 1
         longest = max(longest, time.process_time() - started)
-    spent = time.process_time() - began
+    cpu_seconds = time.process_time() - began
     return Report(
         units=units,
         clients=clients,
         cycles=cycles,
         leases=leases,
         assimilated=assimilated,
-        cpu_seconds=spent,
-        cycles_per_second=cycles / spent,
+        cpu_seconds=cpu_seconds,
+        cycles_per_second=cycles / cpu_seconds,
         longest_ms=1000 * longest,
         rss_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )

@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--examples", type=int)
     parser.add_argument("--save", type=Path, metavar="FOLDER")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     data = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared" / "data"))
     if not data.is_dir():
         sys.exit(f"There are no data at {data}; set MINGA_DATA to the folder with the real data.")
@@ -44,17 +44,17 @@ def main() -> None:
     os.environ |= ONE_CORE | {"KERAS_BACKEND": "tensorflow"}
     from benchmarks.accuracy.comparison import Setting, compare
 
-    setting = Setting(given.task, given.partition, data, given.rounds, given.examples)
+    setting = Setting(options.task, options.partition, data, options.rounds, options.examples)
     compared: list[Compared] = []
-    for seed in given.seed:
+    for seed in options.seed:
         try:
             compared.append(compare(setting, seed, _note))
         except RuntimeError as error:
             sys.exit(str(error))
-        results = report(given.task, compared)
-        if given.save:
-            _save(results, given.save)
-    print(json.dumps(asdict(results)) if given.json else "\n".join(rows(asdict(results))))
+        results = report(options.task, compared)
+        if options.save:
+            _save(results, options.save)
+    print(json.dumps(asdict(results)) if options.json else "\n".join(rows(asdict(results))))
 
 
 def _save(results: Report, folder: Path) -> None:

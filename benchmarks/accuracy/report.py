@@ -111,17 +111,18 @@ def _summary(runs: Sequence[Run], central: Sequence[Run]) -> Summary:
         for yardstick, end in zip(central, ends, strict=True)
     ]
     differences = [
-        100 * (end.accuracy - other.accuracy) for end, other in zip(ends, central_ends, strict=True)
+        100 * (end.accuracy - central_end.accuracy)
+        for end, central_end in zip(ends, central_ends, strict=True)
     ]
     return Summary(
         partition=runs[0].partition,
         samples=round(statistics.mean(end.samples for end in ends)),
         federated=round(100 * statistics.mean(end.accuracy for end in ends), 2),
-        central=round(100 * statistics.mean(other.accuracy for other in central_ends), 2),
+        central=round(100 * statistics.mean(central_end.accuracy for central_end in central_ends), 2),
         difference=round(statistics.mean(differences), 2),
         spread=round(statistics.stdev(differences), 2) if len(differences) > 1 else 0.0,
         federated_loss=round(statistics.mean(end.loss for end in ends), 4),
-        central_loss=round(statistics.mean(other.loss for other in central_ends), 4),
+        central_loss=round(statistics.mean(central_end.loss for central_end in central_ends), 4),
     )
 
 

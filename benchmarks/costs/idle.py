@@ -83,8 +83,8 @@ def _allow(descriptors: int) -> None:
 
 
 def _crowd(address: str, scheme: str, clients: int, loading: int) -> subprocess.Popen[str]:
-    given = [address, "dense", scheme, str(clients), str(loading)]
-    command = [sys.executable, "-m", "benchmarks.costs.idle_clients", *given]
+    arguments = [address, "dense", scheme, str(clients), str(loading)]
+    command = [sys.executable, "-m", "benchmarks.costs.idle_clients", *arguments]
     return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -127,9 +127,9 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
-    report = asdict(measure(given.scheme, given.clients, given.seconds))
-    if given.json:
+    options = parser.parse_args()
+    report = asdict(measure(options.scheme, options.clients, options.seconds))
+    if options.json:
         print(json.dumps(report))
         return
     for name, value in report.items():

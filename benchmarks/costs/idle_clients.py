@@ -96,11 +96,11 @@ class Waiting(asyncio.Protocol):
 
 async def join_all(address: str, task: str, units: bool, count: int, loading: int) -> list[Waiting]:
     """Connects so many clients and waits until all have joined; `loading` of them never get ready."""
-    loop, places = asyncio.get_running_loop(), asyncio.Semaphore(MAX_HANDSHAKES)
+    loop, handshakes = asyncio.get_running_loop(), asyncio.Semaphore(MAX_HANDSHAKES)
     host, _, port = address.rpartition(":")
 
     async def join(number: int) -> Waiting:
-        async with places:
+        async with handshakes:
             _, client = await loop.create_connection(
                 lambda: Waiting(address, task, units, number >= loading), host, int(port)
             )

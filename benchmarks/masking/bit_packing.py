@@ -154,22 +154,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.masking.bit_packing", description=__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     use_one_core()
     training = Training()
-    accuracy, history = training.run(given.rounds, None)
+    accuracy, history = training.run(options.rounds, None)
     accuracies: dict[str, float] = {"as they are": accuracy}
     for bits in BITS:
-        accuracies[f"{bits} bits"], _ = training.run(given.rounds, bits)
+        accuracies[f"{bits} bits"], _ = training.run(options.rounds, bits)
     results: dict[str, Any] = {
-        "rounds": given.rounds,
+        "rounds": options.rounds,
         "parameters": len(history[0][0].update),
         "accuracy": accuracies,
         "first_round": errors(history[0]),
         "last_round": errors(history[-1]),
         "ms": milliseconds(),
     }
-    print(json.dumps(results) if given.json else json.dumps(results, indent=1))
+    print(json.dumps(results) if options.json else json.dumps(results, indent=1))
 
 
 def _mean(clients: list[MaskedContribution]) -> Vector64:

@@ -29,7 +29,7 @@ CASES = ((1.0, True), (0.5, True), (0.25, True), (0.25, False))
 _generator = np.random.default_rng(2)
 
 
-def play(training: Training, rounds: int, share: float, kept: bool) -> dict[str, Any]:
+def play(training: Training, rounds: int, share: float, keeps_residual: bool) -> dict[str, Any]:
     """Trains with this share of the parameters."""
     weights, accuracies, size, longest_sent = training.first, [], 0, []
     residuals = [Residual() for _ in range(training.clients)]
@@ -39,7 +39,7 @@ def play(training: Training, rounds: int, share: float, kept: bool) -> dict[str,
         clients = []
         for part, residual in enumerate(residuals):
             contribution = training.contribution(weights, number, part)
-            residual_update = residual.own(number, len(weights)) if kept else np.float32(0)
+            residual_update = residual.own(number, len(weights)) if keeps_residual else np.float32(0)
             sent, unsent = chosen.split(contribution.update + residual_update)
             residual.keep(number, unsent)
             clients.append(dataclasses.replace(contribution, update=sent))
@@ -51,7 +51,7 @@ def play(training: Training, rounds: int, share: float, kept: bool) -> dict[str,
         size = encoding.bytes
     return {
         "share": share,
-        "kept": kept,
+        "kept": keeps_residual,
         "bytes_up": size,
         "longest": max(longest_sent),
         "accuracy": accuracies,
@@ -62,11 +62,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.masking.sparse_updates", description=__doc__)
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     use_one_core()
     training = Training()
-    results = [play(training, given.rounds, share, kept) for share, kept in CASES]
-    print(json.dumps(results) if given.json else json.dumps(results, indent=1))
+    results = [play(training, options.rounds, share, keeps_residual) for share, keeps_residual in CASES]
+    print(json.dumps(results) if options.json else json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

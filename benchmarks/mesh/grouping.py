@@ -85,7 +85,7 @@ def play(kind: str, peers: int, max_members: int, size: int, seed: int) -> tuple
             mean = sum(numbers[peer] for peer in group) / len(group)
             numbers.update(dict.fromkeys(group, mean))
             pairs = [tuple(sorted(pair)) for pair in combinations(group, 2)]
-            times += [links[one, other][0] + size / links[one, other][1] for one, other in pairs]
+            times += [links[first, second][0] + size / links[first, second][1] for first, second in pairs]
         slowest.append(max(times))
         all_times += times
     return (

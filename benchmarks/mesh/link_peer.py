@@ -57,14 +57,14 @@ class LinkPeer:
     """Owns the connection to the server, and reports events of links."""
 
     def __init__(
-        self, socket: ClientConnection, own: LocalPeer, trust_store: TrustStore, relay_only: bool
+        self, socket: ClientConnection, local_peer: LocalPeer, trust_store: TrustStore, relay_only: bool
     ) -> None:
         self._socket = socket
         self._tasks: set[asyncio.Task[None]] = set()
         self._parcels = asyncio.Semaphore(8)
         self._cpu = 0.0
         self._heard: dict[str, tuple[float, list[memoryview]]] = {}
-        self.links = LinkManager(own, self, self, trust_store, relay_only)
+        self.links = LinkManager(local_peer, self, self, trust_store, relay_only)
 
     def signal(self, client: str, data: bytes) -> bool:
         """Sends a signal through the server."""
@@ -168,14 +168,14 @@ async def take_part(options: argparse.Namespace) -> None:
     """Runs the peer from entering the mesh to the end of standard input."""
     token, key = secrets.token_urlsafe(24), secrets.token_bytes(32)
     address = f"{options.url.replace('http', 'ws', 1)}/api/tasks/{options.task}/socket"
-    own = LocalPeer(task=options.task, client=client_id(token), key=key, ways=tuple(options.ways))
+    local_peer = LocalPeer(task=options.task, client=client_id(token), key=key, ways=tuple(options.ways))
     with tempfile.TemporaryDirectory() as folder:
         trust_store = TrustStore(Path(folder))
         trust_store.enter(address)
         async with connect(
             address, subprotocols=[Subprotocol(MESH_PROTOCOL)], max_size=MAX_SERVER_FRAME, proxy=None
         ) as socket:
-            peer = LinkPeer(socket, own, trust_store, options.relay_only)
+            peer = LinkPeer(socket, local_peer, trust_store, options.relay_only)
             host, _, port = (options.listen or "").rpartition(":")
             await peer.links.open(host or None, int(port or 0))
             enter = Enter(

@@ -97,13 +97,14 @@ class Member:
 class Company:
     """Processes that are linked with each other, and their messages."""
 
-    def __init__(self, places: int, parameters: int) -> None:
-        self.network = Network(places, MBIT, name="m")
+    def __init__(self, machines: int, parameters: int) -> None:
+        self.network = Network(machines, MBIT, name="m")
         self.lines: queue.Queue[tuple[int, Any]] = queue.Queue()
-        self.members = [Member(self.network, machine, self.lines) for machine in range(places)]
+        self.members = [Member(self.network, machine, self.lines) for machine in range(machines)]
         neighbours: dict[int, Any] = {}
         self._wait(
-            lambda: len(neighbours) == places, lambda machine, said: neighbours.update({machine: said})
+            lambda: len(neighbours) == machines,
+            lambda machine, message: neighbours.update({machine: message}),
         )
         for member in self.members:
             member.client = neighbours[member.machine]["client"]
@@ -123,14 +124,14 @@ class Company:
         clients = {member.client for member in members}
         self._wait(lambda: all(clients - {one.client} <= one.links for one in members), lambda *_: None)
 
-    def _wait(self, done: Any, heard: Any, seconds: float = 90.0) -> None:
+    def _wait(self, is_done: Any, handle: Any, seconds: float = 90.0) -> None:
         end = time.monotonic() + seconds
-        while not done():
-            machine, said = self.lines.get(timeout=max(0.0, end - time.monotonic()))
-            if isinstance(said, dict) and "links" in said:
-                self.members[machine].links = set(said["links"])
-            elif said not in ("linked", "ready"):
-                heard(machine, said)
+        while not is_done():
+            machine, message = self.lines.get(timeout=max(0.0, end - time.monotonic()))
+            if isinstance(message, dict) and "links" in message:
+                self.members[machine].links = set(message["links"])
+            elif message not in ("linked", "ready"):
+                handle(machine, message)
 
     def play(
         self, order: dict[str, Any], members: list[Member], fault: str, phase: str, lost: Member
@@ -168,10 +169,10 @@ class Company:
 
     def is_whole(self, members: list[Member], number: int, parameters: int, patience: float) -> bool:
         """Returns whether they average without a loss; a restored link waits for TCP's next retry."""
-        played = self.play(
+        outcome = self.play(
             _order(members, number, parameters, patience), members, "none", "begin", members[0]
         )
-        return all(said.get("fraction") == 1.0 for said in played.others)
+        return all(message.get("fraction") == 1.0 for message in outcome.others)
 
     def _do(self, fault: str, lost: Member) -> None:
         if fault == "cut":
@@ -213,18 +214,18 @@ def _order(members: list[Member], number: int, parameters: int, patience: float)
     }
 
 
-def _results(played: Played) -> list[tuple[str, float]]:
-    return [(said["sha256"], said["fraction"]) for said in played.others if "sha256" in said]
+def _results(outcome: Played) -> list[tuple[str, float]]:
+    return [(message["sha256"], message["fraction"]) for message in outcome.others if "sha256" in message]
 
 
 def _row(peers: int, fault: str, phase: str, patience: float, groups: list[Played]) -> Row:
-    seconds = [played.seconds for played in groups]
+    seconds = [outcome.seconds for outcome in groups]
     false_results = [
-        played
-        for played in groups
-        if played.back
-        and "sha256" in played.back
-        and (played.back["sha256"], played.back["fraction"]) not in _results(played)
+        outcome
+        for outcome in groups
+        if outcome.back
+        and "sha256" in outcome.back
+        and (outcome.back["sha256"], outcome.back["fraction"]) not in _results(outcome)
     ]
     return Row(
         peers=peers,
@@ -233,11 +234,13 @@ def _row(peers: int, fault: str, phase: str, patience: float, groups: list[Playe
         repetitions=len(groups),
         seconds_median=round(statistics.median(seconds), 2),
         seconds_highest=round(max(seconds), 2),
-        survivors=sum(len(_results(played)) for played in groups),
-        failed=sum(len(played.others) - len(_results(played)) for played in groups),
-        different_bits=sum(len(set(_results(played))) > 1 for played in groups),
+        survivors=sum(len(_results(outcome)) for outcome in groups),
+        failed=sum(len(outcome.others) - len(_results(outcome)) for outcome in groups),
+        different_bits=sum(len(set(_results(outcome))) > 1 for outcome in groups),
         false_results=len(false_results),
-        reasons=sorted({said["reason"] for played in groups for said in played.others if "reason" in said}),
+        reasons=sorted(
+            {message["reason"] for outcome in groups for message in outcome.others if "reason" in message}
+        ),
         patience=patience,
     )
 
@@ -262,9 +265,9 @@ def run(
                 leading = phase == "decision" or len(groups) % 2 == 0
                 lost = members[0 if leading else -1]
                 order = _order(members, next(numbers), parameters, patience)
-                played = company.play(order, members, fault, phase, lost)
-                if played.happened:
-                    groups.append(played)
+                outcome = company.play(order, members, fault, phase, lost)
+                if outcome.happened:
+                    groups.append(outcome)
                 if fault == "kill":
                     lost.process.wait()
                 while fault == "cut" and not company.is_whole(members, next(numbers), parameters, patience):
@@ -282,13 +285,13 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=2.0)
     parser.add_argument("--faults", nargs="+", choices=FAULTS, default=FAULTS)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     rows = []
-    for row in run(given.peers, given.parameters, given.repetitions, given.patience, given.faults):
+    for row in run(options.peers, options.parameters, options.repetitions, options.patience, options.faults):
         rows.append(asdict(row))
-        if not given.json:
+        if not options.json:
             print("  ".join(f"{name} {value}" for name, value in rows[-1].items()), flush=True)
-    if given.json:
+    if options.json:
         print(json.dumps({"rows": rows}))
 
 

@@ -43,7 +43,7 @@ class Leavers:
     def __init__(self, peers: int, leave: float, seed: int) -> None:
         self._random = random.Random(seed)
         self._leave = leave
-        self.names = [f"{place:016x}" for place in range(peers)]
+        self.names = [f"{number:016x}" for number in range(peers)]
 
     def draw(self) -> set[str]:
         """Draws the peers that leave in the next round; `names` then holds those that stay."""
@@ -79,14 +79,14 @@ def mix_in_groups(kind: str, peers: int, max_members: int, leave: float, seed: i
 def mix_by_push_sum(peers: int, leave: float, seed: int) -> Mixing:
     """Mixes by push-sum; a round is one push of each peer."""
     leavers = Leavers(peers, leave, seed)
-    places = {name: place for place, name in enumerate(leavers.names)}
+    indices = {name: index for index, name in enumerate(leavers.names)}
     sums, weights = _start(peers, seed), np.ones(peers)
     mean = float(sums.mean())
     generator = np.random.default_rng(seed)
     for number in range(1, MAX_ROUNDS + 1):
-        present = np.array([places[name] for name in leavers.names])
+        present = np.array([indices[name] for name in leavers.names])
         leavers.draw()
-        staying = np.array([places[name] for name in leavers.names])
+        staying = np.array([indices[name] for name in leavers.names])
         # Each peer pushes to any other peer present at the start of the round.
         skip = generator.integers(1, len(present), len(present))
         targets = present[(np.arange(len(present)) + skip) % len(present)]

@@ -82,9 +82,9 @@ class Seen:
     main_percent: float | None = None
 
 
-def row(drawing: str, backend: str, page: str, seen: Seen) -> Row:
+def row(drawing: str, backend: str, page: str, observed: Seen) -> Row:
     """Summarizes the observations of a page."""
-    values = np.asarray(seen.times)
+    values = np.asarray(observed.times)
     return Row(
         drawing,
         backend,
@@ -94,8 +94,8 @@ def row(drawing: str, backend: str, page: str, seen: Seen) -> Row:
         round(float(np.percentile(values, 95)), 1),
         round(float(values.max()), 1),
         round(100 * float(np.mean(values > SMOOTH)), 1),
-        seen.updates,
-        seen.main_percent,
+        observed.updates,
+        observed.main_percent,
     )
 
 
@@ -167,7 +167,7 @@ async def chromium(drawing: str) -> AsyncIterator[Browser]:
 
 async def measure(seconds: float) -> list[Row]:
     """Returns a row for each way of drawing, backend and page."""
-    flags = [word for one in SETTINGS for word in ("--set", f"digits.coordination.{one}")]
+    flags = [word for observed in SETTINGS for word in ("--set", f"digits.coordination.{observed}")]
     rows = []
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -176,8 +176,8 @@ async def measure(seconds: float) -> list[Row]:
         for drawing, backends in WAYS:
             async with chromium(drawing) as browser:
                 for backend in backends:
-                    seen = compare(browser, server.url, backend, seconds)
-                    rows += [row(drawing, backend, page, one) async for page, one in seen]
+                    observations = compare(browser, server.url, backend, seconds)
+                    rows += [row(drawing, backend, page, observed) async for page, observed in observations]
     return rows
 
 

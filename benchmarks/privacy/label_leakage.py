@@ -56,12 +56,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.privacy.label_leakage", description=__doc__)
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE
     with TemporaryDirectory() as folder:
-        results = measure(Path(folder), given.trials)
-    print(json.dumps([asdict(row) for row in results]) if given.json else "\n".join(rows(results)))
+        results = measure(Path(folder), options.trials)
+    print(json.dumps([asdict(row) for row in results]) if options.json else "\n".join(rows(results)))
 
 
 def measure(folder: Path, trials: int) -> list[Row]:
@@ -83,18 +83,18 @@ def _rows(
         members = [_random_members(generator, size) for _ in range(COHORT)]
         own_classes = np.unique(digits.labels[digits.pool[members[0]]])
         class_shares.append(len(own_classes) / CLASSES)
-        for seen, update in _seen(volunteer, members, trial).items():
-            volunteers = COHORT if seen == "masked" else 1
-            scores_by_form.setdefault(seen, []).append(score(named(update, volunteers), own_classes))
+        for form, update in _seen(volunteer, members, trial).items():
+            volunteers = COHORT if form == "masked" else 1
+            scores_by_form.setdefault(form, []).append(score(named(update, volunteers), own_classes))
     return [
         Row(
-            seen,
+            form,
             size,
             estimate([precision for precision, _ in scores]),
             estimate([recall for _, recall in scores]),
             round(float(np.mean(class_shares)), 3),
         )
-        for seen, scores in scores_by_form.items()
+        for form, scores in scores_by_form.items()
     ]
 
 

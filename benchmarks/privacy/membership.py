@@ -87,18 +87,18 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=400)
     parser.add_argument("--save", type=Path, metavar="FOLDER")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
-    if given.models < 6 or given.models % 2:
+    options = parser.parse_args()
+    if options.models < 6 or options.models % 2:
         sys.exit("--models has to be even, and 6 or more: every example is in half of them.")
     # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE
     with TemporaryDirectory() as folder:
-        results = measure(Path(folder), given.epsilon, given.models, given.examples)
-    if given.save:
-        given.save.mkdir(parents=True, exist_ok=True)
-        (given.save / "membership.json").write_text(json.dumps(asdict(results)) + "\n", "utf-8")
-        (given.save / "membership.svg").write_text(picture(results), "utf-8")
-    print(json.dumps(asdict(results)) if given.json else "\n".join(rows(results)))
+        results = measure(Path(folder), options.epsilon, options.models, options.examples)
+    if options.save:
+        options.save.mkdir(parents=True, exist_ok=True)
+        (options.save / "membership.json").write_text(json.dumps(asdict(results)) + "\n", "utf-8")
+        (options.save / "membership.svg").write_text(picture(results), "utf-8")
+    print(json.dumps(asdict(results)) if options.json else "\n".join(rows(results)))
 
 
 def measure(folder: Path, epsilons: Sequence[float], models: int, examples: int) -> Report:
@@ -189,8 +189,8 @@ def picture(report: Report) -> str:
     return draw("Who was in the training data?", "others wrongly accused, %", "members found, %", lines)
 
 
-def _name(found: Found) -> str:
-    return "no privacy" if found.epsilon is None else f"epsilon {found.epsilon:g}"
+def _name(result: Found) -> str:
+    return "no privacy" if result.epsilon is None else f"epsilon {result.epsilon:g}"
 
 
 def _percent(value: Estimate) -> str:

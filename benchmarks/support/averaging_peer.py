@@ -118,13 +118,13 @@ async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
         LocalPeer(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, trust_store
     )
     await peer.links.open(host)
-    own = Neighbour(
+    entry = Neighbour(
         client, identity_key(key), "peer", "numpy", ["websocket"], peer.links.local.address, 0, None
     )
-    say(json.loads(msgspec.json.encode(own)))
-    everybody = [_neighbour(one) for one in await _hear()]
-    others = {one.client for one in everybody} - {client}
-    peer.links.set_neighbours(everybody)
+    say(json.loads(msgspec.json.encode(entry)))
+    neighbours = [_neighbour(neighbour) for neighbour in await _hear()]
+    others = {neighbour.client for neighbour in neighbours} - {client}
+    peer.links.set_neighbours(neighbours)
     peer.links.set_targets(others)
     while set(peer.links.linked()) != others:
         peer.linked.clear()

@@ -115,9 +115,9 @@ def _bundle(parameters: int) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (cached / "bundle" / "bundle.json").is_file():
             command = [sys.executable, "-m", "benchmarks.support.dense_task", str(parameters), str(cached)]
-            done = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-            if done.returncode:
-                raise RuntimeError(f"The dense model was not converted:\n{done.stderr}")
+            process = subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+            if process.returncode:
+                raise RuntimeError(f"The dense model was not converted:\n{process.stderr}")
     return cached / "bundle"
 
 

@@ -53,8 +53,8 @@ def resnet() -> Any:
 def gpt() -> Any:
     length, width, vocabulary = 32, 32, 64
     tokens = keras.Input((length,), dtype="int32")
-    places = layers.Embedding(length, width)(keras.ops.arange(length))
-    x = layers.Embedding(vocabulary, width)(tokens) + places
+    positions = layers.Embedding(length, width)(keras.ops.arange(length))
+    x = layers.Embedding(vocabulary, width)(tokens) + positions
     for _ in range(2):
         y = layers.LayerNormalization()(x)
         x = x + layers.MultiHeadAttention(4, width // 4)(y, y, use_causal_mask=True)

@@ -37,11 +37,11 @@ class Meter:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Counts the time inside the block."""
-        begun = process_time()
+        started = process_time()
         try:
             yield
         finally:
-            self.seconds += process_time() - begun
+            self.seconds += process_time() - started
 
 
 def masking_of(bits: int, server: Server) -> Masking:

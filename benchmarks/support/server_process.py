@@ -68,8 +68,8 @@ def serving(folder: Path, **limits: int) -> Iterator[tuple[int, str]]:
     """
     command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--json"]
     command += ["--data-dir", str(folder / "data"), "--tasks", str(folder / "tasks")]
-    more = {f"MINGA_{name.upper()}": str(value) for name, value in limits.items()}
-    environment = {**os.environ, **NO_LIMITS, **more}
+    settings = {f"MINGA_{name.upper()}": str(value) for name, value in limits.items()}
+    environment = {**os.environ, **NO_LIMITS, **settings}
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         assert server.stdout is not None

@@ -132,27 +132,27 @@ class Report:
 
 def measure(plan: Plan) -> Report:
     """Runs the plan."""
-    cast = characters(plan.clients, plan.shares, plan.sleepers, plan.checked, plan.seed)
+    clients = characters(plan.clients, plan.shares, plan.sleepers, plan.checked, plan.seed)
     awaited = {
-        "caught": sum(bool(client.lie) for client in cast),
-        "died": sum(client.dies_at > 0 for client in cast),
-        "late": sum(client.late for client in cast),
+        "caught": sum(bool(client.lie) for client in clients),
+        "died": sum(client.dies_at > 0 for client in clients),
+        "late": sum(client.late for client in clients),
     }
     owner = new_token()
     with tempfile.TemporaryDirectory() as folder:
         _write_task(Path(folder, "tasks", NAME), plan, client_id(owner))
         with serving(Path(folder)) as (_, address):
-            news: News = queue.Queue()
-            parts = [cast[first::PROCESSES] for first in range(PROCESSES)]
+            events: News = queue.Queue()
+            parts = [clients[first::PROCESSES] for first in range(PROCESSES)]
             # The owner's client is an additional, honest one in the first process.
             parts[0] = [Character(), *parts[0]]
-            crowds = [Crowd(address, NAME, part, Path(folder, "cache"), news) for part in parts]
+            crowds = [Crowd(address, NAME, part, Path(folder, "cache"), events) for part in parts]
             began = time.monotonic()
             try:
                 for number, (crowd, part) in enumerate(zip(crowds, parts, strict=True)):
                     tokens = [new_token() for _ in part]
                     crowd.begin([owner, *tokens[1:]] if number == 0 else tokens)
-                closed = _watch(address, plan, awaited, news, began)
+                closed = _watch(address, plan, awaited, events, began)
                 seconds = time.monotonic() - began
                 diaries = [diary for crowd in crowds for diary in crowd.end()]
             finally:
@@ -172,7 +172,7 @@ def _write_task(folder: Path, plan: Plan, trusted: str) -> None:
     (folder / "task.toml").write_text(content, "utf-8")
 
 
-def _watch(address: str, plan: Plan, awaited: dict[str, int], news: News, began: float) -> int:
+def _watch(address: str, plan: Plan, awaited: dict[str, int], events: News, began: float) -> int:
     """Waits until enough epochs are closed and each event occurred as often as `awaited`.
 
     Returns the number of closed epochs then, or when the time is over.
@@ -181,7 +181,7 @@ def _watch(address: str, plan: Plan, awaited: dict[str, int], news: News, began:
     while True:
         with suppress(queue.Empty):
             while True:
-                event, client = news.get_nowait()
+                event, client = events.get_nowait()
                 clients_by_event[event].add(client)
         closed: int = _get(address, f"/api/tasks/{NAME}")["round"] - 1
         over = closed >= plan.epochs and all(
@@ -251,10 +251,12 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=20, help="to be closed at least; default 20")
     parser.add_argument("--seconds", type=float, default=1200.0, help="at most; default 1200")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
-    plan = Plan(clients=given.clients, sleepers=given.sleepers, epochs=given.epochs, seconds=given.seconds)
+    options = parser.parse_args()
+    plan = Plan(
+        clients=options.clients, sleepers=options.sleepers, epochs=options.epochs, seconds=options.seconds
+    )
     report = asdict(measure(plan))
-    if given.json:
+    if options.json:
         print(json.dumps(report))
         return
     for name, value in report.items():

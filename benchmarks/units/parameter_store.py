@@ -139,10 +139,10 @@ async def _together(
     await asyncio.gather(*(servers.assimilate(result, 0, str(next(numbers))) for _ in range(count)))
     before, lost, started = await servers.read(), servers.lost, time.perf_counter()
     await asyncio.gather(*(bring(started + seconds) for _ in range(count * WAITING)))
-    spent, results = time.perf_counter() - started, (await servers.read()).base - before.base
+    seconds_used, results = time.perf_counter() - started, (await servers.read()).base - before.base
     lost, mib = servers.lost - lost, _peak_memory()
     await servers.stop()
-    return Together(name, count, results, results / spent, lost, mib)
+    return Together(name, count, results, results / seconds_used, lost, mib)
 
 
 def _peak_memory() -> float:
@@ -189,12 +189,12 @@ def _in_postgres(address: str, weights: Vector) -> Iterator[Callable[[], None]]:
 def _median(times: int, work: Callable[[], object]) -> tuple[float, float]:
     """Returns median and 90th percentile of the seconds of `work`, after one warm-up."""
     work()
-    spent = []
+    durations = []
     for _ in range(times):
         started = time.perf_counter()
         work()
-        spent.append(time.perf_counter() - started)
-    return statistics.median(spent), sorted(spent)[int(0.9 * (len(spent) - 1))]
+        durations.append(time.perf_counter() - started)
+    return statistics.median(durations), sorted(durations)[int(0.9 * (len(durations) - 1))]
 
 
 def main() -> None:

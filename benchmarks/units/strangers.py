@@ -60,10 +60,10 @@ def measure(clients: int, units: int, epochs: int, peers: int, checks: float) ->
     )
     began = time.process_time()
     world = World(1, crowd, rules, units, epochs)
-    seen = world.play()
+    events = world.play()
     cpu = time.process_time() - began
-    finished_units = len(seen.blended) + len(seen.given_up)
-    liars = {world.grants[lease].client for lease in seen.lied}
+    finished_units = len(events.blended) + len(events.given_up)
+    liars = {world.grants[lease].client for lease in events.lied}
     return Report(
         clients=clients,
         peers=peers,
@@ -71,17 +71,17 @@ def measure(clients: int, units: int, epochs: int, peers: int, checks: float) ->
         split=finished_units - units * epochs,
         epochs=epochs,
         hours=world.now / 3600,
-        leases=seen.grants,
-        leases_per_unit=seen.grants / finished_units,
-        given_up=len(seen.given_up),
+        leases=events.grants,
+        leases_per_unit=events.grants / finished_units,
+        given_up=len(events.given_up),
         cheats=len(world.cheats),
         liars=len(liars),
-        caught=len(seen.distrusted.keys() & liars),
-        lies=len(seen.lied),
-        found=sum(seen.distrusted.values()),
-        expected=seen.hazard,
-        lies_blended=seen.lies_blended,
-        honest_distrusted=len(seen.distrusted.keys() - world.cheats),
+        caught=len(events.distrusted.keys() & liars),
+        lies=len(events.lied),
+        found=sum(events.distrusted.values()),
+        expected=events.hazard,
+        lies_blended=events.lies_blended,
+        honest_distrusted=len(events.distrusted.keys() - world.cheats),
         cpu_seconds=cpu,
     )
 

@@ -94,13 +94,13 @@ def measure(
     """Returns all gaps between pairs of sides, and the cheats' distances from native updates."""
     gaps: list[Gap] = []
     cheats: list[Cheat] = []
-    with tempfile.TemporaryDirectory(prefix="minga-tolerance-") as place, chromium() as browser:
+    with tempfile.TemporaryDirectory(prefix="minga-tolerance-") as temporary, chromium() as browser:
         for model in models:
-            folder = _prepare(Path(place) / model, model, lengths)
+            folder = _prepare(Path(temporary) / model, model, lengths)
             _note(f"{model}: TensorFlow")
             _run("benchmarks.units.native_results", str(folder))
             with serve({"/harness/": build_harness(), "/blobs/": folder / "blobs"}) as origin:
-                for backend in (one for one in backends if one in MODELS[model]):
+                for backend in (name for name in backends if name in MODELS[model]):
                     _note(f"{model}: {backend}")
                     tab = browser.open(f"{origin}/harness/index.html")
                     _train(tab, origin, folder, backend)

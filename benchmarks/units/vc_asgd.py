@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--save", type=Path, metavar="FOLDER")
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="where runs are kept, to go on later")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args()
+    options = parser.parse_args()
     data = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared" / "data"))
     if not data.is_dir():
         sys.exit(f"There are no data at {data}; set MINGA_DATA to the folder with the real data.")
@@ -131,18 +131,18 @@ def main() -> None:
     os.environ |= ONE_CORE | {"KERAS_BACKEND": "tensorflow"}
     from benchmarks.units.vc_asgd_task import prepare
 
-    size = QUICK if given.quick else Size()
+    size = QUICK if options.quick else Size()
     with tempfile.TemporaryDirectory(prefix="minga-vc-asgd-") as folder:
         try:
-            prepared = prepare(data, Path(folder), given.seed, size.examples, size.rows)
-            runs = given.runs or Path(folder)
+            prepared = prepare(data, Path(folder), options.seed, size.examples, size.rows)
+            runs = options.runs or Path(folder)
             runs.mkdir(parents=True, exist_ok=True)
-            report = measure(prepared, size, given.store, runs, _note)
+            report = measure(prepared, size, options.store, runs, _note)
         except RuntimeError as error:
             sys.exit(str(error))
-    if given.save:
-        save(report, given.save)
-    print(json.dumps(asdict(report)) if given.json else "\n".join([*rows(report), *speed_rows(report)]))
+    if options.save:
+        save(report, options.save)
+    print(json.dumps(asdict(report)) if options.json else "\n".join([*rows(report), *speed_rows(report)]))
 
 
 def save(report: Report, folder: Path) -> None:

@@ -73,7 +73,7 @@ def summarize(experiment: Experiment, trained: Trained) -> Run:
     """Summarizes a run by its epochs; the rate excludes the time to each volunteer's first result."""
     blends = trained.blends
     first = min(experiment.clients, len(blends) - 1) - 1
-    spent = blends[-1].at - blends[max(first, 0)].at
+    seconds = blends[-1].at - blends[max(first, 0)].at
     return Run(
         name=experiment.name,
         servers=experiment.servers,
@@ -84,10 +84,12 @@ def summarize(experiment: Experiment, trained: Trained) -> Run:
         results=len(blends),
         seconds=blends[-1].at,
         cores=trained.cores,
-        rate=round((len(blends) - 1 - max(first, 0)) / max(spent, 1e-3), 3),
-        staleness=round(statistics.mean(one.staleness for one in blends), 2),
+        rate=round((len(blends) - 1 - max(first, 0)) / max(seconds, 1e-3), 3),
+        staleness=round(statistics.mean(blend.staleness for blend in blends), 2),
         lost=round(blends[-1].lost, 2),
-        epochs=[_epoch(number, blends) for number in sorted({one.epoch for one in blends if one.measured})],
+        epochs=[
+            _epoch(number, blends) for number in sorted({blend.epoch for blend in blends if blend.measured})
+        ],
     )
 
 
@@ -128,21 +130,21 @@ def speed_rows(report: Report) -> list[str]:
 
 def pictures(report: Report) -> dict[str, str]:
     """Returns the paper's questions as curves, by file name."""
-    usual = [one for one in report.runs if one.alpha == DEFAULT_ALPHA]
-    slots = [one for one in usual if (one.servers, one.clients) == (1, 3)]
-    servers = [one for one in usual if one.slots == 8 or one.servers == 5]
+    usual = [run for run in report.runs if run.alpha == DEFAULT_ALPHA]
+    slots = [run for run in usual if (run.servers, run.clients) == (1, 3)]
+    servers = [run for run in usual if run.slots == 8 or run.servers == 5]
     last = report.runs[-1]
-    alphas = sorted((one for one in report.runs if one.name == last.name), key=lambda one: one.alpha or 1.0)
-    serial = _line("serial", [one.seconds for one in report.serial], report.serial)
-    drawn = {
-        "slots": _timed("More units at once", [_by_time(one) for one in slots]),
-        "servers": _timed("More servers", [_by_time(one) for one in servers]),
-        "alpha": _by_epochs("Alpha", RIGHT_ANSWERS, [_by_epoch(one) for one in alphas]),
-        "spread": _by_epochs("Spread", FROM_LOW_TO_HIGH, [_spread(one) for one in alphas]),
+    alphas = sorted((run for run in report.runs if run.name == last.name), key=lambda run: run.alpha or 1.0)
+    serial = _line("serial", [run.seconds for run in report.serial], report.serial)
+    curves = {
+        "slots": _timed("More units at once", [_by_time(run) for run in slots]),
+        "servers": _timed("More servers", [_by_time(run) for run in servers]),
+        "alpha": _by_epochs("Alpha", RIGHT_ANSWERS, [_by_epoch(run) for run in alphas]),
+        "spread": _by_epochs("Spread", FROM_LOW_TO_HIGH, [_spread(run) for run in alphas]),
         "serial": _timed("Beside one process", [serial, _by_time(last)]),
         "speed-up": _speed(report),
     }
-    return {name: picture for name, picture in drawn.items() if picture}
+    return {name: picture for name, picture in curves.items() if picture}
 
 
 def _timed(title: str, lines: Sequence[Line]) -> str:

@@ -30,8 +30,8 @@ def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Source
 def build() -> Any:
     """Builds a small GPT (Radford et al. 2019): 64 characters to probabilities of each next one."""
     tokens = keras.Input((LENGTH,), dtype="int32")
-    places = layers.Embedding(LENGTH, WIDTH)(keras.ops.arange(LENGTH))
-    x = layers.Embedding(CHARACTERS, WIDTH)(tokens) + places
+    positions = layers.Embedding(LENGTH, WIDTH)(keras.ops.arange(LENGTH))
+    x = layers.Embedding(CHARACTERS, WIDTH)(tokens) + positions
     y = layers.LayerNormalization()(x)
     x = x + layers.MultiHeadAttention(4, WIDTH // 4)(y, y, use_causal_mask=True)
     y = layers.Dense(4 * WIDTH, activation="gelu")(layers.LayerNormalization()(x))

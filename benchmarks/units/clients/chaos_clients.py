@@ -34,17 +34,17 @@ def characters(clients: int, shares: Shares, sleepers: int, checked: int, seed: 
     """
     generator = random.Random(seed)
     cheats, lies = round(shares.cheats * clients), list(LIES)
-    cast = [
+    result = [
         Character(dies_at=generator.randint(1, DIES_AT_MOST)) for _ in range(round(shares.killed * clients))
     ]
-    cast += [Character(late=True) for _ in range(round(shares.late * clients))]
-    cast += [
+    result += [Character(late=True) for _ in range(round(shares.late * clients))]
+    result += [
         Character(lie=lies[number % len(lies)], from_held=checked if number >= cheats - sleepers else 0)
         for number in range(cheats)
     ]
-    cast += [Character()] * (clients - len(cast))
-    generator.shuffle(cast)
-    return cast
+    result += [Character()] * (clients - len(result))
+    generator.shuffle(result)
+    return result
 
 
 @dataclass(frozen=True)

@@ -181,27 +181,27 @@ class Volunteer:
         if character.lie and self._checked_results >= character.from_held:
             self.diary.lies.append(unit.lease)
             return await LIES[character.lie](self._trainer, unit)
-        done = await self._trainer.train(unit)
+        result = await self._trainer.train(unit)
         if character.late:
             self.diary.late += 1
             await asyncio.sleep(unit.seconds + 1.0)
-        return done
+        return result
 
     async def _beat(self, unit: Unit) -> None:
         while True:
             await asyncio.sleep(unit.heartbeat)
             await self._say(Beat(lease=unit.lease, steps=0))
 
-    async def _deliver(self, unit: Unit, done: Done) -> None:
+    async def _deliver(self, unit: Unit, result: Done) -> None:
         """Sends a result; returns when the server has taken or rejected it."""
-        data, sent = to_bytes(done.update), 0
+        data, sent = to_bytes(result.update), 0
         await self._say(
             Result(
                 lease=unit.lease,
-                examples=done.examples,
-                steps=done.steps,
-                loss=done.loss,
-                sums=done.sums,
+                examples=result.examples,
+                steps=result.steps,
+                loss=result.loss,
+                sums=result.sums,
                 size=len(data),
             )
         )

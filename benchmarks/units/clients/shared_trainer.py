@@ -82,12 +82,12 @@ class SharedTrainer:
         )
         halt = _after(max_steps)
         result = await self._do(lambda: self._trainer.train(weights, plan, examples, halt, lambda _: None))
-        done = Done(unit.unit, result.update, result.examples, result.steps, result.loss, result.sums)
+        finished = Done(unit.unit, result.update, result.examples, result.steps, result.loss, result.sums)
         if not max_steps:
             async with self._more:
-                self._finished.append(done)
+                self._finished.append(finished)
                 self._more.notify_all()
-        return done
+        return finished
 
     async def accomplices(self, unit: Unit) -> Done:
         """Waits for a true result of another unit of that size; each result is given out once."""
@@ -95,16 +95,20 @@ class SharedTrainer:
 
         def matching() -> Done | None:
             return next(
-                (one for one in self._finished if one.unit != unit.unit and one.examples == trained_examples),
+                (
+                    finished
+                    for finished in self._finished
+                    if finished.unit != unit.unit and finished.examples == trained_examples
+                ),
                 None,
             )
 
         async with self._more:
             await self._more.wait_for(lambda: matching() is not None)
-            done = matching()
-            assert done is not None
-            self._finished.remove(done)
-            return done
+            copy = matching()
+            assert copy is not None
+            self._finished.remove(copy)
+            return copy
 
     async def weights(self, address: str) -> Vector:
         """Returns weights [P] by their address; shared ones are downloaded once."""
