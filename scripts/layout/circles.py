@@ -45,10 +45,10 @@ def circles(graph: Graph) -> list[list[str]]:
     return sorted(sorted(group) for group in _Components(graph).groups if len(group) > 1)
 
 
-def _python_target(one: Import, modules: Mapping[str, str]) -> str | None:
-    if one.name and (submodule := modules.get(f"{one.module}.{one.name}")):
+def _python_target(imported: Import, modules: Mapping[str, str]) -> str | None:
+    if imported.name and (submodule := modules.get(f"{imported.module}.{imported.name}")):
         return submodule
-    return modules.get(one.module)
+    return modules.get(imported.module)
 
 
 def _typescript_target(path: str, module: str, files: Iterable[str]) -> str | None:

@@ -19,9 +19,9 @@ ROOT = HERE.parents[1]
 NAMES = [figure.name for figure in FIGURES]
 
 
-def main(words: Sequence[str], root: Path = ROOT, house: Path = HOUSE) -> int:
+def main(arguments: Sequence[str], root: Path = ROOT, house: Path = HOUSE) -> int:
     """Runs the command. Exit code 1: `--check` found a count above its ceiling in `house`; 2: git failed."""
-    options = _parser().parse_args(words)
+    options = _parser().parse_args(arguments)
     if options.roads:
         # Imported here because it imports the project; the other figures work without.
         from scripts.roads.command import measure, show

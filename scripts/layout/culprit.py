@@ -32,13 +32,13 @@ def new_culprits(before: Sequence[Culprit], after: Sequence[Culprit]) -> list[Cu
             remaining[culprit.name, culprit.path] -= 1
         else:
             unmatched.append(culprit)
-    moved = Counter[str]()
+    moved_counts = Counter[str]()
     for (name, _), count in remaining.items():
-        moved[name] += count
+        moved_counts[name] += count
     new = []
     for culprit in unmatched:
-        if culprit.name and moved[culprit.name]:
-            moved[culprit.name] -= 1
+        if culprit.name and moved_counts[culprit.name]:
+            moved_counts[culprit.name] -= 1
         else:
             new.append(culprit)
     return new

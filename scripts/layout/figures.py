@@ -57,7 +57,7 @@ def folders_over_20(measured: Measured, _settings: Settings) -> Iterator[Culprit
     for path in measured.paths:
         if path.endswith(CODE) and not path.startswith("docs/"):
             counts[posixpath.dirname(path)] += not (path.startswith(DATA) and path.endswith(".json"))
-    for folder, count in sorted(counts.items(), key=lambda one: -one[1]):
+    for folder, count in sorted(counts.items(), key=lambda item: -item[1]):
         if count > MAX_FILES:
             yield Culprit(f"{count} files", f"{folder or '.'}/")
 
@@ -73,11 +73,11 @@ def import_circles(measured: Measured, _settings: Settings) -> Iterator[Culprit]
 def shared_class_names(measured: Measured, settings: Settings) -> Iterator[Culprit]:
     """Finds names that several classes of one language have, in product code."""
     for folders, suffix in ((PYTHON_PRODUCT, ".py"), (TYPESCRIPT_PRODUCT, ".ts")):
-        places: dict[str, list[str]] = defaultdict(list)
+        paths_of_name: dict[str, list[str]] = defaultdict(list)
         for path, facts in measured.below(folders, suffix).items():
             for name in {one.name for one in facts.classes}:
-                places[name].append(path)
-        for name, paths in sorted(places.items()):
+                paths_of_name[name].append(path)
+        for name, paths in sorted(paths_of_name.items()):
             if len(paths) > 1 and name not in settings.shared_names:
                 yield Culprit(f"{suffix[1:]} {name}", ", ".join(sorted(paths)))
 

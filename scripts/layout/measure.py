@@ -52,8 +52,8 @@ def count(measured: Measured, settings: Settings) -> Counts:
     return {figure.name: list(figure.find(measured, settings)) for figure in FIGURES}
 
 
-def _read_file(one: tuple[str, str]) -> Facts:
-    path, text = one
+def _read_file(file: tuple[str, str]) -> Facts:
+    path, text = file
     try:
         if path.endswith(".py"):
             return read_python(text, module_name(path), PurePosixPath(path).name == "__init__.py")

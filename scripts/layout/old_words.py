@@ -17,7 +17,7 @@ _PARTS = re.compile(r"[/.]")
 
 def find_old_words(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iterator[Culprit]:
     """Yields a culprit for each definition, file, or file that uses an identifier."""
-    places = {path: _parts(path) for path in files}
+    parts_of_path = {path: _parts(path) for path in files}
     by_kind = {
         kind: [word for word in words if word.kind == kind] for kind in ("class", "function", "identifier")
     }
@@ -27,7 +27,7 @@ def find_old_words(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iter
         culprits: list[Culprit] = []
         for kind, find in (("class", _classes), ("function", _functions), ("identifier", _identifiers)):
             for word in by_kind[kind]:
-                if _applies_to(word, path, places[path]):
+                if _applies_to(word, path, parts_of_path[path]):
                     culprits += find(word, path, facts)
         yield from sorted(culprits, key=lambda culprit: culprit.line)
     yield from _modules(files, [word for word in words if word.kind == "module"])
@@ -52,20 +52,20 @@ def _identifiers(word: OldWord, path: str, facts: Facts) -> Iterator[Culprit]:
 
 def _modules(files: Mapping[str, Facts], words: Sequence[OldWord]) -> Iterator[Culprit]:
     """Yields culprits for names of files, and of folders that hold files, once each."""
-    places: dict[str, str] = {}
+    example_paths: dict[str, str] = {}
     for path in files:
         if path.startswith(TESTED):
-            places[path] = path
+            example_paths[path] = path
             folders = path.split("/")[:-1]
             for depth in range(2, len(folders) + 1):
                 folder = "/".join(folders[:depth])
-                places.setdefault(f"{folder}/", path)
-    for place, path in sorted(places.items()):
-        name, parts = _module_of(place), _parts(place)
+                example_paths.setdefault(f"{folder}/", path)
+    for module_path, path in sorted(example_paths.items()):
+        name, parts = _module_of(module_path), _parts(module_path)
         for word in words:
             is_old = name == word.old or (word.starts and name.startswith(f"{word.old}_"))
             if is_old and _applies_to(word, path, parts):
-                yield Culprit(f"module {word.old} ({word.new})", place, 0)
+                yield Culprit(f"module {word.old} ({word.new})", module_path, 0)
 
 
 def _module_of(place: str) -> str:
