@@ -1,8 +1,8 @@
 """`python -m converter.dry_run BUNDLE -o DIR`: runs one training step of a bundle in TensorFlow.
 
-The predictions are compared with those of Keras' own model. DIR/report.json gets the results (`rehearse`),
-DIR/step.safetensors the batch, the loss and the gradient of the step, so that a browser or peer can repeat
-the step and compare. The process answers on standard output as the converter does.
+The predictions are compared with those of Keras' own model. DIR/report.json gets the results
+(`dry_run_bundle`), DIR/step.safetensors the batch, the loss and the gradient of the step, so that a browser
+or peer can repeat the step and compare. The process answers on standard output as the converter does.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def _run(args: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=output) as temporary:
         enter_sandbox([bundle, *([args.batch.resolve()] if args.batch else [])], [output], temporary)
         print("doing: Starting TensorFlow.", flush=True)
-        report = rehearse(bundle, args.batch, args.limits, output / STEP)
+        report = dry_run_bundle(bundle, args.batch, args.limits, output / STEP)
     (output / REPORT).write_text(json.dumps(report), "utf-8")
     return "One step was taken."
 
 
-def rehearse(
+def dry_run_bundle(
     bundle: Path, batch_file: Path | None, limits: Any, step_file: Path | None = None
 ) -> dict[str, float]:
     """Predicts with Keras and with the native graph, then takes one training step. Raises Refusal.
@@ -59,7 +59,7 @@ def rehearse(
     from keras import tree
 
     from converter.export.model_version import load_version
-    from converter.tracing.model_ports import find_borders
+    from converter.tracing.model_ports import find_ports
 
     manifest = json.loads((bundle / "bundle.json").read_text("utf-8"))
     model = load_version(bundle / "model.keras", bundle / "weights.bin", limits)
@@ -68,7 +68,7 @@ def rehearse(
     feeds = {**batch, "trainable": weights[:size], "state": weights[size:]}
     print("doing: Predicting with Keras and with the native graph.", flush=True)
     inputs = [batch[f"x_{number}"] for number in range(len(manifest["inputs"]))]
-    expected = tree.flatten(model(find_borders(model).pack(inputs), training=False))
+    expected = tree.flatten(model(find_ports(model).pack(inputs), training=False))
     if not all(np.isfinite(one).all() for one in expected):
         raise Refusal(
             "The model's outputs on these examples are not finite: scale the inputs (0 to 1, or mean 0), or "

@@ -21,7 +21,7 @@ from converter.sandbox.process_limits import Limits
 from converter.summary.model_summary import summarize, summarize_slices
 from converter.tracing.batch_slices import SIGNATURE, is_sliceable, slice_size, trace_slice
 from converter.tracing.graph_freezer import freeze
-from converter.tracing.model_ports import Port, find_borders
+from converter.tracing.model_ports import Port, find_ports
 from converter.tracing.tracer import Traced, Tracer
 from converter.tracing.vector_layout import Layout
 from converter.validation.model_checks import check_batch
@@ -54,18 +54,18 @@ def write_bundle(
     model = load_model(model_file, limits, custom)
     refuse_unsupported(model)
     check_batch(model, task.batch_size)
-    borders = find_borders(model)
+    model_ports = find_ports(model)
     if propose is not None:
-        proposed = proposals(model, task, borders)
+        proposed = proposals(model, task, model_ports)
         task = replace(task, **proposed)
         for sentence in proposal_sentences(proposed):
             report_progress(sentence)
         propose(proposed)
-    objectives = choose_objectives(model, task, borders)
+    objectives = choose_objectives(model, task, model_ports)
     optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
     layout = Layout(model)
     report_progress(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
-    tracer = Tracer(model, layout, borders, objectives, optimizer, task.batch_size)
+    tracer = Tracer(model, layout, model_ports, objectives, optimizer, task.batch_size)
     traces = {
         "train": tracer.train(),
         "apply": tracer.apply(),
@@ -127,9 +127,11 @@ def _manifest(
             {"name": e.name, "shape": list(e.shape), "offset": e.offset, "trainable": e.trainable}
             for e in layout.entries
         ],
-        "inputs": [_port(port) for port in tracer.borders.inputs],
+        "inputs": [_port(port) for port in tracer.model_ports.inputs],
         "labels": [_port(port) for port in objectives.labels],
-        "outputs": [_port(port, objectives.loss_name(k)) for k, port in enumerate(tracer.borders.outputs)],
+        "outputs": [
+            _port(port, objectives.loss_name(k)) for k, port in enumerate(tracer.model_ports.outputs)
+        ],
         "metrics": objectives.metrics,
         "optimizer": {
             "name": optimizer.name,

@@ -21,7 +21,7 @@ from keras.src.utils import tf_utils
 from converter.decompositions import activations, categorical, convolutions, images, pooling
 from converter.decompositions.normalization import use_closed_form_gradients
 from converter.refusal import Refusal
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 # Raised by layers and TensorFlow when shapes or types do not fit a fixed batch.
 _FAULTS = (TypeError, ValueError, NotImplementedError, AttributeError, tf.errors.OpError)
@@ -50,12 +50,12 @@ def use_decompositions() -> Iterator[None]:
         "hsv_to_rgb": images.hsv_to_rgb,
     }
     with ExitStack() as stack:
-        stack.enter_context(replaced(keras_nn, nn))
-        stack.enter_context(replaced(keras_image, image))
-        stack.enter_context(replaced(keras_core, {"cond": categorical.cond}))
-        stack.enter_context(replaced(keras_numpy, {"digitize": categorical.digitize}))
+        stack.enter_context(patched_attributes(keras_nn, nn))
+        stack.enter_context(patched_attributes(keras_image, image))
+        stack.enter_context(patched_attributes(keras_core, {"cond": categorical.cond}))
+        stack.enter_context(patched_attributes(keras_numpy, {"digitize": categorical.digitize}))
         encode = {"tf_encode_categorical_inputs": categorical.encode_categories}
-        stack.enter_context(replaced(tf_utils, encode))
+        stack.enter_context(patched_attributes(tf_utils, encode))
         stack.enter_context(use_closed_form_gradients())
         stack.enter_context(_translated_errors())
         yield

@@ -9,7 +9,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 
 def standardized(inputs: Any, axes: list[int], epsilon: float) -> Any:
@@ -95,5 +95,8 @@ def use_closed_form_gradients() -> Iterator[None]:
     layers = keras.layers
     call = {"call": _layer_call(layers.LayerNormalization.call)}
     group = {"_apply_normalization": _group_call}
-    with replaced(layers.LayerNormalization, call), replaced(layers.GroupNormalization, group):
+    with (
+        patched_attributes(layers.LayerNormalization, call),
+        patched_attributes(layers.GroupNormalization, group),
+    ):
         yield

@@ -20,7 +20,7 @@ from converter.export.tfjs_layers_model import write_layers_model
 from converter.export.tfjs_ops import check_tfjs_ops
 from converter.export.zip_archive import archive
 from converter.tracing.graph_freezer import without_private_attributes
-from converter.tracing.model_ports import Borders, find_borders
+from converter.tracing.model_ports import ModelPorts, find_ports
 
 Writer = Callable[[Any, Path], Path]
 
@@ -44,9 +44,9 @@ def saved_model(model: Any, folder: Path) -> Path:
 
 def tfjs_graph(model: Any, folder: Path) -> Path:
     """Writes a zip of a TF.js graph model that plain TF.js runs, for any number of rows."""
-    borders = find_borders(model)
+    model_ports = find_ports(model)
     with use_decompositions():
-        traced = forward(model, borders).get_concrete_function()
+        traced = forward(model, model_ports).get_concrete_function()
     frozen = convert_variables_to_constants_v2(traced)
     graph = without_private_attributes(frozen.graph.as_graph_def())
     check_tfjs_ops(graph)
@@ -54,11 +54,11 @@ def tfjs_graph(model: Any, folder: Path) -> Path:
     signature = {
         "inputs": {
             port.name: _tensor(tensor.name, port.dtype, port.shape)
-            for port, tensor in zip(borders.inputs, frozen.inputs, strict=True)
+            for port, tensor in zip(model_ports.inputs, frozen.inputs, strict=True)
         },
         "outputs": {
             port.name: _tensor(name, port.dtype, port.shape)
-            for port, name in zip(borders.outputs, outputs, strict=True)
+            for port, name in zip(model_ports.outputs, outputs, strict=True)
         },
     }
     write_graph_model(graph, folder / "graph", signature)
@@ -75,18 +75,18 @@ def tfjs_layers(model: Any, folder: Path) -> Path:
 def onnx(model: Any, folder: Path) -> Path:
     """Writes an ONNX file, for any number of rows."""
     restore_loops(model)
-    borders = find_borders(model)
+    model_ports = find_ports(model)
     target = folder / "model.onnx"
-    write_onnx_model(forward(model, borders), [port.name for port in borders.outputs], target)
+    write_onnx_model(forward(model, model_ports), [port.name for port in model_ports.outputs], target)
     return target
 
 
-def forward(model: Any, borders: Borders) -> Any:
+def forward(model: Any, model_ports: ModelPorts) -> Any:
     """The model's prediction as a function of its inputs, each with any number of rows."""
-    specs = [tf.TensorSpec([None, *port.shape], port.dtype, _plain(port.name)) for port in borders.inputs]
+    specs = [tf.TensorSpec([None, *port.shape], port.dtype, _plain(port.name)) for port in model_ports.inputs]
 
     def predict(*inputs: Any) -> list[Any]:
-        return [tf.identity(one) for one in tree.flatten(model(borders.pack(inputs), training=False))]
+        return [tf.identity(one) for one in tree.flatten(model(model_ports.pack(inputs), training=False))]
 
     return tf.function(predict, input_signature=specs)
 

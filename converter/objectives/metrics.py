@@ -16,7 +16,7 @@ from converter.objectives.metric_counts import Counting, counting
 from converter.objectives.plain_ops import plain_ops
 from converter.padding.real_rows import Rows, to_rank, with_columns
 from converter.refusal import Refusal
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 from converter.tracing.model_ports import Port
 
 _m = keras.metrics
@@ -68,7 +68,7 @@ class OutputMetric:
             values = correlate(y, output, **settings)
             return tf.where(to_rank(rows.exists, len(values.shape)) > 0.0, values, 0.0)
 
-        return replaced(self.metric, {"_fn": of_rows})
+        return patched_attributes(self.metric, {"_fn": of_rows})
 
 
 def takes_class_numbers(metric: Any) -> bool:

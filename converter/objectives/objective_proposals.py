@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from converter.conversion_task import ConversionTask
-from converter.tracing.model_ports import Borders, Port
+from converter.tracing.model_ports import ModelPorts, Port
 
 # The kind of network is unknown, so the optimizer least sensitive to its learning rate is proposed.
 OPTIMIZER = {"name": "adam", "learning_rate": 0.001}
 
 
-def proposals(model: Any, task: ConversionTask, borders: Borders) -> dict[str, Any]:
+def proposals(model: Any, task: ConversionTask, model_ports: ModelPorts) -> dict[str, Any]:
     """Returns the keys of [model] that neither task nor model gives: `loss`, `metrics`, `optimizer`."""
     proposed: dict[str, Any] = {}
     if task.loss is None and getattr(getattr(model, "_compile_loss", None), "_user_loss", None) is None:
         guesses = [
             _guess(port, _activation(tensor))
-            for port, tensor in zip(borders.outputs, model.outputs, strict=True)
+            for port, tensor in zip(model_ports.outputs, model.outputs, strict=True)
         ]
         proposed["loss"] = guesses[0][0] if len(guesses) == 1 else [loss for loss, _ in guesses]
         if task.metrics is None:

@@ -13,7 +13,7 @@ from converter.objectives.losses import OutputLoss, compiled_loss, named_loss
 from converter.objectives.metrics import OutputMetric, label_of_metric, make_metric
 from converter.padding.real_rows import Rows
 from converter.refusal import Refusal
-from converter.tracing.model_ports import Borders, Port
+from converter.tracing.model_ports import ModelPorts, Port
 
 # Limits of what an update may report (backend/formats/manifest.py).
 MAX_METRICS, MAX_NAME = 16, 64
@@ -104,9 +104,9 @@ class Objectives:
         return [part for part in self.parts if part is not None]
 
 
-def choose_objectives(model: Any, task: ConversionTask, borders: Borders) -> Objectives:
+def choose_objectives(model: Any, task: ConversionTask, model_ports: ModelPorts) -> Objectives:
     """Selects losses and metrics from the task file, else those that the model was compiled with."""
-    outputs = borders.outputs
+    outputs = model_ports.outputs
     losses = _losses(model, task, outputs)
     compiled_weights = _compiled(model, "_compile_loss", "_user_loss_weights") if task.loss is None else None
     weights = [_weight(w) for w in by_output(task.loss_weights or compiled_weights, outputs, "loss_weights")]

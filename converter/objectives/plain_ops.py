@@ -13,7 +13,7 @@ from keras.src.backend.tensorflow import numpy as keras_numpy
 from keras.src.losses import losses as keras_losses
 from keras.src.metrics import iou_metrics, metrics_utils
 
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def plain_ops() -> Iterator[None]:
     """While open, Keras uses the functions of this module. Not thread-safe."""
     with ExitStack() as stack:
         for owner, replacements in _REPLACED:
-            stack.enter_context(replaced(owner, replacements))
+            stack.enter_context(patched_attributes(owner, replacements))
         yield
 
 

@@ -17,7 +17,7 @@ from converter.optimizers.settings import (
     LEARNING_RATES,
     SCHEDULE_DEFAULTS,
     Value,
-    checked,
+    check_setting,
     refuse,
 )
 from converter.optimizers.update_rules import Rule
@@ -126,7 +126,7 @@ def make_optimizer(table: dict[str, Any]) -> Optimizer:
                 f"The optimizer {name} has no setting `{key}`; "
                 f"it has {', '.join([*defaults, *COMMON_SETTINGS])}."
             )
-        checked("optimizer", key, value)
+        check_setting("optimizer", key, value)
     if sum(bool(options.get(key)) for key in ("clipnorm", "clipvalue", "global_clipnorm")) > 1:
         raise refuse(
             "The optimizer may have one of clipnorm, clipvalue and global_clipnorm; keep one of them."
@@ -159,7 +159,7 @@ def _schedule(table: Any, learning_rate: float, is_given: bool) -> Schedule:
             raise refuse(
                 f"The schedule {name} has no setting `{key}`; it has {', '.join([*required, *optional])}."
             )
-        checked(f"schedule {name}", key, value)
+        check_setting(f"schedule {name}", key, value)
     for key in required:
         if key not in settings:
             raise refuse(f"The schedule {name} needs `{key}`.")

@@ -93,7 +93,7 @@ def refuse(message: str) -> Refusal:
     return Refusal(message, "bad-task")
 
 
-def checked(owner: str, key: str, value: Any) -> None:
+def check_setting(owner: str, key: str, value: Any) -> None:
     """Raises Refusal unless `value` fits the setting `key` of the optimizer or schedule `owner`."""
     if key in _FLAGS:
         if not isinstance(value, bool):

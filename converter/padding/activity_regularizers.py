@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from converter.padding.real_rows import Rows, to_rank
 from converter.refusal import Refusal
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 # These regularizers are sums over the activations, to which zeros add nothing.
 SUMS = (keras.regularizers.L1, keras.regularizers.L2, keras.regularizers.L1L2)
@@ -25,7 +25,7 @@ def exact_activities(model: Any, rows: Rows) -> Iterator[None]:
             regularizer = getattr(layer, "activity_regularizer", None)
             if regularizer is not None:
                 exact = {"activity_regularizer": regularizer_of_rows(regularizer, rows)}
-                stack.enter_context(replaced(layer, exact))
+                stack.enter_context(patched_attributes(layer, exact))
         yield
 
 

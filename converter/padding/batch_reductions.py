@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras.src.backend.tensorflow import numpy as keras_numpy
 
 from converter.padding.real_rows import Rows, to_rank
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 
 class RowReductions:
@@ -64,5 +64,5 @@ class RowReductions:
 def exact_reductions(rows: Rows, inputs: Sequence[Any]) -> Iterator[None]:
     """While open, sums and means of layers over their batch leave out padded rows."""
     reductions = RowReductions(rows, inputs)
-    with replaced(keras_numpy, {"sum": reductions.sum, "mean": reductions.mean}):
+    with patched_attributes(keras_numpy, {"sum": reductions.sum, "mean": reductions.mean}):
         yield

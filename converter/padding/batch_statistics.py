@@ -13,7 +13,7 @@ import tensorflow as tf
 from converter.decompositions.normalization import batch_standardized
 from converter.padding.real_rows import Rows
 from converter.refusal import Refusal
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 
 class ExactPadding:
@@ -81,5 +81,5 @@ def exact_padding(rows: Rows) -> Iterator[None]:
     def call(layer: Any, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         return exact.call(layer, inputs, training, mask)
 
-    with replaced(keras.layers.BatchNormalization, {"_moments": moments, "call": call}):
+    with patched_attributes(keras.layers.BatchNormalization, {"_moments": moments, "call": call}):
         yield

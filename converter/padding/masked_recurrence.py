@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras import tree
 from keras.src import backend
 
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 
 def without_backward_pass(rnn: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,5 +44,5 @@ def without_backward_pass(rnn: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def exact_recurrence() -> Iterator[None]:
     """While open, recurrent layers treat masks as Keras' loop does."""
-    with replaced(backend, {"rnn": without_backward_pass(backend.rnn)}):
+    with patched_attributes(backend, {"rnn": without_backward_pass(backend.rnn)}):
         yield

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @contextmanager
-def replaced(owner: Any, replacements: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
+def patched_attributes(owner: Any, replacements: Mapping[str, Callable[..., Any]]) -> Iterator[None]:
     """While open, `owner` has the given attributes; restores its own afterwards. Not thread-safe."""
     originals = {name: getattr(owner, name) for name in replacements}
     try:

@@ -46,7 +46,7 @@ def is_sliceable(model: Any, objectives: Objectives) -> bool:
 def trace_slice(tracer: Tracer, whole: Traced, size: int) -> tuple[Traced, Any] | None:
     """Traces and freezes the train graph for `size` rows; None if its random inputs are not per row."""
     sliced = Tracer(
-        tracer.model, tracer.layout, tracer.borders, tracer.objectives, tracer.optimizer, size
+        tracer.model, tracer.layout, tracer.model_ports, tracer.objectives, tracer.optimizer, size
     ).train()
     if _random_shapes(sliced, size) != _random_shapes(whole, tracer.batch_size):
         return None

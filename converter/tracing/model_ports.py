@@ -25,7 +25,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Borders:
+class ModelPorts:
     """The input and output ports in Keras' flattened order."""
 
     inputs: tuple[Port, ...]
@@ -37,21 +37,21 @@ class Borders:
         return tree.pack_sequence_as(self.structure, list(tensors))
 
 
-def find_borders(model: Any) -> Borders:
+def find_ports(model: Any) -> ModelPorts:
     """Returns the ports of a functional or sequential model.
 
     Raises Refusal for dtypes that no shard holds.
     """
     graph = getattr(model, "_functional", None) or model
     inputs = [
-        Port(name, _shape(tensor), _border_dtype(name, tensor.dtype))
+        Port(name, _shape(tensor), _port_dtype(name, tensor.dtype))
         for name, tensor in zip(_unique([t.name for t in model.inputs]), model.inputs, strict=True)
     ]
     outputs = [
         Port(name, _shape(tensor), "float32")
         for name, tensor in zip(_unique(graph.output_names), model.outputs, strict=True)
     ]
-    return Borders(tuple(inputs), tuple(outputs), graph._inputs_struct)
+    return ModelPorts(tuple(inputs), tuple(outputs), graph._inputs_struct)
 
 
 def _shape(tensor: Any) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ def _unique(names: list[str]) -> list[str]:
     return unique
 
 
-def _border_dtype(name: str, dtype: str) -> str:
+def _port_dtype(name: str, dtype: str) -> str:
     if dtype in ("float32", "int32"):
         return dtype
     if dtype in ("int64", "uint8", "int8", "int16", "uint16"):

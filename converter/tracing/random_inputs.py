@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras.src.backend.tensorflow import random as keras_random
 
 from converter.refusal import Refusal
-from converter.tracing.attribute_patch import replaced
+from converter.tracing.attribute_patch import patched_attributes
 
 REFUSED_DRAWS = ("categorical", "truncated_normal", "shuffle", "gamma", "binomial", "beta")
 
@@ -107,14 +107,14 @@ def _refuse(kind: str) -> Callable[..., NoReturn]:
 def captured_draws() -> Iterator[Draws]:
     """While open, every draw through Keras' random backend becomes an input of the traced graph."""
     draws = Draws()
-    with replaced(keras_random, _replacements(draws)):
+    with patched_attributes(keras_random, _replacements(draws)):
         yield draws
 
 
 @contextmanager
 def mean_draws() -> Iterator[None]:
     """While open, every draw through Keras' random backend is replaced by its mean."""
-    with replaced(keras_random, _replacements(Means())):
+    with patched_attributes(keras_random, _replacements(Means())):
         yield
 
 

@@ -19,7 +19,7 @@ from converter.padding.batch_statistics import exact_padding
 from converter.padding.masked_recurrence import exact_recurrence
 from converter.padding.real_rows import Rows
 from converter.refusal import Refusal
-from converter.tracing.model_ports import Borders, Port
+from converter.tracing.model_ports import ModelPorts, Port
 from converter.tracing.random_inputs import captured_draws, mean_draws
 from converter.tracing.vector_layout import Layout, join
 
@@ -56,12 +56,12 @@ class Tracer:
         self,
         model: Any,
         layout: Layout,
-        borders: Borders,
+        model_ports: ModelPorts,
         objectives: Objectives,
         optimizer: Optimizer,
         batch_size: int,
     ) -> None:
-        self.model, self.layout, self.borders = model, layout, borders
+        self.model, self.layout, self.model_ports = model, layout, model_ports
         self.objectives, self.optimizer, self.batch_size = objectives, optimizer, batch_size
 
     def train(self) -> Traced:
@@ -141,7 +141,7 @@ class Tracer:
         return Batch(
             _placeholder("trainable", (self.layout.trainable,)),
             _placeholder("state", (self.layout.state,)) if self.layout.state else None,
-            self._ports("x", self.borders.inputs),
+            self._ports("x", self.model_ports.inputs),
             self._ports("y", self.objectives.labels) if labels else (),
             _placeholder("sample_weight", (self.batch_size,)) if labels else None,
         )
@@ -165,12 +165,12 @@ class Tracer:
             packed, new_state, losses = self.model.stateless_call(
                 variables,
                 self.layout.split_state(batch.state),
-                self.borders.pack(batch.x),
+                self.model_ports.pack(batch.x),
                 training=training,
                 return_losses=True,
             )
         outputs = tree.flatten(packed)
-        for port, output in zip(self.borders.outputs, outputs, strict=True):
+        for port, output in zip(self.model_ports.outputs, outputs, strict=True):
             if output.shape != (self.batch_size, *port.shape):
                 raise Refusal(
                     f"The output {port.name} has the shape {output.shape} instead of one row per example."

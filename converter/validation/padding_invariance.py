@@ -50,7 +50,7 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
     if rows == tracer.batch_size:
         return
     half = Tracer(
-        tracer.model, tracer.layout, tracer.borders, tracer.objectives, tracer.optimizer, rows
+        tracer.model, tracer.layout, tracer.model_ports, tracer.objectives, tracer.optimizer, rows
     ).train()
     arrays = _arrays(tracer, whole, rows)
     short = {t.op.name: arrays[t.op.name][tuple(slice(n) for n in t.shape)] for t in half.inputs}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from converter.dry_run import rehearse
+from converter.dry_run import dry_run_bundle
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 from tests.integration.converter.conftest import Convert, keras
@@ -29,7 +29,7 @@ def test_a_step_on_given_examples_lowers_their_loss(convert: Convert, tmp_path: 
     x, y = random.normal(size=(5, 6)).astype(np.float32), np.arange(5, dtype=np.int32) % 3
     np.savez(tmp_path / "batch.npz", x_0=x, y_0=y)
     file = tmp_path / "step.safetensors"
-    found = rehearse(tmp_path / "bundle", tmp_path / "batch.npz", Limits(), file)
+    found = dry_run_bundle(tmp_path / "bundle", tmp_path / "batch.npz", Limits(), file)
     # Fewer than a batch: the rest is padding, which does not count.
     expected = classifier()
     loss = keras.losses.sparse_categorical_crossentropy(y, expected(x)).numpy().mean()
@@ -49,7 +49,7 @@ def test_an_optimizer_with_a_schedule_takes_its_step(convert: Convert, tmp_path:
     schedule = {"name": "cosine_decay", "decay_steps": 10}
     optimizer = {"name": "sgd", "learning_rate": 0.1, "schedule": schedule}
     convert(classifier(), loss="sparse_categorical_crossentropy", optimizer=optimizer)
-    assert rehearse(tmp_path / "bundle", None, Limits())["gradient_norm"] > 0
+    assert dry_run_bundle(tmp_path / "bundle", None, Limits())["gradient_norm"] > 0
 
 
 def test_a_model_without_examples_is_tried_on_noise(convert: Convert, tmp_path: Path) -> None:
@@ -58,14 +58,14 @@ def test_a_model_without_examples_is_tried_on_noise(convert: Convert, tmp_path: 
          keras.layers.Flatten(), keras.layers.Dense(2)]
     )  # fmt: skip
     convert(tokens, loss="mse")
-    assert rehearse(tmp_path / "bundle", None, Limits())["loss"] > 0
+    assert dry_run_bundle(tmp_path / "bundle", None, Limits())["loss"] > 0
 
 
 def test_a_graph_that_is_not_the_model_is_refused(convert: Convert, tmp_path: Path) -> None:
     convert(classifier(), loss="sparse_categorical_crossentropy")
     classifier("tanh").save(tmp_path / "bundle" / "model.keras")
     with pytest.raises(Refusal, match="differ by"):
-        rehearse(tmp_path / "bundle", None, Limits())
+        dry_run_bundle(tmp_path / "bundle", None, Limits())
 
 
 def test_examples_that_the_model_cannot_take_are_refused_with_a_remedy(
@@ -74,4 +74,4 @@ def test_examples_that_the_model_cannot_take_are_refused_with_a_remedy(
     convert(classifier("exponential"), loss="sparse_categorical_crossentropy")
     np.savez(tmp_path / "batch.npz", x_0=np.full((4, 6), 1e30, np.float32), y_0=np.zeros(4, np.int32))
     with pytest.raises(Refusal, match="not finite: scale the inputs"):
-        rehearse(tmp_path / "bundle", tmp_path / "batch.npz", Limits())
+        dry_run_bundle(tmp_path / "bundle", tmp_path / "batch.npz", Limits())

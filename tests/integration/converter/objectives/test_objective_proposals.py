@@ -9,7 +9,7 @@ import pytest
 
 from converter.conversion_task import ConversionTask
 from converter.objectives.objective_proposals import proposal_sentences, proposals
-from converter.tracing.model_ports import find_borders
+from converter.tracing.model_ports import find_ports
 
 pytestmark = pytest.mark.tensorflow
 
@@ -22,7 +22,7 @@ def model_of(*last: Any, shape: tuple[int, ...] = (6,)) -> Any:
 
 
 def proposed(model: Any, **said: Any) -> dict[str, Any]:
-    return proposals(model, ConversionTask("small", 4, **said), find_borders(model))
+    return proposals(model, ConversionTask("small", 4, **said), find_ports(model))
 
 
 @pytest.mark.parametrize(

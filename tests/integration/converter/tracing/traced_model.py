@@ -20,7 +20,7 @@ from converter.optimizers import make_optimizer
 from converter.readers.model_loader import load_model
 from converter.sandbox.process_limits import Limits
 from converter.tracing.graph_freezer import freeze
-from converter.tracing.model_ports import find_borders
+from converter.tracing.model_ports import find_ports
 from converter.tracing.tracer import Traced, Tracer
 from converter.tracing.vector_layout import Layout
 from tests.support.keras.native import relative_error
@@ -35,9 +35,9 @@ def tracer_of(model: Any) -> Tracer:
         path = Path(folder, "model.keras")
         model.save(path)
         loaded = load_model(path, Limits())
-    borders = find_borders(loaded)
-    objectives = choose_objectives(loaded, ConversionTask("test", BATCH, "mse"), borders)
-    return Tracer(loaded, Layout(loaded), borders, objectives, make_optimizer({"name": "sgd"}), BATCH)
+    model_ports = find_ports(loaded)
+    objectives = choose_objectives(loaded, ConversionTask("test", BATCH, "mse"), model_ports)
+    return Tracer(loaded, Layout(loaded), model_ports, objectives, make_optimizer({"name": "sgd"}), BATCH)
 
 
 def run(traced: Traced, fed: dict[str, Any]) -> dict[str, Any]:
