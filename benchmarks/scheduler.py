@@ -56,7 +56,7 @@ def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Re
     began = time.process_time()
     while cycles < min_cycles or time.process_time() - began < seconds:
         if not scheduler.left:
-            scheduler.begin_epoch(_works(epoch, units))
+            scheduler.begin_epoch(_work_units(epoch, units))
             epoch += 1
             continue
         # A busy server gets a thousand requests a second.
@@ -68,7 +68,7 @@ def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Re
             if isinstance(effect, GrantLease):
                 leases += 1
                 if generator.random() >= SILENT_SHARE:
-                    assimilated += _returned(scheduler, effect, now)
+                    assimilated += _complete_cycle(scheduler, effect, now)
                     cycles += 1
         longest = max(longest, time.process_time() - started)
     cpu_seconds = time.process_time() - began
@@ -85,17 +85,19 @@ def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Re
     )
 
 
-def _works(epoch: int, units: int) -> list[WorkUnit]:
+def _work_units(epoch: int, units: int) -> list[WorkUnit]:
     return [WorkUnit(epoch * units + number, number, 100, number) for number in range(units)]
 
 
-def _returned(scheduler: Scheduler, grant: GrantLease, now: float) -> int:
+def _complete_cycle(scheduler: Scheduler, grant: GrantLease, now: float) -> int:
     """Completes a cycle; returns how many units it finished."""
     scheduler.heartbeat(grant.client, grant.lease, now)
-    return sum(_judged(scheduler, one) for one in scheduler.returned(grant.client, grant.lease, now + 1.0))
+    return sum(
+        _accept_results(scheduler, one) for one in scheduler.returned(grant.client, grant.lease, now + 1.0)
+    )
 
 
-def _judged(scheduler: Scheduler, effect: Effect) -> int:
+def _accept_results(scheduler: Scheduler, effect: Effect) -> int:
     if not isinstance(effect, Judge):
         return 0
     scheduler.judged(effect.unit, dict.fromkeys(effect.leases, Verdict.VALID))

@@ -106,7 +106,7 @@ def measure(
         client_cpu_seconds=round(statistics.median(client_seconds[1:]), 5),
         mask_cpu_seconds_floor=round((host.degree.neighbours + 1) * _keystream_seconds(size), 5),
         server_cpu_seconds=round(statistics.median(server_seconds[1:]), 5),
-        unmask_cpu_seconds_floor=round(host.taken_off * _keystream_seconds(size), 5),
+        unmask_cpu_seconds_floor=round(host.removed_keystreams * _keystream_seconds(size), 5),
         bytes_up_per_parameter=round(statistics.mean(sent) / parameters, 4),
         bytes_up_beside_update=max(sent) - masked_bytes(parameters, host.terms.rows, bits),
         bytes_down=host.bytes_down // clients,

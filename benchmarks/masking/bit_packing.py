@@ -37,7 +37,7 @@ MILLION = 1_000_000
 _generator = np.random.default_rng(1)
 
 
-def summed(encoding: Encoding, clients: Iterable[MaskedContribution]) -> Decoded:
+def decoded_sum(encoding: Encoding, clients: Iterable[MaskedContribution]) -> Decoded:
     """Returns the server's decoded sum of all clients' packed words.
 
     Masks are left out, since they would cancel.
@@ -54,14 +54,16 @@ def summed(encoding: Encoding, clients: Iterable[MaskedContribution]) -> Decoded
 
 def errors(clients: list[MaskedContribution]) -> list[dict[str, float]]:
     """Returns the error that encoding causes in the mean, for each number of members and bits."""
-    clip, size = longest(clients), len(clients[0].update)
+    clip, size = clip_above_all(clients), len(clients[0].update)
     rows = []
     for members in MEMBERS:
         contributions = [clients[number % len(clients)] for number in range(members)]
         mean = _mean(contributions)
         for bits in BITS:
             encoding = Encoding(members, size, 0, bits, clip)
-            error = float(np.linalg.norm(summed(encoding, contributions).mean - mean) / np.linalg.norm(mean))
+            error = float(
+                np.linalg.norm(decoded_sum(encoding, contributions).mean - mean) / np.linalg.norm(mean)
+            )
             # The error of rounding alone, without a rotation: every value may be as large as the clip.
             step = clip * members / 2 ** (bits - 1)
             unrotated_error = (
@@ -127,8 +129,8 @@ class Training:
             if bits is None:
                 mean = _mean(clients)
             else:
-                encoding = Encoding(len(clients), len(weights), 0, bits, longest(clients))
-                mean = summed(encoding, clients).mean.astype(np.float64)
+                encoding = Encoding(len(clients), len(weights), 0, bits, clip_above_all(clients))
+                mean = decoded_sum(encoding, clients).mean.astype(np.float64)
             weights = (weights + mean).astype(np.float32)
         return self.accuracy(weights), history
 
@@ -178,7 +180,7 @@ def _mean(clients: list[MaskedContribution]) -> Vector64:
     return np.array(weights) @ updates / sum(weights)
 
 
-def longest(clients: list[MaskedContribution]) -> float:
+def clip_above_all(clients: list[MaskedContribution]) -> float:
     """Returns a clip slightly above the longest update, so that no update is clipped."""
     return 1.0001 * max(
         float(np.linalg.norm(contribution.update.astype(np.float64))) for contribution in clients

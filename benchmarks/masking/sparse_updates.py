@@ -20,7 +20,7 @@ import numpy as np
 from backend.numerics.masking.bit_packing import FULL_BITS
 from backend.numerics.masking.encoding import Encoding
 from backend.numerics.masking.sparse import Residual, block_count, choose
-from benchmarks.masking.bit_packing import Training, longest, summed
+from benchmarks.masking.bit_packing import Training, clip_above_all, decoded_sum
 from benchmarks.support.native_step import use_one_core
 
 # Shares of the parameters, and whether clients keep what they do not send as a residual.
@@ -43,9 +43,9 @@ def play(training: Training, rounds: int, share: float, keeps_residual: bool) ->
             sent, unsent = chosen.split(contribution.update + residual_update)
             residual.keep(number, unsent)
             clients.append(dataclasses.replace(contribution, update=sent))
-        clip = longest(clients)
+        clip = clip_above_all(clients)
         encoding = Encoding(len(clients), len(clients[0].update), 0, FULL_BITS, clip)
-        weights = weights + chosen.spread(summed(encoding, clients).mean)
+        weights = weights + chosen.spread(decoded_sum(encoding, clients).mean)
         accuracies.append(training.accuracy(weights))
         longest_sent.append(clip)
         size = encoding.bytes

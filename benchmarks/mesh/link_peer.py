@@ -197,12 +197,12 @@ async def take_part(options: argparse.Namespace) -> None:
             peer.links.use_ice([*entered.ice, *own_ice])
             tell("entered", client=entered.client)
             listening = asyncio.create_task(peer.listen())
-            await _obey(peer)
+            await _run_commands(peer)
             await peer.links.close()
             listening.cancel()
 
 
-async def _obey(peer: LinkPeer) -> None:
+async def _run_commands(peer: LinkPeer) -> None:
     """Executes the commands on standard input."""
     loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)

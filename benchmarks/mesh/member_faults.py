@@ -94,7 +94,7 @@ class Member:
         self.process.wait()
 
 
-class Company:
+class LinkedMembers:
     """Processes that are linked with each other, and their messages."""
 
     def __init__(self, machines: int, parameters: int) -> None:
@@ -135,7 +135,7 @@ class Company:
 
     def play(
         self, order: dict[str, Any], members: list[Member], fault: str, phase: str, lost: Member
-    ) -> Played:
+    ) -> GroupOutcome:
         """Runs one group in which `lost` fails in `phase`; returns when all have ended.
 
         A lost member that was cut off or paused returns, and is waited for, too.
@@ -151,7 +151,7 @@ class Company:
                 ended[machine] = time.monotonic(), said
             elif not triggered[0] and machine == lost.machine and said["phase"] == phase:
                 triggered[0], began[0] = True, time.monotonic()
-                self._do(fault, lost)
+                self._inject(fault, lost)
 
         for member in members:
             member.say(order)
@@ -160,10 +160,10 @@ class Company:
         others = [ended[machine] for machine in awaited]
         lost_result = None
         if fault in ("cut", "pause"):
-            self._undo(fault, lost)
+            self._repair(fault, lost)
             self._wait(lambda: lost.machine in ended, heard)
             lost_result = ended[lost.machine][1]
-        return Played(
+        return GroupOutcome(
             max(at for at, _ in others) - began[0], [said for _, said in others], lost_result, triggered[0]
         )
 
@@ -174,13 +174,13 @@ class Company:
         )
         return all(message.get("fraction") == 1.0 for message in outcome.others)
 
-    def _do(self, fault: str, lost: Member) -> None:
+    def _inject(self, fault: str, lost: Member) -> None:
         if fault == "cut":
             self.network.cut(lost.machine)
         else:
             lost.process.send_signal(signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
 
-    def _undo(self, fault: str, lost: Member) -> None:
+    def _repair(self, fault: str, lost: Member) -> None:
         if fault == "cut":
             self.network.mend(lost.machine)
         else:
@@ -188,7 +188,7 @@ class Company:
 
 
 @dataclass(frozen=True)
-class Played:
+class GroupOutcome:
     """The survivors' results, the time of the last one, and the lost member's final message."""
 
     seconds: float
@@ -214,11 +214,11 @@ def _order(members: list[Member], number: int, parameters: int, patience: float)
     }
 
 
-def _results(outcome: Played) -> list[tuple[str, float]]:
+def _results(outcome: GroupOutcome) -> list[tuple[str, float]]:
     return [(message["sha256"], message["fraction"]) for message in outcome.others if "sha256" in message]
 
 
-def _row(peers: int, fault: str, phase: str, patience: float, groups: list[Played]) -> Row:
+def _row(peers: int, fault: str, phase: str, patience: float, groups: list[GroupOutcome]) -> Row:
     seconds = [outcome.seconds for outcome in groups]
     false_results = [
         outcome
@@ -250,15 +250,15 @@ def run(
 ) -> Iterator[Row]:
     """Yields the row without a fault, then one for each fault in each phase."""
     numbers = count(1)
-    company = Company(peers + SPARE, parameters)
+    company = LinkedMembers(peers + SPARE, parameters)
     try:
         for fault, phase in [("none", "begin"), *product(faults, PHASES)]:
-            groups: list[Played] = []
+            groups: list[GroupOutcome] = []
             while len(groups) < repetitions:
                 running = [member for member in company.members if member.process.poll() is None]
                 if len(running) < peers:
                     company.close()
-                    company = Company(peers + SPARE, parameters)
+                    company = LinkedMembers(peers + SPARE, parameters)
                     continue
                 members = running[:peers]
                 company.settle(members)

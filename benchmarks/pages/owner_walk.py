@@ -46,7 +46,7 @@ ABOUT = {
 
 
 # Called with a page and its name before the page is left.
-Look = Callable[[Page, str], Awaitable[None]]
+PageObserver = Callable[[Page, str], Awaitable[None]]
 
 
 @dataclass
@@ -112,7 +112,7 @@ def predict(path: Path) -> float:
 class Owner:
     """An owner who has a link and two files and works through the pages."""
 
-    def __init__(self, page: Page, url: str, look: Look | None) -> None:
+    def __init__(self, page: Page, url: str, look: PageObserver | None) -> None:
         self.page = page
         self.url = url
         self.look = look
@@ -122,7 +122,7 @@ class Owner:
     def now(self) -> float:
         return round(time.perf_counter() - self._begun, 1)
 
-    async def seen(self, name: str) -> None:
+    async def show(self, name: str) -> None:
         """Calls `look` with the page, if given."""
         if self.look is not None:
             await self.look(self.page, name)
@@ -140,7 +140,7 @@ class Owner:
         await self._ready()
         self.walk.draft_begun = self.now()
 
-    async def bring(self, model: Path, pictures: Path) -> None:
+    async def upload_files(self, model: Path, pictures: Path) -> None:
         await self._upload("Choose a model", model)
         await self._next("data")
         source = self.page.get_by_role("radio", name="I bring them")
@@ -156,7 +156,7 @@ class Owner:
         await expect(self.page.get_by_text(f"{file.name} is here").first).to_be_visible()
 
     async def _next(self, step: str) -> None:
-        await self.seen(STEPS[STEPS.index(step) - 1])
+        await self.show(STEPS[STEPS.index(step) - 1])
         await (
             self.page.get_by_role("navigation", name="Next and previous step")
             .get_by_role("link", name="Next:")
@@ -198,13 +198,13 @@ class Owner:
         await self._next("review")
         await expect(self._step("review")).to_have_attribute("data-state", "done")
         self.walk.ready_to_launch = self.now()
-        self.walk.server_worked = await self._worked()
-        await self.seen("review")
+        self.walk.server_worked = await self._server_seconds()
+        await self.show("review")
         await self.page.get_by_role("button", name="Begin a private test").click()
         field = self.page.get_by_label("Invitation to send, shown this once")
         await expect(field).to_have_value(re.compile(r".+/join#.+"))
         self.walk.private_test = self.now()
-        await self.seen("launched")
+        await self.show("launched")
         invitation = await field.input_value()
         await self.page.get_by_role("button", name="Launch it for everybody").click()
         state = self.page.locator("[data-manage] [data-standing]")
@@ -213,7 +213,7 @@ class Owner:
         self.walk.live = self.now()
         return invitation
 
-    async def _worked(self) -> float:
+    async def _server_seconds(self) -> float:
         script = "async (path) => (await fetch(path)).json()"
         draft = await self.page.evaluate(script, "/api/drafts/" + self.page.url.split("/")[-2])
         jobs = [job for job in draft["jobs"].values() if job["ended"]]
@@ -224,7 +224,7 @@ class Owner:
         counted = self.page.locator("[data-participants] tr td").nth(2)
         await expect(counted).to_have_text(re.compile("^[1-9]"))
         self.walk.trained = self.now()
-        await self.seen("dashboard")
+        await self.show("dashboard")
         # Versions come several times a second; after the end the newest one is fixed.
         await expect(self.page.locator("[data-standing]")).to_contain_text("Finished")
         version = self.page.locator("[data-versions] tr").first
@@ -245,7 +245,7 @@ async def volunteer(browser: Browser, invitation: str) -> Page:
 
 
 async def walk(
-    browser: Browser, server: Server, folder: Path, archive: Path, look: Look | None = None
+    browser: Browser, server: Server, folder: Path, archive: Path, look: PageObserver | None = None
 ) -> Walk:
     """Takes all steps on a server without an owner.
 
@@ -259,7 +259,7 @@ async def walk(
     owner = Owner(await context.new_page(), link.split("/sign-in")[0], look)
     await owner.sign_in(link)
     await owner.begin()
-    await owner.bring(model, pictures)
+    await owner.upload_files(model, pictures)
     await owner.fill_in()
     invitation = await owner.launch()
     await volunteer(browser, invitation)

@@ -34,7 +34,7 @@ PAINTED = """() => new Promise((told) => new PerformanceObserver((list) => {
 ENABLED = """() => document.querySelector("[data-action=start]:enabled") && performance.now() / 1000"""
 
 
-async def opened(browser: Browser, address: str, kilobits: float, latency: float) -> dict[str, float]:
+async def open_page(browser: Browser, address: str, kilobits: float, latency: float) -> dict[str, float]:
     """Opens a page; returns seconds since the request, and bytes and requests over the network."""
     context = await browser.new_context()
     context.set_default_timeout(1000 * LONG)
@@ -69,7 +69,7 @@ async def measure(url: str, kilobits: float, latency: float, repeats: int) -> di
         browser = await playwright.chromium.launch(executable_path=executable(), args=FLAGS)
         medians = {}
         for name, path in PAGES.items():
-            runs = [await opened(browser, f"{url}{path}", kilobits, latency) for _ in range(repeats)]
+            runs = [await open_page(browser, f"{url}{path}", kilobits, latency) for _ in range(repeats)]
             medians[name] = {key: round(statistics.median(run[key] for run in runs), 2) for key in runs[0]}
         await browser.close()
     return medians

@@ -53,7 +53,7 @@ PRIVATE_EPOCHS, PRIVATE_RATE, CLIP = 40, 0.03, 1.0
 
 
 @dataclass(frozen=True)
-class Found:
+class EpsilonResult:
     """The results at one epsilon (None: no privacy); accuracies are shares of right answers.
 
     `noise` is the multiplier of each visit to an example, `visits` the number of visits.
@@ -77,7 +77,7 @@ class Report:
     examples: int
     held_out: int
     delta: float
-    found: list[Found]
+    found: list[EpsilonResult]
 
 
 def main() -> None:
@@ -107,11 +107,11 @@ def measure(folder: Path, epsilons: Sequence[float], models: int, examples: int)
 
     digits = Digits.load(2 * examples, SEED)
     members = halves(models, 2 * examples)
-    results = [_at(epsilon, folder, digits, members) for epsilon in epsilons]
+    results = [_measure_epsilon(epsilon, folder, digits, members) for epsilon in epsilons]
     return Report(models, examples, len(digits.rest), DELTA, results)
 
 
-def _at(epsilon: float, folder: Path, digits: Digits, members: Members) -> Found:
+def _measure_epsilon(epsilon: float, folder: Path, digits: Digits, members: Members) -> EpsilonResult:
     from benchmarks.privacy.trained_volunteer import Volunteer, plain_plan, private_plan
 
     private = math.isfinite(epsilon)
@@ -132,7 +132,7 @@ def _at(epsilon: float, folder: Path, digits: Digits, members: Members) -> Found
         trained.append(float(correct[digits.pool][mask].mean()))
         held_out.append(float(correct[digits.rest].mean()))
         print(f"epsilon {epsilon:g}: {model + 1} of {len(members)} trained", file=sys.stderr, flush=True)
-    return Found(
+    return EpsilonResult(
         epsilon=epsilon if private else None,
         noise=noise,
         visits=PRIVATE_EPOCHS if private else PLAIN_EPOCHS,
@@ -189,7 +189,7 @@ def picture(report: Report) -> str:
     return draw("Who was in the training data?", "others wrongly accused, %", "members found, %", lines)
 
 
-def _name(result: Found) -> str:
+def _name(result: EpsilonResult) -> str:
     return "no privacy" if result.epsilon is None else f"epsilon {result.epsilon:g}"
 
 

@@ -109,55 +109,55 @@ class Client:
     def upload(self, update: UnmaskedUpdate) -> list[bytes]:
         """Returns the frames of a masked update."""
         with self.meter.running():
-            data = self._made().mask(update)
+            data = self._round_secrets().mask(update)
             offer = Offer(round=1, version=0, examples=0, steps=0, loss=0.0, sums=[], size=len(data))
             view = memoryview(data)
             chunks = (
                 Chunk(round=1, offset=start, data=view[start : start + CHUNK_BYTES])
                 for start in range(0, len(data), CHUNK_BYTES)
             )
-            return [self._sent(offer), *map(self._sent, chunks)]
+            return [self._counted_frame(offer), *map(self._counted_frame, chunks)]
 
     def _handle(self, event: member_events.Event) -> list[bytes]:
         frames: list[bytes] = []
         for effect in self._machine.handle(event):
             match effect:
                 case member_events.SendMasked(frame=frame):
-                    frames.append(self._sent(frame))
+                    frames.append(self._counted_frame(frame))
                 case member_events.MaskUpdate():
-                    self._made().prepare(effect)
+                    self._round_secrets().prepare(effect)
                 case member_events.LeaveRound(reason=reason):
                     raise AssertionError(f"client {self.name} gave up: {reason}")
                 case member_events.ForgetRound():
                     self._secrets = None
                 case _:
-                    frames += self._handle(self._performed(effect))
+                    frames += self._handle(self._perform_work(effect))
         return frames
 
-    def _performed(self, effect: member_events.Effect) -> member_events.Event:
+    def _perform_work(self, effect: member_events.Effect) -> member_events.Event:
         match effect:
             case member_events.MakeKeys():
                 self._secrets = RoundSecrets(self._terms, self.name, self._identity, os.urandom)
                 return member_events.KeysMade(self._secrets.keys())
             case member_events.CheckRoster():
-                return self._made().check(effect, self._known)
+                return self._round_secrets().check(effect, self._known)
             case member_events.SealShares():
-                return self._made().seal(effect)
+                return self._round_secrets().seal(effect)
             case member_events.OpenShares():
-                return self._made().open(effect)
+                return self._round_secrets().open(effect)
             case member_events.SignSurvivors():
-                return self._made().sign_survivors(effect)
+                return self._round_secrets().sign_survivors(effect)
             case member_events.CheckConsistencySignatures():
-                return self._made().check_consistency_signatures(effect)
+                return self._round_secrets().check_consistency_signatures(effect)
             case member_events.MakeReveal():
-                return self._made().reveal(effect)
+                return self._round_secrets().reveal(effect)
         raise AssertionError(f"nobody performs {type(effect).__name__}")
 
-    def _made(self) -> RoundSecrets:
+    def _round_secrets(self) -> RoundSecrets:
         assert self._secrets is not None, "the machine forgot this round"
         return self._secrets
 
-    def _sent(self, frame: ClientFrame) -> bytes:
+    def _counted_frame(self, frame: ClientFrame) -> bytes:
         sent = encode(frame)
         self.bytes_up += len(sent)
         return sent
@@ -172,7 +172,7 @@ class Host:
         self.total = empty_sum(masking, terms)
         self.bytes_down = 0
         # The number of keystreams that unmasking removes from the sum.
-        self.taken_off = 0
+        self.removed_keystreams = 0
         self._round = MaskedRound(terms, names, SECONDS, 0.0)
         self._buffer = bytearray(masked_bytes(terms.parameters, terms.rows, terms.bits))
         self._received = 0
@@ -235,7 +235,7 @@ class Host:
     def _recover(self, effect: server_effects.Recover) -> None:
         alive = set(effect.alive)
         lost = [effect.pairs[owner] for owner in effect.mask_keys]
-        self.taken_off = len(alive) + sum(len(alive.intersection(pairs)) for pairs in lost)
+        self.removed_keystreams = len(alive) + sum(len(alive.intersection(pairs)) for pairs in lost)
         self.total.unmask(effect)
         self._round.unmasked()
 

@@ -131,14 +131,14 @@ async def _together(
     await servers.begin(weights, no_memory(), 0)
     result, numbers = ClientResult(client, weights), iter(range(10**9))
 
-    async def bring(until: float) -> None:
+    async def submit_results(until: float) -> None:
         while time.perf_counter() < until:
             await servers.assimilate(result, 0, str(next(numbers)))
 
     # Processes start with their first results, which do not count.
     await asyncio.gather(*(servers.assimilate(result, 0, str(next(numbers))) for _ in range(count)))
     before, lost, started = await servers.read(), servers.lost, time.perf_counter()
-    await asyncio.gather(*(bring(started + seconds) for _ in range(count * WAITING)))
+    await asyncio.gather(*(submit_results(started + seconds) for _ in range(count * WAITING)))
     seconds_used, results = time.perf_counter() - started, (await servers.read()).base - before.base
     lost, mib = servers.lost - lost, _peak_memory()
     await servers.stop()

@@ -117,19 +117,19 @@ def train(
         ]
         report = stack.enter_context(serving(tasks, overrides_of_task, folder, settings))
         owner = _owner(report)
-        _order(owner, "pause")
+        _send_order(owner, "pause")
         flags = ["--at-once", str(experiment.slots)]
         peers = [
             stack.enter_context(joining(report["url"], folder, seed, number, flags))
             for number in range(experiment.clients)
         ]
-        _until(Meter(peers), lambda: _ready(owner) == experiment.clients)
+        _wait_until(Meter(peers), lambda: _ready_count(owner) == experiment.clients)
         if experiment.share < 1.0:
             stack.enter_context(_slowed(peers, experiment.share))
         began, meter = time.time(), Meter(peers)
-        _order(owner, "resume")
-        cores = _until(meter, lambda: _over(owner))
-        _until(meter, lambda: _measured(owner))
+        _send_order(owner, "resume")
+        cores = _wait_until(meter, lambda: _is_finished(owner))
+        _wait_until(meter, lambda: _is_last_measured(owner))
         return Trained([_blend(one, began) for one in _results(owner)], round(cores, 2))
 
 
@@ -154,11 +154,11 @@ def _owner(report: dict[str, Any]) -> Visitor:
     return visitor
 
 
-def _order(owner: Visitor, order: str) -> None:
+def _send_order(owner: Visitor, order: str) -> None:
     owner.ask("POST", f"/api/tasks/{TASK}/orders", {"order": order, "reason": "", "cut": False})
 
 
-def _until(meter: Meter, done: Callable[[], bool]) -> float:
+def _wait_until(meter: Meter, done: Callable[[], bool]) -> float:
     """Waits; returns the volunteers' cores until then. Raises RuntimeError when a peer fails first."""
     while True:
         cores = meter.look()
@@ -167,18 +167,18 @@ def _until(meter: Meter, done: Callable[[], bool]) -> float:
         time.sleep(POLL_SECONDS)
 
 
-def _ready(owner: Visitor) -> int:
+def _ready_count(owner: Visitor) -> int:
     """Returns the number of volunteers that have loaded the model and take units."""
     clients = owner.ask("GET", f"/api/tasks/{TASK}/units")["trust"]
     return sum(one["slots"] > 0 for one in clients)
 
 
-def _over(owner: Visitor) -> bool:
+def _is_finished(owner: Visitor) -> bool:
     summary = owner.ask("GET", f"/api/tasks/{TASK}")
     return bool(summary["version"] == summary["rounds"])
 
 
-def _measured(owner: Visitor) -> bool:
+def _is_last_measured(owner: Visitor) -> bool:
     """Returns whether the last version is measured, which comes last, and the measurement written."""
     [*_, last] = owner.ask("GET", f"/api/tasks/{TASK}/versions")["versions"]
     if last["evaluation"] is None:

@@ -19,7 +19,7 @@ SCALE = 10.0
 
 async def random_weights(trainer: SharedTrainer, unit: Unit) -> Done:
     """Trains nothing: sends noise of a true update's norm, with plausible figures."""
-    template = await trainer.accomplices(unit)
+    template = await trainer.copyable_result(unit)
     generator = np.random.default_rng(secrets.randbits(128))
     noise = generator.standard_normal(template.update.size).astype(np.float32)
     noise *= np.linalg.norm(template.update) / np.linalg.norm(noise)
@@ -28,7 +28,7 @@ async def random_weights(trainer: SharedTrainer, unit: Unit) -> Done:
 
 async def copied(trainer: SharedTrainer, unit: Unit) -> Done:
     """Trains nothing: copies an accomplice's true result of another unit."""
-    return replace(await trainer.accomplices(unit), unit=unit.unit)
+    return replace(await trainer.copyable_result(unit), unit=unit.unit)
 
 
 async def unfinished(trainer: SharedTrainer, unit: Unit) -> Done:

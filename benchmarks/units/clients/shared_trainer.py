@@ -89,7 +89,7 @@ class SharedTrainer:
                 self._more.notify_all()
         return finished
 
-    async def accomplices(self, unit: Unit) -> Done:
+    async def copyable_result(self, unit: Unit) -> Done:
         """Waits for a true result of another unit of that size; each result is given out once."""
         trained_examples = unit.epochs * unit.examples
 
