@@ -1,6 +1,6 @@
 """What shows that weights are a group's: signatures of more than half of those who ended with them.
 
-docs/decisions/0025-mesh.md, "Certificates". Whether a signature's key is that peer's, the caller knows.
+docs/reference/mesh.md, "Certificates". Whether a signature's key is that peer's, the caller knows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How members of a group name bytes, before and in place of the bytes (docs/decisions/0025-mesh.md)."""
+"""How members of a group name bytes, before and in place of the bytes (docs/reference/mesh.md)."""
 
 from __future__ import annotations
 

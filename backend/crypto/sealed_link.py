@@ -1,4 +1,4 @@
-"""Frames that two peers seal for each other, whoever carries them: docs/decisions/0025-mesh.md, "Links".
+"""Frames that two peers seal for each other, whoever carries them: docs/reference/mesh.md, "Links".
 
 Both send a fresh X25519 key, signed by their identity; AES-256-GCM with a key for each direction does the
 rest. Each link has keys of its own, so that a counter is a good nonce.

@@ -2,7 +2,7 @@
 
 What is decoded is the same float32, bit for bit, in Python and in TypeScript
 (webapp/static/src/core/numerics/aggregation/); tests/contract/vectors/averaging.json holds both to that.
-docs/decisions/0025-mesh.md has the rules under "What is averaged".
+docs/reference/mesh.md has the rules under "What is averaged".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is said in masked rounds besides; docs/decisions/0017-masked-rounds.md has the protocol.
+"""What is said in masked rounds besides; docs/reference/masked-rounds.md has the protocol.
 
 Clients have places in a round's roster, from 0 on; lists of places ascend.
 """

@@ -1,4 +1,4 @@
-"""What fields of a mesh's messages may hold; docs/decisions/0025-mesh.md has the protocol."""
+"""What fields of a mesh's messages may hold; docs/reference/mesh.md has the protocol."""
 
 from __future__ import annotations
 

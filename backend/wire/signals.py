@@ -1,4 +1,4 @@
-"""What two peers say to make a link, through the server or another peer; 0025-mesh.md, "Links"."""
+"""What two peers say to make a link, through the server or another peer; docs/reference/mesh.md, "Links"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defines the table [coordination.averaging]: how peers average (docs/decisions/0025-mesh.md)."""
+"""Defines the table [coordination.averaging]: how peers average (docs/reference/mesh.md)."""
 
 from __future__ import annotations
 

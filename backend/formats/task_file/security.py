@@ -15,7 +15,7 @@ MAX_HONEST = 2048
 
 
 class MaskingTable(TaskTable, frozen=True):
-    """Configures masked rounds; docs/decisions/0017-masked-rounds.md specifies the protocol.
+    """Configures masked rounds; docs/reference/masked-rounds.md specifies the protocol.
 
     Sums are modulo 2^`bits`. Updates are clipped to the L2 norm `clip` (by default max_update_norm) and
     weighted by their examples, at most `examples` (by default the maximum that the round's plan allows). Each

@@ -1,4 +1,4 @@
-"""The outer step that each peer of a mesh makes by itself, before averaging (docs/decisions/0025-mesh.md)."""
+"""The outer step that each peer of a mesh makes by itself, before averaging (docs/reference/mesh.md)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Pieces are decoded to float32 and added up in the order of places; the mean is encoded as they were, and
 everybody takes the decoded mean. The TypeScript twin is webapp/static/src/core/numerics/aggregation/;
-tests/contract/vectors/averaging.json holds both to the same bits. docs/decisions/0025-mesh.md has the rules
+tests/contract/vectors/averaging.json holds both to the same bits. docs/reference/mesh.md has the rules
 under "What is averaged".
 """
 

@@ -1,4 +1,4 @@
-"""What a client of a masked round adds to the sum, as whole numbers ("Values" in docs/decisions/0017).
+"""What a client of a masked round adds to the sum: docs/reference/masked-rounds.md, "Values".
 
 A value v of at most `bound` is told as one of the whole numbers -levels..levels, rounded up or down by chance
 so that its mean is v (stochastic rounding; Bonawitz et al. 2019, "Federated learning with autotuned

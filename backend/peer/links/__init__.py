@@ -1,1 +1,1 @@
-"""Links to other peers of a mesh: docs/decisions/0025-mesh.md, "Links"."""
+"""Links to other peers of a mesh: docs/reference/mesh.md, "Links"."""

@@ -1,7 +1,7 @@
 """Holds one client's secrets of one masked round and computes what needs them.
 
 The machine that masking_host.py hosts decides what is computed, and when. Nothing here is ever printed.
-docs/decisions/0017-masked-rounds.md has the protocol.
+docs/reference/masked-rounds.md has the protocol.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
        └── EVALUATING, where peers measure <── recorded ────────────────┘       FINISHED by rounds or rules
 
 What peers made while the server was away is brought and recorded before a round opens (AGGREGATING, without
-groups). docs/decisions/0025-mesh.md has the protocol, 0029 and 0033 what the server does in it. Its host
+groups). docs/reference/mesh.md has the protocol, 0029 and 0033 what the server does in it. Its host
 reports events with `now` (seconds of any steady clock), performs the effects that they return, and calls
 `time_passed` at `timer()`. What a peer says at the wrong time changes nothing.
 """

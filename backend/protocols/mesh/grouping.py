@@ -1,6 +1,6 @@
 """Who averages with whom in a round, and which part of the vector each member reduces.
 
-Pure functions: `seed` and the round's number stand for chance. "Groups" in docs/decisions/0025-mesh.md.
+Pure functions: `seed` and the round's number stand for chance. "Groups" in docs/reference/mesh.md.
 """
 
 from __future__ import annotations

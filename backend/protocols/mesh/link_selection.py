@@ -1,4 +1,4 @@
-"""Which ways to another peer to try, and when: 0025-mesh.md, "Links"."""
+"""Which ways to another peer to try, and when: docs/reference/mesh.md, "Links"."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a peer of a mesh does, as a machine without I/O; `mesh/member.ts` is its mirror in the browser.
 
 It trains by the server's plans, averages in the groups that the server names, and goes on with both while the
-server is away. docs/decisions/0025-mesh.md has the protocol, `allreduce` what happens within a group;
+server is away. docs/reference/mesh.md has the protocol, `allreduce` what happens within a group;
 tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts:
 connection.py has the connection, member_work.py a round's work, evaluation.py what is measured,
 member_entry.py what a peer says of itself.

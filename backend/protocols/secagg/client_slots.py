@@ -1,6 +1,6 @@
 """The clients of a masked round at its server: what each sent, who holds whose shares, what was revealed.
 
-docs/decisions/0017-masked-rounds.md says why a member has some neighbours only; terms.py how many.
+docs/reference/masked-rounds.md says why a member has some neighbours only; terms.py how many.
 """
 
 from __future__ import annotations

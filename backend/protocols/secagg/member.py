@@ -2,7 +2,7 @@
 
 The host performs the effects and reports events (member_events.py). member_round.py has what the member knows
 of one round and what it refuses; tests/contract/vectors/secagg.json holds conversations that both languages
-replay. docs/decisions/0017-masked-rounds.md has the protocol.
+replay. docs/reference/masked-rounds.md has the protocol.
 """
 
 from __future__ import annotations

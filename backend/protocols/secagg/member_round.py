@@ -1,7 +1,7 @@
 """A member's knowledge of one masked round, and why it refuses what the server says of it.
 
 A reason for refusal is a sentence for people, or None. Whatever the server wants, it learns the sum of at
-least `minimum` clients' updates or nothing: docs/decisions/0017-masked-rounds.md says why each refusal is
+least `minimum` clients' updates or nothing: docs/reference/masked-rounds.md says why each refusal is
 needed. member-round.ts is the mirror, sentence by sentence.
 """
 

@@ -5,7 +5,7 @@ before it reports an offer to the Round, says here which updates the Round accep
 makes a version. It reports events with `now`, performs the effects they return, and calls `time_passed` at
 `timer()`. What a client sends again is taken again; anything else that does not fit is refused alone. The
 table of transitions is in server_stages.py, what clients sent and share in client_slots.py;
-docs/decisions/0017-masked-rounds.md has the protocol.
+docs/reference/masked-rounds.md has the protocol.
 """
 
 from __future__ import annotations

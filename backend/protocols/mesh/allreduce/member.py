@@ -1,6 +1,6 @@
 """The all-reduce machine of one member of a group: events in, effects out, no I/O.
 
-It knows digests of means, not vectors: the host has the bytes (group_events.py). docs/decisions/0025-mesh.md
+It knows digests of means, not vectors: the host has the bytes (group_events.py). docs/reference/mesh.md
 has the protocol, 0026 says why it is right. The twin is protocol/allreduce/member.ts; both languages replay
 tests/contract/vectors/allreduce.json.
 

@@ -1,5 +1,5 @@
 /**
- * The context that a masked round's keys are bound to; docs/decisions/0017-masked-rounds.md has every field. The twin
+ * The context that a masked round's keys are bound to; docs/reference/masked-rounds.md has every field. The twin
  * is backend/crypto/round_context.py; tests/contract/vectors/masked.json tests both.
  */
 

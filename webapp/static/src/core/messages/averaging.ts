@@ -1,6 +1,6 @@
 /**
  * Messages between the page and the averaging worker of a group. The worker has all bytes of one group at a time: the
- * own vector, the pieces of other members, and means, by their digests. docs/decisions/0025-mesh.md has the protocol.
+ * own vector, the pieces of other members, and means, by their digests. docs/reference/mesh.md has the protocol.
  */
 
 import type { Bytes } from "../crypto/bytes";

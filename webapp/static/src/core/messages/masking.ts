@@ -1,6 +1,6 @@
 /**
  * Messages between the page and the worker of a masked round. A worker serves one round: it makes that round's
- * secrets, and they end with it. Lists of places are in ascending order; docs/decisions/0017-masked-rounds.md has the
+ * secrets, and they end with it. Lists of places are in ascending order; docs/reference/masked-rounds.md has the
  * protocol.
  */
 

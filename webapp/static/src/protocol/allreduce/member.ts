@@ -1,6 +1,6 @@
 /**
  * The all-reduce machine of one member of a group: events in, effects out, no I/O. It knows digests of means, not vectors:
- * the host has the bytes (group-events.ts). docs/decisions/0025-mesh.md has the protocol, 0026 its proof. The twin is
+ * the host has the bytes (group-events.ts). docs/reference/mesh.md has the protocol, 0026 its proof. The twin is
  * backend/protocols/mesh/allreduce/member.py; both languages replay tests/contract/vectors/allreduce.json.
  *
  *     preparing ── own vector encoded ──> averaging ── decided ──> finished

@@ -2,7 +2,7 @@
  * A member's knowledge of one masked round, and its reasons to refuse what the server sends in it. Pure functions;
  * the twin, sentence by sentence, is backend/protocols/secagg/member_round.py.
  *
- * A reason for refusal is a sentence for people, or null. docs/decisions/0017-masked-rounds.md justifies each of
+ * A reason for refusal is a sentence for people, or null. docs/reference/masked-rounds.md justifies each of
  * them.
  */
 

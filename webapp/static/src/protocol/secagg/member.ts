@@ -3,7 +3,7 @@
  *
  * The host (client/session/masking-host.ts) performs the effects in order and reports events. member-round.ts has
  * what the member knows of one round and what it refuses; tests/contract/vectors/secagg.json has conversations that
- * both languages replay. docs/decisions/0017-masked-rounds.md describes the protocol.
+ * both languages replay. docs/reference/masked-rounds.md describes the protocol.
  */
 
 import { same } from "../../core/data/equality";

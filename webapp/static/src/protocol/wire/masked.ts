@@ -1,5 +1,5 @@
 /**
- * The additional messages of masked rounds; docs/decisions/0017-masked-rounds.md has the protocol.
+ * The additional messages of masked rounds; docs/reference/masked-rounds.md has the protocol.
  *
  * Clients have places in a round's roster, from 0 on; lists of places are in ascending order.
  */

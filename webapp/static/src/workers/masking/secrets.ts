@@ -1,5 +1,5 @@
 /**
- * Holds one client's secrets of one masked round and computes with them (docs/decisions/0017-masked-rounds.md). The
+ * Holds one client's secrets of one masked round and computes with them (docs/reference/masked-rounds.md). The
  * machine in protocol/secagg/member.ts decides what is computed, and in which order.
  */
 

@@ -1,7 +1,7 @@
 /**
  * The encodings of vector parts between peers: float32, float16 or int8, little-endian like every machine that runs
  * browsers. The twin is backend/numerics/precision.py; tests/contract/vectors/averaging.json tests that both compute
- * the same bits. "What is averaged" in docs/decisions/0025-mesh.md has the rules.
+ * the same bits. "What is averaged" in docs/reference/mesh.md has the rules.
  */
 
 import type { Bytes } from "../../crypto/bytes";

@@ -1,5 +1,5 @@
 /**
- * Encodes a client's contribution to a masked sum as whole numbers (docs/decisions/0017-masked-rounds.md, "Values").
+ * Encodes a client's contribution to a masked sum as whole numbers (docs/reference/masked-rounds.md, "Values").
  * The twin is backend/numerics/masking/encoding.py, which describes the method; tests/contract/vectors/encoding.json
  * tests that both compute the same words.
  */
