@@ -1,4 +1,4 @@
-"""Hosting of tasks, whatever their scheme: mailbox, timers, admission, registry, lifecycle.
+"""Hosts tasks of every scheme: mailbox, timers, admission, registry, lifecycle.
 
-What only one scheme needs lives in rounds/, mesh/ or units/.
+Code that only one scheme needs lives in rounds/, mesh/ or units/.
 """

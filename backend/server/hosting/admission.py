@@ -1,4 +1,4 @@
-"""Who may take part in one task."""
+"""Admission control of one task: bans, closure and the limit on its clients."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from backend.errors import BannedError, BusyError, ClosedError
 
 @dataclass
 class AdmissionControl:
-    """Owned by a task's lifecycle; its host asks. `closed` says why nobody may come in, None while they may.
+    """Decides which clients may join a task. Owned by the task's lifecycle and asked by its host.
 
-    A ban is of a client's id, which its secret token makes. Whoever throws the token away has another id: a
-    ban keeps out devices that misbehave by mistake, and costs an adversary a reload.
+    `closed` is the reason why no client may join; None while the task is open. A ban applies to a client's
+    id, which is derived from its secret token. A client without its token gets another id, so a ban stops
+    devices that misbehave by mistake and costs an adversary a reload.
     """
 
     closed: str | None = None
     banned: set[str] = field(default_factory=set)
 
     def check(self, client: str) -> None:
-        """Returns if `client` may come in. Raises ClosedError or BannedError."""
+        """Returns if `client` may join. Raises ClosedError or BannedError."""
         if self.closed is not None:
             raise ClosedError(self.closed)
         if client in self.banned:
             raise BannedError("The owner of this task does not let this device take part (any more).")
 
 
-def check_room(client: str, here: Collection[str], most: int, what: str) -> None:
-    """Returns if `client` may come in beside those who are `here`, or in its own place. Raises BusyError.
+def check_room(client: str, connected: Collection[str], maximum: int, what: str) -> None:
+    """Returns if `client` is connected already or a place is free for it. Raises BusyError.
 
-    `what` they are called in the scheme of the task.
+    `what` is the scheme's word for its clients.
     """
-    if len(here) >= most and client not in here:
+    if len(connected) >= maximum and client not in connected:
         raise BusyError(
-            f"{most} {what} are here, as many as this task may have. "
+            f"{maximum} {what} are here, as many as this task may have. "
             "Try again in a minute, or choose another task."
         )

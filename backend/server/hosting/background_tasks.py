@@ -1,4 +1,4 @@
-"""Work of a task's host that takes time, beside its turns."""
+"""Runs the jobs of a task's host that take time, beside its event loop."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ log = structlog.stdlib.get_logger("minga.host")
 
 Result = TypeVar("Result")
 
-# Between attempts to record something: short, because everybody waits, and because trying costs little.
+# Seconds between attempts to record something: short, because all clients wait and an attempt costs little.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 10.0
 
 
 class BackgroundTasks:
-    """Owns what runs for the task `task`. `notice` is told when its stores fail.
+    """Owns the background jobs of the task `task`. Calls `notice` when its stores fail and recover.
 
-    `trouble` says why the task waits for its stores; None while all is well.
+    `trouble` is the reason why the task waits for its stores; None while they work.
     """
 
     def __init__(self, task: str, notice: Callable[[task_events.TaskEvent], None]) -> None:
@@ -32,19 +32,22 @@ class BackgroundTasks:
         self.trouble: str | None = None
 
     def spawn(self, job: Coroutine[Any, Any, None]) -> None:
-        """Runs a job. What goes wrong with it is logged."""
+        """Starts a job. Its errors are logged."""
         task = asyncio.create_task(self._guarded(job))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
     async def stop(self) -> None:
-        """Ends everything that runs."""
+        """Cancels all jobs and waits for their end."""
         for job in self._running:
             job.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
     async def stored(self, store: Callable[[], Awaitable[Result]]) -> Result:
-        """Does `store` until it succeeds: a full disk costs time, but no round and nobody's work."""
+        """Retries `store` until it succeeds; its result. A full disk costs time, but no round and no update.
+
+        Raises RecordedBeforeError, which no retry can mend.
+        """
         pause = FIRST_PAUSE
         while True:
             try:
@@ -68,5 +71,5 @@ class BackgroundTasks:
         except MingaError as error:
             log.error("a job failed", task=self._task, reason=str(error))
         except Exception:
-            # A shell: what a job leaves undone is logged, and the task goes on.
+            # A shell: a failed job is logged and must not end the task.
             log.exception("a job failed", task=self._task)

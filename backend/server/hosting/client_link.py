@@ -1,4 +1,4 @@
-"""A task host's view of one connection."""
+"""A client's connection as its task host sees it, and what the host knows of the client."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from backend.wire.messages import Aggregation, Kind, Status
 
 
 class ClientLink(Protocol):
-    """Somebody's connection; whoever accepted it owns it."""
+    """A client's connection. Owned by the socket that accepted it."""
 
     def send(self, frame: bytes) -> None:
-        """Queues a frame. Never waits: a reader that is too slow loses the connection instead."""
+        """Queues a frame without waiting: a client that reads too slowly loses its connection instead."""
         ...
 
     def close(self, error: MingaError) -> None:
-        """Says why, then closes."""
+        """Sends the error, then closes the connection."""
         ...
 
 
 class MeasuredLink(ClientLink, Protocol):
-    """A connection of which one knows how much waits on it."""
+    """A connection whose send backlog is known."""
 
     @property
     def backlog(self) -> int:
-        """Bytes that it has not taken yet."""
+        """Bytes that are queued and not sent yet."""
         ...
 
 
 @dataclass
 class ConnectedClient:
-    """A connected client, whose updates are added up by `aggregation`. Owned by the task host.
+    """A connected client, whose updates are aggregated by `aggregation`. Owned by the task host.
 
-    Where they are masked, it takes part among `min_masked` clients at least.
+    Masked updates are summed over at least `min_masked` clients.
     """
 
     id: str
@@ -43,15 +43,18 @@ class ConnectedClient:
     link: ClientLink
     aggregation: Aggregation = "open"
     min_masked: int = 0
-    # Bytes of frames to it, and of updates from it, over this connection.
+    # Bytes of frames sent to it and of updates received from it, over this connection.
     sent: int = 0
     received: int = 0
 
 
 @dataclass(frozen=True)
 class Presence:
-    """A connected client as the task's owner sees it: what it does now, and how long a step takes it (0.0
-    where it has not said). Bytes are those of frames to it and of updates from it, over this connection."""
+    """A connected client as the task's owner sees it: its status and the length of its training step.
+
+    `step_ms` is in milliseconds, 0.0 until the client reports it. `sent` and `received` are bytes of frames
+    to it and of updates from it, over this connection.
+    """
 
     client: str
     kind: Kind

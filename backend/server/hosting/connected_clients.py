@@ -1,4 +1,4 @@
-"""Everybody who is connected to one task."""
+"""The connected clients of one task: sends them frames and the task's state."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from backend.wire.codec import encode
 from backend.wire.fields import WireFrame
 
 STATE_SECONDS = 0.25
-# What all states together may cost: to many they are told less often.
+# Limit on the traffic of state frames: with many clients they are sent less often.
 STATE_BYTES_PER_SECOND = 4 << 20
-# Of a crowd beyond MAX_LISTED only SOME are listed.
+# A state frame lists all participants up to MAX_LISTED; of more clients it lists SOME.
 MAX_LISTED, SOME = 256, 32
 
 
 class ShownMachine(Protocol):
-    """What a state tells of a task's machine; Round is one."""
+    """The figures of a task's machine that a state frame shows; Round is one."""
 
     @property
     def phase(self) -> RoundPhase: ...
@@ -41,90 +41,93 @@ class ShownMachine(Protocol):
 
 
 class ConnectedClients:
-    """Owns the clients of one task, and tells them its state.
+    """Owns the clients of one task and sends them its state.
 
-    Everybody hears of changes, at most once in STATE_SECONDS and less often in a crowd; a newcomer is told
-    within STATE_SECONDS, and by itself, so that many who come one after the other are not told of each other.
+    A changed state is sent to all clients, at most once in STATE_SECONDS and less often to many clients. New
+    clients get the state within STATE_SECONDS in a frame of their own, so that clients that join one after
+    the other do not cause a frame to all each time.
     """
 
     def __init__(self) -> None:
         self.clients: dict[str, ConnectedClient] = {}
-        # Kind and backend of everybody who was here, for the records.
-        self.known: dict[str, tuple[str, str]] = {}
+        # Kind and backend of each client since the last `forget_absent`, for the records.
+        self.devices: dict[str, tuple[str, str]] = {}
         self._newcomers: list[str] = []
-        # When the newcomers, and when all are to be told; None while there is nothing to tell.
-        self._greeting: float | None = None
-        self._due: float | None = None
-        # Bytes of all frames since the start.
+        # When the state is due to the newcomers, and to all clients; None while nothing is due.
+        self._greeting_due: float | None = None
+        self._state_due: float | None = None
+        # Bytes of all frames sent since the start.
         self.sent = 0
-        self._greeted = self._rested = -math.inf
-        self._told: messages.State | None = None
+        self._last_greeting = self._quiet_until = -math.inf
+        self._last_state: messages.State | None = None
 
     def add(self, client: ConnectedClient) -> None:
-        """Takes a client in."""
+        """Adds a client, or replaces its entry."""
         self.clients[client.id] = client
-        self.known[client.id] = (client.kind, client.backend)
+        self.devices[client.id] = (client.kind, client.backend)
 
-    def forget_absent(self, but: Collection[str]) -> None:
-        """Forgets those who left, but for those of whom something is to be recorded still."""
-        self.known = {
-            client: about for client, about in self.known.items() if client in self.clients or client in but
+    def forget_absent(self, keep: Collection[str]) -> None:
+        """Forgets kind and backend of clients that left, except those in `keep`: a record of them is due."""
+        self.devices = {
+            client: device
+            for client, device in self.devices.items()
+            if client in self.clients or client in keep
         }
 
     def tell(self, client: str, message: WireFrame) -> None:
-        """Sends to one client, if it is still here."""
+        """Sends a message to one client, if it is still connected."""
         if client in self.clients:
             self._send(encode(message), [client])
 
     def tell_all(self, message: WireFrame) -> None:
-        """Sends to everybody; encoded once."""
+        """Sends a message to all clients; encoded once."""
         self._send(encode(message), self.clients)
 
     def tell_some(self, clients: Iterable[str], message: WireFrame) -> None:
-        """Sends to those of `clients` who are still here; encoded once."""
+        """Sends a message to those of `clients` that are still connected; encoded once."""
         self._send(encode(message), clients)
 
     def tell_credits(self, credits: Iterable[tuple[str, messages.Credit]]) -> None:
-        """Sends each client the credit that an upload slot gave it."""
+        """Sends each client the credit that its upload slot grants."""
         for client, credit in credits:
             self.tell(client, credit)
 
     def welcome(self, client: str, now: float) -> None:
-        """A client came, and is to be told the state."""
+        """Schedules the first state frame of a client that joined."""
         self._newcomers.append(client)
-        if self._greeting is None:
-            self._greeting = max(now, self._greeted + STATE_SECONDS)
+        if self._greeting_due is None:
+            self._greeting_due = max(now, self._last_greeting + STATE_SECONDS)
 
     def state_changed(self, now: float) -> None:
-        """Something happened that a state frame may show."""
-        if self._due is None:
-            self._due = max(now, self._rested)
+        """Schedules a state frame to all clients after an event."""
+        if self._state_due is None:
+            self._state_due = max(now, self._quiet_until)
 
     def timer(self) -> float | None:
-        """When the next state frame is due."""
-        return min((at for at in (self._greeting, self._due) if at is not None), default=None)
+        """Returns when the next state frame is due; None if none is."""
+        return min((at for at in (self._greeting_due, self._state_due) if at is not None), default=None)
 
     def tell_state(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> None:
-        """Sends the state to whom it is due."""
-        if self._due is not None and now >= self._due:
-            self._due = None
-            self._tell_changes(machine, accepted, now)
-        if self._greeting is not None and now >= self._greeting:
+        """Sends the state frames that are due at `now`."""
+        if self._state_due is not None and now >= self._state_due:
+            self._state_due = None
+            self._send_changed_state(machine, accepted, now)
+        if self._greeting_due is not None and now >= self._greeting_due:
             frame = encode(self._state(machine, accepted, now))
             self._send(frame, self._newcomers)
-            self._newcomers, self._greeting, self._greeted = [], None, now
+            self._newcomers, self._greeting_due, self._last_greeting = [], None, now
 
-    def _tell_changes(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> None:
+    def _send_changed_state(self, machine: ShownMachine, accepted: dict[str, int], now: float) -> None:
         state = self._state(machine, accepted, now)
-        if self._told is not None and _same(state, self._told):
+        if self._last_state is not None and _same(state, self._last_state):
             return
         frame = encode(state)
         self._send(frame, self.clients)
-        self._told, self._newcomers, self._greeting = state, [], None
-        self._rested = now + max(STATE_SECONDS, len(frame) * len(self.clients) / STATE_BYTES_PER_SECOND)
+        self._last_state, self._newcomers, self._greeting_due = state, [], None
+        self._quiet_until = now + max(STATE_SECONDS, len(frame) * len(self.clients) / STATE_BYTES_PER_SECOND)
 
     def _send(self, frame: bytes, clients: Iterable[str]) -> None:
-        for client in [self.clients[one] for one in clients if one in self.clients]:
+        for client in [self.clients[name] for name in clients if name in self.clients]:
             self.sent += len(frame)
             client.sent += len(frame)
             client.link.send(frame)
@@ -158,8 +161,8 @@ class ConnectedClients:
             )
 
 
-def present(client: ConnectedClient, machine: ShownMachine) -> Presence:
-    """What the task's owner is told of a connected client."""
+def presence_of(client: ConnectedClient, machine: ShownMachine) -> Presence:
+    """Returns a connected client as the task's owner sees it."""
     return Presence(
         client=client.id,
         kind=client.kind,
@@ -171,15 +174,15 @@ def present(client: ConnectedClient, machine: ShownMachine) -> Presence:
     )
 
 
-def _same(state: messages.State, told: messages.State) -> bool:
-    """Whether nothing changed but the time that is left."""
-    if (state.seconds is None) is not (told.seconds is None):
+def _same(state: messages.State, previous: messages.State) -> bool:
+    """Whether two states differ at most in their remaining seconds."""
+    if (state.seconds is None) is not (previous.seconds is None):
         return False
-    return replace(state, seconds=told.seconds) == told
+    return replace(state, seconds=previous.seconds) == previous
 
 
 def wire_phase(phase: RoundPhase) -> messages.Phase:
-    """The machine's phase in the wire's word: who gathers, waits."""
+    """Returns the wire's word for a machine's phase; gathering counts as waiting."""
     words: dict[RoundPhase, messages.Phase] = {
         RoundPhase.WAITING: "waiting",
         RoundPhase.GATHERING: "waiting",

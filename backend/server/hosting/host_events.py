@@ -1,4 +1,4 @@
-"""What can happen to a task's host whatever its scheme: the events that wait in its mailbox."""
+"""Events in the mailbox of a task's host that every scheme has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Message = TypeVar("Message")
 # Clients.
 
 
-# The most frequent event: with slots it costs less to make.
+# The most frequent event: slots make its creation cheaper.
 @dataclass(frozen=True, slots=True)
 class FrameReceived(Generic[Message]):
     """A client sent a message after its first one."""
@@ -28,7 +28,7 @@ class FrameReceived(Generic[Message]):
 
 @dataclass(frozen=True)
 class ConnectionLost:
-    """A client's connection ended without a goodbye."""
+    """A client's connection ended without a Leave message."""
 
     client: str
     link: ClientLink
@@ -39,7 +39,7 @@ class ConnectionLost:
 
 @dataclass(frozen=True)
 class ClientsDismissed:
-    """The owner ends the connections of these clients, None for all, and tells them `error`."""
+    """The owner ends the connections of these clients, None for all, with `error`."""
 
     clients: Collection[str] | None
     error: MingaError
@@ -47,19 +47,19 @@ class ClientsDismissed:
 
 @dataclass(frozen=True)
 class PauseRequested:
-    """Nothing more may open; what is open ends as it would, or at once for the reason `cut`."""
+    """No round may open; an open round ends normally, or immediately for the reason `cut`."""
 
     cut: str | None
 
 
 @dataclass(frozen=True)
 class ResumeRequested:
-    """Training may open again."""
+    """Rounds may open again."""
 
 
 @dataclass(frozen=True)
 class FinishRequested:
-    """The task ends; what is open still ends as it would, or at once where it is `cut`."""
+    """The task ends; an open round ends normally, or immediately if `cut`."""
 
     reason: str
     cut: bool

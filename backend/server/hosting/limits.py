@@ -1,4 +1,4 @@
-"""What a task takes from its clients."""
+"""Limits on what a task's clients may send."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backend.wire.codec import ENVELOPE_BYTES, MAX_CLIENT_FRAME
 
 @dataclass(frozen=True)
 class TaskLimits:
-    """Each is a setting of the server; docs/reference/settings.md gives the reason of every default."""
+    """Limits of one task. Each is a server setting; docs/reference/settings.md explains its default."""
 
     max_clients: int = 2000
     max_message_bytes: int = MAX_CLIENT_FRAME
@@ -20,11 +20,11 @@ class TaskLimits:
 
     @property
     def chunk_bytes(self) -> int:
-        """What a chunk holds, so that its message is no longer than may be."""
+        """Bytes of data in a chunk whose message has the maximum length."""
         return self.max_message_bytes - ENVELOPE_BYTES
 
     def seconds_for(self, size: int) -> float:
-        """How long `size` bytes may take on their way, whoever sends or reads them."""
+        """Returns the maximum transfer time of `size` bytes, in either direction."""
         return self.stall_seconds + size / self.min_bytes_per_second
 
 

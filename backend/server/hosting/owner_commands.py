@@ -1,4 +1,4 @@
-"""The owner's commands to a task in rounds, brought before its machine."""
+"""Passes the owner's commands to the machine of a task in rounds."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Effect_co = TypeVar("Effect_co", covariant=True)
 
 
 class CommandedMachine(Protocol[Effect_co]):
-    """The machine of a task in rounds, whether the server averages or peers do."""
+    """The machine of a task in rounds, in which the server or the peers average."""
 
     def pause_requested(self) -> Sequence[Effect_co]:
-        """No round is to open from now on."""
+        """Opens no further round until resumed."""
 
     def resume_requested(self, now: float) -> Sequence[Effect_co]:
-        """Rounds may open again."""
+        """Allows rounds to open again."""
 
     def stop_requested(self, reason: str) -> Sequence[Effect_co]:
-        """No round is to follow the open one."""
+        """Opens no round after the open one."""
 
     def cut_short(self, reason: str, now: float) -> Sequence[Effect_co]:
-        """An open round is to end at once."""
+        """Ends an open round immediately."""
 
 
 def command(machine: CommandedMachine[Effect], request: OwnerRequest, now: float) -> Sequence[Effect]:
-    """Brings the owner's request before the machine; the effects to be performed."""
+    """Passes the owner's request to the machine; returns the effects to perform."""
     match request:
         case PauseRequested(cut):
             effects = machine.pause_requested()

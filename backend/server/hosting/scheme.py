@@ -1,6 +1,6 @@
-"""What a scheme of training brings to the server, as one value: its host, its socket, its figures, its texts.
+"""The interface of a training scheme: its host, socket, estimates and texts as one value.
 
-Each scheme defines its own in its package; `backend.server.schemes` is the table of them all.
+Each scheme defines its own in its package; `backend.server.schemes` is the table of all schemes.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Host = TypeVar("Host", bound=TaskHost)
 
 @dataclass(frozen=True)
 class HostServices:
-    """What the server gives the host of any task; each scheme takes what it needs.
+    """Services of the server for the host of any task; each scheme uses those that it needs.
 
-    `evaluate` says whether the server measures versions, `ice` which servers help peers to reach one another,
-    `parameters` where those of work units stand.
+    `evaluate` says whether the server measures versions. `ice` lists the servers that help peers to connect
+    to one another. `parameters` says where the parameters of work-unit tasks are stored.
     """
 
     stores: Stores
@@ -50,11 +50,11 @@ class HostServices:
 
 @dataclass(frozen=True)
 class SchemeSocket(Generic[Host]):
-    """How clients of a scheme talk to their host.
+    """The socket between clients of a scheme and their host.
 
-    `protocol` is the WebSocket's subprotocol, `decode` its codec. The first message is an `opening`, called
-    `word`; `join` takes its sender in, and `hear` each message after it. `take` stores a chunk without a turn
-    of the host, and says whether it did; None where clients send no chunks.
+    `protocol` is the WebSocket's subprotocol, `decode` its codec. The first message has the type `opening`,
+    called `word`; `join` admits its sender, and `hear` handles each later message. `take` stores a chunk
+    without an event in the host's mailbox and returns whether it did; None if clients send no chunks.
     """
 
     protocol: str
@@ -67,54 +67,54 @@ class SchemeSocket(Generic[Host]):
 
 
 class SchemeBoard(Protocol):
-    """What the owner of a task watches beside what every dashboard has."""
+    """The scheme's part of the owner's dashboard, beside the common figures."""
 
     async def overview(self) -> dict[str, Any]:
-        """The figures (docs/reference/http.md). Raises StoreError."""
+        """Returns the figures (docs/reference/http.md). Raises StoreError."""
         ...
 
 
 class WeightsDeposits(Protocol):
-    """A host to which clients bring whole weights."""
+    """A host to which clients upload whole weights."""
 
     @property
     def weights_bytes(self) -> int:
-        """Length of the model's weights."""
+        """Length of the model's weights, in bytes."""
         ...
 
     def wants(self, address: str) -> bool:
-        """Whether the weights with that SHA-256 are to be brought now."""
+        """Whether the host expects the weights with the SHA-256 `address` now."""
         ...
 
     async def deposit(self, address: str, data: bytes | bytearray) -> None:
-        """Takes in weights, of the right length, whose SHA-256 is `address`. Raises NotFiniteError."""
+        """Stores weights of the right length with the SHA-256 `address`. Raises NotFiniteError."""
         ...
 
 
 @dataclass(frozen=True)
 class Scheme(Generic[Host]):
-    """One way for clients to train together; `name` is the `coordination.scheme` of task files."""
+    """A training scheme; `name` is the `coordination.scheme` of task files."""
 
     name: str
     socket: SchemeSocket[Host]
     open_host: Callable[[Task, VersionHistory, HostServices], Awaitable[Host]]
-    # Makes an earlier version the next one for a reason, or raises OrderError.
+    # Restores an earlier version as the next one for a reason, or raises OrderError.
     restore: Callable[[Host, int, str], Awaitable[VersionRecord]]
 
-    # The plan in words, who can learn what, what it costs, and which values fit it better.
+    # The plan in words, the disclosure, the cost estimate, and proposals of better values.
     describe: Callable[[Coordination], Iterable[str]]
     disclose: Callable[[TaskFile, Guarantee | None], Disclosure]
     estimate: Callable[[TaskFile, Manifest, Traffic, Sequence[StepTime], Supply, int], Estimate]
     propose: Callable[[TaskFile, Manifest, Traffic, Sequence[StepTime], Supply, int], list[Proposal]]
 
-    # What a pass over the data is called, and what a client gets to do at once.
+    # The words for a pass over the data, and for the work that a client gets in one assignment.
     passes: str
     piece: str
-    # What becomes of work that was under way when a server ended, for the owner.
+    # Tells the owner what happens to work that was in progress when a server ended.
     after_restart: str
 
-    # What only some schemes have: a board of their own on the dashboard, the picture of a mesh, assimilations
-    # after a number (the newest so many, all for None), and clients that bring whole weights.
+    # Parts that only some schemes have: a board on the dashboard, the picture of a mesh, the newest
+    # assimilations after a number (all for None), and clients that upload whole weights.
     board: Callable[[Host], SchemeBoard] | None = None
     picture: Callable[[Host], dict[str, Any]] | None = None
     assimilations: Callable[[Host, int, int | None], Awaitable[list[AssimilationRecord]]] | None = None

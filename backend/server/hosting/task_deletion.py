@@ -1,4 +1,4 @@
-"""A task goes for good: its files, its records, and the blobs that no other task has."""
+"""Deletes a task: its files, its records, and the blobs that no other task uses."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GONE = "The owner of this task deleted it. Thank you for your part in it; other 
 class Deletions:
     """Deletes tasks that owners launched into the folder `tasks`.
 
-    One rename into the folder `deleted` decides: what a killed server left there is finished at the next
-    start.
+    The rename into the folder `deleted` commits a deletion: if the server is killed after it, the next start
+    completes the deletion.
     """
 
     tasks: Path
@@ -36,7 +36,7 @@ class Deletions:
     roles: Roles
 
     async def finish(self) -> None:
-        """Deletes what a killed server had begun to delete. Before tasks are opened."""
+        """Completes the deletions that a killed server began. To be called before tasks are opened."""
         if not self.deleted.is_dir():
             return
         for folder in sorted(self.deleted.iterdir()):
@@ -45,29 +45,29 @@ class Deletions:
             await asyncio.to_thread(shutil.rmtree, folder, True)
             log.info("a task was deleted", task=folder.name)
 
-    def may_go(self, folder: Path) -> bool:
-        """Whether a task that lies in `folder` was launched by an owner, and can be deleted here."""
+    def can_delete(self, folder: Path) -> bool:
+        """Whether the task in `folder` was launched by an owner, so that it can be deleted."""
         return folder.parent.resolve() == self.tasks.resolve()
 
     async def delete(self, name: str, registry: TaskRegistry, results: TaskExports) -> None:
-        """Deletes a task, and tells those who are in it. Raises NotFoundError, OrderError or StoreError."""
+        """Deletes a task and dismisses its clients. Raises NotFoundError, OrderError or StoreError."""
         folder = registry.folder(name)
-        if not self.may_go(folder):
+        if not self.can_delete(folder):
             raise OrderError(
                 "This task lies in a folder of the server's operator, who can take it out of there; only "
                 "what was launched from a draft can be deleted here."
             )
-        place = self.deleted / folder.name
+        destination = self.deleted / folder.name
         with translated("The task's folder cannot be moved away"):
-            await asyncio.to_thread(_move, folder, place)
+            await asyncio.to_thread(_move, folder, destination)
         await results.forget(name)
         host = await registry.close_task(name, ClosedError(GONE))
         await self._forget(name)
-        # What is still named after that belongs to another task.
-        mine = host.task.addresses().union(*map(_blobs_of, host.history.versions))
-        others = set().union(*(one.task.addresses() for one in registry.hosts))
-        await self.stores.blobs.release(mine - others - await self.stores.records.named())
-        await asyncio.to_thread(shutil.rmtree, place, True)
+        # Blobs that records still name belong to other tasks.
+        blobs = host.task.addresses().union(*map(_blobs_of, host.history.versions))
+        others = set().union(*(other.task.addresses() for other in registry.hosts))
+        await self.stores.blobs.release(blobs - others - await self.stores.records.named())
+        await asyncio.to_thread(shutil.rmtree, destination, True)
         log.info("a task was deleted", task=name)
 
     async def _forget(self, name: str) -> None:
@@ -78,11 +78,11 @@ class Deletions:
 
 
 def _blobs_of(version: VersionRecord) -> set[str]:
-    return {one for one in (version.weights, version.state, version.control) if one is not None}
+    return {blob for blob in (version.weights, version.state, version.control) if blob is not None}
 
 
-def _move(folder: Path, place: Path) -> None:
-    if place.exists():  # A killed server's, of an earlier task of that name.
-        shutil.rmtree(place)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    folder.rename(place)
+def _move(folder: Path, destination: Path) -> None:
+    if destination.exists():  # Left by a killed server, from an earlier task of that name.
+        shutil.rmtree(destination)
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    folder.rename(destination)

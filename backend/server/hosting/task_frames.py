@@ -1,4 +1,4 @@
-"""What a task tells its clients, whether the server averages or they do it among themselves."""
+"""Builds the messages to clients that rounds on the server and in a mesh have in common."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def train(
     control: str | None = None,
     masking: Masking | None = None,
 ) -> messages.Train:
-    """What a client is to do, from the `weights` and with the `control` variate at these addresses."""
+    """Builds a client's training order; `weights` and the `control` variate are addresses of blobs."""
     return messages.Train(
         round=order.round,
         version=order.version,
@@ -41,7 +41,7 @@ def train(
 
 
 def evaluate(task: Task, order: round_effects.SendEvaluate, weights: str) -> messages.Evaluate:
-    """What a client is to measure."""
+    """Builds a client's order to evaluate a version."""
     return messages.Evaluate(
         round=order.round,
         version=order.version,
@@ -52,7 +52,7 @@ def evaluate(task: Task, order: round_effects.SendEvaluate, weights: str) -> mes
 
 
 def made(version: VersionRecord) -> messages.Version:
-    """The next version is recorded."""
+    """Builds the announcement of a recorded version."""
     return messages.Version(
         version=version.version,
         round=version.round,
@@ -64,10 +64,10 @@ def made(version: VersionRecord) -> messages.Version:
     )
 
 
-def evaluated(found: EvaluationRecord) -> messages.Evaluated:
-    """A version was measured on held-out examples."""
+def evaluated(evaluation: EvaluationRecord) -> messages.Evaluated:
+    """Builds the announcement of a version's evaluation on held-out examples."""
     return messages.Evaluated(
-        version=found.version, source=found.source, loss=found.loss, metrics=found.metrics
+        version=evaluation.version, source=evaluation.source, loss=evaluation.loss, metrics=evaluation.metrics
     )
 
 

@@ -1,4 +1,4 @@
-"""The host of a task: what registry, pages, API and sockets ask of it, whatever the scheme."""
+"""Base class of task hosts: the interface that registry, pages, API and sockets use in every scheme."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from backend.wire.messages import Phase
 
 
 class TaskHost(ABC):
-    """Owns what happens to one task: its clients, its mailbox, and its companions.
+    """Runs one task. Owns its clients, its mailbox and its companions.
 
-    Every event waits in one bounded mailbox and is handled by one loop, so no host needs a lock. The events
-    of `mailbox` include those of `host_events` that this class puts into it. `observers` are told what
-    happens, `background` are the jobs that run beside the loop.
+    One loop handles the events of one bounded mailbox, so no host needs a lock. The event type of `mailbox`
+    includes the events of `host_events` that this class puts into it. `observers` receive each task event;
+    `background` runs the jobs beside the loop.
     """
 
     def __init__(
@@ -60,31 +60,31 @@ class TaskHost(ABC):
         """The task's name."""
         return self.task.file.name
 
-    # What its machine says.
+    # State of its machine.
 
     @property
     @abstractmethod
     def phase(self) -> Phase:
-        """What happens now, in the wire's word."""
+        """The current phase, in the wire's word."""
 
     @property
     @abstractmethod
     def round(self) -> int:
-        """Number of the last round, or epoch of work units, that was opened."""
+        """Number of the newest round, or epoch of work units, that was opened."""
 
     @property
     @abstractmethod
     def needed(self) -> int:
-        """How many more clients must be ready before a round opens."""
+        """Number of further clients that must be ready before a round opens."""
 
     @property
     @abstractmethod
     def reason_to_finish(self) -> str | None:
-        """Why no more rounds follow; None while they do."""
+        """Why no more rounds follow; None while the task runs."""
 
     @property
     def privacy(self) -> dict[str, Any] | None:
-        """What is told of its clients' privacy (docs/reference/http.md); None without [privacy]."""
+        """The report on its clients' privacy (docs/reference/http.md); None without [privacy]."""
         return None
 
     # Clients.
@@ -97,7 +97,7 @@ class TaskHost(ABC):
     @property
     def clients(self) -> Sequence[tuple[str, str]]:
         """Kind and backend of each connected client."""
-        return [(one.kind, one.backend) for one in self._connected.clients.values()]
+        return [(client.kind, client.backend) for client in self._connected.clients.values()]
 
     @property
     @abstractmethod
@@ -106,18 +106,18 @@ class TaskHost(ABC):
 
     @property
     def ways(self) -> Sequence[str]:
-        """How peers are linked, once for each end of a link."""
+        """The kind of link between peers, once for each end of a link."""
         return []
 
     async def leave(self, client: str, link: ClientLink) -> None:
-        """A client's connection ended."""
+        """Handles the end of a client's connection."""
         await self._mailbox.put(ConnectionLost(client, link))
 
     # Figures.
 
     @property
     def waiting(self) -> int:
-        """Number of events that wait in the mailbox."""
+        """Number of events in the mailbox."""
         return self._mailbox.waiting
 
     @property
@@ -132,54 +132,54 @@ class TaskHost(ABC):
 
     @property
     def carried(self) -> int:
-        """Bytes carried from peer to peer since the start."""
+        """Bytes sent from peer to peer since the start."""
         return 0
 
     @property
     def trouble(self) -> str | None:
-        """Why the task waits for its stores; None while all is well."""
+        """Why the task waits for its stores; None while they work."""
         return self._background.trouble
 
     # Blobs.
 
     def has(self, address: str) -> bool:
         """Whether a blob belongs to this task."""
-        known = address in self._addresses or address in self.history.addresses
-        return known or self.snapshot(address) is not None
+        recorded = address in self._addresses or address in self.history.addresses
+        return recorded or self.snapshot(address) is not None
 
     def fetched(self, address: str, count: int) -> bool:
-        """Counts so many fetched bytes of a blob; whether it belongs to this task."""
-        mine = self.has(address)
-        if mine:
+        """Counts `count` fetched bytes of a blob; returns whether it belongs to this task."""
+        belongs = self.has(address)
+        if belongs:
             self._blob_bytes += count
-        return mine
+        return belongs
 
     def snapshot(self, address: str) -> Path | None:  # noqa: ARG002 - one scheme has some.
-        """A file with weights that clients train from and no record names; None where there is none."""
+        """Returns a file of weights that clients train from and no record names; None without one."""
         return None
 
     # For the owner.
 
     async def pause(self, cut: str | None = None) -> None:
-        """No round opens from now on; an open one still ends as it would, or at once for the reason `cut`."""
+        """Opens no further round; an open round ends normally, or immediately for the reason `cut`."""
         await self._mailbox.put(PauseRequested(cut))
 
     async def resume(self) -> None:
-        """Rounds open again."""
+        """Lets rounds open again."""
         await self._mailbox.put(ResumeRequested())
 
     async def finish(self, reason: str, cut: bool = False) -> None:
-        """Ends the task; a round that is open still ends as it would, or at once where it is to be `cut`."""
+        """Ends the task; an open round ends normally, or immediately if `cut`."""
         await self._mailbox.put(FinishRequested(reason, cut))
 
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
-        """Ends the connections of those of `clients` who are here, None for everybody, and tells them why."""
+        """Closes the connections of `clients`, None for all clients, with `error`."""
         await self._mailbox.put(ClientsDismissed(clients, error))
 
     # The loop.
 
     def add(self, companion: Companion) -> None:
-        """Has it told what happens, and lets it run as long as the host does. Before `run`."""
+        """Adds an observer that runs as long as the host. To be called before `run`."""
         self._observers.add(companion)
         self._companions.append(companion)
 
@@ -195,8 +195,8 @@ class TaskHost(ABC):
 
     @abstractmethod
     def _start(self) -> None:
-        """Begins the jobs that run as long as the host does."""
+        """Starts the jobs that run as long as the host."""
 
     async def _stop(self) -> None:
-        """Ends all jobs."""
+        """Stops all jobs."""
         await self._background.stop()

@@ -1,4 +1,4 @@
-"""One task as its owner leads it: its life, who may take part, and the record of both."""
+"""Lifecycle of one task: carries out its owner's orders and bans, and records them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from backend.stores.task_lives import Ban, Lives
 log = structlog.stdlib.get_logger("minga.lifecycle")
 
 ARCHIVED = "This task is archived: its training is over, and its versions can be had from its page."
-# What is told where the owner gives no reason.
+# Reasons sent to clients if the owner gives none.
 REASONS = {
     Order.PAUSE: "The owner paused this training: what was being trained does not count.",
     Order.FINISH: "The owner finished this training.",
@@ -27,10 +27,10 @@ REASONS = {
 
 
 class TaskLifecycle:
-    """Owns the life and the bans of one task, and the gate of its host, beside which it runs.
+    """Owns the life and the bans of one task and sets its host's admission control. Runs beside the host.
 
-    Every change is recorded before it is done, so that a server that is killed takes up what it promised.
-    `clock` gives the time of day (Unix seconds).
+    Every change is recorded before it is carried out, so that a killed server resumes with the recorded
+    state. `clock` returns the time of day (Unix seconds).
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class TaskLifecycle:
         self._lives = lives
         self._clock = clock
         self._lock = asyncio.Lock()
-        # Why no more rounds follow, once that was said.
-        self._over: str | None = None
+        # Why no more rounds follow; None while the task runs.
+        self._end_reason: str | None = None
         self._ended = asyncio.Event()
         self.bans = {ban.client: ban for ban in bans}
         self.life = life.opened(done=host.reason_to_finish is not None, now=clock())
-        self._guard()
+        self._update_admission()
 
     async def run(self) -> None:
-        """Has the host begin where the task was left, then records its end whenever that comes."""
+        """Restores the recorded state in the host, then records each end of the task."""
         if self.life.state is LifeState.PAUSED:
             await self._host.pause()
         elif self.life.by_owner:
@@ -67,67 +67,67 @@ class TaskLifecycle:
     def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         if task == self._host.name and isinstance(event, task_events.TaskFinished):
-            self._over = event.reason
+            self._end_reason = event.reason
             self.life = self.life.rounds_ended(event.reason, self._clock())
             self._ended.set()
 
     async def order(self, order: Order, reason: str = "", cut: bool = False) -> Life:
-        """Does what the owner asks for; an open round is `cut` short where it would end in its own time.
+        """Carries out an order of the owner; `cut` ends an open round immediately.
 
-        Raises OrderError where that does not fit, and StoreError where it could not be recorded: then
-        nothing changes.
+        Raises OrderError if the order does not fit the task's state, and StoreError if it cannot be recorded.
+        In both cases nothing changes.
         """
         async with self._lock:
-            said = cut or order is not Order.PAUSE
-            words = reason or (REASONS.get(order, "") if said else "")
-            life = self.life.obey(order, words, self._clock())
+            needs_reason = cut or order is not Order.PAUSE
+            text = reason or (REASONS.get(order, "") if needs_reason else "")
+            life = self.life.obey(order, text, self._clock())
             await self._lives.set_life(self._host.name, life)
             self.life = life
             log.info("the owner led a task", task=self._host.name, order=str(order), state=str(life.state))
-            await self._perform(order, words, cut)
-            if self._over is not None:  # The rules were faster than the record.
-                self.life = self.life.rounds_ended(self._over, self._clock())
+            await self._perform(order, text, cut)
+            if self._end_reason is not None:  # A stop rule ended the task during the recording.
+                self.life = self.life.rounds_ended(self._end_reason, self._clock())
             return self.life
 
     async def remove(self, client: str) -> None:
-        """Sends a client away, which may come back."""
+        """Disconnects a client, which may join again."""
         reason = "The owner of this task sent this device away. You may come back."
         await self._host.send_away([client], RemovedError(reason))
 
     async def ban(self, client: str, reason: str = "") -> None:
-        """Sends a client away, and lets it in no more. Raises StoreError: then nothing changes."""
+        """Disconnects a client and bans it. Raises StoreError: then nothing changes."""
         ban = Ban(client, reason, self._clock())
         await self._lives.ban(self._host.name, ban)
         self.bans[client] = ban
-        self._guard()
+        self._update_admission()
         error = BannedError("The owner of this task does not let this device take part any more.")
         await self._host.send_away([client], error)
 
     async def unban(self, client: str) -> None:
-        """Lets a client in again. Raises StoreError: then nothing changes."""
+        """Lifts a client's ban. Raises StoreError: then nothing changes."""
         await self._lives.unban(self._host.name, client)
         self.bans.pop(client, None)
-        self._guard()
+        self._update_admission()
 
     async def _perform(self, order: Order, reason: str, cut: bool) -> None:
         match order:
             case Order.PAUSE:
                 await self._host.pause(reason if cut else None)
             case Order.RESUME:
-                self._over = None
+                self._end_reason = None
                 await self._host.resume()
             case Order.FINISH:
                 await self._host.finish(reason)
             case Order.STOP:
                 await self._host.finish(reason, cut=True)
             case Order.ARCHIVE | Order.RESTORE:
-                self._guard()
+                self._update_admission()
                 if self.life.state is LifeState.ARCHIVED:
                     await self._host.send_away(None, ClosedError(ARCHIVED))
             case Order.LAUNCH:
-                pass  # Rounds go on as they did in the test.
+                pass  # Rounds continue as in the test.
 
-    def _guard(self) -> None:
+    def _update_admission(self) -> None:
         admission = self._host.admission
         admission.closed = ARCHIVED if self.life.state is LifeState.ARCHIVED else None
         admission.banned = set(self.bans)
@@ -136,10 +136,10 @@ class TaskLifecycle:
         try:
             await self._lives.set_life(self._host.name, life)
         except StoreError as error:
-            # It is found out again at the next start.
+            # The next start determines it again.
             log.warning("the end of a task is not recorded", task=self._host.name, reason=str(error))
 
 
 async def open_lifecycle(host: TaskHost, lives: Lives) -> TaskLifecycle:
-    """The lifecycle of a host's task, as the records leave it; it is to be added to the host."""
+    """Restores the lifecycle of a host's task from the records. The caller adds it to the host."""
     return TaskLifecycle(host, lives, await lives.life(host.name) or Life(), await lives.bans(host.name))

@@ -1,4 +1,4 @@
-"""Tasks on their way into the server: opened at its start and, where that failed, again and again."""
+"""Loads tasks: opens their hosts when the server starts, and retries those that failed."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from backend.server.versions.version_history import VersionHistory
 
 log = structlog.stdlib.get_logger("minga")
 
-# Trying again reads the whole bundle: soon at first, for who mends it while looking on, then seldom.
+# Seconds between retries, each of which reads the whole bundle: short at first for an operator who is mending
+# the task, then long.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 
 
 @dataclass(frozen=True)
 class Hosting:
-    """A task that is served: its host, and beside it who leads it and what its owner watches.
+    """A task that is served: its host, its lifecycle and its owner's dashboard.
 
-    `folder` holds its task file.
+    `folder` contains its task file.
     """
 
     host: TaskHost
@@ -45,10 +46,10 @@ class Hosting:
 
 @dataclass(frozen=True)
 class HostFactory:
-    """Makes hosts of task files.
+    """Creates hosts from task files.
 
-    `overrides` are values that were changed on the command line, `hooks` says whether tasks may run commands,
-    `outside` where alerts may go.
+    `overrides` are values set on the command line. `hooks` says whether tasks may run commands. `outside`
+    lists the channels for alerts.
     """
 
     services: HostServices
@@ -58,7 +59,7 @@ class HostFactory:
     outside: Outside
 
     async def open(self, path: Path) -> Hosting:
-        """What hosts the task in the file at `path`. Raises MingaError when it is not sound."""
+        """Opens the host of the task file at `path`. Raises MingaError if the task is not valid."""
         stores = self.services.stores
         blobs, records = stores.blobs, stores.records
         name = (await asyncio.to_thread(read_task_file, path)).name
@@ -77,36 +78,39 @@ class HostFactory:
         return Hosting(host, lifecycle, board, path.parent)
 
     async def _add_hook(self, host: TaskHost, folder: Path) -> None:
-        """Has the task's command run after each round, the last one included: a crash may have lost it."""
+        """Adds the hook that runs the task's command after each round.
+
+        It also runs for the last recorded round, whose run a crash may have lost.
+        """
         if not self.hooks:
             raise TaskFileError(
                 f"{host.name}: [hooks] runs a program on this server. Read it, and start with --hooks if you "
                 "trust it, or take the table out."
             )
         history = host.history
-        evaluated = max(history.evaluations.values(), key=lambda one: one.version, default=None)
+        evaluated = max(history.evaluations.values(), key=lambda evaluation: evaluation.version, default=None)
         hook = RoundEndHook(host.task.file.hooks, folder, host.finish, evaluated)
         for last in await history.rounds(0, 1):
-            made = history.current if last.outcome == "version" else None
-            hook.notice(host.name, RoundEnded(last, made))
+            version = history.current if last.outcome == "version" else None
+            hook.notice(host.name, RoundEnded(last, version))
         host.add(hook)
 
 
 @dataclass
 class TaskLoader:
-    """The task files that are not served (yet), and why: `problems`, by the name of their folder."""
+    """Opens task files. `problems` holds the error of each that failed, by the name of its folder."""
 
-    opener: HostFactory
+    factory: HostFactory
     paths: Sequence[Path]
     admit: Callable[[Hosting], None]
     problems: dict[str, str] = field(default_factory=dict)
 
     async def open_all(self) -> None:
-        """Tries each once. Those that are sound are admitted and not tried again."""
+        """Tries to open each task once. Valid tasks are admitted and not tried again."""
         self.paths = [path for path in self.paths if not await self._is_open(path)]
 
     async def retry(self) -> None:
-        """Tries those that failed, with growing pauses, until all are open."""
+        """Retries the tasks that failed, with growing pauses, until all are open."""
         pause = FIRST_PAUSE
         while self.paths:
             await asyncio.sleep(pause)
@@ -116,12 +120,12 @@ class TaskLoader:
     async def _is_open(self, path: Path) -> bool:
         name = path.parent.name
         try:
-            self.admit(await self.opener.open(path))
+            self.admit(await self.factory.open(path))
         except MingaError as error:
             self._refuse(name, str(error))
             return False
         except Exception as error:
-            # A shell: one task that fails in a way nobody thought of must not end the others.
+            # A shell: an unexpected error in one task must not end the others.
             log.exception("a task failed to open", task=name)
             self._refuse(name, f"The task failed to open ({type(error).__name__}); the log says more.")
             return False

@@ -1,4 +1,4 @@
-"""All tasks of a server, as the API and the pages show them."""
+"""Registry of all tasks of a server, for the API and the pages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TaskRegistry:
         self._stores = stores
         self._observer = observer
         self._limits = limits
-        self._may_hook = hooks
+        self._hooks_allowed = hooks
         self._ice = ice
         self._outside = outside
         self._parameters = parameters
@@ -66,7 +66,7 @@ class TaskRegistry:
         self._hosts: dict[str, TaskHost] = {}
         self._hostings: dict[str, Hosting] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._doorway: TaskLoader | None = None
+        self._loader: TaskLoader | None = None
         self._retrying: asyncio.Task[None] | None = None
 
     async def start(
@@ -74,8 +74,8 @@ class TaskRegistry:
     ) -> None:
         """Hosts the tasks in `folders`, and those that owners launched into the folder `launched`.
 
-        One that is not sound is told in `problems` and tried again later. Raises TaskFileError when there
-        are no tasks at all in `folders`, or an override is for none of them.
+        A task that is not valid is listed in `problems` and retried later. Raises TaskFileError if `folders`
+        contain no task, or if an override names none of them.
         """
         allowed = read_allow_list(self._ops_file)
         evaluate = can_evaluate()
@@ -86,27 +86,27 @@ class TaskRegistry:
         services = HostServices(
             self._stores, evaluate, self._observer, self._limits, self._ice, self._parameters
         )
-        opener = HostFactory(services, allowed, overrides, self._may_hook, self._outside)
+        factory = HostFactory(services, allowed, overrides, self._hooks_allowed, self._outside)
         paths = [*find_tasks(folders), *find_launched(launched)]
-        self._doorway = TaskLoader(opener, paths, self._admit)
-        await self._doorway.open_all()
+        self._loader = TaskLoader(factory, paths, self._admit)
+        await self._loader.open_all()
         self._refuse_unknown(overrides)
         await self._sweep()
         for name, host in self._hosts.items():
             self._run(name, host)
-        self._retrying = asyncio.create_task(self._doorway.retry())
+        self._retrying = asyncio.create_task(self._loader.retry())
 
     async def open_task(self, path: Path) -> None:
-        """Hosts one more task, at once. Raises MingaError where it is not sound, or its name is taken."""
-        assert self._doorway is not None  # noqa: S101 - `start` came first.
-        self._admit(await self._doorway.opener.open(path))
+        """Hosts a further task. Raises MingaError if it is not valid or its name is taken."""
+        assert self._loader is not None  # noqa: S101 - `start` came first.
+        self._admit(await self._loader.factory.open(path))
 
     async def close_task(self, name: str, error: MingaError) -> TaskHost:
-        """Hosts a task no longer, and tells everybody in it why; its former host. Raises NotFoundError."""
+        """Stops hosting a task, dismisses its clients with `error`; returns its host. NotFoundError."""
         host = self.host(name)
         host.admission.closed = str(error)
         await host.send_away(None, error)
-        # The host's loop says so before it ends.
+        # The host's loop closes the connections before it ends.
         while host.participants and not self._running[name].done():  # noqa: ASYNC110 - no bell rings for it.
             await asyncio.sleep(0.01)
         del self._hosts[name], self._hostings[name]
@@ -117,7 +117,7 @@ class TaskRegistry:
         return host
 
     async def stop(self) -> None:
-        """Ends all hosts."""
+        """Stops all hosts."""
         running = [*self._running.values(), *([self._retrying] if self._retrying else [])]
         for task in running:
             task.cancel()
@@ -127,8 +127,8 @@ class TaskRegistry:
 
     @property
     def problems(self) -> dict[str, str]:
-        """Why a task is not served, by the name of its folder."""
-        return self._doorway.problems if self._doorway else {}
+        """Why tasks are not served, by the name of their folder."""
+        return self._loader.problems if self._loader else {}
 
     @property
     def hosts(self) -> list[TaskHost]:
@@ -136,7 +136,7 @@ class TaskRegistry:
         return list(self._hosts.values())
 
     async def readiness(self) -> dict[str, Any]:
-        """Whether everything works (docs/reference/http.md): stores, hosts, and every task of the folders."""
+        """Returns the health of stores, hosts and tasks (docs/reference/http.md)."""
         try:
             await self._stores.check()
             stores = None
@@ -155,69 +155,75 @@ class TaskRegistry:
     async def rounds(
         self, name: str, after: int, last: int, before: int | None = None
     ) -> list[dict[str, Any]]:
-        """The newest `last` rounds after `after`, oldest first (docs/reference/http.md). NotFoundError."""
+        """Returns the newest `last` rounds after `after`, oldest first (docs/reference/http.md).
+
+        Raises NotFoundError.
+        """
         return await round_summaries(self.host(name).history, after, last, before)
 
     def fetched(self, address: str, count: int) -> None:
-        """Somebody fetches so many bytes of a blob: counted for the first task that it belongs to."""
+        """Counts `count` fetched bytes of a blob for the first task that it belongs to."""
         any(host.fetched(address, count) for host in self._hosts.values())
 
     def snapshot(self, address: str) -> Path | None:
-        """A file with weights that some task's clients train from and no record names; None without one."""
+        """Returns a file of weights that clients train from and no record names; None without one."""
         paths = (host.snapshot(address) for host in self._hosts.values())
         return next((path for path in paths if path is not None), None)
 
     def host(self, name: str) -> TaskHost:
-        """The host of the task. Raises NotFoundError."""
+        """Returns the host of the task. Raises NotFoundError."""
         if name not in self._hosts:
             raise unknown()
         return self._hosts[name]
 
     def place(self, name: str) -> TaskAccess:
-        """The task, as far as access to it goes. Raises NotFoundError."""
-        return _place(self._hostings[self.host(name).name])
+        """Returns who may access the task. Raises NotFoundError."""
+        return _access(self._hostings[self.host(name).name])
 
     def places_of(self, address: str) -> list[TaskAccess]:
-        """The tasks to which a blob belongs."""
-        return [_place(one) for one in self._hostings.values() if one.host.has(address)]
+        """Returns who may access each task that the blob belongs to."""
+        return [_access(hosting) for hosting in self._hostings.values() if hosting.host.has(address)]
 
     def lifecycle(self, name: str) -> TaskLifecycle:
-        """Who leads the task as its owner wants. Raises NotFoundError."""
+        """Returns the lifecycle of the task. Raises NotFoundError."""
         self.host(name)
         return self._hostings[name].lifecycle
 
     def board(self, name: str) -> Dashboard:
-        """What the task's owner watches. Raises NotFoundError."""
+        """Returns the dashboard of the task's owner. Raises NotFoundError."""
         self.host(name)
         return self._hostings[name].board
 
     def folder(self, name: str) -> Path:
-        """Where the task's file lies. Raises NotFoundError."""
+        """Returns the folder of the task's file. Raises NotFoundError."""
         return self._hostings[self.host(name).name].folder
 
     def summaries(self) -> list[dict[str, Any]]:
-        """Summaries of all tasks (docs/reference/http.md)."""
+        """Returns the summaries of all tasks (docs/reference/http.md)."""
         return [self.summary(name) for name in self._hosts]
 
     def summary(self, name: str) -> dict[str, Any]:
-        """Summary of one task (docs/reference/http.md). Raises NotFoundError."""
+        """Returns the summary of one task (docs/reference/http.md). Raises NotFoundError."""
         return task_summary.summary(self.host(name), self.lifecycle(name).life)
 
     def detail(self, name: str) -> TaskDetail:
-        """All a task's page shows at once. Raises NotFoundError."""
+        """Returns the content of a task's page. Raises NotFoundError."""
         return task_summary.detail(self.host(name).task, self.summary(name))
 
     def data(self, name: str) -> dict[str, Any]:
-        """What a task's data are like (docs/reference/http.md). Raises NotFoundError."""
+        """Returns the description of a task's data (docs/reference/http.md). Raises NotFoundError."""
         return task_summary.data(self.host(name).task)
 
     def disclosure(self, name: str) -> Disclosure:
-        """Who can learn what, in words. Raises NotFoundError."""
+        """Returns the disclosure: who can learn what about clients' data. Raises NotFoundError."""
         host = self.host(name)
         return self._scheme(name).disclose(host.task.file, task_summary.guarantee_of(host))
 
     def mesh(self, name: str) -> dict[str, Any]:
-        """Peers, links and groups of a decentralized task (docs/reference/http.md). Raises NotFoundError."""
+        """Returns peers, links and groups of a decentralized task (docs/reference/http.md).
+
+        Raises NotFoundError.
+        """
         host, picture = self.host(name), self._scheme(name).picture
         if picture is None:
             raise NotFoundError("This task has no mesh: its server adds up what clients send it.")
@@ -226,9 +232,9 @@ class TaskRegistry:
     async def assimilations(
         self, name: str, after: int = 0, last: int | None = None
     ) -> list[AssimilationRecord]:
-        """The newest `last` results of work units (all for None) after number `after` that are in the model.
+        """Returns the newest `last` assimilated work-unit results (all for None) after number `after`.
 
-        Raises NotFoundError where a task has no work units, and StoreError.
+        Raises NotFoundError if the task has no work units, and StoreError.
         """
         host, assimilations = self.host(name), self._scheme(name).assimilations
         if assimilations is None:
@@ -236,37 +242,40 @@ class TaskRegistry:
         return await assimilations(host, after, last)
 
     def deposits(self, name: str) -> WeightsDeposits:
-        """Where clients of the task bring whole weights. Raises NotFoundError where they do not."""
+        """Returns the target of uploads of whole weights. Raises NotFoundError if the task takes none."""
         host, deposits = self.host(name), self._scheme(name).deposits
         if deposits is None:
             raise NotFoundError("Peers bring weights to decentralized tasks only; this one makes its own.")
         return deposits(host)
 
     async def restore(self, name: str, number: int, reason: str) -> VersionRecord:
-        """Makes an earlier version of the task the newest again, for `reason`; its record.
+        """Restores an earlier version of the task as the newest, for `reason`; returns its record.
 
-        Raises OrderError while this cannot be, NotFoundError, GoneError or StoreError.
+        Raises OrderError while the task cannot restore one, NotFoundError, GoneError or StoreError.
         """
         return await self._scheme(name).restore(self.host(name), number, reason)
 
     def inspection(self, name: str, dist: Path) -> Inspection:
-        """What the task's model asks of a device; `dist` holds the built web app. Raises NotFoundError."""
+        """Returns the model's demands on a device; `dist` is the built web app. Raises NotFoundError."""
         return task_summary.inspection(self.host(name).task, program_bytes(dist))
 
     async def versions(self, name: str) -> list[dict[str, Any]]:
-        """History of a task, oldest version first (docs/reference/http.md). Raises NotFoundError."""
+        """Returns the versions of a task, oldest first (docs/reference/http.md). Raises NotFoundError."""
         history = self.host(name).history
         return version_summaries(history.versions, history.evaluations)
 
     async def contributions(self, name: str) -> list[dict[str, Any]]:
-        """Who gave what, the most first (docs/reference/http.md). Raises NotFoundError or StoreError."""
-        return [asdict(one) for one in await self.host(name).history.contributions()]
+        """Returns each client's contribution, the largest first (docs/reference/http.md).
+
+        Raises NotFoundError or StoreError.
+        """
+        return [asdict(contribution) for contribution in await self.host(name).history.contributions()]
 
     def _scheme(self, name: str) -> Scheme[Any]:
         return scheme_of(self.host(name).task.file)
 
     def _admit(self, hosting: Hosting) -> None:
-        """Takes a host in; from the end of the start on, it runs at once. Raises TaskFileError."""
+        """Adds a host, and runs it if `start` has ended. Raises TaskFileError."""
         host = hosting.host
         if host.name in self._hosts:
             raise TaskFileError(f"There are two tasks called '{host.name}'; rename one.")
@@ -278,9 +287,9 @@ class TaskRegistry:
         self._running[name] = asyncio.create_task(host.run())
 
     async def _sweep(self) -> None:
-        """Deletes what nothing names: what a killed server left behind, and versions that were let go."""
+        """Deletes blobs that no record names: leftovers of a killed server, and released versions."""
         if self.problems:
-            return  # Parts of a task that is left out would be taken for waste.
+            return  # The blobs of a task that failed to open would be deleted.
         try:
             keep = await self._stores.records.named()
             for bundle in await self._stores.records.bundles():
@@ -303,7 +312,7 @@ class TaskRegistry:
                 )
 
 
-def _place(hosting: Hosting) -> TaskAccess:
-    """A task that is only tested so far is for those who were invited, whatever its file says."""
+def _access(hosting: Hosting) -> TaskAccess:
+    """Returns the access to a task; before its launch it is for invited clients, whatever its file says."""
     host, tested = hosting.host, hosting.lifecycle.life.state is LifeState.TEST
     return TaskAccess(host.name, "invited" if tested else host.task.file.access.visibility)

@@ -1,4 +1,4 @@
-"""What pages and programs are shown of one hosted task: its summary, its details, its data, its model."""
+"""Describes one hosted task for pages and programs: summary, details, data, demands of its model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from backend.stores.contracts import EvaluationRecord
 
 @dataclass(frozen=True)
 class TaskDetail:
-    """What a task's page shows beside its summary."""
+    """The content of a task's page: its summary and further details."""
 
     summary: dict[str, Any]
     readme_html: str
@@ -32,7 +32,7 @@ class TaskDetail:
 
 
 def summary(host: TaskHost, life: Life) -> dict[str, Any]:
-    """Summary of a task (docs/reference/http.md)."""
+    """Returns the summary of a task (docs/reference/http.md)."""
     task, file = host.task, host.task.file
     return {
         "name": file.name,
@@ -59,7 +59,7 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
 
 
 def detail(task: Task, summary: dict[str, Any]) -> TaskDetail:
-    """All a task's page shows at once."""
+    """Returns the content of a task's page."""
     return TaskDetail(
         summary=summary,
         readme_html=task.readme_html,
@@ -70,7 +70,7 @@ def detail(task: Task, summary: dict[str, Any]) -> TaskDetail:
 
 
 def data(task: Task) -> dict[str, Any]:
-    """What a task's data are like (docs/reference/http.md)."""
+    """Returns the description of a task's data (docs/reference/http.md)."""
     return {
         "source": task.file.data.source,
         "preprocess": msgspec.to_builtins(task.shards.preprocess),
@@ -81,14 +81,14 @@ def data(task: Task) -> dict[str, Any]:
 
 
 def guarantee_of(host: TaskHost) -> Guarantee | None:
-    """What the account of its clients' privacy says so far; None without one."""
-    told = host.privacy
+    """Returns the privacy guarantee to clients as of now; None without [privacy]."""
+    privacy = host.privacy
     figures = ("sentence", "epsilon", "delta", "budget")
-    return Guarantee(**{key: told[key] for key in figures}) if told else None
+    return Guarantee(**{key: privacy[key] for key in figures}) if privacy else None
 
 
 def inspection(task: Task, program: int | None) -> Inspection:
-    """What the task's model asks of a device; `program` are the bytes of the built web app."""
+    """Returns the model's demands on a device; `program` is the size of the built web app in bytes."""
     manifest = task.bundle.manifest
     averages = averages_of(task.file, manifest.parameters.total)
     wire = traffic(

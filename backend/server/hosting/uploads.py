@@ -1,4 +1,4 @@
-"""Updates on their way in: staging buffers of bounded number, filled on credit."""
+"""Receives updates into a bounded number of staging buffers, filled on credit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from backend.wire.messages import CHUNK_BYTES, Chunk, Credit, Offer
 
 SLOTS = 4
 WINDOW_BYTES = 4 << 20
-# Who waits longer for a slot gets one more, where memory allows: slow clients hold nobody else up.
+# An upload that waits longer gets an extra slot if memory allows, so that slow clients block no other.
 PATIENCE_SECONDS = 5.0
 
 
 @dataclass
 class UpdateUpload:
-    """One update being received since `begun`; `until` is the credit given so far.
+    """One update being received since `begun`; `until` is the credit granted so far, in bytes.
 
-    The values that are here whole, up to byte `looked`, were looked at; `fault` is what was wrong with one.
-    A masked update has no `norm`: what its words are worth is not to be seen.
+    The complete values up to byte `checked` were checked; `fault` is the error of one that failed. A masked
+    update has no `norm`, because its words do not reveal the values. `heard` is when its last chunk came.
     """
 
     client: str
@@ -35,37 +35,37 @@ class UpdateUpload:
     begun: float
     heard: float
     norm: Norm | None
-    looked: int = 0
+    checked: int = 0
     fault: NotFiniteError | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether every byte is here."""
+        """Whether every byte was received."""
         return self.received == len(self.buffer)
 
     def store(self, data: memoryview, now: float) -> None:
-        """Takes in the bytes that follow, and looks at their values while they are in the cache."""
+        """Stores the next bytes, and checks their values while they are in the processor's cache."""
         end = self.received + len(data)
         self.buffer[self.received : end] = data
         self.received, self.heard = end, now
         whole = end - end % VALUE_BYTES
-        if self.norm is not None and self.fault is None and whole > self.looked:
-            values = from_bytes(self.buffer[self.looked : whole], (whole - self.looked) // VALUE_BYTES)
-            self.looked = whole
+        if self.norm is not None and self.fault is None and whole > self.checked:
+            values = from_bytes(self.buffer[self.checked : whole], (whole - self.checked) // VALUE_BYTES)
+            self.checked = whole
             try:
                 self.norm.add(values)
             except NotFiniteError as error:
                 self.fault = error
 
     def due(self, limits: TaskLimits) -> float:
-        """By when more must come: the next chunk whole, and all so far at the least rate."""
+        """Returns the deadline of the next chunk, by the stall limit and by the minimum rate."""
         slowest = self.begun + limits.seconds_for(self.received + CHUNK_BYTES)
         return min(slowest, self.heard + limits.seconds_for(CHUNK_BYTES))
 
 
 @dataclass(frozen=True)
 class WaitingUpload:
-    """One update that waits for a slot."""
+    """An update that waits for a slot."""
 
     client: str
     offer: Offer
@@ -74,12 +74,12 @@ class WaitingUpload:
 
 
 class UpdateUploads:
-    """Owns the staging buffers of one task: SLOTS of them, the others wait for credit.
+    """Owns the staging buffers of one task: SLOTS updates are received, further ones wait for credit.
 
-    A buffer is used again once its update is `done`, so memory does not grow with the number of clients.
-    Who waits for PATIENCE_SECONDS gets a slot beyond these, up to the limit on bytes.
-    `received` counts the bytes of all updates since the start.
-    Methods that open a slot or move a window return the credits to be sent, with their clients.
+    A buffer is reused once its update is `done`, so memory does not grow with the number of clients. An
+    upload that waits for PATIENCE_SECONDS gets an extra slot, up to the limit on bytes. `received` counts
+    the bytes of all updates since the start.
+    Methods that open a slot or move a window return the credits to send, with their clients.
     """
 
     def __init__(self, limits: TaskLimits) -> None:
@@ -90,12 +90,12 @@ class UpdateUploads:
         self.received = 0
 
     def grant(self, client: str, offer: Offer, now: float, masked: bool = False) -> list[tuple[str, Credit]]:
-        """Takes the offered update in, at once or when a slot is free. A `masked` one is not looked at."""
+        """Queues the offered update for a slot. The values of a `masked` update are not checked."""
         self._queue.append(WaitingUpload(client, offer, now, masked))
         return self.fill(now)
 
-    def further(self, client: str, chunk: Chunk, now: float) -> list[tuple[str, Credit]] | None:
-        """Stores a chunk that is due and not an update's last; None for any other, which is left alone."""
+    def inner_chunk(self, client: str, chunk: Chunk, now: float) -> list[tuple[str, Credit]] | None:
+        """Stores the next chunk if it is not its update's last; None, and nothing stored, for any other."""
         upload = self._active.get(client)
         if upload is None or upload.round != chunk.round or chunk.offset != upload.received:
             return None
@@ -105,10 +105,10 @@ class UpdateUploads:
         return self.chunk(client, chunk, now)[1]
 
     def chunk(self, client: str, chunk: Chunk, now: float) -> tuple[bool, list[tuple[str, Credit]]]:
-        """Stores a chunk; whether the update is complete now, and credits to be sent.
+        """Stores a chunk; returns whether the update is complete now, and the credits to send.
 
-        Chunks of an update that is not being received (refused while they were under way) are dropped.
-        Raises WrongLengthError when a chunk is empty, out of order, too long or beyond its credit.
+        Chunks of an update that is not being received (refused while they were in transit) are dropped.
+        Raises WrongLengthError if a chunk is empty, out of order, too long or beyond its credit.
         """
         upload = self._active.get(client)
         if upload is None or upload.round != chunk.round or upload.complete:
@@ -126,9 +126,9 @@ class UpdateUploads:
         return False, self._extend(upload)
 
     def update(self, client: str, max_norm: float) -> Vector:
-        """A complete update, found good; the slot stays taken until `done`.
+        """Returns a complete update that passed its checks; its slot stays occupied until `done`.
 
-        Raises NotFiniteError, or NormTooLargeError when its L2 norm is over `max_norm`.
+        Raises NotFiniteError, or NormTooLargeError if its L2 norm exceeds `max_norm`.
         """
         upload = self._active[client]
         if upload.fault is not None:
@@ -138,36 +138,36 @@ class UpdateUploads:
         return from_bytes(upload.buffer, len(upload.buffer) // VALUE_BYTES)
 
     def words(self, client: str) -> memoryview:
-        """The bytes of a complete masked update; the slot stays taken until `done`."""
+        """Returns the bytes of a complete masked update; its slot stays occupied until `done`."""
         return self._active[client].buffer
 
     def done(self, client: str, number: int, now: float) -> list[tuple[str, Credit]]:
-        """Frees the slot of a complete update of round `number`, whose bytes nobody needs any more."""
+        """Frees the slot of a complete update of round `number`, whose bytes are no longer needed."""
         upload = self._active.get(client)
         if upload is None or upload.round != number:
             return []
-        self._spare_one(upload.buffer)
+        self._recycle(upload.buffer)
         return self.drop(client, now)
 
     def drop(self, client: str, now: float) -> list[tuple[str, Credit]]:
-        """Forgets a client's update, wherever it is; its slot goes to the next in the queue."""
+        """Drops a client's update, received or queued; its slot goes to the next in the queue."""
         upload = self._active.pop(client, None)
         if upload is not None and not upload.complete:
-            self._spare_one(upload.buffer)
+            self._recycle(upload.buffer)
         self._queue = deque(waiting for waiting in self._queue if waiting.client != client)
         return self.fill(now)
 
     def rest(self) -> None:
-        """Gives back the memory that is not in use: no update is expected for a while."""
+        """Releases the spare buffers, because no update is expected for a while."""
         self._spare.clear()
 
     def receiving(self, client: str) -> bool:
-        """Whether bytes of this client's update are still to come."""
+        """Whether bytes of this client's update are still expected, or no update is being received."""
         upload = self._active.get(client)
         return upload is None or not upload.complete
 
     def stalled(self, now: float) -> list[tuple[str, int]]:
-        """Clients, with their rounds, that have credit but send nothing, or too little."""
+        """Returns the clients, with their rounds, that have credit and send too little."""
         return [
             (upload.client, upload.round)
             for upload in self._active.values()
@@ -175,9 +175,9 @@ class UpdateUploads:
         ]
 
     def fill(self, now: float) -> list[tuple[str, Credit]]:
-        """Gives slots to those who wait, as far as there are any."""
+        """Assigns free slots to the uploads in the queue."""
         credits: list[tuple[str, Credit]] = []
-        while self._queue and (len(self._active) < SLOTS or self._may_widen(now)):
+        while self._queue and (len(self._active) < SLOTS or self._may_add_slot(now)):
             first = self._queue.popleft()
             buffer, norm = self._buffer(first.offer.size), None if first.masked else Norm()
             upload = UpdateUpload(first.client, first.offer.round, buffer, 0, 0, now, now, norm)
@@ -186,21 +186,21 @@ class UpdateUploads:
         return credits
 
     def timer(self) -> float | None:
-        """When the next upload stalls, or `fill` has one more slot to give."""
+        """Returns when the next upload stalls or `fill` has an extra slot to assign."""
         dues = [upload.due(self._limits) for upload in self._active.values() if not upload.complete]
         if self._queue and self._has_room():
             dues.append(self._queue[0].since + PATIENCE_SECONDS)
         return min(dues, default=None)
 
-    def _may_widen(self, now: float) -> bool:
+    def _may_add_slot(self, now: float) -> bool:
         return now >= self._queue[0].since + PATIENCE_SECONDS and self._has_room()
 
     def _has_room(self) -> bool:
-        """Whether memory allows a slot for the first in the queue."""
-        taken = sum(len(upload.buffer) for upload in self._active.values())
-        return taken + self._queue[0].offer.size <= self._limits.max_upload_bytes
+        """Whether memory allows a slot for the first upload in the queue."""
+        used = sum(len(upload.buffer) for upload in self._active.values())
+        return used + self._queue[0].offer.size <= self._limits.max_upload_bytes
 
-    def _spare_one(self, buffer: memoryview) -> None:
+    def _recycle(self, buffer: memoryview) -> None:
         if len(self._spare) < SLOTS:
             self._spare.append(buffer)
 

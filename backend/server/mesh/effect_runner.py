@@ -78,7 +78,7 @@ class MeshEffectRunner:
                     self.notice(task_events.TaskFinished(effect.version, effect.reason))
 
     def _opened(self, opened: coordinator_effects.MeshRoundOpened, now: float) -> None:
-        self.connected.forget_absent(but=())
+        self.connected.forget_absent(keep=())
         self.notes = Notes(opened.round, opened.version, len(opened.cohort), now, Refusals())
         self.notice(task_events.RoundOpened(opened.round, opened.version, len(opened.cohort)))
 
@@ -97,7 +97,7 @@ class MeshEffectRunner:
     async def _recorded(
         self, outcome: coordinator_effects.MeshOutcome, weights: Vector, notes: Notes
     ) -> None:
-        made = await self.recorder.version(outcome, weights, notes, self.connected.known)
+        made = await self.recorder.version(outcome, weights, notes, self.connected.devices)
         if isinstance(made, str):
             await self.post(VersionFailed(made))
             return
@@ -107,5 +107,5 @@ class MeshEffectRunner:
     def _abandon(self, abandon: Abandon, now: float) -> None:
         reason = abandon.reason[:500]
         self.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
-        seconds, about = now - self.notes.opened, self.connected.known
+        seconds, about = now - self.notes.opened, self.connected.devices
         self.background.spawn(self.recorder.abandoned(reason, seconds, self.notes, about))

@@ -12,7 +12,7 @@ from backend.numerics.vectors import from_bytes
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import ConnectedClient, MeasuredLink, Presence
-from backend.server.hosting.connected_clients import ConnectedClients, present, wire_phase
+from backend.server.hosting.connected_clients import ConnectedClients, presence_of, wire_phase
 from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
@@ -167,7 +167,7 @@ class MeshHost(TaskHost):
     @property
     def presences(self) -> list[Presence]:
         """See TaskHost."""
-        return [present(client, self.machine) for client in self._connected.clients.values()]
+        return [presence_of(client, self.machine) for client in self._connected.clients.values()]
 
     @property
     def received(self) -> int:

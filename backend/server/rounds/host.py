@@ -17,7 +17,7 @@ from backend.errors import SlowUploadError
 from backend.protocols.rounds.federated import Round
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
-from backend.server.hosting.connected_clients import present, wire_phase
+from backend.server.hosting.connected_clients import presence_of, wire_phase
 from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
@@ -136,7 +136,7 @@ class RoundsHost(TaskHost):
     @property
     def presences(self) -> list[Presence]:
         """See TaskHost."""
-        return [present(client, self._state.machine) for client in self._connected.clients.values()]
+        return [presence_of(client, self._state.machine) for client in self._connected.clients.values()]
 
     @property
     def received(self) -> int:

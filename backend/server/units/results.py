@@ -47,7 +47,7 @@ class ResultUploads:
 
     def take(self, client: ClientId, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not a result's last; whether it was one."""
-        credits = self._state.uploads.further(_key(client, chunk.round), chunk, now)
+        credits = self._state.uploads.inner_chunk(_key(client, chunk.round), chunk, now)
         if credits is None:
             return False
         self._tell(credits)

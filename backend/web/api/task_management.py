@@ -76,7 +76,7 @@ async def page(request: Request) -> Response:
         "plan": registry.host(name).task.file,
         "may_lead": may(identity, "manage", place),
         "may_delete": may(identity, "delete", place)
-        and request.app.state.deletions.may_go(registry.folder(name)),
+        and request.app.state.deletions.can_delete(registry.folder(name)),
     }
     answer = render(request, "manage/manage.html", context)
     answer.headers["Cache-Control"] = "no-store"

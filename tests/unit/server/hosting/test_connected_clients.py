@@ -134,9 +134,9 @@ def test_who_left_is_forgotten_when_asked() -> None:
     for number in (0, 2):
         del connected.clients[f"{number:016x}"]
     connected.tell(f"{0:016x}", Evaluated(version=1, source="server", loss=0.5, metrics={}))
-    assert len(connected.known) == 3
-    connected.forget_absent(but=[f"{2:016x}"])
-    assert list(connected.known) == [f"{1:016x}", f"{2:016x}"]
+    assert len(connected.devices) == 3
+    connected.forget_absent(keep=[f"{2:016x}"])
+    assert list(connected.devices) == [f"{1:016x}", f"{2:016x}"]
 
 
 def test_a_public_id_tells_nothing_of_its_token() -> None:

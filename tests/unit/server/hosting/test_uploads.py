@@ -79,12 +79,12 @@ def sent_in_steps(values: Vector, step: int, masked: bool = False) -> UpdateUplo
 
 def test_only_a_chunk_that_is_due_and_not_the_last_goes_further() -> None:
     uploads = UpdateUploads(LIMITS)
-    assert uploads.further("a", chunk(0, b"12"), 0.0) is None
+    assert uploads.inner_chunk("a", chunk(0, b"12"), 0.0) is None
     uploads.grant("a", offer(4), 0.0)
     for other in (chunk(0, b""), chunk(1, b"12"), chunk(0, b"1234"), chunk(0, b"12345"), chunk(0, b"1", 2)):
-        assert uploads.further("a", other, 0.0) is None
-    assert uploads.further("b", chunk(0, b"12"), 0.0) is None
-    assert uploads.further("a", chunk(0, b"12"), 5.0) == []
+        assert uploads.inner_chunk("a", other, 0.0) is None
+    assert uploads.inner_chunk("b", chunk(0, b"12"), 0.0) is None
+    assert uploads.inner_chunk("a", chunk(0, b"12"), 5.0) == []
     assert uploads.chunk("a", chunk(2, b"34"), 6.0) == (True, [])
     assert uploads.update("a", math.inf).tobytes() == b"1234"
 
@@ -94,10 +94,10 @@ def test_who_goes_further_is_given_credit() -> None:
     uploads.grant("a", offer(3 * WINDOW_BYTES), 0.0)
     sent, credits = 0, list[tuple[str, Credit]]()
     while not credits:
-        credits = uploads.further("a", chunk(sent, bytes(CHUNK_BYTES)), 0.0) or []
+        credits = uploads.inner_chunk("a", chunk(sent, bytes(CHUNK_BYTES)), 0.0) or []
         sent += CHUNK_BYTES
     assert credits == [("a", Credit(round=1, until=sent + WINDOW_BYTES))]
-    assert uploads.further("a", chunk(sent, bytes(CHUNK_BYTES + 1)), 0.0) is None
+    assert uploads.inner_chunk("a", chunk(sent, bytes(CHUNK_BYTES + 1)), 0.0) is None
 
 
 def test_a_slot_is_needed_to_send() -> None:
