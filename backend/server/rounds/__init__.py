@@ -1,4 +1,4 @@
-"""The host of a task in federated rounds.
+"""Hosts a task in federated rounds.
 
 The machine is `protocols.rounds.federated`; the host performs its effects.
 """

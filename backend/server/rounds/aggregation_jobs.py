@@ -124,7 +124,7 @@ class AggregationJobs:
         if (masked := accumulator.masked) is None:
             return
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        start = loop.time()
         try:
             await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
@@ -145,7 +145,7 @@ class AggregationJobs:
     async def _make_version(self, accumulator: RoundAccumulator, seconds: float) -> None:
         history, task = self._state.history, self._state.task
         loop = asyncio.get_running_loop()
-        began = loop.time()
+        start = loop.time()
         try:
             outcome = await self._ask_worker(lambda: accumulator.outcome(task.bundle.manifest.metrics))
             weights, state = await self._ask_worker(lambda: history.next_version(outcome.mean))
@@ -170,7 +170,7 @@ class AggregationJobs:
             log.error("version not made", task=task.file.name, round=accumulator.round, reason=reason)
             await self._post(VersionFailed(reason))
             return
-        self._state.notice(task_events.VersionMade(version.version, loop.time() - began))
+        self._state.notice(task_events.VersionMade(version.version, loop.time() - start))
         self._state.notice(task_events.RoundEnded(record, version))
         await self._post(VersionWritten(version))
         await self._submit(version)

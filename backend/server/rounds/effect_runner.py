@@ -27,7 +27,7 @@ class RoundEffectRunner:
         self._jobs = jobs
 
     def perform(self, effects: Iterable[Effect], now: float) -> None:
-        """Performs `effects` in their order."""
+        """Performs `effects` in order."""
         for effect in effects:
             match effect:
                 case server_effects.Tell():

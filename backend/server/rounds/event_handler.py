@@ -45,7 +45,7 @@ class RoundEventHandler:
             case round_host_events.RollbackFailed():
                 return self._state.machine.restoring_failed(now)
             case round_host_events.UpdateAdded(client, number):
-                self._release(client, number, now)
+                self._free_buffer(client, number, now)
                 return []
             case round_host_events.MasksRemoved():
                 if self._state.masked is not None:
@@ -201,7 +201,7 @@ class RoundEventHandler:
         if accepted and update is not None:
             self._state.checked[client] = update
         else:
-            self._release(client, number, now)
+            self._free_buffer(client, number, now)
         return effects
 
     def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:

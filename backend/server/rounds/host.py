@@ -1,4 +1,4 @@
-"""The host of one task in federated rounds.
+"""Hosts one task in federated rounds.
 
 `RoundEventHandler` passes events to the machines, `RoundEffectRunner` performs their effects, and
 `AggregationJobs` runs what takes time.
@@ -27,7 +27,7 @@ from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
 from backend.server.rounds.event_handler import RoundEventHandler
-from backend.server.rounds.negotiation import agreed
+from backend.server.rounds.negotiation import negotiate
 from backend.server.rounds.round_host_events import HelloReceived, RollbackRequested, RoundHostEvent
 from backend.server.rounds.state import RoundState
 from backend.server.tasks.task import Task
@@ -60,7 +60,7 @@ class RoundsHost(TaskHost):
         observers = Observers([observer])
         machine = _machine(task, history, account)
         self._state = state = RoundState(task, history, machine, observers, limits, account, draw)
-        mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
+        mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._handle, self._next_due)
         super().__init__(task, history, mailbox, state.connected, state.background, observers)
         self._event_handler = RoundEventHandler(state)
         self._jobs = AggregationJobs(state, blobs, mailbox.put, clock, evaluate)
@@ -76,7 +76,7 @@ class RoundsHost(TaskHost):
         """
         name = client_id(hello.token)
         self.admission.check(name)
-        aggregation = agreed(self.task.file.security, hello.aggregation, hello.min_masked)
+        aggregation = negotiate(self.task.file.security, hello.aggregation, hello.min_masked)
         client = ConnectedClient(name, hello.kind, hello.backend, link, aggregation, hello.min_masked)
         check_room(client.id, self._state.connected.clients, self._state.limits.max_clients, "participants")
         await self._mailbox.put(HelloReceived(client))
@@ -98,7 +98,7 @@ class RoundsHost(TaskHost):
     async def restore(self, number: int, reason: str) -> VersionRecord:
         """Records an earlier version as the next one, and returns that.
 
-        An open round is abandoned for that `reason`. Raises OrderError while this cannot be, NotFoundError,
+        An open round is abandoned for `reason`. Raises OrderError while this is not possible, NotFoundError,
         GoneError or StoreError.
         """
         kept = await self.history.kept(number)
@@ -152,7 +152,7 @@ class RoundsHost(TaskHost):
         await super()._stop()
         self._jobs.stop()
 
-    def _turn(self, event: RoundHostEvent | None, now: float) -> None:
+    def _handle(self, event: RoundHostEvent | None, now: float) -> None:
         if event is not None:
             self._effect_runner.perform(self._event_handler.handle(event, now), now)
             self._state.connected.state_changed(now)

@@ -4,7 +4,7 @@ import pytest
 
 from backend.errors import UnfitError
 from backend.formats.task_file import MaskingTable, Security
-from backend.server.rounds.negotiation import agreed
+from backend.server.rounds.negotiation import negotiate
 from backend.wire.masked_messages import Aggregation
 
 OPEN = Security()
@@ -30,7 +30,7 @@ RATHER_OPEN = Security(aggregation=("open", "masked"))
 def test_it_is_the_first_of_the_tasks_ways_that_the_client_can(
     security: Security, offered: list[Aggregation], min_masked: int, expected: Aggregation
 ) -> None:
-    assert agreed(security, offered, min_masked) == expected
+    assert negotiate(security, offered, min_masked) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_where_there_is_none_a_sentence_says_what_would_work(
     security: Security, offered: list[Aggregation], min_masked: int, sentence: str
 ) -> None:
     with pytest.raises(UnfitError, match=sentence):
-        agreed(security, offered, min_masked)
+        negotiate(security, offered, min_masked)
