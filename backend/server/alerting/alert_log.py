@@ -45,11 +45,11 @@ class AlertBook:
         }
 
     def entries(self) -> list[dict[str, Any]]:
-        """The newest first (docs/reference/http.md)."""
+        """Returns the alerts, newest first (docs/reference/http.md)."""
         return [asdict(one) for one in reversed(self._alerts)]
 
     async def add(self, trouble: str, text: str, at: float, cleared: float | None = None) -> None:
-        """Something to look at."""
+        """Adds an alert, recorded if the store works."""
         try:
             alert = await self._store.add_alert(self._task, trouble, text, at, cleared)
         except StoreError as error:
@@ -59,15 +59,15 @@ class AlertBook:
         self._alerts.append(alert)
 
     async def clear(self, trouble: str, at: float) -> None:
-        """What was wrong is over."""
+        """Marks the alerts about `trouble` as cleared."""
         for index, one in enumerate(self._alerts):
             if one.trouble == trouble and one.cleared is None:
                 self._alerts[index] = replace(one, cleared=at)
-        with suppress(StoreError):  # It is cleared anew after a restart.
+        with suppress(StoreError):  # A restart clears it again.
             await self._store.clear_alerts(self._task, trouble, at)
 
     async def acknowledge(self, id: int, at: float) -> None:
-        """The owner has seen it. Raises NotFoundError or StoreError."""
+        """Marks an alert as seen by the owner. Raises NotFoundError or StoreError."""
         index = next((index for index, one in enumerate(self._alerts) if one.id == id), None)
         if index is None:
             raise NotFoundError("There is no such alert (any more); the dashboard shows the newest.")

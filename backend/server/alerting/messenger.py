@@ -1,4 +1,4 @@
-"""Alerts on their way out: one after the other, a few times each, and not too many."""
+"""Delivers alerts one after the other, with retries and a rate limit."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Messenger:
             await self.deliver()
 
     async def deliver(self) -> None:
-        """Delivers what waits."""
+        """Delivers the queued alerts."""
         while self._waiting:
             await self._deliver(self._waiting.popleft())
 

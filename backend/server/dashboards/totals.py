@@ -1,4 +1,4 @@
-"""What all rounds of a task come to, added up as they end."""
+"""Totals over all rounds of a task, updated as rounds end."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Totals:
         self.least, self.most = self.least + least, self.most + most
 
     def summary(self) -> dict[str, Any]:
-        """As the dashboard shows it (docs/reference/http.md)."""
+        """Returns the totals for the dashboard (docs/reference/http.md)."""
         return {
             "rounds": self.rounds,
             "made": self.made,

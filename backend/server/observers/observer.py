@@ -16,7 +16,7 @@ class Observer(Protocol):
     """Watches tasks. Called in the event loop, in the order of events: it returns at once."""
 
     def notice(self, task: str, event: TaskEvent) -> None:
-        """Something happened to `task`."""
+        """Handles an event of `task`."""
         ...
 
 
@@ -24,7 +24,7 @@ class Companion(Observer, Protocol):
     """An observer with something to do as long as a task is hosted, such as to run its owner's command."""
 
     async def run(self) -> None:
-        """Does it until cancelled."""
+        """Runs until cancelled."""
         ...
 
 
@@ -35,7 +35,7 @@ class Observers:
         self._observers = list(observers)
 
     def add(self, observer: Observer) -> None:
-        """One more is told what happens from now on."""
+        """Adds an observer of all later events."""
         self._observers.append(observer)
 
     def notice(self, task: str, event: TaskEvent) -> None:

@@ -1,4 +1,4 @@
-"""Events of tasks: what observers are told."""
+"""Events of tasks, which observers receive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ClientJoined:
 
 @dataclass(frozen=True)
 class ClientLeft:
-    """A client said goodbye, or its connection was `lost`."""
+    """A client left, or its connection was `lost`."""
 
     client: str
     lost: bool
@@ -206,7 +206,7 @@ class StoreFailed:
 
 @dataclass(frozen=True)
 class StoreMended:
-    """What had failed is recorded now."""
+    """The record that had failed is written now."""
 
 
 TaskEvent: TypeAlias = (

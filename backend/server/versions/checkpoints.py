@@ -1,4 +1,4 @@
-"""From where a task of work units goes on when its server ended."""
+"""Checkpoints from which a task of work units resumes after a restart of its server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Checkpoint:
 
 
 async def passage(writing: Writing, point: Checkpoint) -> CheckpointWrite:
-    """A point as it is recorded, its vectors stored. Raises StoreError."""
+    """Stores the vectors of a checkpoint and returns its record. Raises StoreError."""
     weights = await writing.put(await asyncio.to_thread(to_bytes, point.weights))
     slot = point.memory.slot
     slot_at = await writing.put(await asyncio.to_thread(to_bytes, slot)) if len(slot) else None
@@ -42,7 +42,7 @@ async def passage(writing: Writing, point: Checkpoint) -> CheckpointWrite:
 
 
 async def read_point(kept: CheckpointRecord, read: Callable[[str, str], Awaitable[bytes]]) -> Checkpoint:
-    """A point as it was recorded. `read` gives the bytes of an address, and is told what they are."""
+    """Reads a recorded checkpoint. `read` returns the bytes of an address; its second argument names them."""
     data = await read(kept.weights, "checkpoint")
     slot = no_state()
     if kept.slot is not None:

@@ -1,4 +1,4 @@
-"""Which versions are let go to save space."""
+"""Selects the versions that are deleted to save space."""
 
 from __future__ import annotations
 

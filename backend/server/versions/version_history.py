@@ -1,4 +1,4 @@
-"""The versions of one task: which is current, how the next is made, and where all are recorded."""
+"""History of a task's versions: holds the current one, makes the next, and records them all."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class VersionHistory:
 
     @property
     def weights(self) -> Vector:
-        """Those of the newest version, not to be written into."""
+        """Weights of the newest version; read-only for callers."""
         return self._params
 
     @property
@@ -90,7 +90,7 @@ class VersionHistory:
         return progress
 
     async def open(self, now: float) -> None:
-        """Takes up the run where it was left, or begins it with version 0. Raises StoreError."""
+        """Resumes the run from its records, or starts it with version 0. Raises StoreError."""
         zero = VersionRecord(
             0, 0, self._task.bundle.weights, None, 0, 0, None, {}, 0.0, now, control=self._task.zero_control
         )
@@ -118,7 +118,7 @@ class VersionHistory:
             self._control = from_bytes(await self._blobs.read(self.control_at, verify=True), size.trainable)
 
     def control_changes(self) -> ControlChanges | None:
-        """What sums up the changes of the clients' control variates in a round; None without such."""
+        """Returns an empty sum for a round's changes of control variates; None without SCAFFOLD."""
         return None if self._control is None else ControlChanges(self._control, self._task.learning_rate)
 
     async def _read(self, address: str, what: str) -> bytes:
@@ -236,17 +236,17 @@ class VersionHistory:
             await self.keep(point, result)
 
     async def keep(self, point: Checkpoint, result: RoundResult | None = None) -> None:
-        """Keeps where a task of work units stands, instead of where it stood before."""
+        """Records a checkpoint of a task of work units in place of the previous one."""
         with self._blobs.writing() as writing:
             freed = await self._records.write_checkpoint(self._run, await passage(writing, point), result)
         await self._drop(freed)
 
     async def _drop(self, freed: Collection[str]) -> None:
-        with suppress(StoreError):  # It is recorded; what is left lying is swept at the next start.
+        with suppress(StoreError):  # The record is written; the next start sweeps blobs that remain.
             await self._blobs.drop(freed)
 
     async def kept_point(self) -> Checkpoint | None:
-        """Where it stood last; None before any. Raises StoreError."""
+        """Reads the last checkpoint; None before the first. Raises StoreError."""
         found = await self._records.checkpoint(self._run)
         return None if found is None else await read_point(found, self._read)
 
@@ -255,11 +255,11 @@ class VersionHistory:
         return await self._records.assimilations(self._run, after, last)
 
     async def add_measurement(self, number: int, found: EvaluationRecord) -> None:
-        """Records how good the model was after a result."""
+        """Records an evaluation of the model after a result."""
         await self._records.add_measurement(self._run, number, found.loss, found.metrics)
 
     async def add_evaluation(self, evaluation: EvaluationRecord) -> None:
-        """Records what the evaluator found."""
+        """Records an evaluation of a version."""
         await self._records.add_evaluation(self._run, evaluation)
         self.evaluated[evaluation.source][evaluation.version] = evaluation
 
@@ -286,7 +286,7 @@ class VersionHistory:
         return await self._records.rounds(self._run)
 
     async def contributions(self) -> list[ContributionRecord]:
-        """Sums for each client."""
+        """Returns the summed contributions of each client."""
         return await self._records.contributions(self._run)
 
 
