@@ -1,4 +1,4 @@
-"""Performs what the coordinator of a mesh decides."""
+"""Performs the effects of the coordinator of a mesh."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from backend.wire import mesh_messages, messages
 
 @dataclass
 class MeshEffectRunner:
-    """Performs effects: at once, or by starting a job whose result is an event for `post`."""
+    """Performs effects, directly or by starting a job whose result is an event for `post`."""
 
     task: Task
     history: VersionHistory
@@ -40,7 +40,7 @@ class MeshEffectRunner:
     notes: Notes = field(default_factory=Notes)
 
     def perform(self, effects: Iterable[coordinator_effects.Effect], now: float) -> None:
-        """Performs `effects` in their order."""
+        """Performs `effects` in order."""
         for effect in effects:
             match effect:
                 case coordinator_effects.MeshRoundOpened():
@@ -51,7 +51,7 @@ class MeshEffectRunner:
                 case coordinator_effects.SendMeshTrain():
                     self.connected.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
                 case coordinator_effects.SendGroup():
-                    # Nobody averages with whom it was not introduced to.
+                    # Peers must know all members of their group before they average.
                     self.event_handler.peers.tell(now, at_once=True)
                     self.connected.tell(effect.client, effect.group)
                 case coordinator_effects.AskDeposit():

@@ -1,4 +1,4 @@
-"""Brings what happens to a mesh before its machine: frames, owner's commands, results of jobs."""
+"""Passes events of a mesh to its machine: frames, owner's commands, results of jobs."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from backend.wire import mesh_messages, messages
 
 @dataclass
 class MeshEventHandler:
-    """Turns each event into calls of the machine. Every method returns the effects to be performed.
+    """Translates each event into calls of the machine. Methods return the effects to perform.
 
-    `greeting` says what a peer is told when it enters. `brought` are the weights that a peer brought last,
-    until they are recorded.
+    `greeting` returns the first message to a peer that enters. `brought` are the weights that a peer
+    uploaded last, until they are recorded.
     """
 
     task: Task
@@ -40,7 +40,7 @@ class MeshEventHandler:
     brought: Vector | None = None
 
     def handle(self, event: MeshHostEvent, now: float) -> Sequence[Effect]:
-        """Brings `event`, which happened at `now`, before the machine."""
+        """Passes `event`, which happened at `now`, to the machine."""
         match event:
             case host_events.FrameReceived():
                 return self._receive(event.client, event.link, event.message, now)
@@ -69,7 +69,7 @@ class MeshEventHandler:
     # Peers.
 
     def _enter(self, peer: Peer, result: tuple[int, str] | None, now: float) -> list[Effect]:
-        """A peer is here; an older connection of the same peer gives way. `result` is what `shown` found."""
+        """Adds a peer; closes its older connection. `result` is the return value of `shown`."""
         client, effects = peer.client, list[Effect]()
         older = self.peers.here.get(client.id)
         if older is not None:
@@ -84,7 +84,7 @@ class MeshEventHandler:
         return [*effects, *self.machine.peer_entered(client.id, now, result)]
 
     def shown(self, enter: mesh_messages.Enter) -> tuple[int, str] | None:
-        """Round and weights of the result that a peer shows to have by a certificate."""
+        """Returns round and weights of the result that a peer proves by a valid certificate; None without."""
         shown = enter.certificate
         if shown is None or shown.weights != enter.holds or shown.bundle != self.task.bundle.address:
             return None
@@ -94,7 +94,7 @@ class MeshEventHandler:
         return (shown.round, shown.weights) if certified(shown, self.task.file.name) else None
 
     def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
-        """A peer said goodbye, or its connection was `lost`."""
+        """Removes a peer that left or whose connection was `lost`."""
         if self._current(client, link) is None:
             return []
         del self.peers.here[client], self.connected.clients[client]
@@ -103,7 +103,7 @@ class MeshEventHandler:
         return self.machine.client_left(client, now, lost)
 
     def _dismiss(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
-        """The owner wants no connection with these."""
+        """Closes the connections of peers that the owner dismissed."""
         effects: list[Effect] = []
         for client in list(self.peers.here) if clients is None else clients:
             here = self.peers.here.get(client)
@@ -115,10 +115,10 @@ class MeshEventHandler:
     def _receive(
         self, client: str, link: ClientLink, message: mesh_messages.PeerToServer, now: float
     ) -> Sequence[Effect]:
-        """A peer said something after it entered."""
+        """Handles a message after the peer's Enter."""
         peer = self._current(client, link)
         if peer is None:
-            return []  # It was replaced, or left, while this was under way.
+            return []  # The peer was replaced, or left, while the message was in transit.
         match message:
             case messages.Ready():
                 peer.client.backend = message.backend

@@ -1,4 +1,4 @@
-"""The host of one decentralized task."""
+"""Hosts one decentralized task."""
 
 from __future__ import annotations
 

@@ -54,13 +54,13 @@ class Peers:
         self._rested = 0.0
 
     def changed(self, now: float) -> None:
-        """Somebody came, left, or holds something else."""
+        """Schedules an announcement after a peer joined, left, or holds other weights."""
         self.epoch += 1
         if self._due is None:
             self._due = max(now, self._rested)
 
     def timer(self) -> float | None:
-        """When the members are to be told."""
+        """Returns when the next announcement to the members is due."""
         return self._due
 
     def tell(self, now: float, at_once: bool = False) -> int:

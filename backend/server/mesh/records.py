@@ -113,7 +113,7 @@ class MeshRecorder:
             )
 
     def start(self) -> None:
-        """Begins what goes on as long as the host does."""
+        """Starts the jobs that run as long as the host."""
         if self._evaluator is not None:
             self._background.spawn(self._evaluator.run())
             self._background.spawn(self._submit_unevaluated())
@@ -154,7 +154,7 @@ class MeshRecorder:
         self._notice(task_events.RoundEnded(record, None))
 
     async def evaluation(self, found: EvaluationRecord) -> None:
-        """Records a measurement."""
+        """Records an evaluation."""
         await self._background.stored(lambda: self._history.add_evaluation(found))
         await self._post(EvaluationWritten(found))
 

@@ -1,4 +1,4 @@
-"""What a peer is told when it enters its task's mesh."""
+"""Builds the first message to a peer that enters its task's mesh."""
 
 from __future__ import annotations
 

@@ -63,13 +63,13 @@ class ResultUploads:
     def finish_upload(
         self, client: ClientId, lease: LeaseId
     ) -> tuple[Vector | None, UpdateRefusedError | None]:
-        """The update that is here whole, or what is wrong with it. Its slot is free from then on."""
+        """Returns a complete update or its error, and frees its slot."""
         key = _key(client, lease)
         most = self._state.task.file.security.max_update_norm
         update: Vector | None = None
         fault: UpdateRefusedError | None = None
         try:
-            # The slot's buffer is used again: what is kept is a copy.
+            # The slot's buffer is reused, so the update is copied.
             update = self._state.uploads.update(key, most).copy()
         except UpdateRefusedError as error:
             fault = error
@@ -77,24 +77,24 @@ class ResultUploads:
         return update, fault
 
     def release_upload(self, client: ClientId, lease: LeaseId) -> None:
-        """Has the buffer of a result that is here used for the next."""
+        """Frees the buffer of a complete result for the next upload."""
         key = _key(client, lease)
         self._coming.pop(key, None)
         now = self._state.clock()
         self._tell(self._state.uploads.done(key, lease, now))
 
     def drop_upload(self, client: ClientId, lease: LeaseId) -> None:
-        """Nothing of it is awaited any more."""
+        """Drops the upload of a lease, if there is one."""
         key = _key(client, lease)
         if self._coming.pop(key, None) is not None:
             self._tell(self._state.uploads.drop(key, self._state.clock()))
 
     def stalled(self, now: float) -> list[tuple[ClientId, LeaseId]]:
-        """Clients and leases of which too little came in too long a time."""
+        """Returns the clients and leases whose uploads are too slow."""
         return [(key.partition(" ")[0], lease) for key, lease in self._state.uploads.stalled(now)]
 
     def fill(self, now: float) -> None:
-        """Gives room to those who wait for it."""
+        """Assigns free slots to waiting uploads."""
         self._tell(self._state.uploads.fill(now))
 
     def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
@@ -113,7 +113,7 @@ class ResultUploads:
 
 
 class ResultReceiver:
-    """Brings results that arrived whole before the scheduler. Each method returns the effects to perform."""
+    """Passes complete results to the scheduler. Each method returns the effects to perform."""
 
     def __init__(self, state: UnitsState, dispatcher: Dispatcher, uploads: ResultUploads) -> None:
         self._state = state
@@ -121,7 +121,7 @@ class ResultReceiver:
         self._uploads = uploads
 
     def release(self, client: str, lease: LeaseId, cause: str) -> Sequence[Effect]:
-        """A client gives a lease back."""
+        """Releases a lease that its client gives back."""
         work = self._state.leases.of_client(client, lease)
         if work is None or work.result is not None:
             return []
