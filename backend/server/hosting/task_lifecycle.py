@@ -72,7 +72,7 @@ class TaskLifecycle:
             self._ended.set()
 
     async def order(self, order: Order, reason: str = "", cut: bool = False) -> Life:
-        """Carries out an order of the owner; `cut` ends an open round immediately.
+        """Carries out an order of the owner; with `cut`, a pause ends an open round immediately.
 
         Raises OrderError if the order does not fit the task's state, and StoreError if it cannot be recorded.
         In both cases nothing changes.
