@@ -104,8 +104,10 @@ class AggregationJobs:
 
     def record_abandoned(self, accumulator: RoundAccumulator, reason: str, seconds: float) -> None:
         """Records a round without a version."""
-        record = accumulator.record("abandoned", reason, seconds, self._clock(), self._state.connected.known)
-        contributions = accumulator.contributions(self._state.connected.known, counted=False)
+        record = accumulator.record(
+            "abandoned", reason, seconds, self._clock(), self._state.connected.devices
+        )
+        contributions = accumulator.contributions(self._state.connected.devices, counted=False)
         self._background.spawn(self._record_abandoned(record, contributions))
 
     def record_evaluation(self, evaluation: EvaluationRecord) -> None:
@@ -124,7 +126,7 @@ class AggregationJobs:
         if (masked := accumulator.masked) is None:
             return
         loop = asyncio.get_running_loop()
-        start = loop.time()
+        began = loop.time()
         try:
             await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
@@ -145,7 +147,7 @@ class AggregationJobs:
     async def _make_version(self, accumulator: RoundAccumulator, seconds: float) -> None:
         history, task = self._state.history, self._state.task
         loop = asyncio.get_running_loop()
-        start = loop.time()
+        began = loop.time()
         try:
             outcome = await self._ask_worker(lambda: accumulator.outcome(task.bundle.manifest.metrics))
             weights, state = await self._ask_worker(lambda: history.next_version(outcome.mean))
@@ -156,8 +158,8 @@ class AggregationJobs:
                 lambda: history.next_control(accumulator.changes, accumulator.accepted)
             )
             results = outcome.examples, outcome.loss, outcome.metrics
-            record = accumulator.record("version", "", seconds, self._clock(), self._state.connected.known)
-            contributions = accumulator.contributions(self._state.connected.known, counted=True)
+            record = accumulator.record("version", "", seconds, self._clock(), self._state.connected.devices)
+            contributions = accumulator.contributions(self._state.connected.devices, counted=True)
             version = await self._background.stored(
                 lambda: history.add_version(
                     weights, state, *results, record, contributions, control, made_with
@@ -170,7 +172,7 @@ class AggregationJobs:
             log.error("version not made", task=task.file.name, round=accumulator.round, reason=reason)
             await self._post(VersionFailed(reason))
             return
-        self._state.notice(task_events.VersionMade(version.version, loop.time() - start))
+        self._state.notice(task_events.VersionMade(version.version, loop.time() - began))
         self._state.notice(task_events.RoundEnded(record, version))
         await self._post(VersionWritten(version))
         await self._submit(version)

@@ -27,7 +27,7 @@ class RoundEffectRunner:
         self._jobs = jobs
 
     def perform(self, effects: Iterable[Effect], now: float) -> None:
-        """Performs `effects` in order."""
+        """Performs `effects` in their order."""
         for effect in effects:
             match effect:
                 case server_effects.Tell():
@@ -74,7 +74,7 @@ class RoundEffectRunner:
 
     def _open_accumulator(self, opened: round_effects.AnnounceRound, now: float) -> None:
         refused, cohort = self._state.accumulator.later, len(opened.cohort)
-        self._state.connected.forget_absent(but=refused.clients)
+        self._state.connected.forget_absent(keep=refused.clients)
         changes = self._state.history.control_changes()
         masked = self._open_masked(opened, now) if opened.aggregation == "masked" else None
         self._state.accumulator = RoundAccumulator(

@@ -45,7 +45,7 @@ class RoundEventHandler:
             case round_host_events.RollbackFailed():
                 return self._state.machine.restoring_failed(now)
             case round_host_events.UpdateAdded(client, number):
-                self._free_buffer(client, number, now)
+                self._release(client, number, now)
                 return []
             case round_host_events.MasksRemoved():
                 if self._state.masked is not None:
@@ -201,12 +201,14 @@ class RoundEventHandler:
         if accepted and update is not None:
             self._state.checked[client] = update
         else:
-            self._free_buffer(client, number, now)
+            self._release(client, number, now)
         return effects
 
     def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is due and not an update's last, and returns whether it was."""
-        credits = self._state.uploads.further(client, chunk, now) if self._is_current(client, link) else None
+        credits = (
+            self._state.uploads.inner_chunk(client, chunk, now) if self._is_current(client, link) else None
+        )
         if credits is None:
             return False
         self._state.connected.clients[client].received += len(chunk.data)

@@ -1,4 +1,4 @@
-"""Hosts one task in federated rounds.
+"""The host of one task in federated rounds.
 
 `RoundEventHandler` passes events to the machines, `RoundEffectRunner` performs their effects, and
 `AggregationJobs` runs what takes time.
@@ -60,7 +60,7 @@ class RoundsHost(TaskHost):
         observers = Observers([observer])
         machine = _machine(task, history, account)
         self._state = state = RoundState(task, history, machine, observers, limits, account, draw)
-        mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._handle, self._next_due)
+        mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         super().__init__(task, history, mailbox, state.connected, state.background, observers)
         self._event_handler = RoundEventHandler(state)
         self._jobs = AggregationJobs(state, blobs, mailbox.put, clock, evaluate)
@@ -98,7 +98,7 @@ class RoundsHost(TaskHost):
     async def restore(self, number: int, reason: str) -> VersionRecord:
         """Records an earlier version as the next one, and returns that.
 
-        An open round is abandoned for `reason`. Raises OrderError while this is not possible, NotFoundError,
+        An open round is abandoned for that `reason`. Raises OrderError while this cannot be, NotFoundError,
         GoneError or StoreError.
         """
         kept = await self.history.kept(number)
@@ -152,7 +152,7 @@ class RoundsHost(TaskHost):
         await super()._stop()
         self._jobs.stop()
 
-    def _handle(self, event: RoundHostEvent | None, now: float) -> None:
+    def _turn(self, event: RoundHostEvent | None, now: float) -> None:
         if event is not None:
             self._effect_runner.perform(self._event_handler.handle(event, now), now)
             self._state.connected.state_changed(now)

@@ -29,8 +29,8 @@ MAX_THREADS = 8
 class MaskedSum:
     """The sum of a masked round. Owned by the worker thread of the task's jobs.
 
-    Memory does not grow with the number of updates: `words` [sent parameters and further values], and a
-    second array of this size while a packed update is added.
+    Memory does not grow with the number of updates: `words` [parameters that are sent and further values];
+    one more of these while a packed update is added.
     """
 
     masking: Masking
@@ -53,8 +53,8 @@ class MaskedSum:
         with ThreadPoolExecutor(count, "unmask") as threads:
 
             def run(jobs: Sequence[Callable[[], None]]) -> None:
-                for future in [threads.submit(job) for job in jobs]:
-                    future.result()
+                for done in [threads.submit(job) for job in jobs]:
+                    done.result()
 
             unmask(self.words, recover, count, run)
         try:

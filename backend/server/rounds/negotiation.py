@@ -9,7 +9,7 @@ from backend.formats.task_file import Security
 from backend.wire.masked_messages import Aggregation
 
 
-def agreed(security: Security, offered: Sequence[Aggregation], min_masked: int) -> Aggregation:
+def negotiate(security: Security, offered: Sequence[Aggregation], min_masked: int) -> Aggregation:
     """Returns the first aggregation of the task that the client offers, and that has enough clients for it.
 
     Raises UnfitError with a sentence that says what would work.
@@ -27,13 +27,13 @@ def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: in
             "This task takes updates in the open, and you ask for them to be masked. "
             "Allow open updates, or choose another task."
         )
-    count = security.masked.min_clients
+    least = security.masked.min_clients
     if "masked" in offered:
         return (
-            f"This task masks an update among {count} clients at least, and you ask for {min_masked}. "
-            f"Ask for {count} or fewer, or choose another task."
+            f"This task masks an update among {least} clients at least, and you ask for {min_masked}. "
+            f"Ask for {least} or fewer, or choose another task."
         )
     return (
-        f"This task takes masked updates only, among {count} clients at least, and your program offers none. "
+        f"This task takes masked updates only, among {least} clients at least, and your program offers none. "
         "Use a newer one, or allow it to mask."
     )
