@@ -1,6 +1,6 @@
-"""What shows that weights are a group's: signatures of more than half of those who ended with them.
+"""Certificates prove that a group made weights: more than half of its survivors signed them.
 
-docs/reference/mesh.md, "Certificates". Whether a signature's key is that peer's, the caller knows.
+docs/reference/mesh.md, "Certificates". The caller checks that a signature's key belongs to the peer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PeerSignature(Protocol):
 
 
 class SignedWeights(Protocol):
-    """`backend.wire.mesh_messages.Certificate` is one. Hashes are in hexadecimal."""
+    """Weights with their signatures; `backend.wire.mesh_messages.Certificate` is one. Hashes are in hex."""
 
     @property
     def bundle(self) -> str: ...
@@ -43,7 +43,7 @@ class SignedWeights(Protocol):
 def weights_statement(
     task: str, bundle: str, number: int, group: int, survivors: Iterable[str], weights: str
 ) -> bytes:
-    """What each survivor of `group` in round `number` signs: `weights` are what they all ended with.
+    """Returns the bytes that each survivor of `group` in round `number` signs for its final `weights`.
 
     `bundle` and `weights` are SHA-256 in hexadecimal, `survivors` the ids of 16 digits in any order.
     """
@@ -59,7 +59,7 @@ def weights_statement(
 
 
 def certified(certificate: SignedWeights, task: str) -> bool:
-    """Whether more than half of the survivors signed, each once, and all of these signatures are right."""
+    """Whether more than half of the survivors signed, each once, and all of these signatures are valid."""
     statement = weights_statement(
         task,
         certificate.bundle,
@@ -68,9 +68,9 @@ def certified(certificate: SignedWeights, task: str) -> bool:
         certificate.survivors,
         certificate.weights,
     )
-    survivors, signers = set(certificate.survivors), {one.client for one in certificate.signatures}
+    survivors, signers = set(certificate.survivors), {signed.client for signed in certificate.signatures}
     if len(survivors) != len(certificate.survivors) or len(signers) != len(certificate.signatures):
         return False
     if not signers <= survivors or 2 * len(signers) <= len(survivors):
         return False
-    return all(verify(one.identity, one.signature, statement) for one in certificate.signatures)
+    return all(verify(signed.identity, signed.signature, statement) for signed in certificate.signatures)

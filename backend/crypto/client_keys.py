@@ -1,4 +1,4 @@
-"""Keys of clients: X25519 to agree on secrets (RFC 7748), Ed25519 to sign (RFC 8032). All are raw bytes."""
+"""Client keys: X25519 for key agreement (RFC 7748), Ed25519 for signatures (RFC 8032), as raw bytes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 from backend.errors import BadKeyError
 
 KEY_BYTES = 32
-# Points of low order, on the curve and on its twist, and what else stands for them (Bernstein's page on
-# Curve25519 lists them): whatever the private key, one agrees with them on zeros.
+# Points of low order, on the curve and on its twist, in all their encodings (Bernstein's page on Curve25519
+# lists them): key agreement with them gives zeros for every private key.
 _LOW_ORDER = frozenset(
     [
         bytes(32),
@@ -25,22 +25,22 @@ _LOW_ORDER = frozenset(
 
 
 def agreement_key(private: bytes) -> bytes:
-    """The X25519 public key of `private`, which is any 32 random bytes."""
+    """Returns the X25519 public key of `private`, any 32 random bytes."""
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
 
 
 def usable(public: bytes) -> bool:
-    """Whether one can agree with `public`: a look, where trying costs a thousand times as much."""
+    """Whether key agreement with `public` is possible: a lookup, a thousand times cheaper than trying."""
     return len(public) == KEY_BYTES and public[:-1] + bytes([public[-1] & 0x7F]) not in _LOW_ORDER
 
 
 def agree(private: bytes, public: bytes) -> bytes:
-    """The secret of 32 bytes that both owners compute. Raises BadKeyError for a point of low order."""
+    """Returns the 32-byte secret that both owners compute. Raises BadKeyError for a point of low order."""
     return agree_all(private, [public])[0]
 
 
 def agree_all(private: bytes, publics: Iterable[bytes]) -> list[bytes]:
-    """The secret with the owner of each public key: half the work of agreeing with one after the other."""
+    """Returns the secret shared with each public key's owner, at half the cost of separate agreements."""
     key = X25519PrivateKey.from_private_bytes(private)
     try:
         return [key.exchange(X25519PublicKey.from_public_bytes(public)) for public in publics]
@@ -51,12 +51,12 @@ def agree_all(private: bytes, publics: Iterable[bytes]) -> list[bytes]:
 
 
 def identity_key(private: bytes) -> bytes:
-    """The Ed25519 public key of `private`, which is any 32 random bytes."""
+    """Returns the Ed25519 public key of `private`, any 32 random bytes."""
     return Ed25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
 
 
 def sign(private: bytes, statement: bytes) -> bytes:
-    """The Ed25519 signature (64 bytes) of `statement`."""
+    """Returns the Ed25519 signature (64 bytes) of `statement`."""
     return Ed25519PrivateKey.from_private_bytes(private).sign(statement)
 
 

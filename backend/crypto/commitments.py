@@ -1,4 +1,4 @@
-"""How members of a group name bytes, before and in place of the bytes (docs/reference/mesh.md)."""
+"""Digests by which members of a group commit to pieces and identify means (docs/reference/mesh.md)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ DIGEST_BYTES = 32
 
 
 def piece_digest(data: bytes | memoryview) -> bytes:
-    """What a member binds itself to with `begin`, before it sees what others send."""
+    """Returns the commitment that a member sends with `begin`, before it sees the pieces of others."""
     return hashlib.sha256(data).digest()
 
 
 def mean_digest(contributors: Sequence[int], data: bytes | memoryview) -> bytes:
-    """The name of a mean: it covers the places of those that are in it, at most 255, and its bytes."""
+    """Returns the digest of a mean: it covers its bytes and its contributors' places, at most 255."""
     digest = hashlib.sha256(bytes([len(contributors), *contributors]))
     digest.update(data)
     return digest.digest()

@@ -17,13 +17,13 @@ Sign = Literal[1, -1]
 WORD_BYTES = 4
 # A cipher block; parts of a keystream begin at multiples of it.
 BLOCK_WORDS = 4
-# 1 MiB: source, keystream and sum stay near the processor.
+# 1 MiB: source, keystream and sum stay in the processor's cache.
 PIECE_WORDS = 256 * 1024
 _ZEROS = bytes(PIECE_WORDS * WORD_BYTES)
 
 
 def keystream(key: bytes, count: int, start: int = 0) -> Words:
-    """`count` words of the keystream of `key` (32 bytes), from word `start` on."""
+    """Returns `count` words of the keystream of `key` (32 bytes), from word `start` on."""
     before = start % BLOCK_WORDS
     words = np.zeros(before + count, np.uint32)
     add_keystream(words, key, 1, start - before)
@@ -39,9 +39,9 @@ def add_keystream(words: Words, key: bytes, sign: Sign, start: int = 0) -> None:
 
 
 def add_keystreams(words: Words, keys: Sequence[tuple[bytes, Sign]], start: int = 0) -> None:
-    """Adds several keystreams as `add_keystream` does, but `words` come from memory once for all of them.
+    """Adds several keystreams as `add_keystream` does, but reads `words` from memory only once.
 
-    Needs 1 MiB besides, however long `words` are.
+    Needs 1 MiB of scratch, however long `words` are. Raises ValueError for another dtype or shape.
     """
     if words.dtype != np.uint32 or words.ndim != 1:
         raise ValueError("Keystreams are added to flat arrays of uint32.")
@@ -51,8 +51,8 @@ def add_keystreams(words: Words, keys: Sequence[tuple[bytes, Sign]], start: int 
         piece = words[first : first + PIECE_WORDS]
         for stream, sign in streams:
             _next(stream, scratch[: _padded(piece.size)])
-            drawn = scratch[: piece.size]
-            (np.add if sign > 0 else np.subtract)(piece, drawn, out=piece)
+            mask = scratch[: piece.size]
+            (np.add if sign > 0 else np.subtract)(piece, mask, out=piece)
 
 
 def _stream(key: bytes, start: int) -> CipherContext:
@@ -62,7 +62,7 @@ def _stream(key: bytes, start: int) -> CipherContext:
 
 
 def _next(stream: CipherContext, words: Words) -> None:
-    """Fills `words`, whole cipher blocks, with the keystream that follows."""
+    """Fills `words`, whole cipher blocks, with the next words of the keystream."""
     stream.update_into(memoryview(_ZEROS)[: words.nbytes], words.view(np.uint8).data)
     if not _LITTLE:
         words.byteswap(inplace=True)

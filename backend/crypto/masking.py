@@ -1,4 +1,4 @@
-"""The masks of one client: its own, which survivors take off, and one with each neighbour, which cancel."""
+"""The masks of one client: a self mask, which unmasking removes, and pairwise masks, which cancel."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from backend.crypto.keystream import Sign
 def mask_keys(
     context: bytes, owner: int, seed: bytes, mask_private: bytes, neighbours: Mapping[int, bytes]
 ) -> list[tuple[bytes, Sign]]:
-    """Keys and signs of the keystreams that `owner` adds to its values.
+    """Returns keys and signs of the keystreams that `owner` adds to its values.
 
-    `neighbours` are the public mask keys, by place, of those whose shares were dealt to it.
-    Raises BadKeyError for a key one cannot agree with.
+    `neighbours` are the public mask keys, by place, of the neighbours whose shares it received.
+    Raises BadKeyError for a key with which no agreement is possible.
     """
     pairs = pair_keys(context, owner, mask_private, neighbours)
     return [(own_key(seed, context, owner), 1), *pairs]
@@ -24,7 +24,7 @@ def mask_keys(
 def pair_keys(
     context: bytes, owner: int, mask_private: bytes, neighbours: Mapping[int, bytes]
 ) -> list[tuple[bytes, Sign]]:
-    """As `mask_keys`, without the owner's own."""
+    """Returns the same as `mask_keys` without the owner's self mask."""
     agreed = agree_all(mask_private, neighbours.values())
     return [
         (pair_key(secret, context, owner, other), _sign(owner, other))

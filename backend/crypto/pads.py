@@ -1,7 +1,7 @@
-"""The masks of pieces in a group of a mesh: two members have a pad in common for each part and each set.
+"""The masks of pieces in a mesh group: two members share a pad for each part and each set of members.
 
-Of two members of a set the lower place adds the pad and the higher takes it away (Bonawitz et al. 2017,
-section 4), so that they cancel in the sum over exactly this set. docs/decisions/0032-masks-in-a-group.md has
+Of two members of a set the lower place adds the pad and the higher subtracts it (Bonawitz et al. 2017,
+section 4), so that pads cancel in the sum over exactly this set. docs/decisions/0032-masks-in-a-group.md has
 the rules under "Keys".
 """
 
@@ -28,10 +28,10 @@ class PadContext:
 
 
 def common_key(private: bytes, public: bytes, own: int, other: int, context: PadContext) -> bytes:
-    """The key that the members at places `own` and `other` have in common, 32 bytes.
+    """Returns the key that the members at places `own` and `other` share, 32 bytes.
 
     `private` is the X25519 key of `own` in this group, `public` that of `other`. Raises BadKeyError for a key
-    that one cannot agree with.
+    with which no agreement is possible.
     """
     publics = {own: agreement_key(private), other: public}
     salt = publics[min(own, other)] + publics[max(own, other)]
@@ -48,9 +48,9 @@ def common_key(private: bytes, public: bytes, own: int, other: int, context: Pad
 def pads(
     own: int, common: Mapping[int, bytes], part: int, members: Sequence[int]
 ) -> list[tuple[bytes, Sign]]:
-    """Keys and signs of the keystreams that `own` adds to its words of `part` for the set `members`.
+    """Returns keys and signs of the keystreams that `own` adds to its words of `part` for `members`.
 
-    `members` are places that ascend; `common` has the common keys, by place, of all of them but `own`.
+    `members` are ascending places; `common` has the common keys, by place, of all of them but `own`.
     """
     bound = fields(b"minga/mesh/1/pad", struct.pack("<H", part), bytes([len(members)]), bytes(members))
     return [(hkdf(common[other], b"", bound), 1 if own < other else -1) for other in members if other != own]

@@ -13,7 +13,7 @@ Words = Callable[[int], NDArray[np.uint32]]
 
 
 def keyed_words(key: bytes, stream: int = 0) -> Words:
-    """The stream with the number `stream` (below 2^64) under a key: 2^68 bytes, then the next one's begin."""
+    """Returns the keystream number `stream` (below 2^64) of a key: 2^68 bytes, where the next one begins."""
     counter = stream.to_bytes(8, "big") + bytes(8)
     encryptor = Cipher(algorithms.AES256(key), modes.CTR(counter)).encryptor()
 

@@ -1,8 +1,8 @@
-"""What a masked round is bound to: the hashes that enter every derivation and signature of it.
+"""The context of a masked round: the hashes that enter every key derivation and signature of it.
 
-Clients that were given different models, rosters or terms compute different hashes and derive masks that
-never cancel, so that a server which tells them apart gets noise (Pasquini et al. 2022, "Eluding secure
-aggregation in federated learning via model inconsistency").
+Clients that received different models, rosters or terms compute different hashes and derive masks that
+never cancel, so that a server which treats clients differently gets noise (Pasquini et al. 2022, "Eluding
+secure aggregation in federated learning via model inconsistency").
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MemberKeys(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a client is told about a round before it sends keys.
+    """The terms of a round, which a client knows before it sends keys.
 
     `bundle` and `weights` are SHA-256 in hexadecimal, as on the wire; `parameters` and `rows` count the
     model's values and its metric rows. The others are those of `backend.wire.masked_messages.Masking`.
@@ -56,22 +56,22 @@ class Terms:
 
 
 def fields(*parts: bytes) -> bytes:
-    """The parts, each after its length in 4 little-endian bytes: no two lists of them give the same."""
+    """Returns the parts, each after its length in 4 little-endian bytes: an injective encoding."""
     return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 
 
 def integer(number: int) -> bytes:
-    """A number below 2**64 as 8 little-endian bytes."""
+    """Returns a number below 2**64 as 8 little-endian bytes."""
     return number.to_bytes(8, "little")
 
 
 def place(number: int) -> bytes:
-    """A place in the roster as 4 little-endian bytes."""
+    """Returns a place in the roster as 4 little-endian bytes."""
     return number.to_bytes(4, "little")
 
 
 def base_hash(terms: Terms) -> bytes:
-    """The hash of what is known before the roster."""
+    """Returns the hash of the terms, which are known before the roster."""
     return _hash(
         b"minga/masked/1/base",
         terms.task.encode(),
@@ -92,7 +92,7 @@ def base_hash(terms: Terms) -> bytes:
 
 
 def roster_hash(base: bytes, members: Iterable[MemberKeys]) -> bytes:
-    """The hash of `base` and of everybody's keys, in the order of their places."""
+    """Returns the hash of `base` and of all members' keys, in the order of their places."""
     keys = [
         part
         for member in members
@@ -108,26 +108,27 @@ def roster_hash(base: bytes, members: Iterable[MemberKeys]) -> bytes:
 
 
 def context_hash(base: bytes, roster: bytes, members: int, degree: int, threshold: int) -> bytes:
-    """The round's context: terms, roster, and the graph of `members` with `degree` neighbours each."""
+    """Returns the round's context: terms, roster, and the graph where each member has `degree` neighbours."""
     return _hash(
         b"minga/masked/1/context", base, roster, integer(members), integer(degree), integer(threshold)
     )
 
 
 def keys_statement(base: bytes, client: str, mask_key: bytes, share_key: bytes, seed_hash: bytes) -> bytes:
-    """What a client signs when it sends its keys."""
+    """Returns the bytes that a client signs when it sends its keys."""
     return fields(b"minga/masked/1/keys", base, client.encode(), mask_key, share_key, seed_hash)
 
 
 def survivors_statement(context: bytes, alive: Sequence[int]) -> bytes:
-    """What a client signs when it vouches for the survivors, whose places ascend."""
-    return fields(b"minga/masked/1/survivors", context, b"".join(place(one) for one in alive))
+    """Returns the bytes that a client signs in the consistency check; `alive` are ascending places."""
+    return fields(b"minga/masked/1/survivors", context, b"".join(place(number) for number in alive))
 
 
 def ring(context: bytes, clients: Sequence[str]) -> list[int]:
-    """The places of `clients` in the order of the ring: nobody can choose beside whom a client stands."""
+    """Returns the places of `clients` in the order of the ring, in which no party can choose neighbours."""
     return sorted(
-        range(len(clients)), key=lambda one: _hash(b"minga/masked/1/ring", context, clients[one].encode())
+        range(len(clients)),
+        key=lambda number: _hash(b"minga/masked/1/ring", context, clients[number].encode()),
     )
 
 

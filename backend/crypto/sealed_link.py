@@ -1,7 +1,7 @@
-"""Frames that two peers seal for each other, whoever carries them: docs/reference/mesh.md, "Links".
+"""Sealed links: two peers encrypt frames end to end (docs/reference/mesh.md, "Links").
 
-Both send a fresh X25519 key, signed by their identity; AES-256-GCM with a key for each direction does the
-rest. Each link has keys of its own, so that a counter is a good nonce.
+Both send a fresh X25519 key, signed by their identity; frames are sealed by AES-256-GCM with one key for each
+direction. Each link has its own keys, so that a counter is a safe nonce.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NONCE_BYTES = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signalled:
-    """What the signature of a signal covers; `sender` and `receiver` are public ids of peers of `task`."""
+    """The fields that a signal's signature covers; `sender` and `receiver` are public ids of peers."""
 
     task: str
     sender: str
@@ -34,7 +34,7 @@ class Signalled:
 
 
 def signal_statement(signal: Signalled) -> bytes:
-    """What the sender of a signal signs: who carries it can neither change it nor use it elsewhere."""
+    """Returns the bytes that a signal's sender signs, so that no relay can change or reuse the signal."""
     return fields(
         b"minga/mesh/1/signal",
         signal.task.encode(),
@@ -48,17 +48,17 @@ def signal_statement(signal: Signalled) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class LinkKeys:
-    """The keys of one link, 32 bytes each: of what this peer sends, and of what it hears."""
+    """The keys of one link, 32 bytes each: for frames that this peer sends, and for those it receives."""
 
     outward: bytes = field(repr=False)
     inward: bytes = field(repr=False)
 
 
 def link_keys(own: str, other: str, private: bytes, public: bytes) -> LinkKeys:
-    """The keys of peer `own` for its link to `other`.
+    """Returns the keys of peer `own` for its link to `other`.
 
-    `private` is its X25519 key of this link, `public` the other's. Raises BadKeyError for a key that one
-    cannot agree with.
+    `private` is its X25519 key of this link, `public` the other's. Raises BadKeyError for a key with which no
+    agreement is possible.
     """
     publics = {own: agreement_key(private), other: public}
     salt = b"".join(publics[client] for client in sorted(publics))
@@ -68,14 +68,14 @@ def link_keys(own: str, other: str, private: bytes, public: bytes) -> LinkKeys:
 
 
 class Sealer:
-    """Seals the frames of one direction of a link, one after the other."""
+    """Seals the frames of one direction of a link, in order."""
 
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCM(key)
         self._sealed = 0
 
     def seal(self, frame: bytes | memoryview) -> bytes:
-        """The sealed frame, longer by TAG_BYTES."""
+        """Returns the sealed frame, longer by TAG_BYTES."""
         nonce = self._sealed.to_bytes(_NONCE_BYTES, "big")
         self._sealed += 1
         return self._cipher.encrypt(nonce, frame, None)
@@ -89,7 +89,7 @@ class FrameOpener:
         self._opened = 0
 
     def open(self, sealed: bytes | memoryview) -> bytes:
-        """The frame. Raises LinkError if the other did not seal it next; the link is of no use then."""
+        """Returns the frame. Raises LinkError if it is not the next frame; the link is then unusable."""
         nonce = self._opened.to_bytes(_NONCE_BYTES, "big")
         try:
             frame = self._cipher.decrypt(nonce, sealed, None)

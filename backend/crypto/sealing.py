@@ -1,4 +1,4 @@
-"""The two shares that a client gives to a neighbour, sealed by AES-256-GCM: the server only carries them."""
+"""Seals the two shares that a client sends to a neighbour by AES-256-GCM; the server cannot read them."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from backend.crypto.round_context import fields, place
 from backend.crypto.shamir import SHARE_BYTES
 from backend.errors import UnsealError
 
-# A key seals one message in its life, so that its nonce may be constant.
+# A key seals a single message, so its nonce may be constant.
 _NONCE = bytes(12)
 
 
 def seal(
     key: bytes, context: bytes, sender: int, receiver: int, seed_share: bytes, mask_share: bytes
 ) -> bytes:
-    """The shares of `sender`'s seed and private mask key for `receiver`, 80 bytes."""
+    """Returns the sealed shares of `sender`'s seed and private mask key for `receiver`, 80 bytes."""
     return AESGCM(key).encrypt(_NONCE, seed_share + mask_share, _bound(context, sender, receiver))
 
 
 def unseal(key: bytes, context: bytes, sender: int, receiver: int, sealed: bytes) -> tuple[bytes, bytes]:
-    """The shares of `sender`'s seed and private mask key.
+    """Returns the shares of `sender`'s seed and private mask key.
 
-    Raises UnsealError for whatever was not sealed by `sender` for `receiver` in this round.
+    Raises UnsealError for anything that `sender` did not seal for `receiver` in this round.
     """
     try:
         both = AESGCM(key).decrypt(_NONCE, sealed, _bound(context, sender, receiver))

@@ -1,7 +1,7 @@
-"""Secrets of 32 bytes cut into shares (Shamir 1979) over the field of the largest prime below 2**256.
+"""Splits secrets of 32 bytes into shares (Shamir 1979), in the field of the largest prime below 2**256.
 
-Python's integers take time that depends on their values. Whoever could measure that sits in the process that
-holds the secret already; a secret is cut once, at a time that nobody else chooses.
+Python's integers take time that depends on their values. Only code in the process that holds the secret
+could measure it; a secret is split once, at a time that no other party chooses.
 """
 
 from __future__ import annotations
@@ -14,21 +14,23 @@ SHARE_BYTES = 32
 
 
 def valid(secret: bytes) -> bool:
-    """Whether `secret`, 32 bytes as a big-endian integer, is in the field; if not it is drawn again."""
+    """Whether `secret`, 32 bytes as a big-endian integer, is in the field; if not, the caller draws again."""
     return len(secret) == SHARE_BYTES and int.from_bytes(secret, "big") < PRIME
 
 
 def randomness_bytes(threshold: int) -> int:
-    """How many random bytes `split` needs."""
+    """Returns the number of random bytes that `split` needs."""
     return (threshold - 1) * SHARE_BYTES
 
 
 def split(secret: bytes, holders: Sequence[int], threshold: int, randomness: bytes) -> list[bytes]:
-    """Shares of 32 bytes for `holders`, in their order: `threshold` recover the secret, fewer say nothing.
+    """Returns shares of 32 bytes for `holders`: `threshold` recover the secret, fewer reveal nothing.
+
+    The shares are in the order of `holders`.
 
     A holder is a place; its share is the polynomial's value at place + 1. The coefficients from the linear
     one on are 32 bytes each of `randomness`, big-endian, modulo the prime (uniform but for 2**-248).
-    Raises ValueError where holders are doubled or too few, or lengths do not fit.
+    Raises ValueError where holders repeat or are too few, or lengths do not fit.
     """
     _check_holders(holders, threshold)
     if not valid(secret) or len(randomness) != randomness_bytes(threshold):
@@ -42,10 +44,10 @@ def split(secret: bytes, holders: Sequence[int], threshold: int, randomness: byt
 
 
 def recover(shares: Mapping[int, bytes], factors: Mapping[int, int] | None = None) -> bytes:
-    """The secret of which `shares` (by the holders' places, as many as the threshold) are true.
+    """Returns the secret of `shares`, by the holders' places, as many as the threshold.
 
-    False shares give another secret: compare it with what is known of it. `factors` are what
-    `factors_at_zero` gave for the same holders, where they hold many secrets.
+    False shares give another secret: check the result against its hash or public key. `factors` is the result
+    of `factors_at_zero` for the same holders, which saves time when they hold many secrets.
     Raises ValueError for a share outside the field.
     """
     if not all(valid(share) for share in shares.values()):
@@ -57,17 +59,17 @@ def recover(shares: Mapping[int, bytes], factors: Mapping[int, int] | None = Non
 
 
 def factors_at_zero(holders: Sequence[int]) -> dict[int, int]:
-    """What each holder's share counts in the secret: Lagrange's interpolation at 0."""
+    """Returns the factor of each holder's share in the secret: Lagrange interpolation at 0."""
     _check_holders(holders, 1)
     points = [place + 1 for place in holders]
     numerator = prod(points)
     # Places are small: whole products of them are cheaper than a reduction at each step.
-    inverses = _inverses([one * prod([other - one for other in points if other != one]) for one in points])
+    inverses = _inverses([point * prod([x - point for x in points if x != point]) for point in points])
     return {place: numerator * inverse % PRIME for place, inverse in zip(holders, inverses, strict=True)}
 
 
 def _inverses(numbers: Sequence[int]) -> list[int]:
-    """Each number's inverse in the field, by a single inversion (Montgomery 1987, section 10.3.1)."""
+    """Returns each number's inverse in the field, by a single inversion (Montgomery 1987, section 10.3.1)."""
     products = [1]
     for number in numbers:
         products.append(products[-1] * number % PRIME)

@@ -1,7 +1,7 @@
-"""What a server does once enough was revealed: recover secrets, and take the masks that are left off the sum.
+"""The server's unmasking: recovers secrets from shares and removes the remaining masks from the sum.
 
-Left are the own masks of survivors, and those that survivors share with members who dropped out after their
-shares came. Those of two survivors cancel.
+The remaining masks are the self masks of survivors, and the pairwise masks of survivors with members that
+dropped out after they sent shares. Pairwise masks of two survivors cancel.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from backend.crypto.shamir import factors_at_zero, recover, valid
 from backend.errors import ShareMismatchError
 
 Job = Callable[[], None]
-# Choices of shares that are tried for one secret: enough for any two false ones among 60.
+# The number of subsets of shares tried for one secret: enough for any two false ones among 60.
 MOST_TRIES = 2000
-# Parts begin at multiples of a cache line, and are worth a thread's while.
+# Parts begin at multiples of a cache line, and are large enough to outweigh the cost of a thread.
 _ALIGNED_WORDS = 16
 _LEAST_WORDS = 16 * 1024
 
 
 class UnmaskedSecrets(Protocol):
-    """What a round ends with; `backend.protocols.secagg.server_effects.Recover` is one.
+    """The revealed shares of a round; `backend.protocols.secagg.server_effects.Recover` is one.
 
     Places are those in `members`. `pairs` has, for each place, the neighbours with which it shares a mask.
-    `seeds` are shares of the seeds of `alive`, `mask_keys` of the private mask keys of those who shared but
-    are not alive, by owner and by holder; `threshold` of them recover one.
+    `seeds` are shares of the seeds of `alive`, `mask_keys` shares of the private mask keys of members that
+    sent shares but are not alive, by owner and by holder; `threshold` of them recover one secret.
     """
 
     @property
@@ -53,16 +53,16 @@ class UnmaskedSecrets(Protocol):
 
 
 def unmask(words: Words, revealed: UnmaskedSecrets, ways: int, run: Callable[[Sequence[Job]], None]) -> None:
-    """Takes the masks that are left off `words` (uint32 [n], the survivors' sum), in place.
+    """Removes the remaining masks from `words` (uint32 [n], the survivors' sum), in place.
 
-    `run` performs jobs, up to `ways` of them, side by side as it likes, and returns when all are done; it
-    raises what a job raised. Each needs 1 MiB besides. Raises ShareMismatchError, with `words` as they were.
+    `run` performs up to `ways` jobs, possibly in parallel, and returns when all are done; it raises the error
+    of a job. Each job needs 1 MiB of scratch. Raises ShareMismatchError and then leaves `words` unchanged.
     """
     run(parts(words, masks_left(revealed), ways))
 
 
 def masks_left(revealed: UnmaskedSecrets) -> list[tuple[bytes, Sign]]:
-    """Keys and signs of the keystreams that make the survivors' sum readable when they are added.
+    """Returns keys and signs of the keystreams that unmask the survivors' sum when they are added.
 
     Raises ShareMismatchError where shares give no secret that fits its owner's seed hash or public mask key.
     """
@@ -72,21 +72,23 @@ def masks_left(revealed: UnmaskedSecrets) -> list[tuple[bytes, Sign]]:
     for owner in revealed.alive:
         expected = revealed.members[owner].seed_hash
         seed = recovery.secret(
-            owner, revealed.seeds[owner], lambda one: hashlib.sha256(one).digest(), expected
+            owner, revealed.seeds[owner], lambda secret: hashlib.sha256(secret).digest(), expected
         )
         masks.append((own_key(seed, revealed.context, owner), -1))
     for owner, shares in revealed.mask_keys.items():
         private = recovery.secret(owner, shares, agreement_key, revealed.members[owner].mask_key)
-        # What survivors added is what the owner would have subtracted.
-        others = {one: revealed.members[one].mask_key for one in revealed.pairs[owner] if one in alive}
+        # The survivors added the masks that the owner would have subtracted.
+        others = {
+            place: revealed.members[place].mask_key for place in revealed.pairs[owner] if place in alive
+        }
         masks += pair_keys(revealed.context, owner, private, others)
     return masks
 
 
 def parts(words: Words, masks: Sequence[tuple[bytes, Sign]], ways: int) -> list[Job]:
-    """Jobs, `ways` of them where `words` are long enough, that add the keystreams of `masks` to `words`.
+    """Returns jobs that add the keystreams of `masks` to `words`: `ways` jobs where these are long enough.
 
-    Each has a stretch of its own and may run beside the others; ciphers and sums let go of Python's lock.
+    Each job has its own range and may run in parallel; ciphers and sums release Python's lock.
     """
     length = max(-(-words.size // ways), _LEAST_WORDS)
     length = -(-length // _ALIGNED_WORDS) * _ALIGNED_WORDS
@@ -99,39 +101,39 @@ def parts(words: Words, masks: Sequence[tuple[bytes, Sign]], ways: int) -> list[
 
 @dataclass
 class _Recovery:
-    """Secrets recovered one after the other; holders of false shares of one come last for the next."""
+    """Recovers secrets in turn; holders of a false share of one secret are tried last for the next."""
 
     threshold: int
     _false: set[int] = field(default_factory=set)
     _factors: dict[tuple[int, ...], dict[int, int]] = field(default_factory=dict)
 
     def secret(
-        self, owner: int, shares: Mapping[int, bytes], shown: Callable[[bytes], bytes], expected: bytes
+        self, owner: int, shares: Mapping[int, bytes], public: Callable[[bytes], bytes], expected: bytes
     ) -> bytes:
-        """The secret of `owner` for which `shown` gives what was `expected` at first."""
+        """Returns the secret of `owner` whose `public` value (hash or public key) is `expected`."""
         usable = {holder: share for holder, share in shares.items() if valid(share)}
         trusted = sorted(usable, key=lambda holder: (holder in self._false, holder))
-        for left_out in islice(self._left_out(trusted), MOST_TRIES):
-            chosen = [holder for holder in trusted if holder not in left_out][: self.threshold]
-            found = recover({holder: usable[holder] for holder in chosen}, self._factors_of(chosen))
-            if shown(found) == expected:
-                self._false |= left_out
-                return found
+        for excluded in islice(self._exclusions(trusted), MOST_TRIES):
+            chosen = [holder for holder in trusted if holder not in excluded][: self.threshold]
+            secret = recover({holder: usable[holder] for holder in chosen}, self._factors_of(chosen))
+            if public(secret) == expected:
+                self._false |= excluded
+                return secret
         raise ShareMismatchError(
             f"{len(usable)} shares of a secret of the client at place {owner} do not recover it; "
             "the round cannot be unmasked, and nothing of it is revealed."
         )
 
-    def _left_out(self, holders: Sequence[int]) -> Iterator[set[int]]:
-        """Nobody, then each holder, each two of them, and so on, as long as the threshold remains.
+    def _exclusions(self, holders: Sequence[int]) -> Iterator[set[int]]:
+        """Yields no holder, then each holder, each pair, and so on, as long as the threshold remains.
 
-        The first choice that fits leaves out nobody but holders of false shares.
+        The first exclusion that succeeds has only holders of false shares.
         """
         for count in range(len(holders) - self.threshold + 1):
             yield from map(set, combinations(holders, count))
 
     def _factors_of(self, holders: Sequence[int]) -> dict[int, int]:
-        known = tuple(holders)
-        if known not in self._factors:
-            self._factors[known] = factors_at_zero(known)
-        return self._factors[known]
+        key = tuple(holders)
+        if key not in self._factors:
+            self._factors[key] = factors_at_zero(key)
+        return self._factors[key]
