@@ -1,4 +1,4 @@
-"""The public id of a client, made of its secret token."""
+"""Derives the public id of a client from its secret token."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import hashlib
 
 
 def client_id(token: str) -> str:
-    """Public id of the holder of a secret token: 16 hexadecimal digits of its SHA-256."""
+    """Returns the public id of a secret token's holder: the first 16 hexadecimal digits of its SHA-256."""
     return hashlib.sha256(token.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The one codec of the wire: msgpack frames in, typed messages out."""
+"""The codec of synchronous rounds: encodes messages as msgpack frames and decodes frames to messages."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _from_server = msgspec.msgpack.Decoder(ServerFrame)
 
 
 def encode(message: WireFrame) -> bytes:
-    """Frame of a message of any protocol and direction."""
+    """Returns the frame of a message of any protocol and direction."""
     return _encoder.encode(message)
 
 
 def decode_client(frame: bytes | memoryview) -> ClientFrame:
-    """What a client said. Raises FrameError on anything else."""
+    """Returns the message in a client's frame. Raises FrameError for anything else."""
     if len(frame) > MAX_CLIENT_FRAME:
         raise FrameError(f"The frame has {len(frame)} bytes; at most {MAX_CLIENT_FRAME} are allowed.")
     try:
@@ -35,7 +35,7 @@ def decode_client(frame: bytes | memoryview) -> ClientFrame:
 
 
 def decode_server(frame: bytes) -> ServerFrame:
-    """What the server said. Raises FrameError on anything else."""
+    """Returns the message in a server's frame. Raises FrameError for anything else."""
     if len(frame) > MAX_SERVER_FRAME:
         raise FrameError(f"The frame has {len(frame)} bytes; at most {MAX_SERVER_FRAME} are allowed.")
     try:

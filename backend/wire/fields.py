@@ -1,4 +1,4 @@
-"""What fields of messages may hold, and the base of all messages."""
+"""The field types of messages with their limits, and the base of all messages."""
 
 from __future__ import annotations
 
@@ -24,4 +24,4 @@ Source = Literal["server", "clients"]
 
 
 class WireFrame(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", kw_only=True):
-    """Base of every message."""
+    """The base of every message."""

@@ -1,8 +1,8 @@
-"""Op names out of a serialized TensorFlow GraphDef, without TensorFlow.
+"""Reads op names from a serialized TensorFlow GraphDef, without TensorFlow.
 
-Only the parts that matter are read: `GraphDef.node` (field 1), `NodeDef.op` (field 2 of a node) and
-`GraphDef.library` (field 2). Everything else is stepped over, with every length checked against the bytes
-at hand (wire format: protobuf.dev, "Encoding").
+It reads `GraphDef.node` (field 1), `NodeDef.op` (field 2 of a node) and `GraphDef.library` (field 2), and
+skips all other fields. Every length is checked against the available bytes (wire format: protobuf.dev,
+"Encoding").
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _GRAPH_NODE, _GRAPH_LIBRARY, _NODE_OP = 1, 2, 2
 
 
 def op_names(graph: bytes) -> frozenset[str]:
-    """Names of all ops in `graph`, a serialized GraphDef.
+    """Returns the names of all ops in `graph`, a serialized GraphDef.
 
-    Raises BundleError when the bytes are no GraphDef, hold more than MAX_NODES nodes, or bring a function
+    Raises BundleError when the bytes are no GraphDef, have more than MAX_NODES nodes, or contain a function
     library (an op could hide in a function's body, and frozen graphs need none).
     """
     view = memoryview(graph)
@@ -55,7 +55,7 @@ def _op_of(node: memoryview) -> str:
 
 
 def _fields(view: memoryview) -> Iterator[tuple[int, memoryview | None]]:
-    """Field numbers of one message with their bytes (None for numbers)."""
+    """Yields the field numbers of one message with their bytes (None for numbers)."""
     at = 0
     while at < len(view):
         key, at = _varint(view, at)
@@ -76,7 +76,7 @@ def _fields(view: memoryview) -> Iterator[tuple[int, memoryview | None]]:
 
 
 def _varint(view: memoryview, at: int) -> tuple[int, int]:
-    """Number at `at` and where the next one starts."""
+    """Returns the number at offset `at`, and the offset after it."""
     number = 0
     for shift in range(0, 70, 7):
         if at >= len(view):

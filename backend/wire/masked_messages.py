@@ -1,4 +1,4 @@
-"""What is said in masked rounds besides; docs/reference/masked-rounds.md has the protocol.
+"""The messages of secure aggregation in masked rounds (protocol: docs/reference/masked-rounds.md).
 
 Clients have places in a round's roster, from 0 on; lists of places ascend.
 """
@@ -17,18 +17,18 @@ Key = Annotated[bytes, Meta(min_length=32, max_length=32)]
 Signature = Annotated[bytes, Meta(min_length=64, max_length=64)]
 # A client's secrets for one neighbour, sealed.
 Sealed = Annotated[bytes, Meta(min_length=1, max_length=256)]
-# A roster of so many fits into a frame twice.
+# A roster of this size needs at most half a frame.
 MOST_MEMBERS = 2048
 Members = Annotated[list[Annotated[int, Meta(ge=0, lt=MOST_MEMBERS)]], Meta(max_length=MOST_MEMBERS)]
 
 
 class Masking(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a masked round adds up updates; every value is part of the round's context.
+    """The parameters of secure aggregation in a round; every value is part of the round's context.
 
-    Sums are modulo 2^`bits`. An update is clipped to the L2 norm `clip` and weighs its examples / `examples`,
-    at most 1. `noise` is the standard deviation, as a multiple of `clip`, of the noise that all clients'
-    shares of it add up to; 0 without. Of the parameters the share `share` is sent, the same ones by all
-    clients. No client takes part among fewer than `min_clients`.
+    Sums are modulo 2^`bits`. An update is clipped to the L2 norm `clip` and has the weight its examples /
+    `examples`, at most 1. `noise` is the standard deviation of the sum of all clients' noise shares, as a
+    multiple of `clip`; 0 means no noise. All clients send the same fraction `share` of the parameters. No
+    client takes part with fewer than `min_clients`.
     """
 
     bits: Annotated[int, Meta(ge=16, le=32)]
@@ -44,9 +44,9 @@ class Masking(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Keys(WireFrame, frozen=True, tag="keys"):
-    """This round's X25519 public keys, for masks and for sealing shares, signed by the client's identity.
+    """Advertises this round's X25519 public keys, for masks and for sealing shares, signed by the identity.
 
-    `seed_hash` is the SHA-256 of the seed of its own mask, by which a recovered one is known to be right.
+    `seed_hash` is the SHA-256 of the self mask's seed, by which a recovered seed is verified.
     """
 
     round: Count
@@ -58,28 +58,28 @@ class Keys(WireFrame, frozen=True, tag="keys"):
 
 
 class Shares(WireFrame, frozen=True, tag="shares"):
-    """Sealed shares of this client's two secrets, one for each neighbour, by their places in the roster."""
+    """Sends sealed shares of this client's two secrets, one for each neighbour, in the order of places."""
 
     round: Count
     sealed: Annotated[list[Sealed], Meta(max_length=MOST_MEMBERS)]
 
 
 class ConsistencySignature(WireFrame, frozen=True, tag="vouch"):
-    """The client's signature over the survivors that the server named."""
+    """The client's signature over the survivors that the server named, for the consistency check."""
 
     round: Count
     signature: Signature
 
 
 class Reveal(WireFrame, frozen=True, tag="reveal"):
-    """What `unmask` asked for: one share of each neighbour dealt with and of its own, by their places."""
+    """Reveals the shares that `unmask` requests: one of each sender of `dealt` and its own, by place."""
 
     round: Count
     shares: Annotated[list[Key], Meta(max_length=MOST_MEMBERS)]
 
 
 class Decline(WireFrame, frozen=True, tag="decline"):
-    """The client takes no further part in this round; it says nothing of why. The others go on at once."""
+    """The client leaves this round and gives no reason. The others continue without waiting for it."""
 
     round: Count
 
@@ -99,14 +99,14 @@ class Member(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Roster(WireFrame, frozen=True, tag="roster"):
-    """The clients whose updates of `round` are added up together; their places in it are their numbers."""
+    """The clients whose updates of `round` are added up; a member's index is its place."""
 
     round: Count
     members: Annotated[list[Member], Meta(max_length=MOST_MEMBERS)]
 
 
 class Dealt(WireFrame, frozen=True, tag="dealt"):
-    """The shares for this client, with the places of the neighbours whose they are. Others' did not come."""
+    """Delivers the shares for this client with their senders' places; other neighbours sent none."""
 
     round: Count
     senders: Members
@@ -114,14 +114,14 @@ class Dealt(WireFrame, frozen=True, tag="dealt"):
 
 
 class Survivors(WireFrame, frozen=True, tag="survivors"):
-    """Whose updates came, by their places: to be vouched for before anything is revealed."""
+    """Names the survivors, whose updates arrived, by place; clients sign the list before they reveal."""
 
     round: Count
     alive: Members
 
 
 class Unmask(WireFrame, frozen=True, tag="unmask"):
-    """Reveal what the sum of the updates of `alive` needs. `signatures` are `vouchers`' over that list."""
+    """Requests the shares that the sum of `alive` needs; `signatures` are the `vouchers`' over that list."""
 
     round: Count
     alive: Members

@@ -1,4 +1,4 @@
-"""The codec of a mesh: between peers and their server, and among peers."""
+"""The codec of a mesh: frames between peers and their server, and among peers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend.wire.fields import CHUNK_BYTES
 from backend.wire.mesh_messages import PeerToServer, ServerToPeer
 from backend.wire.peer_messages import PeerFrame
 
-# A parcel of 64 KiB and its envelope; or lists of a thousand links.
+# A parcel of 64 KiB and its envelope, or a list of a thousand links.
 MAX_TO_SERVER = (1 << 17) + ENVELOPE_BYTES
 MAX_PEER_FRAME = CHUNK_BYTES + ENVELOPE_BYTES
 
@@ -23,31 +23,31 @@ _of_peer = msgspec.msgpack.Decoder(PeerFrame)
 
 
 def encode_mesh(message: PeerToServer | ServerToPeer | PeerFrame) -> bytes:
-    """Frame of a message of any direction."""
+    """Returns the frame of a message of any direction."""
     return _encoder.encode(message)
 
 
 def decode_to_server(frame: bytes | memoryview) -> PeerToServer:
-    """What a peer said to its server. Raises FrameError on anything else."""
+    """Returns a peer's message to its server. Raises FrameError for anything else."""
     message: PeerToServer = _decode(_to_server, frame, MAX_TO_SERVER)
     return message
 
 
 def decode_to_peer(frame: bytes | memoryview) -> ServerToPeer:
-    """What the server of a mesh said. Raises FrameError on anything else."""
+    """Returns a message of the mesh's server. Raises FrameError for anything else."""
     message: ServerToPeer = _decode(_to_peer, frame, MAX_SERVER_FRAME)
     return message
 
 
 def decode_peer(frame: bytes | memoryview) -> PeerFrame:
-    """What another peer said; `data` is a view of the frame. Raises FrameError on anything else."""
+    """Returns another peer's message; `data` is a view of the frame. Raises FrameError for anything else."""
     message: PeerFrame = _decode(_of_peer, frame, MAX_PEER_FRAME)
     return message
 
 
-def _decode(decoder: msgspec.msgpack.Decoder[Any], frame: bytes | memoryview, most: int) -> Any:
-    if len(frame) > most:
-        raise FrameError(f"The frame has {len(frame)} bytes; at most {most} are allowed.")
+def _decode(decoder: msgspec.msgpack.Decoder[Any], frame: bytes | memoryview, maximum: int) -> Any:
+    if len(frame) > maximum:
+        raise FrameError(f"The frame has {len(frame)} bytes; at most {maximum} are allowed.")
     try:
         return decoder.decode(frame)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,7 +1,7 @@
-"""What a task's server and the peers of its mesh say to each other. MESH.md is the specification.
+"""The messages between a task's server and the peers of its mesh. MESH.md is the specification.
 
-The server introduces peers, says when a round begins and who is in a group with whom, and records what came
-of it. Vectors go between peers (peer_messages.py).
+The server introduces peers, starts rounds, forms groups, and records their results. Peers exchange vectors
+directly (peer_messages.py).
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class Signed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Certificate(Struct, frozen=True, forbid_unknown_fields=True):
-    """`weights` are what the group's `survivors` (sorted ids) made in `round` of the task of `bundle`.
+    """Certifies that the group's `survivors` (sorted ids) made `weights` in `round` of the task of `bundle`.
 
-    More than half of them signed it: crypto/certificates.py says what, and looks at it.
+    More than half of them signed the statement that crypto/certificates.py builds and verifies.
     """
 
     bundle: Hash
@@ -69,11 +69,11 @@ class Certificate(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Enter(WireFrame, frozen=True, tag="enter"):
-    """First frame of a connection. `token` is secret, made once by the peer and kept between visits.
+    """First frame of a connection. `token` is secret; the peer creates it once and keeps it.
 
-    `identity` is its Ed25519 key, `ways` how others may reach it, `address` where it takes WebSockets.
+    `identity` is its Ed25519 key, `ways` are the transports that reach it, `address` accepts WebSockets.
     `holds` is the SHA-256 of the weights that it has from an earlier visit, made in `round`; `certificate`
-    shows that a group made them.
+    proves that a group made them.
     """
 
     token: Token
@@ -89,9 +89,10 @@ class Enter(WireFrame, frozen=True, tag="enter"):
 
 
 class Trained(WireFrame, frozen=True, tag="trained"):
-    """Its local steps of `round` are done, from the weights `base`: wants to be in a group.
+    """The peer finished its local steps of `round` from the weights `base`, and asks for a group.
 
-    `examples` were trained on, its weight in the mean; `loss` is their mean, `sums` as in an offer.
+    `examples` counts the processed examples (its weight in the mean), `loss` is their mean loss; `sums` are
+    as in an offer.
     """
 
     round: Count
@@ -103,9 +104,10 @@ class Trained(WireFrame, frozen=True, tag="trained"):
 
 
 class Averaged(WireFrame, frozen=True, tag="averaged"):
-    """Its group ended with the weights `weights`, of which `fraction` of all examples' weight is a part.
+    """The peer's group ended with `weights`, which contain `fraction` of the members' total weight.
 
-    `survivors` are the places of those who have the same; `signature` is over that (0025, "Certificates").
+    `survivors` are the places of members with the same weights; `signature` is its part of the certificate
+    (0025, "Certificates").
     """
 
     round: Count
@@ -118,7 +120,7 @@ class Averaged(WireFrame, frozen=True, tag="averaged"):
 
 
 class Failed(WireFrame, frozen=True, tag="failed"):
-    """Its group did not average for this peer, which keeps the weights that it had trained."""
+    """The averaging failed for this peer, which keeps the weights that it trained."""
 
     round: Count
     group: Count
@@ -126,7 +128,7 @@ class Failed(WireFrame, frozen=True, tag="failed"):
 
 
 class Measure(Struct, frozen=True, forbid_unknown_fields=True):
-    """A link as its end sees it: seconds there and back, bytes per second that it took (0: unknown)."""
+    """A link as measured at one end: round-trip seconds, and bytes per second (0: unknown)."""
 
     client: Client
     way: Way
@@ -135,20 +137,20 @@ class Measure(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Links(WireFrame, frozen=True, tag="links"):
-    """The links that this peer has now, after a change and every ten seconds."""
+    """The current links of this peer, sent after a change and every ten seconds."""
 
     links: Annotated[list[Measure], Meta(max_length=MOST_IN_MESH)]
 
 
 class SignalTo(WireFrame, frozen=True, tag="signal"):
-    """For the peer `client`: what two need to make a link."""
+    """A signal for the peer `client`, to set up a link."""
 
     client: Client
     data: Note
 
 
 class RelayTo(WireFrame, frozen=True, tag="relay"):
-    """For the peer `client`, where no link could be made: sealed for it."""
+    """Sealed data for the peer `client`, relayed because no link could be made."""
 
     client: Client
     data: Parcel
@@ -160,7 +162,7 @@ PeerToServer = Enter | Ready | Trained | Averaged | Failed | Evaluation | Links 
 
 
 class IceServer(Struct, frozen=True, forbid_unknown_fields=True):
-    """A STUN or TURN server, as browsers take it."""
+    """A STUN or TURN server, in the form that browsers accept."""
 
     urls: Annotated[list[str], Meta(min_length=1, max_length=8)]
     username: str
@@ -168,9 +170,9 @@ class IceServer(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Entered(WireFrame, frozen=True, tag="entered"):
-    """Answer to `enter`: the peer's public id, the bundle, the newest weights that the server recorded.
+    """Answer to `enter`: the peer's public id, the bundle, and the newest weights that the server recorded.
 
-    `outer` is the step that each peer takes before averaging (0025, "Outer step").
+    `outer` is the step that each peer makes before averaging (0025, "Outer step").
     """
 
     task: str
@@ -184,7 +186,7 @@ class Entered(WireFrame, frozen=True, tag="entered"):
 
 
 class Neighbour(Struct, frozen=True, forbid_unknown_fields=True):
-    """One peer of the mesh as all others may see it; `holds` are its newest weights."""
+    """The public description of a peer of the mesh; `holds` are its newest weights."""
 
     client: Client
     identity: Key
@@ -197,18 +199,18 @@ class Neighbour(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Members(WireFrame, frozen=True, tag="members"):
-    """Who is here, this peer included; `epoch` counts the changes."""
+    """The connected peers, the receiver included; `epoch` counts the changes."""
 
     epoch: Count
     members: Annotated[list[Neighbour], Meta(max_length=MOST_IN_MESH)]
 
 
 class Group(WireFrame, frozen=True, tag="group"):
-    """Average with these: `members` by their places, of which this peer is one, within `seconds`.
+    """Assigns the receiver to a group that averages within `seconds`; `members` are in order of places.
 
     Part i is the values from `bounds`[i] to `bounds`[i + 1] and belongs to the member at place i; with the
-    exchange `full` there is one part, which everybody reduces. `least` survivors make a result. No weight is
-    over `most_weight`. A member of which nothing is heard for `patience` seconds is gone on without.
+    exchange `full` there is one part, which every member reduces. A result needs `least` survivors. No weight
+    is over `most_weight`. The group drops a member that is silent for `patience` seconds.
     """
 
     round: Count
@@ -226,28 +228,28 @@ class Group(WireFrame, frozen=True, tag="group"):
 
 
 class Deposit(WireFrame, frozen=True, tag="deposit"):
-    """Bring the server these weights of `round`, by `PUT /api/tasks/{name}/weights/{sha256}`."""
+    """Asks for an upload of these weights of `round`, by `PUT /api/tasks/{name}/weights/{sha256}`."""
 
     round: Count
     weights: Hash
 
 
 class Signal(WireFrame, frozen=True, tag="signalled"):
-    """From the peer `client`: what two need to make a link."""
+    """A signal from the peer `client`, to set up a link."""
 
     client: Client
     data: Note
 
 
 class Relay(WireFrame, frozen=True, tag="relayed"):
-    """From the peer `client`, sealed for this one."""
+    """Relayed data from the peer `client`, sealed for the receiver."""
 
     client: Client
     data: Parcel
 
 
 class Unreachable(WireFrame, frozen=True, tag="unreachable"):
-    """The peer `client` is not connected: what was for it is lost."""
+    """The peer `client` is not connected: data for it were lost."""
 
     client: Client
 

@@ -1,4 +1,4 @@
-"""What each side may say on a task's socket. PROTOCOL.md is the specification; this file is its Python half.
+"""The messages on a task's socket in synchronous rounds. PROTOCOL.md is the specification.
 
 Frames are msgpack maps whose key `type` holds the tag. Vectors are little-endian float32.
 Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-256.
@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-# One import for all that is said: what is named twice here is meant for those who import this module.
+# Names imported `as` themselves are re-exported, so that callers import all messages from this module.
 from backend.wire.fields import CHUNK_BYTES as CHUNK_BYTES
 from backend.wire.fields import PROTOCOL as PROTOCOL
 from backend.wire.fields import Count, Text, Token, WireFrame, Word
@@ -38,9 +38,9 @@ from backend.wire.masked_messages import Unmask as Unmask
 
 
 class Hello(WireFrame, frozen=True, tag="hello"):
-    """First frame of a connection. `token` is secret, made once by the client and kept between visits.
+    """First frame of a connection. `token` is secret; the client creates it once and keeps it.
 
-    `aggregation` says how its updates may be added up, `min_masked` among how many at least where masked.
+    `aggregation` lists how its updates may be added up, `min_masked` the minimum of clients where masked.
     """
 
     token: Token
@@ -52,9 +52,9 @@ class Hello(WireFrame, frozen=True, tag="hello"):
 
 
 class Ready(WireFrame, frozen=True, tag="ready"):
-    """The bundle is loaded and one step was timed: may be selected for a round from now on.
+    """The client loaded the bundle and timed one step: it may now be selected for a round.
 
-    `examples` is the number of its own training examples; 0 where the task deals out shards.
+    `examples` is the number of its own training examples; 0 where the task assigns shards.
     """
 
     backend: Word
@@ -63,10 +63,10 @@ class Ready(WireFrame, frozen=True, tag="ready"):
 
 
 class Offer(WireFrame, frozen=True, tag="offer"):
-    """A finished (or partly finished) update follows in chunks once the server grants credit.
+    """Offers a finished (or partly finished) update, which follows in chunks once the server grants credit.
 
-    `examples` counts those processed (its weight in the mean), `loss` is their mean, `size` the update's
-    length in bytes.
+    `examples` counts the processed examples (the update's weight in the mean), `loss` is their mean loss,
+    `size` the update's length in bytes.
     """
 
     round: Count
@@ -79,7 +79,7 @@ class Offer(WireFrame, frozen=True, tag="offer"):
 
 
 class Chunk(WireFrame, frozen=True, tag="chunk"):
-    """Bytes of the offered update from `offset` on; chunks go in order and are at most CHUNK_BYTES long.
+    """Bytes of the offered update from `offset` on; chunks are sent in order, at most CHUNK_BYTES long.
 
     `data` of a decoded chunk is a view of the frame, without a copy.
     """
@@ -90,7 +90,7 @@ class Chunk(WireFrame, frozen=True, tag="chunk"):
 
 
 class Evaluation(WireFrame, frozen=True, tag="evaluation"):
-    """The measurement that Evaluate asked for; `examples` is 0 where this client has none held out."""
+    """The evaluation that Evaluate asked for; `examples` is 0 where the client holds none out."""
 
     round: Count
     version: Count
@@ -100,7 +100,7 @@ class Evaluation(WireFrame, frozen=True, tag="evaluation"):
 
 
 class Leave(WireFrame, frozen=True, tag="leave"):
-    """The volunteer stops; the round goes on without this client."""
+    """The volunteer stops; the round continues without this client."""
 
 
 ClientFrame = (
@@ -123,7 +123,7 @@ ClientFrame = (
 class Welcome(WireFrame, frozen=True, tag="welcome"):
     """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
 
-    `aggregation` is how this client's updates are added up: the task's first choice that it offered.
+    `aggregation` is how this client's updates are added up: the task's first choice that the client offered.
     """
 
     task: str
@@ -141,11 +141,11 @@ class Shard(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a client does so that its update says little about it or about one of its examples; 0 is nothing.
+    """The client's local differential privacy, for itself and for each of its examples; 0 switches it off.
 
-    The update is clipped to the L2 norm `clip`; Gaussian noise on each value has `noise` times that as its
-    standard deviation. Within training, gradients of `microbatch` examples at a time are clipped to
-    `example_clip`, and the sum of a step's gets noise of `example_noise` times that (Abadi et al. 2016).
+    The update is clipped to the L2 norm `clip`; the Gaussian noise on each value has the standard deviation
+    `noise` times `clip`. In training, the gradients of `microbatch` examples at a time are clipped to
+    `example_clip`, and a step's sum gets noise of `example_noise` times that (Abadi et al. 2016).
     """
 
     clip: float
@@ -156,14 +156,15 @@ class Privacy(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Train(WireFrame, frozen=True, tag="train"):
-    """You are in the cohort of `round`: train from `weights` on `shards` and report within `seconds`.
+    """Assigns training in `round`: train from `weights` on `shards` and report within `seconds`.
 
-    Without `shards` the client trains on its own examples. `steps` is 0 for as many as the epochs make; else
-    exactly so many are taken and `epochs` is 0. `batch_size` rows of a step are filled, at most the bundle's.
-    `past_steps` is where a learning-rate schedule stands; 0 for a bundle without one. `proximal_mu` times the
-    way from the version's weights is added to each gradient (FedProx, Li et al. 2020). `control` is the
-    address of the server's control variate, float32 [trainable] (SCAFFOLD, Karimireddy et al. 2020).
-    With `masking` the update goes up masked, after an exchange of keys; `privacy` bounds what it says.
+    Without `shards` the client trains on its own examples. With `steps` = 0 the epochs give their number;
+    else exactly `steps` are done and `epochs` is 0. `batch_size` rows of a step are filled, at most the
+    bundle's. `past_steps` is the position in a learning-rate schedule; 0 for a bundle without one.
+    `proximal_mu` times the difference to the version's weights is added to each gradient (FedProx, Li et al.
+    2020). `control` is the address of the server's control variate, float32 [trainable] (SCAFFOLD,
+    Karimireddy et al. 2020). With `masking` the update is sent masked, after an exchange of keys; `privacy`
+    bounds what it reveals.
     """
 
     round: Count
@@ -184,7 +185,7 @@ class Train(WireFrame, frozen=True, tag="train"):
 
 
 class Evaluate(WireFrame, frozen=True, tag="evaluate"):
-    """Measure `version` on `shards`, or without them on your own held-out examples, within `seconds`."""
+    """Asks for an evaluation of `version` on `shards`, or on own held-out examples, within `seconds`."""
 
     round: Count
     version: Count
@@ -194,21 +195,21 @@ class Evaluate(WireFrame, frozen=True, tag="evaluate"):
 
 
 class Credit(WireFrame, frozen=True, tag="credit"):
-    """The update of `round` may be sent up to (excluding) byte `until`."""
+    """The client may send the update of `round` up to (excluding) byte `until`."""
 
     round: Count
     until: Count
 
 
 class Accepted(WireFrame, frozen=True, tag="accepted"):
-    """Your update counts with `examples` in `round`."""
+    """The client's update counts with `examples` in `round`."""
 
     round: Count
     examples: Count
 
 
 class Refused(WireFrame, frozen=True, tag="refused"):
-    """Your update of `round` does not count; `reason` is for people."""
+    """The client's update of `round` does not count; `reason` is for people."""
 
     round: Count
     code: Word
@@ -216,7 +217,7 @@ class Refused(WireFrame, frozen=True, tag="refused"):
 
 
 class Participant(Struct, frozen=True, forbid_unknown_fields=True):
-    """One connected client as everybody may see it."""
+    """The public description of a connected client."""
 
     client: str
     kind: Kind
@@ -226,10 +227,10 @@ class Participant(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class State(WireFrame, frozen=True, tag="state"):
-    """What happens now, for everybody; sent on change, at most four times a second.
+    """The task's current state, sent to all clients on change, at most four times a second.
 
-    `needed` is how many more clients must be ready before a round opens, `cohort` and `reported` count the
-    open round, `seconds` is the time to its deadline (None without an open round).
+    `needed` is the number of clients missing before a round opens. `cohort` and `reported` count the members
+    of the open round and their reports, `seconds` is the time to its deadline (None without an open round).
     """
 
     phase: Phase
@@ -244,7 +245,7 @@ class State(WireFrame, frozen=True, tag="state"):
 
 
 class Version(WireFrame, frozen=True, tag="version"):
-    """A new model version exists. `loss` and `metrics` are the cohort's own, on its training data."""
+    """Announces a new model version. `loss` and `metrics` are the cohort's, on its training data."""
 
     version: Count
     round: Count
@@ -256,7 +257,7 @@ class Version(WireFrame, frozen=True, tag="version"):
 
 
 class Evaluated(WireFrame, frozen=True, tag="evaluated"):
-    """The version measured on held-out examples: by the server on its own shards, or by clients."""
+    """The evaluation of a version on held-out examples: by the server on its own shards, or by clients."""
 
     version: Count
     source: Source

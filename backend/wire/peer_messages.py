@@ -1,6 +1,6 @@
-"""What two peers of a mesh say to each other over their link. MESH.md is the specification.
+"""The messages between two peers of a mesh over their link. MESH.md is the specification.
 
-Vectors go in chunks: with `piece`, `mean` and `weights` the chunk's bytes begin at `offset`, in order.
+Vectors are sent in chunks, in order: the bytes of a `piece`, `mean` or `weights` frame begin at `offset`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from backend.wire.messages import Evaluation
 
 
 class Beat(WireFrame, frozen=True, tag="beat"):
-    """A sign of life. `sent` is the sender's clock, `echo` the last `sent` it heard, `since` seconds ago."""
+    """A heartbeat. `sent` is the sender's clock, `echo` the last `sent` received, `since` seconds ago."""
 
     sent: float
     echo: float
@@ -36,28 +36,28 @@ class Beat(WireFrame, frozen=True, tag="beat"):
 
 
 class Passing(WireFrame, frozen=True, tag="pass"):
-    """Hand this signal on to the peer `client`, which the server cannot reach or is not there to."""
+    """Asks to forward this signal to the peer `client`, because the server cannot or is unavailable."""
 
     client: Client
     data: Note
 
 
 class Passed(WireFrame, frozen=True, tag="passed"):
-    """A signal of the peer `client`, handed on by the sender."""
+    """A signal of the peer `client`, forwarded by the sender."""
 
     client: Client
     data: Note
 
 
 class Fetch(WireFrame, frozen=True, tag="fetch"):
-    """Send me the weights whose SHA-256 is `weights`, from byte `offset` on."""
+    """Requests the weights whose SHA-256 is `weights`, from byte `offset` on."""
 
     weights: Hash
     offset: Count
 
 
 class Weights(WireFrame, frozen=True, tag="weights"):
-    """A chunk of them, of `size` bytes in all; 0 where the sender does not have them."""
+    """A chunk of weights that have `size` bytes in all; 0 where the sender does not have them."""
 
     weights: Hash
     size: Count
@@ -66,9 +66,9 @@ class Weights(WireFrame, frozen=True, tag="weights"):
 
 
 class Unattended(WireFrame, frozen=True, tag="unattended"):
-    """To all survivors of the sender's certified `weights`: its server is away, and it would go on from them.
+    """Tells all survivors of the certified `weights` that the sender lost the server and may continue.
 
-    `round` is the newest that it heard of, `steward` whether it can lead, `measures` whether it has held-out
+    `round` is the newest that it knows, `steward` whether it can lead, `measures` whether it has held-out
     examples.
     """
 
@@ -79,7 +79,7 @@ class Unattended(WireFrame, frozen=True, tag="unattended"):
 
 
 class SetOut(WireFrame, frozen=True, tag="set_out"):
-    """From the steward: train `round` from `weights`; the peer `measures` measures them before it does."""
+    """From the leader: train `round` from `weights`; the peer `measures` evaluates them before it trains."""
 
     round: Count
     weights: Hash
@@ -87,20 +87,20 @@ class SetOut(WireFrame, frozen=True, tag="set_out"):
 
 
 class Attended(WireFrame, frozen=True, tag="attended"):
-    """The sender has the server."""
+    """The sender is connected to the server."""
 
 
 class OfGroup(WireFrame, frozen=True):
-    """Base of what is said in one group."""
+    """The base of the messages within a group."""
 
     round: Count
     group: Count
 
 
 class Begin(OfGroup, frozen=True, tag="begin"):
-    """To all: the sender's weight in the mean, and the SHA-256 of each of its encoded parts.
+    """To all: the sender's weight in the mean, and its commitments: the SHA-256 of each encoded part.
 
-    Where pieces are masked it commits itself to none, and `key` is its X25519 key of this group.
+    Where pieces are masked it commits to none, and `key` is its X25519 key for this group.
     """
 
     weight: float
@@ -109,9 +109,9 @@ class Begin(OfGroup, frozen=True, tag="begin"):
 
 
 class Piece(OfGroup, frozen=True, tag="piece"):
-    """The sender's own part `part`, for its owner; in a ring the sum of `contributors`, the sender last.
+    """The sender's piece of `part`, for its owner; in a ring the sum of `contributors`, the sender last.
 
-    A masked piece is one for the sum over `contributors`, who ascend and of whom the sender is one.
+    A masked piece is made for the sum over `contributors`, which ascend and include the sender.
     """
 
     part: Place
@@ -121,7 +121,7 @@ class Piece(OfGroup, frozen=True, tag="piece"):
 
 
 class Mean(OfGroup, frozen=True, tag="mean"):
-    """The mean of what `contributors` sent of `part`."""
+    """The mean of the pieces of `part` that `contributors` sent."""
 
     part: Place
     contributors: Places
@@ -130,9 +130,9 @@ class Mean(OfGroup, frozen=True, tag="mean"):
 
 
 class Holds(OfGroup, frozen=True, tag="holds"):
-    """To the leader of `view`: digests of the means that the sender has, by part, since (view, step) `held`.
+    """To the leader of `view`: digests of the sender's means by part, since (view, step) `held`.
 
-    With `held` = (view, step) it has all that this step wants; (0, 0) says that it never had all of a step.
+    With `held` = (view, step) it has all means of this step; (0, 0) means that it never had all of a step.
     `weights` are those of all members as the sender knows them; 0 where it does not.
     """
 
@@ -144,7 +144,7 @@ class Holds(OfGroup, frozen=True, tag="holds"):
 
 
 class Complain(OfGroup, frozen=True, tag="complain"):
-    """To the leader: nothing usable comes from the member at `place`; `reason` is for people."""
+    """To the leader: the member at `place` sends nothing usable; `reason` is for people."""
 
     place: Place
     fault: Fault
@@ -152,17 +152,17 @@ class Complain(OfGroup, frozen=True, tag="complain"):
 
 
 class Ask(OfGroup, frozen=True, tag="ask"):
-    """From the leader of `view`: somebody is gone. Say what you hold, and take part in no earlier step."""
+    """From the leader of `view` after a loss: report what you hold, and take part in no earlier step."""
 
     view: Count
     step: Count
 
 
 class Config(OfGroup, frozen=True, tag="config"):
-    """From the leader of `view`: at `step`, these are left, and these own the parts.
+    """From the leader of `view`: the members that are alive at `step`, and the owners of the parts.
 
-    `parts` are the means that are made already; empty where the owner is to make one of what all have sent.
-    `weights` are those of all members as far as anybody left knows.
+    `parts` are the digests of means that exist already; empty where the owner makes one from all pieces.
+    `weights` are those of all members as far as any remaining member knows.
     """
 
     view: Count
@@ -174,7 +174,7 @@ class Config(OfGroup, frozen=True, tag="config"):
 
 
 class Give(OfGroup, frozen=True, tag="give"):
-    """From the leader: send your mean of `part` to these."""
+    """From the leader: send your mean of `part` to the members at `places`."""
 
     view: Count
     step: Count
@@ -183,7 +183,7 @@ class Give(OfGroup, frozen=True, tag="give"):
 
 
 class Change(OfGroup, frozen=True, tag="change"):
-    """To all: the leader is silent, `view` has the next. The rest is as in `holds`."""
+    """To all: the leader is silent, and `view` has the next one. The other fields are as in `holds`."""
 
     view: Count
     held: tuple[Count, Count]
@@ -192,9 +192,9 @@ class Change(OfGroup, frozen=True, tag="change"):
 
 
 class Decide(OfGroup, frozen=True, tag="decide"):
-    """The group's result: who has it, the means by part and their contributors.
+    """The group's result: the survivors, the means by part and their contributors.
 
-    `weights` are those of all members by place; 0 where nobody left knows.
+    `weights` are those of all members by place; 0 where no remaining member knows.
     """
 
     view: Count
@@ -206,7 +206,7 @@ class Decide(OfGroup, frozen=True, tag="decide"):
 
 
 class GiveUp(OfGroup, frozen=True, tag="give_up"):
-    """There is no result; `reason` is for people."""
+    """The group has no result; `reason` is for people."""
 
     view: Count
     reason: Text
@@ -220,6 +220,6 @@ class Attest(OfGroup, frozen=True, tag="attest"):
 
 
 GroupFrame = Begin | Piece | Mean | Holds | Complain | Ask | Config | Give | Change | Decide | GiveUp | Attest
-# Of rounds without the server: docs/decisions/0033-without-a-server.md.
+# Rounds without the server: docs/decisions/0033-without-a-server.md.
 OnwardFrame = Unattended | SetOut | Attended | Trained | Group | Evaluation
 PeerFrame = Beat | Passing | Passed | Fetch | Weights | OnwardFrame | GroupFrame

@@ -1,4 +1,4 @@
-"""What two peers say to make a link, through the server or another peer; docs/reference/mesh.md, "Links"."""
+"""Signals set up a link of two peers, through the server or a peer (docs/reference/mesh.md, "Links")."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class SignedSignal(Struct, frozen=True, forbid_unknown_fields=True):
-    """A signal of the link `session`; `body` is msgpack of what `kind` says, signed with all the rest."""
+    """A signal of the link `session`; `body` is the msgpack of a `kind`, signed with the other fields."""
 
     session: Annotated[bytes, Meta(min_length=16, max_length=16)]
     kind: SignalKind
@@ -24,14 +24,14 @@ class SignedSignal(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Description(Struct, frozen=True, forbid_unknown_fields=True):
-    """An offer or an answer of WebRTC."""
+    """A WebRTC offer or answer."""
 
     type: Literal["offer", "answer"]
     sdp: str
 
 
 class Candidate(Struct, frozen=True, forbid_unknown_fields=True, rename="camel", omit_defaults=True):
-    """A way to reach the sender, as SDP writes it; empty when there are no more."""
+    """An ICE candidate of the sender, in SDP; empty after the last one."""
 
     candidate: str = ""
     sdp_mid: str | None = None
@@ -45,7 +45,7 @@ class SealKey(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bye(Struct, frozen=True, forbid_unknown_fields=True):
-    """The sender has ended this link."""
+    """The sender ended this link."""
 
 
 SignalBody = Description | Candidate | SealKey | Bye
@@ -64,22 +64,22 @@ _bodies: dict[SignalKind, msgspec.msgpack.Decoder[Any]] = {
 
 
 def encode_signal(signal: SignedSignal) -> bytes:
-    """The note that carries `signal`."""
+    """Returns the note that carries `signal`."""
     return _encoder.encode(signal)
 
 
 def encode_body(body: SignalBody) -> bytes:
-    """What is signed of `body`."""
+    """Returns the bytes of `body` that the signature covers."""
     return _encoder.encode(body)
 
 
 def decode_signal(note: bytes | memoryview) -> SignedSignal:
-    """The signal in a note. Raises FrameError on anything else."""
+    """Returns the signal in a note. Raises FrameError for anything else."""
     return _decode(_signal, note)
 
 
 def decode_body(signal: SignedSignal) -> SignalBody:
-    """What `signal` says. Raises FrameError if that is not of its kind."""
+    """Returns the body of `signal`. Raises FrameError if it is not of the signal's kind."""
     body: SignalBody = _decode(_bodies[signal.kind], signal.body)
     return body
 

@@ -1,7 +1,7 @@
-"""What a task's server and the clients that train its work units say to each other. UNITS.md specifies it.
+"""The messages between a task's server and the clients of its work units. UNITS.md is the specification.
 
-Nobody waits for a cohort here: a client says how many units it takes at once, and is given one whenever a
-place is free and there is work. `lease` numbers one client's turn at one unit.
+No client waits for a cohort: a client states its number of slots, and receives a unit whenever a slot is free
+and a unit is available. `lease` numbers the assignment of one unit to one client.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from backend.wire.fields import Count, Hash, Kind, Metrics, Sums, Text, Token, W
 from backend.wire.messages import Chunk, Closing, Credit, Leave, Ready, Shard
 
 UNITS_PROTOCOL = "minga-units.1"
-# Units that a client holds at once.
+# The maximum of units that a client works on simultaneously.
 MOST_SLOTS = 64
-# Shards of which a client says that it has them.
+# The maximum of cached shards that a client reports.
 MOST_HELD = 64
 
 Slots = Annotated[int, Meta(ge=0, le=MOST_SLOTS)]
-# Where a unit starts from: the weights it names, the client's own last ones, or those drawn towards these.
+# The initial weights: the given ones, the client's own last ones, or own ones drawn towards the given ones.
 Start = Literal["given", "own", "elastic"]
-# Why a client gives a unit back.
+# The reason for which a client releases a unit.
 Cause = Literal["stopping", "paused", "preempted", "data", "memory", "failed"]
 UnitPhase = Literal["waiting", "training", "paused", "finished"]
 
@@ -30,9 +30,9 @@ UnitPhase = Literal["waiting", "training", "paused", "finished"]
 
 
 class Enlist(WireFrame, frozen=True, tag="enlist"):
-    """First frame of a connection. `token` is secret, made once by the client and kept between visits.
+    """First frame of a connection. `token` is secret; the client creates it once and keeps it.
 
-    `shards` are those that it has in its cache, the newest last.
+    `shards` are the shards in its cache, the newest last.
     """
 
     token: Token
@@ -43,23 +43,24 @@ class Enlist(WireFrame, frozen=True, tag="enlist"):
 
 
 class Want(WireFrame, frozen=True, tag="want"):
-    """After Ready: this client takes up to `slots` units at once from now on; 0 for none, while it rests."""
+    """After Ready: the client takes up to `slots` units at a time from now on; 0 pauses it."""
 
     slots: Slots
 
 
 class Beat(WireFrame, frozen=True, tag="beat"):
-    """This client is still at work on `lease`, and took so many `steps` of it."""
+    """A heartbeat: the client still works on `lease`, and has done `steps` of it."""
 
     lease: Count
     steps: Count
 
 
 class Result(WireFrame, frozen=True, tag="result"):
-    """What was trained of `lease` follows in chunks (whose `round` is the lease) once credit is granted.
+    """Offers the result of `lease`, which follows in chunks (whose `round` is the lease) once credited.
 
-    It is the change from the unit's weights, float32; `size` its bytes. `examples` counts those processed,
-    `loss` is their mean. `steps` is less than the unit's where the client had to stop (preemption).
+    The result is the change from the unit's weights, float32, of `size` bytes. `examples` counts the
+    processed examples, `loss` is their mean loss. `steps` is less than the unit's where the client was
+    preempted.
     """
 
     lease: Count
@@ -71,7 +72,7 @@ class Result(WireFrame, frozen=True, tag="result"):
 
 
 class Release(WireFrame, frozen=True, tag="release"):
-    """This client gives `lease` back without a result."""
+    """The client releases `lease` without a result."""
 
     lease: Count
     cause: Cause
@@ -94,13 +95,12 @@ class Enlisted(WireFrame, frozen=True, tag="enlisted"):
 class Unit(WireFrame, frozen=True, tag="unit"):
     """Train on rows `first` to `first + examples` of `shard` from `weights`, within `seconds`.
 
-    All who train this unit get the same `seed` and weights, so that results can be compared. `base` counts
+    All clients of this unit get the same `seed` and weights, so that results can be compared. `base` counts
     the results that are in the weights. `steps`, `epochs`, `batch_size`, `learning_rate`, `past_steps` and
-    `proximal_mu` are as in Train. `start` says where training begins; for `elastic`, at the client's own
-    last weights drawn towards these by `elasticity` (EASGD, Zhang et al. 2015). Own ones are those that the
-    client sent last and that were not refused; without any it begins at the given ones.
-    A client says every `heartbeat` seconds that it is at work. The server repeats its open leases after a
-    reconnection.
+    `proximal_mu` are as in Train. `start` names the initial weights; for `elastic`, these are the client's
+    own last weights drawn towards the given ones by `elasticity` (EASGD, Zhang et al. 2015). Own weights are
+    those that the client sent last and that were not refused; without any it starts from the given ones.
+    A client sends a Beat every `heartbeat` seconds. The server repeats its open leases after a reconnection.
     """
 
     lease: Count
@@ -125,28 +125,28 @@ class Unit(WireFrame, frozen=True, tag="unit"):
 
 
 class Renewed(WireFrame, frozen=True, tag="renewed"):
-    """`lease` holds for `seconds` from now."""
+    """`lease` is valid for `seconds` from now."""
 
     lease: Count
     seconds: float
 
 
 class Drop(WireFrame, frozen=True, tag="drop"):
-    """`lease` is not needed any more; `reason` is for people. What is sent all the same is looked at."""
+    """`lease` is no longer needed; `reason` is for people. The server still checks a result sent for it."""
 
     lease: Count
     reason: Text
 
 
 class Taken(WireFrame, frozen=True, tag="taken"):
-    """The result of `lease` is here. Where it `waits`, it is compared with others' before it counts."""
+    """The result of `lease` arrived. If it `waits`, it is compared with others before it counts."""
 
     lease: Count
     waits: bool
 
 
 class Counted(WireFrame, frozen=True, tag="counted"):
-    """The result of `lease` held: its `examples` are credited. `blended`: it is the one in the model."""
+    """The result of `lease` is valid: its `examples` are credited. `blended`: the model contains it."""
 
     lease: Count
     examples: Count
@@ -162,16 +162,16 @@ class Rejected(WireFrame, frozen=True, tag="rejected"):
 
 
 class Idle(WireFrame, frozen=True, tag="idle"):
-    """There is no unit for this client now, and why: for people to read. One comes when there is."""
+    """No unit is available for this client now, with the cause, for people; the server sends one later."""
 
     cause: Literal["nothing", "quota", "reliable", "bound", "over", "paused"]
 
 
 class Standing(WireFrame, frozen=True, tag="standing"):
-    """What the server thinks of this client; told to it alone.
+    """The server's record of this client, which only this client receives.
 
-    `credited` examples so far in `units` that held; `checked` results in a row that held against others';
-    `quota` units may still be had today.
+    It has `credited` examples in `units` valid units; `checked` results in a row agreed with others' results;
+    it may get `quota` more units today.
     """
 
     credited: Count
@@ -182,7 +182,7 @@ class Standing(WireFrame, frozen=True, tag="standing"):
 
 
 class Tally(Struct, frozen=True, forbid_unknown_fields=True):
-    """The units of an epoch: all, those assimilated, at work, and with results that wait for comparison."""
+    """The units of an epoch: all, the assimilated, the leased, and those that wait for comparison."""
 
     units: Count
     done: Count
@@ -191,10 +191,11 @@ class Tally(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Board(WireFrame, frozen=True, tag="board"):
-    """What happens now, for everybody; sent on change, the more seldom the more clients there are.
+    """The task's current state, sent to all clients on change, less often with more clients.
 
     `base` counts the results that are in the model so far, `backlog` those that wait to be blended. `loss`
-    and `metrics` are the newest measurement, of the weights with `measured` results in them; None before.
+    and `metrics` are from the newest evaluation, of weights with `measured` results in them; `loss` is None
+    before the first.
     """
 
     phase: UnitPhase

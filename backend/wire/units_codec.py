@@ -1,4 +1,4 @@
-"""The codec of work units."""
+"""The codec of work units: decodes the frames of clients and of their server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _to_client = msgspec.msgpack.Decoder(ServerToUnits)
 
 
 def decode_units(frame: bytes | memoryview) -> UnitsToServer:
-    """What a client said; `data` of a chunk is a view of the frame. Raises FrameError on anything else."""
+    """Returns a client's message; a chunk's `data` is a view of the frame. Raises FrameError otherwise."""
     _check(frame, MAX_UNITS_FRAME)
     try:
         message: UnitsToServer = _to_server.decode(frame)
@@ -26,7 +26,7 @@ def decode_units(frame: bytes | memoryview) -> UnitsToServer:
 
 
 def decode_to_units(frame: bytes | memoryview) -> ServerToUnits:
-    """What the server said. Raises FrameError on anything else."""
+    """Returns the message in a server's frame. Raises FrameError for anything else."""
     _check(frame, MAX_SERVER_FRAME)
     try:
         message: ServerToUnits = _to_client.decode(frame)
@@ -35,6 +35,6 @@ def decode_to_units(frame: bytes | memoryview) -> ServerToUnits:
         raise FrameError(f"The frame is not a message of this protocol: {error}.") from error
 
 
-def _check(frame: bytes | memoryview, most: int) -> None:
-    if len(frame) > most:
-        raise FrameError(f"The frame has {len(frame)} bytes; at most {most} are allowed.")
+def _check(frame: bytes | memoryview, maximum: int) -> None:
+    if len(frame) > maximum:
+        raise FrameError(f"The frame has {len(frame)} bytes; at most {maximum} are allowed.")
