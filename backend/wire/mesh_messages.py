@@ -107,7 +107,7 @@ class Averaged(WireFrame, frozen=True, tag="averaged"):
     """The peer's group ended with `weights`, which contain `fraction` of the members' total weight.
 
     `survivors` are the places of members with the same weights; `signature` is its part of the certificate
-    (0025, "Certificates").
+    (docs/reference/mesh.md, "Certificates").
     """
 
     round: Count
@@ -172,7 +172,7 @@ class IceServer(Struct, frozen=True, forbid_unknown_fields=True):
 class Entered(WireFrame, frozen=True, tag="entered"):
     """Answer to `enter`: the peer's public id, the bundle, and the newest weights that the server recorded.
 
-    `outer` is the step that each peer makes before averaging (0025, "Outer step").
+    `outer` is the step that each peer makes before averaging (docs/reference/mesh.md, "What is averaged").
     """
 
     task: str

@@ -213,7 +213,7 @@ class GiveUp(OfGroup, frozen=True, tag="give_up"):
 
 
 class Attest(OfGroup, frozen=True, tag="attest"):
-    """To all survivors: the sender's weights after the round, and its signature (0025, "Certificates")."""
+    """To all survivors: the sender's signed weights (docs/reference/mesh.md, "Certificates")."""
 
     weights: Hash
     signature: Signature
