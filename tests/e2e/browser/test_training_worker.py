@@ -237,14 +237,14 @@ def test_measuring_gives_the_peers_sums(
     backend: str, fresh: Tab, origin: str, task: Task, peers_own: dict[str, Any]
 ) -> None:
     load(fresh, origin, task, backend)
-    exam = {"shards": task.shards, "until": None}
-    measured = tell(fresh, type="measure", id=2, weights=task.weights, exam=exam)[-1]
+    plan = {"shards": task.shards, "until": None}
+    measured = tell(fresh, type="measure", id=2, weights=task.weights, plan=plan)[-1]
     assert measured["type"] == "measured", measured
     examples, loss, sums = peers_own["measured"]
     assert measured["examples"] == examples == 35
     assert measured["loss"] == pytest.approx(loss, rel=1e-4)
     assert np.array(measured["sums"]) == pytest.approx(np.array(sums), rel=1e-4)
-    nothing = tell(fresh, type="measure", id=3, weights=task.weights, exam={"shards": [], "until": None})[-1]
+    nothing = tell(fresh, type="measure", id=3, weights=task.weights, plan={"shards": [], "until": None})[-1]
     assert (nothing["type"], nothing["examples"]) == ("measured", 0)
 
 
