@@ -1,1 +1,1 @@
-"""The host of a decentralized task: it introduces peers, says who averages with whom, keeps records."""
+"""Hosts decentralized tasks: introduces peers, forms their groups, relays frames, keeps records."""

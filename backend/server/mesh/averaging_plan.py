@@ -1,4 +1,4 @@
-"""How the peers of a decentralized task average, as its file says."""
+"""Reads how the peers of a decentralized task average from its task file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from backend.protocols.mesh.group_orders import Averages
 
 
 def averages_of(file: TaskFile, values: int) -> Averages | None:
-    """For a vector of `values`; None where a server adds up.
+    """Returns how peers average a vector of `values` numbers; None where a server sums the updates.
 
-    Where updates are masked, every group masks its pieces, and exchanges them in the only way for that.
+    If updates are masked, every group masks its parts, which only the butterfly exchange supports.
     """
     coordination, masks = file.coordination, file.security.masks
     if not coordination.decentralized:

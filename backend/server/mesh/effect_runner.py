@@ -15,7 +15,7 @@ from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.host_events import VersionFailed, VersionWritten
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.mesh_host_events import MeshHostEvent
-from backend.server.mesh.records import MeshRecorder, Notes
+from backend.server.mesh.records import MeshRecorder, RoundNotes
 from backend.server.observers import task_events
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.tasks.task import Task
@@ -37,7 +37,7 @@ class MeshEffectRunner:
     background: BackgroundTasks
     notice: Callable[[task_events.TaskEvent], None]
     post: Callable[[MeshHostEvent], Awaitable[None]]
-    notes: Notes = field(default_factory=Notes)
+    notes: RoundNotes = field(default_factory=RoundNotes)
 
     def perform(self, effects: Iterable[coordinator_effects.Effect], now: float) -> None:
         """Performs `effects` in order."""
@@ -46,13 +46,13 @@ class MeshEffectRunner:
                 case coordinator_effects.MeshRoundOpened():
                     self._opened(effect, now)
                 case coordinator_effects.TakeUp(round=number, version=version, holders=holders):
-                    self.notes = Notes(number, version, len(holders), now, Refusals())
+                    self.notes = RoundNotes(number, version, len(holders), now, Refusals())
                     self.notice(task_events.RoundOpened(number, version, len(holders)))
                 case coordinator_effects.SendMeshTrain():
                     self.connected.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
                 case coordinator_effects.SendGroup():
                     # Peers must know all members of their group before they average.
-                    self.event_handler.peers.tell(now, at_once=True)
+                    self.event_handler.peers.announce(now, force=True)
                     self.connected.tell(effect.client, effect.group)
                 case coordinator_effects.AskDeposit():
                     deposit = mesh_messages.Deposit(round=effect.round, weights=effect.weights)
@@ -68,10 +68,10 @@ class MeshEffectRunner:
                         effect.client, task_frames.evaluate(self.task, effect, self.history.current.weights)
                     )
                 case RecordEvaluation():
-                    found = EvaluationRecord(
+                    evaluation = EvaluationRecord(
                         effect.version, effect.loss, effect.metrics, "clients", effect.examples
                     )
-                    self.background.spawn(self.recorder.evaluation(found))
+                    self.background.spawn(self.recorder.evaluation(evaluation))
                 case Abandon():
                     self._abandon(effect, now)
                 case Finished():
@@ -79,33 +79,33 @@ class MeshEffectRunner:
 
     def _opened(self, opened: coordinator_effects.MeshRoundOpened, now: float) -> None:
         self.connected.forget_absent(keep=())
-        self.notes = Notes(opened.round, opened.version, len(opened.cohort), now, Refusals())
+        self.notes = RoundNotes(opened.round, opened.version, len(opened.cohort), now, Refusals())
         self.notice(task_events.RoundOpened(opened.round, opened.version, len(opened.cohort)))
 
     def _record(self, outcome: coordinator_effects.MeshOutcome) -> None:
-        weights, self.event_handler.brought = self.event_handler.brought, None
+        weights, self.event_handler.deposited = self.event_handler.deposited, None
         if weights is None:
             return
-        for client, one in outcome.trained.items():
-            self.notice(task_events.UpdateAccepted(client, one.round, one.examples))
+        for client, report in outcome.trained.items():
+            self.notice(task_events.UpdateAccepted(client, report.round, report.examples))
         if reports := list(outcome.averaged.values()):
-            fraction = max(one.fraction for one in reports if one.weights == outcome.weights)
-            slowest = max(one.seconds for one in reports)
+            fraction = max(report.fraction for report in reports if report.weights == outcome.weights)
+            slowest = max(report.seconds for report in reports)
             self.notice(task_events.PeersAveraged(outcome.round, len(reports), fraction, slowest))
-        self.background.spawn(self._recorded(outcome, weights, self.notes))
+        self.background.spawn(self._record_version(outcome, weights, self.notes))
 
-    async def _recorded(
-        self, outcome: coordinator_effects.MeshOutcome, weights: Vector, notes: Notes
+    async def _record_version(
+        self, outcome: coordinator_effects.MeshOutcome, weights: Vector, notes: RoundNotes
     ) -> None:
-        made = await self.recorder.version(outcome, weights, notes, self.connected.devices)
-        if isinstance(made, str):
-            await self.post(VersionFailed(made))
+        version = await self.recorder.version(outcome, weights, notes, self.connected.devices)
+        if isinstance(version, str):
+            await self.post(VersionFailed(version))
             return
-        await self.post(VersionWritten(made))
-        await self.recorder.after(made)
+        await self.post(VersionWritten(version))
+        await self.recorder.after_version(version)
 
     def _abandon(self, abandon: Abandon, now: float) -> None:
         reason = abandon.reason[:500]
         self.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
-        seconds, about = now - self.notes.opened, self.connected.devices
-        self.background.spawn(self.recorder.abandoned(reason, seconds, self.notes, about))
+        seconds, devices = now - self.notes.opened, self.connected.devices
+        self.background.spawn(self.recorder.abandoned(reason, seconds, self.notes, devices))

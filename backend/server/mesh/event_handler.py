@@ -27,7 +27,7 @@ from backend.wire import mesh_messages, messages
 class MeshEventHandler:
     """Translates each event into calls of the machine. Methods return the effects to perform.
 
-    `greeting` returns the first message to a peer that enters. `brought` are the weights that a peer
+    `greeting` returns the first message to a peer that enters. `deposited` are the weights that a peer
     uploaded last, until they are recorded.
     """
 
@@ -37,7 +37,7 @@ class MeshEventHandler:
     peers: Peers
     notice: Callable[[task_events.TaskEvent], None]
     greeting: Callable[[str], mesh_messages.Entered]
-    brought: Vector | None = None
+    deposited: Vector | None = None
 
     def handle(self, event: MeshHostEvent, now: float) -> Sequence[Effect]:
         """Passes `event`, which happened at `now`, to the machine."""
@@ -54,28 +54,30 @@ class MeshEventHandler:
                 return command(self.machine, event, now)
             case mesh_host_events.WeightsDeposited(address, weights):
                 if self.machine.wants(address):
-                    self.brought = weights
+                    self.deposited = weights
                 return self.machine.deposited(address)
             case host_events.VersionWritten(version):
                 self.connected.tell_all(task_frames.made(version))
                 return self.machine.recorded(version.version, now)
             case host_events.VersionFailed(reason):
                 return self.machine.not_recorded(reason, now)
-            case host_events.EvaluationWritten(found):
-                self.connected.tell_all(task_frames.evaluated(found))
-                self.notice(task_events.VersionEvaluated(found))
-                return self.machine.version_evaluated(found.version, found.source, found.loss, found.metrics)
+            case host_events.EvaluationWritten(evaluation):
+                self.connected.tell_all(task_frames.evaluated(evaluation))
+                self.notice(task_events.VersionEvaluated(evaluation))
+                return self.machine.version_evaluated(
+                    evaluation.version, evaluation.source, evaluation.loss, evaluation.metrics
+                )
 
     # Peers.
 
     def _enter(self, peer: Peer, result: tuple[int, str] | None, now: float) -> list[Effect]:
-        """Adds a peer; closes its older connection. `result` is the return value of `shown`."""
+        """Adds a peer; closes its older connection. `result` is the return value of `proven_result`."""
         client, effects = peer.client, list[Effect]()
-        older = self.peers.here.get(client.id)
+        older = self.peers.by_id.get(client.id)
         if older is not None:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
             effects += self._leave(client.id, older.link, now, lost=True)
-        self.peers.here[client.id] = peer
+        self.peers.by_id[client.id] = peer
         self.connected.add(client)
         self.connected.tell(client.id, self.greeting(client.id))
         self.connected.welcome(client.id, now)
@@ -83,21 +85,26 @@ class MeshEventHandler:
         self.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
         return [*effects, *self.machine.peer_entered(client.id, now, result)]
 
-    def shown(self, enter: mesh_messages.Enter) -> tuple[int, str] | None:
+    def proven_result(self, enter: mesh_messages.Enter) -> tuple[int, str] | None:
         """Returns round and weights of the result that a peer proves by a valid certificate; None without."""
-        shown = enter.certificate
-        if shown is None or shown.weights != enter.holds or shown.bundle != self.task.bundle.address:
+        certificate = enter.certificate
+        if (
+            certificate is None
+            or certificate.weights != enter.holds
+            or certificate.bundle != self.task.bundle.address
+        ):
             return None
-        known = {one.client.id: one.identity for one in self.peers.here.values()}
-        if any(known.get(one.client, one.identity) != one.identity for one in shown.signatures):
+        identities = {peer.client.id: peer.identity for peer in self.peers.by_id.values()}
+        if any(identities.get(by.client, by.identity) != by.identity for by in certificate.signatures):
             return None
-        return (shown.round, shown.weights) if certified(shown, self.task.file.name) else None
+        valid = certified(certificate, self.task.file.name)
+        return (certificate.round, certificate.weights) if valid else None
 
     def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
         """Removes a peer that left or whose connection was `lost`."""
         if self._current(client, link) is None:
             return []
-        del self.peers.here[client], self.connected.clients[client]
+        del self.peers.by_id[client], self.connected.clients[client]
         self.peers.changed(now)
         self.notice(task_events.ClientLeft(client, lost))
         return self.machine.client_left(client, now, lost)
@@ -105,11 +112,11 @@ class MeshEventHandler:
     def _dismiss(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
         """Closes the connections of peers that the owner dismissed."""
         effects: list[Effect] = []
-        for client in list(self.peers.here) if clients is None else clients:
-            here = self.peers.here.get(client)
-            if here is not None:
-                here.link.close(error)
-                effects += self._leave(client, here.link, now, lost=False)
+        for client in list(self.peers.by_id) if clients is None else clients:
+            peer = self.peers.by_id.get(client)
+            if peer is not None:
+                peer.link.close(error)
+                effects += self._leave(client, peer.link, now, lost=False)
         return effects
 
     def _receive(
@@ -124,7 +131,9 @@ class MeshEventHandler:
                 peer.client.backend = message.backend
                 self.connected.add(peer.client)
                 self.peers.changed(now)
-                return self.machine.client_ready(client, now, message.step_ms, self._own(message.examples))
+                return self.machine.client_ready(
+                    client, now, message.step_ms, self._own_examples(message.examples)
+                )
             case mesh_messages.Trained():
                 self._holds(peer, max(0, message.round - 1), message.base, now)
                 return self.machine.peer_trained(client, message, now)
@@ -141,27 +150,32 @@ class MeshEventHandler:
                 return self._leave(client, link, now, lost=False)
         return []
 
-    def _own(self, examples: int) -> int:
-        """The examples of its own that a peer may say it has: what it says is what it may weigh."""
+    def _own_examples(self, examples: int) -> int:
+        """Limits the number of own examples that a peer reports, as it is the weight of its update."""
         own = self.task.file.data.own
         return min(examples, own.maximum) if own else examples
 
-    def _averaged(self, peer: Peer, said: mesh_messages.Averaged, now: float) -> Sequence[Effect]:
+    def _averaged(self, peer: Peer, report: mesh_messages.Averaged, now: float) -> Sequence[Effect]:
         client = peer.client.id
-        self._holds(peer, said.round, said.weights, now)
-        group = self.machine.group_of(client, said.round, said.group)
+        self._holds(peer, report.round, report.weights, now)
+        group = self.machine.group_of(client, report.round, report.group)
         if group is None:
-            return self.machine.peer_reported(client, said, now)
-        survivors = [group.members[place] for place in said.survivors if place < len(group.members)]
+            return self.machine.peer_reported(client, report, now)
+        survivors = [group.members[place] for place in report.survivors if place < len(group.members)]
         statement = weights_statement(
-            self.task.file.name, self.task.bundle.address, said.round, said.group, survivors, said.weights
+            self.task.file.name,
+            self.task.bundle.address,
+            report.round,
+            report.group,
+            survivors,
+            report.weights,
         )
-        if not verify(peer.identity, said.signature, statement):
+        if not verify(peer.identity, report.signature, statement):
             failed = mesh_messages.Failed(
-                round=said.round, group=said.group, reason="A report was not signed by its peer."
+                round=report.round, group=report.group, reason="A report was not signed by its peer."
             )
             return self.machine.peer_failed(client, failed, now)
-        return self.machine.peer_averaged(client, said, now)
+        return self.machine.peer_averaged(client, report, now)
 
     def _holds(self, peer: Peer, number: int, weights: str, now: float) -> None:
         if peer.holds != weights:
@@ -169,5 +183,5 @@ class MeshEventHandler:
             self.peers.changed(now)
 
     def _current(self, client: str, link: ClientLink) -> Peer | None:
-        peer = self.peers.here.get(client)
+        peer = self.peers.by_id.get(client)
         return peer if peer is not None and peer.link is link else None

@@ -23,8 +23,8 @@ from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.mesh.mesh_host_events import MeshHostEvent, PeerEntered, WeightsDeposited
 from backend.server.mesh.peer_list import Peer, Peers
 from backend.server.mesh.records import MeshRecorder
-from backend.server.mesh.relay import Post
-from backend.server.mesh.setup import convener_of
+from backend.server.mesh.relay import PeerRelay
+from backend.server.mesh.setup import coordinator_of
 from backend.server.mesh.welcome import Greeter
 from backend.server.observers import task_events
 from backend.server.observers.observer import SILENCE, Observer, Observers
@@ -37,10 +37,10 @@ from backend.wire.mesh_fields import MOST_IN_MESH
 
 
 class MeshHost(TaskHost):
-    """Owns one task's coordinator, its peers and what is known of them.
+    """Owns one task's coordinator, its peers and their relay.
 
-    Time is the event loop's; `clock` gives the time of day (Unix seconds). `opening` is how often the task
-    was opened, this time included.
+    Time is the event loop's; `clock` gives the time of day (Unix seconds). `opening` counts how often the
+    task was opened, this time included.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class MeshHost(TaskHost):
         self._limits = limits
         self._received = self._member_bytes = 0
         self._peers = Peers()
-        self._post = Post(self._peers, limits.relay_bytes_per_second)
-        self.machine = convener_of(task, history, opening)
+        self._relay = PeerRelay(self._peers, limits.relay_bytes_per_second)
+        self.machine = coordinator_of(task, history, opening)
         self._recorder = MeshRecorder(
             task, history, blobs, background, self._notice, mailbox.put, clock, evaluate
         )
@@ -88,48 +88,50 @@ class MeshHost(TaskHost):
             mailbox.put,
         )
 
-    # For the shell that owns the sockets.
+    # Called by the socket.
 
     async def join(self, enter: mesh_messages.Enter, link: MeasuredLink) -> str:
-        """Takes a peer in; its id. An older connection of the same peer gives way.
+        """Adds a peer and returns its id. An older connection of the same peer is closed.
 
-        Raises BusyError, and what the gate raises.
+        Raises BusyError, and what AdmissionControl raises.
         """
         name = client_id(enter.token)
         self.admission.check(name)
-        most = min(self._limits.max_clients, MOST_IN_MESH)
-        check_room(name, self._peers.here, most, "peers")
+        maximum = min(self._limits.max_clients, MOST_IN_MESH)
+        check_room(name, self._peers.by_id, maximum, "peers")
         client = ConnectedClient(name, enter.kind, enter.backend, link)
         peer = Peer(client, link, enter.identity, enter.ways, enter.address, enter.round, enter.holds)
-        shown = self._event_handler.shown(enter)
-        await self._mailbox.put(PeerEntered(peer, shown))
+        result = self._event_handler.proven_result(enter)
+        await self._mailbox.put(PeerEntered(peer, result))
         return name
 
     async def hear(self, client: str, link: MeasuredLink, message: mesh_messages.PeerToServer) -> None:
-        """A peer said something after it entered. Waits while the inbox is full, or while what is to be
-        carried to another peer finds no room there."""
+        """Handles a message after the peer's Enter: relays it to another peer, or queues it.
+
+        Waits while the mailbox, or the other peer's send queue, is full.
+        """
         if isinstance(message, mesh_messages.SignalTo | mesh_messages.RelayTo):
-            peer = self._peers.here.get(client)
+            peer = self._peers.by_id.get(client)
             if peer is not None and peer.link is link:
-                await self._post.carry(peer, message)
+                await self._relay.forward(peer, message)
             return
         await self._mailbox.put(FrameReceived(client, link, message))
 
-    # For the shell that takes weights in.
+    # Called by the upload of weights.
 
     @property
     def weights_bytes(self) -> int:
-        """Length of the model's weights."""
+        """Length of the model's weights, in bytes."""
         return 4 * self.task.bundle.manifest.parameters.total
 
     def wants(self, address: str) -> bool:
-        """Whether the weights with that SHA-256 are to be brought now."""
+        """Whether the weights with that SHA-256 are to be uploaded now."""
         return self.machine.wants(address)
 
     async def deposit(self, address: str, data: bytes | bytearray) -> None:
-        """Somebody brought weights, of the right length, whose SHA-256 is `address`.
+        """Accepts uploaded weights of the right length, whose SHA-256 is `address`.
 
-        Raises NotFiniteError: no record is made of weights that hold NaN or infinity.
+        Raises NotFiniteError if the weights hold NaN or infinity; such weights are not recorded.
         """
         weights = from_bytes(data, len(data) // 4)
         if not await asyncio.to_thread(all_finite, weights):
@@ -137,7 +139,7 @@ class MeshHost(TaskHost):
         self._received += len(data)
         await self._mailbox.put(WeightsDeposited(address, weights))
 
-    # For those who ask.
+    # Queries.
 
     @property
     def phase(self) -> messages.Phase:
@@ -161,7 +163,7 @@ class MeshHost(TaskHost):
 
     @property
     def peers(self) -> Peers:
-        """Who is here."""
+        """The connected peers."""
         return self._peers
 
     @property
@@ -177,17 +179,17 @@ class MeshHost(TaskHost):
     @property
     def sent(self) -> int:
         """See TaskHost."""
-        return super().sent + self._member_bytes + self._post.carried
+        return super().sent + self._member_bytes + self._relay.carried
 
     @property
     def carried(self) -> int:
-        """See TaskHost: signals, and sealed parcels."""
-        return self._post.carried
+        """See TaskHost: the bytes of relayed signals and sealed frames."""
+        return self._relay.carried
 
     @property
     def ways(self) -> list[str]:
         """See TaskHost."""
-        return [link.way for peer in self._peers.here.values() for link in peer.measures]
+        return [link.way for peer in self._peers.by_id.values() for link in peer.measures]
 
     # The loop.
 
@@ -202,7 +204,7 @@ class MeshHost(TaskHost):
         if timer is not None and now >= timer:
             self._effect_runner.perform(self.machine.time_passed(now), now)
             self._connected.state_changed(now)
-        self._member_bytes += self._peers.tell(now)
+        self._member_bytes += self._peers.announce(now)
         self._connected.tell_state(self.machine, self.history.accepted, now)
 
     def _next_due(self) -> float | None:

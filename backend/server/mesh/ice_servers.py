@@ -1,4 +1,4 @@
-"""Which STUN and TURN servers peers are told of, and with what passwords."""
+"""Lists the STUN and TURN servers that peers use, with their passwords."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from backend.wire.mesh_messages import IceServer
 
-# How long a password that is made for one peer is good: longer than a visit, and no longer than a day.
+# Lifetime of a password made for one peer: a day, longer than a session.
 PASSWORD_SECONDS = 86_400
 
 
@@ -17,8 +17,8 @@ PASSWORD_SECONDS = 86_400
 class IceServers:
     """Addresses such as `stun:stun.example.org:3478` and `turn:turn.example.org:3478?transport=udp`.
 
-    TURN servers get `username` and `credential`; with a `secret` each peer gets a password of its own
-    instead, as coturn's `use-auth-secret` takes it (draft-uberti-behave-turn-rest).
+    Peers use TURN servers with `username` and `credential`; with a `secret` each peer gets its own password
+    instead, for coturn's `use-auth-secret` (draft-uberti-behave-turn-rest).
     """
 
     urls: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class IceServers:
     secret: str = field(default="", repr=False)
 
     def servers(self, client: str, now: float) -> list[IceServer]:
-        """What the peer `client` is told at `now` (Unix seconds)."""
+        """Returns the servers and passwords for the peer `client` at `now` (Unix seconds)."""
         stun = [url for url in self.urls if url.startswith("stun")]
         turn = [url for url in self.urls if url.startswith("turn")]
         servers = [IceServer(urls=stun, username="", credential="")] if stun else []

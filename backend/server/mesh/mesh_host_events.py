@@ -1,4 +1,4 @@
-"""What can happen to a decentralized task: the events that wait in its host's mailbox."""
+"""Defines the events that wait in the mailbox of a decentralized task's host."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from backend.wire.mesh_messages import PeerToServer
 
 @dataclass(frozen=True)
 class PeerEntered:
-    """A peer connected and may take part; its certificate proves `result` (round and weights), if any."""
+    """A peer connected; its certificate, if any, proves `result` (round and weights)."""
 
     peer: Peer
     result: tuple[int, str] | None
@@ -29,7 +29,7 @@ class PeerEntered:
 
 @dataclass(frozen=True)
 class WeightsDeposited:
-    """A peer brought `weights`, whose SHA-256 is `address`."""
+    """A peer uploaded `weights`, whose SHA-256 is `address`."""
 
     address: str
     weights: Vector

@@ -1,4 +1,4 @@
-"""A mesh as it is now, for the picture on its task's page and for programs (docs/reference/http.md)."""
+"""Describes the current state of a mesh for the task's page and the API (docs/reference/http.md)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from backend.wire.mesh_messages import Group
 
 
 def picture(peers: Peers, machine: MeshCoordinator, carried: int) -> dict[str, Any]:
-    """Peers, links and the groups of the open round; `carried` bytes went from peer to peer by the server."""
-    convened = machine.open
+    """Returns peers, links and the groups of the open round; `carried` is the number of relayed bytes."""
+    mesh_round = machine.open
     return {
         "epoch": peers.epoch,
         "round": machine.round,
         "weights": machine.holdings.newest,
         "carried": carried,
-        "peers": [_peer(one, machine) for one in peers.here.values()],
+        "peers": [_peer(peer, machine) for peer in peers.by_id.values()],
         "links": _links(peers),
-        "groups": [_group(group, convened) for group in convened.groups] if convened else [],
+        "groups": [_group(group, mesh_round) for group in mesh_round.groups] if mesh_round else [],
     }
 
 
@@ -37,24 +37,25 @@ def _peer(peer: Peer, machine: MeshCoordinator) -> dict[str, Any]:
 
 
 def _links(peers: Peers) -> list[dict[str, Any]]:
-    """Each pair once, smaller id first: the slower of what both ends tell."""
+    """Returns each linked pair once, smaller id first, with the slower values of both ends."""
     links: dict[tuple[str, str], dict[str, Any]] = {}
-    for one in peers.here.values():
-        for told in one.measures:
-            if told.client not in peers.here or told.client == one.client.id:
+    for peer in peers.by_id.values():
+        for measure in peer.measures:
+            if measure.client not in peers.by_id or measure.client == peer.client.id:
                 continue
-            ends = min(one.client.id, told.client), max(one.client.id, told.client)
+            ends = min(peer.client.id, measure.client), max(peer.client.id, measure.client)
             link = links.setdefault(
-                ends, {"ends": list(ends), "way": told.way, "seconds": told.seconds, "rate": told.rate}
+                ends,
+                {"ends": list(ends), "way": measure.way, "seconds": measure.seconds, "rate": measure.rate},
             )
-            link["seconds"] = max(link["seconds"], told.seconds)
-            link["rate"] = min(link["rate"] or told.rate, told.rate or link["rate"])
+            link["seconds"] = max(link["seconds"], measure.seconds)
+            link["rate"] = min(link["rate"] or measure.rate, measure.rate or link["rate"])
     return list(links.values())
 
 
-def _group(group: Group, convened: MeshRound) -> dict[str, Any]:
-    members = {client: convened.members[client] for client in group.members}
-    reports = [one.averaged for one in members.values() if one.averaged is not None]
+def _group(group: Group, mesh_round: MeshRound) -> dict[str, Any]:
+    members = {client: mesh_round.members[client] for client in group.members}
+    reports = [member.averaged for member in members.values() if member.averaged is not None]
     return {
         "round": group.round,
         "group": group.group,
@@ -63,8 +64,8 @@ def _group(group: Group, convened: MeshRound) -> dict[str, Any]:
         "subject": group.subject,
         "reducer": group.reducer,
         "members": group.members,
-        "standings": {client: one.standing for client, one in members.items()},
-        "weights": sorted({one.weights for one in reports}),
+        "standings": {client: member.standing for client, member in members.items()},
+        "weights": sorted({report.weights for report in reports}),
         "fraction": reports[0].fraction if reports else None,
-        "seconds": max((one.seconds for one in reports), default=None),
+        "seconds": max((report.seconds for report in reports), default=None),
     }

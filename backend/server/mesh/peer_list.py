@@ -1,4 +1,4 @@
-"""Who is in a mesh, as its members are told."""
+"""Tracks the connected peers of a mesh and announces changes to them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from backend.wire.codec import encode
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Measure, Members, Neighbour
 
-# Changes are told together, and to many less often.
+# Changes are announced together: at most this often, and less often if many peers receive long lists.
 MEMBERS_SECONDS = 0.25
 MEMBERS_BYTES_PER_SECOND = 4 << 20
 
 
 @dataclass
 class Peer:
-    """A connected peer: how others may reach it, what it `holds` and of which round, and its links."""
+    """A connected peer: how others may reach it, the weights that it `holds`, their round, and its links."""
 
     client: ConnectedClient
     link: MeasuredLink
@@ -27,11 +27,11 @@ class Peer:
     round: int
     holds: str | None
     measures: list[Measure] = field(default_factory=list)
-    # When it may relay as much at once as ever.
-    rested: float = NEVER
+    # When its token bucket for relayed bytes is full again.
+    relay_full_at: float = NEVER
 
     def neighbour(self) -> Neighbour:
-        """What all others may see of it."""
+        """Returns what all other peers may see of it."""
         return Neighbour(
             client=self.client.id,
             identity=self.identity,
@@ -45,31 +45,34 @@ class Peer:
 
 
 class Peers:
-    """Owns the peers of one mesh, by their ids. `epoch` counts what changed among them."""
+    """Owns the connected peers of one mesh, by client id. `epoch` counts the changes."""
 
     def __init__(self) -> None:
-        self.here: dict[str, Peer] = {}
+        self.by_id: dict[str, Peer] = {}
         self.epoch = 0
         self._due: float | None = None
-        self._rested = 0.0
+        self._next_allowed = 0.0
 
     def changed(self, now: float) -> None:
         """Schedules an announcement after a peer joined, left, or holds other weights."""
         self.epoch += 1
         if self._due is None:
-            self._due = max(now, self._rested)
+            self._due = max(now, self._next_allowed)
 
     def timer(self) -> float | None:
         """Returns when the next announcement to the members is due."""
         return self._due
 
-    def tell(self, now: float, at_once: bool = False) -> int:
-        """Tells everybody who is here what changed, if that is due or to be `at_once`; the bytes it took."""
-        if self._due is None or (now < self._due and not at_once):
+    def announce(self, now: float, force: bool = False) -> int:
+        """Sends the member list to all peers if it changed, once that is due or with `force`.
+
+        Returns the number of bytes sent.
+        """
+        if self._due is None or (now < self._due and not force):
             return 0
-        frame = encode(Members(epoch=self.epoch, members=[peer.neighbour() for peer in self.here.values()]))
-        total = len(frame) * len(self.here)
-        self._due, self._rested = None, now + max(MEMBERS_SECONDS, total / MEMBERS_BYTES_PER_SECOND)
-        for peer in list(self.here.values()):
+        frame = encode(Members(epoch=self.epoch, members=[peer.neighbour() for peer in self.by_id.values()]))
+        total = len(frame) * len(self.by_id)
+        self._due, self._next_allowed = None, now + max(MEMBERS_SECONDS, total / MEMBERS_BYTES_PER_SECOND)
+        for peer in list(self.by_id.values()):
             peer.link.send(frame)
         return total

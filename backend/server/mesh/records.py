@@ -1,4 +1,4 @@
-"""What the rounds of a mesh leave behind: versions that a peer brings, evaluations, and why there is none."""
+"""Records the rounds of a mesh: versions that a peer uploads, evaluations, abandoned rounds."""
 
 from __future__ import annotations
 
@@ -33,8 +33,11 @@ log = structlog.stdlib.get_logger("minga.host")
 
 
 @dataclass
-class Notes:
-    """Of the open round, beside the machine's: its cohort, and what was refused. Owned by the host."""
+class RoundNotes:
+    """The record of the open round beside the coordinator's state: cohort, start, refusals.
+
+    `opened` is a time of the event loop, in seconds. Owned by the host.
+    """
 
     round: int = 0
     version: int = 0
@@ -51,7 +54,10 @@ class Notes:
         client_kinds: ClientKinds,
         trained: dict[str, Trained],
     ) -> RoundRecord:
-        """The round as it will be remembered; `trained` are the reports of those who averaged in it."""
+        """Returns the record of the round; `trained` are the reports of the peers that averaged.
+
+        The round took `seconds` and ended at `ended` (Unix seconds).
+        """
         return RoundRecord(
             round=self.round,
             version=self.version,
@@ -64,13 +70,13 @@ class Notes:
             ended=ended,
             refusals=dict(self.refused.codes),
             accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in trained),
-            losses=spread(one.loss for one in trained.values()),
+            losses=spread(report.loss for report in trained.values()),
         )
 
     def contributions(
         self, client_kinds: ClientKinds, trained: dict[str, Trained]
     ) -> list[ContributionRecord]:
-        """Who gave what; `trained` are the reports of those who averaged."""
+        """Returns each peer's contribution; `trained` are the reports of the peers that averaged."""
         return [
             ContributionRecord(
                 client=client,
@@ -85,8 +91,11 @@ class Notes:
 
 
 class MeshRecorder:
-    """Records for the host of one mesh. `clock` gives the time of day (Unix seconds) for the records;
-    `post` puts an event into the host's mailbox."""
+    """Records versions, evaluations and rounds for the host of one mesh.
+
+    `clock` gives the time of day (Unix seconds) for the records; `post` puts an event into the
+    host's mailbox.
+    """
 
     def __init__(
         self,
@@ -119,21 +128,23 @@ class MeshRecorder:
             self._background.spawn(self._submit_unevaluated())
 
     async def version(
-        self, outcome: MeshOutcome, weights: Vector, notes: Notes, client_kinds: ClientKinds
+        self, outcome: MeshOutcome, weights: Vector, notes: RoundNotes, client_kinds: ClientKinds
     ) -> VersionRecord | str:
-        """Records the version that a round came to, with its round; or says why that cannot be.
+        """Records the version that a round made, with its round. Returns the reason where this fails.
 
-        Of a round that peers made without the server neither examples nor their loss are known.
+        A round that peers made without the server has no known examples and no known loss.
         """
-        specs, trained = self._task.bundle.manifest.metrics, list(outcome.trained.values())
-        examples = sum(one.examples for one in trained)
-        loss = sum(one.loss * one.examples for one in trained) / examples if trained else None
-        metrics = metric_values(specs, [one.sums for one in trained]) if trained else {}
+        specs, reports = self._task.bundle.manifest.metrics, list(outcome.trained.values())
+        examples = sum(report.examples for report in reports)
+        loss = sum(report.loss * report.examples for report in reports) / examples if reports else None
+        metrics = metric_values(specs, [report.sums for report in reports]) if reports else {}
         record = notes.record("version", "", outcome.seconds, self._clock(), client_kinds, outcome.trained)
-        given = notes.contributions(client_kinds, outcome.trained)
+        contributions = notes.contributions(client_kinds, outcome.trained)
         try:
             version = await self._background.stored(
-                lambda: self._history.add_version(weights, no_state(), examples, loss, metrics, record, given)
+                lambda: self._history.add_version(
+                    weights, no_state(), examples, loss, metrics, record, contributions
+                )
             )
         except MingaError as error:
             log.error("version not made", task=self._task.file.name, round=outcome.round, reason=str(error))
@@ -141,22 +152,24 @@ class MeshRecorder:
         self._notice(task_events.RoundEnded(record, version))
         return version
 
-    async def after(self, version: VersionRecord) -> None:
-        """What a new version brings with it: it is measured, and older ones are let go."""
+    async def after_version(self, version: VersionRecord) -> None:
+        """Submits a new version for evaluation and lets go of older ones."""
         await self._submit(version)
         await self._let_go()
 
-    async def abandoned(self, reason: str, seconds: float, notes: Notes, client_kinds: ClientKinds) -> None:
+    async def abandoned(
+        self, reason: str, seconds: float, notes: RoundNotes, client_kinds: ClientKinds
+    ) -> None:
         """Records a round that made no version."""
         record = notes.record("abandoned", reason, seconds, self._clock(), client_kinds, {})
-        given = notes.contributions(client_kinds, {})
-        await self._background.stored(lambda: self._history.add_abandoned(record, given))
+        contributions = notes.contributions(client_kinds, {})
+        await self._background.stored(lambda: self._history.add_abandoned(record, contributions))
         self._notice(task_events.RoundEnded(record, None))
 
-    async def evaluation(self, found: EvaluationRecord) -> None:
+    async def evaluation(self, record: EvaluationRecord) -> None:
         """Records an evaluation."""
-        await self._background.stored(lambda: self._history.add_evaluation(found))
-        await self._post(EvaluationWritten(found))
+        await self._background.stored(lambda: self._history.add_evaluation(record))
+        await self._post(EvaluationWritten(record))
 
     async def _submit(self, version: VersionRecord) -> None:
         if self._evaluator is not None:

@@ -1,4 +1,4 @@
-"""Decentralized rounds as a scheme: peers average among themselves, and the server keeps the record."""
+"""Defines the scheme of decentralized rounds: peers average among themselves, the server records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from backend.wire.mesh_messages import Enter
 
 
 async def open_host(task: Task, history: VersionHistory, services: HostServices) -> MeshHost:
-    """The host of a decentralized task."""
+    """Opens the host of a decentralized task."""
     return MeshHost(
         task,
         history,
@@ -36,19 +36,19 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
 
 
 async def restore(_host: MeshHost, _number: int, _reason: str) -> VersionRecord:
-    """Raises OrderError."""
+    """Raises OrderError: the server of a decentralized task cannot replace the model of its peers."""
     raise OrderError(
         "The peers of a decentralized task hold the model themselves: this server cannot take them back."
     )
 
 
 def picture_of(host: MeshHost) -> dict[str, Any]:
-    """Peers, links and groups, as they are now."""
+    """Returns the current peers, links and groups."""
     return picture(host.peers, host.machine, host.carried)
 
 
 def deposits_of(host: MeshHost) -> WeightsDeposits:
-    """Peers bring the weights that their group averaged."""
+    """Returns the host, which accepts the weights that a group of peers averaged."""
     return host
 
 

@@ -1,4 +1,4 @@
-"""What a task's file and its records make of the machine of its mesh."""
+"""Builds the coordinator of a mesh from its task file and its records."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from backend.server.versions.version_history import VersionHistory
 from backend.wire.mesh_fields import Outer
 
 
-def convener_of(task: Task, history: VersionHistory, opening: int) -> MeshCoordinator:
-    """The machine of a task's rounds, as its history leaves them."""
+def coordinator_of(task: Task, history: VersionHistory, opening: int) -> MeshCoordinator:
+    """Returns the coordinator of a task's rounds, continued from its history. Raises TaskFileError.
+
+    `opening` counts how often the task was opened, this time included.
+    """
     plan, averages = task.plan(), averages_of(task.file, task.bundle.manifest.parameters.total)
     if averages is None:
         raise TaskFileError("Peers of this task do not average among themselves: its server adds up.")
@@ -36,13 +39,16 @@ def convener_of(task: Task, history: VersionHistory, opening: int) -> MeshCoordi
     )
 
 
-def outer_step(chosen: ServerOptimizerChoice) -> Outer:
-    """What each peer does with its way before it is averaged. Raises TaskFileError for a step of no peer."""
-    match chosen:
+def outer_step_of(optimizer: ServerOptimizerChoice) -> Outer:
+    """Returns the outer step that each peer applies to its update before averaging.
+
+    Raises TaskFileError for a server optimizer that no peer can apply.
+    """
+    match optimizer:
         case FedAvg():
-            return Outer(kind="fedavg", learning_rate=chosen.learning_rate, momentum=0.0)
+            return Outer(kind="fedavg", learning_rate=optimizer.learning_rate, momentum=0.0)
         case FedAvgM():
-            return Outer(kind="fedavgm", learning_rate=chosen.learning_rate, momentum=chosen.momentum)
+            return Outer(kind="fedavgm", learning_rate=optimizer.learning_rate, momentum=optimizer.momentum)
         case Nesterov():
-            return Outer(kind="nesterov", learning_rate=chosen.learning_rate, momentum=chosen.momentum)
-    raise TaskFileError(f"No peer takes the step {name_of(chosen)} by itself; take nesterov.")
+            return Outer(kind="nesterov", learning_rate=optimizer.learning_rate, momentum=optimizer.momentum)
+    raise TaskFileError(f"No peer takes the step {name_of(optimizer)} by itself; take nesterov.")

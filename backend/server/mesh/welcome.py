@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from backend.server.mesh.ice_servers import IceServers
-from backend.server.mesh.setup import outer_step
+from backend.server.mesh.setup import outer_step_of
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.wire.mesh_messages import Entered
 
 
 class Greeter:
-    """`clock` gives the time of day (Unix seconds), from which passwords of TURN servers count."""
+    """Builds the `Entered` message of each peer.
+
+    `clock` gives the time of day (Unix seconds), from which the TURN passwords expire.
+    """
 
     def __init__(
         self, task: Task, history: VersionHistory, ice: IceServers, clock: Callable[[], float]
@@ -21,10 +24,10 @@ class Greeter:
         self._history = history
         self._ice = ice
         self._clock = clock
-        self._outer = outer_step(task.file.coordination.server_optimizer)
+        self._outer = outer_step_of(task.file.coordination.server_optimizer)
 
     def entered(self, client: str) -> Entered:
-        """For the peer `client`, now."""
+        """Returns the message for the peer `client`."""
         newest = self._history.current
         return Entered(
             task=self._task.file.name,
