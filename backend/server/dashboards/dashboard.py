@@ -230,7 +230,7 @@ def _point(version: VersionRecord, found: Mapping[int, EvaluationRecord], lineag
         "created": version.created,
         "kept": version.let_go is None,
         "restores": lineage.restores.get(version.version),
-        "left": version.version in lineage.left,
+        "left": version.version in lineage.rolled_back,
         "training_loss": _finite(version.loss),
         "loss": _finite(measured.loss) if measured else None,
         "metrics": {name: _finite(one) for name, one in measured.metrics.items()} if measured else {},

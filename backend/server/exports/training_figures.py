@@ -77,7 +77,7 @@ def _version_row(record: VersionRecord, evaluation: EvaluationRecord | None, lin
         "weights": record.weights,
         "let go": None if record.let_go is None else _moment(record.let_go),
         "goes back to": lineage.restores.get(record.version),
-        "left behind": "yes" if record.version in lineage.left else None,
+        "left behind": "yes" if record.version in lineage.rolled_back else None,
     }
 
 

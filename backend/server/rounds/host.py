@@ -101,7 +101,7 @@ class RoundsHost(TaskHost):
         An open round is abandoned for that `reason`. Raises OrderError while this cannot be, NotFoundError,
         GoneError or StoreError.
         """
-        kept = await self.history.kept(number)
+        kept = await self.history.read_version(number)
         rollback = RollbackRequested(kept, reason, asyncio.get_running_loop().create_future())
         await self._mailbox.put(rollback)
         return await rollback.done

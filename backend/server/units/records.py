@@ -93,7 +93,7 @@ class UnitRecorder:
                 metrics,
                 record,
                 given,
-                point=point,
+                checkpoint=point,
             )
         else:
             await history.add_abandoned(record, given, point)
@@ -134,7 +134,7 @@ class UnitRecorder:
 
     async def _write_checkpoint(self, kept: EpochSnapshot) -> None:
         point = self._point(kept)
-        await self._state.history.keep(point)
+        await self._state.history.add_checkpoint(point)
         self._recorded(point)
 
     async def measured(self, number: int, found: EvaluationRecord) -> None:

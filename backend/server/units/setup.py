@@ -49,7 +49,7 @@ class RestoredState:
 
 async def left_by(task: Task, history: VersionHistory) -> RestoredState:
     """What the records say of a run. Raises StoreError."""
-    point = await history.kept_point()
+    point = await history.last_checkpoint()
     found = _nothing(history) if point is None else resumed(point.content)
     reason = ""
     if found.scheduler.open and found.data != data_of(task):

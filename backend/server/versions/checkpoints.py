@@ -16,9 +16,9 @@ from backend.stores.contracts import AssimilationRecord, CheckpointRecord, Check
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a task of work units stands, to be kept with the `assimilations` since the last one.
+    """The state of a task of work units, recorded with the `assimilations` since the last checkpoint.
 
-    `content` is what its host keeps beside weights [parameters] and memory.
+    `content` is the host's state beside weights [parameters] and memory.
     """
 
     at: float
@@ -30,23 +30,31 @@ class Checkpoint:
     assimilations: list[AssimilationRecord]
 
 
-async def passage(writing: Writing, point: Checkpoint) -> CheckpointWrite:
-    """Stores the vectors of a checkpoint and returns its record. Raises StoreError."""
-    weights = await writing.put(await asyncio.to_thread(to_bytes, point.weights))
-    slot = point.memory.slot
+async def checkpoint_write(writing: Writing, checkpoint: Checkpoint) -> CheckpointWrite:
+    """Stores the vectors of a checkpoint and returns the record to write. Raises StoreError."""
+    weights = await writing.put(await asyncio.to_thread(to_bytes, checkpoint.weights))
+    slot = checkpoint.memory.slot
     slot_at = await writing.put(await asyncio.to_thread(to_bytes, slot)) if len(slot) else None
-    checkpoint = CheckpointRecord(
-        point.at, point.epoch, point.base, weights, slot_at, point.memory.count, point.content
+    record = CheckpointRecord(
+        checkpoint.at,
+        checkpoint.epoch,
+        checkpoint.base,
+        weights,
+        slot_at,
+        checkpoint.memory.count,
+        checkpoint.content,
     )
-    return CheckpointWrite(checkpoint, point.assimilations)
+    return CheckpointWrite(record, checkpoint.assimilations)
 
 
-async def read_point(kept: CheckpointRecord, read: Callable[[str, str], Awaitable[bytes]]) -> Checkpoint:
+async def read_checkpoint(
+    record: CheckpointRecord, read: Callable[[str, str], Awaitable[bytes]]
+) -> Checkpoint:
     """Reads a recorded checkpoint. `read` returns the bytes of an address; its second argument names them."""
-    data = await read(kept.weights, "checkpoint")
+    data = await read(record.weights, "checkpoint")
     slot = no_state()
-    if kept.slot is not None:
-        slot = np.frombuffer(await read(kept.slot, "checkpoint's memory"), "<f4").astype(np.float32)
-    memory = Memory(slot, kept.count)
+    if record.slot is not None:
+        slot = np.frombuffer(await read(record.slot, "checkpoint's memory"), "<f4").astype(np.float32)
+    memory = Memory(slot, record.count)
     weights = from_bytes(data, len(data) // 4)
-    return Checkpoint(kept.at, kept.epoch, kept.base, weights, memory, kept.content, [])
+    return Checkpoint(record.at, record.epoch, record.base, weights, memory, record.content, [])

@@ -1,4 +1,4 @@
-"""Versions measured on held-out shards by one long-lived process, so that the server needs no TensorFlow."""
+"""Evaluates versions on held-out shards in a separate process: the server imports no TensorFlow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ATTEMPTS = 3
 
 
 class EvaluatorAnswer(Struct, frozen=True):
-    """A line from the evaluator: what it measured, or a sentence why it could not."""
+    """A line from the evaluator process: loss and metrics of a version, or the reason of a failure."""
 
     version: int
     loss: float = math.nan
@@ -36,7 +36,7 @@ class EvaluatorAnswer(Struct, frozen=True):
 
 
 class EvaluatorFailedError(Exception):
-    """The process died, kept silent or answered nonsense; the next version gets a new one."""
+    """The process ended, timed out or sent an invalid answer; a new process replaces it."""
 
 
 def can_evaluate() -> bool:
@@ -45,10 +45,10 @@ def can_evaluate() -> bool:
 
 
 class EvaluatorProcess:
-    """Owns the evaluator's process of the task called `task`. Results come by `report`, oldest version first.
+    """Owns the evaluator process of `task` and passes results to `report`, oldest version first.
 
-    When more than MAX_PENDING versions wait, the oldest are left out. `failed` hears of those that could not
-    be measured.
+    If more than MAX_PENDING versions wait, the oldest are dropped. `failed` is called with the number of each
+    version that could not be evaluated.
     """
 
     def __init__(
@@ -65,37 +65,37 @@ class EvaluatorProcess:
         self._report = report
         self._pending: deque[tuple[int, Path]] = deque(maxlen=MAX_PENDING)
         self._current: int | None = None
-        self._news = asyncio.Event()
+        self._submitted = asyncio.Event()
         self._process: asyncio.subprocess.Process | None = None
-        self._last_words = b""
-        self._listener: asyncio.Task[None] | None = None
+        self._stderr_tail = b""
+        self._stderr_reader: asyncio.Task[None] | None = None
 
     @property
     def waiting(self) -> set[int]:
-        """Versions whose files are still needed."""
+        """Numbers of the versions whose weights files are still needed."""
         waiting = {version for version, _ in self._pending}
         return waiting if self._current is None else waiting | {self._current}
 
     def submit(self, version: int, weights: Path) -> None:
-        """Asks for the evaluation of a version whose weights lie in a file."""
+        """Queues the evaluation of a version; `weights` is the file of its weights."""
         self._pending.append((version, weights))
-        self._news.set()
+        self._submitted.set()
 
     async def run(self) -> None:
-        """Evaluates until cancelled; then the process is ended."""
+        """Evaluates queued versions until cancelled, then ends the process."""
         try:
             while True:
-                await self._news.wait()
-                self._news.clear()
+                await self._submitted.wait()
+                self._submitted.clear()
                 while self._pending:
                     version, weights = self._pending.popleft()
                     self._current = version
-                    await self._evaluate_patiently(version, weights)
+                    await self._evaluate_with_retries(version, weights)
                     self._current = None
         finally:
             await self._end()
 
-    async def _evaluate_patiently(self, version: int, weights: Path) -> None:
+    async def _evaluate_with_retries(self, version: int, weights: Path) -> None:
         pause = FIRST_PAUSE
         for attempt in range(1, ATTEMPTS + 1):
             try:
@@ -122,8 +122,8 @@ class EvaluatorProcess:
         except (OSError, TimeoutError, ValueError) as error:
             raise EvaluatorFailedError(str(error) or "no answer in time") from error
         if not line:
-            words = self._last_words.decode(errors="replace").strip()
-            raise EvaluatorFailedError(words[-300:] or "its process ended")
+            stderr = self._stderr_tail.decode(errors="replace").strip()
+            raise EvaluatorFailedError(stderr[-300:] or "its process ended")
         try:
             answer = msgspec.json.decode(line, type=EvaluatorAnswer)
         except msgspec.DecodeError as error:
@@ -143,16 +143,16 @@ class EvaluatorProcess:
             )
         except OSError as error:
             raise EvaluatorFailedError(f"it could not be started: {error}") from error
-        self._listener = asyncio.create_task(self._listen(self._process))
+        self._stderr_reader = asyncio.create_task(self._read_stderr(self._process))
         assert self._process.stdin is not None  # noqa: S101 - it is a pipe.
         self._process.stdin.write(_line(self._setup))
         return self._process
 
-    async def _listen(self, process: asyncio.subprocess.Process) -> None:
-        """Reads what it logs, so that it never blocks, and keeps the last of it for a report of its death."""
+    async def _read_stderr(self, process: asyncio.subprocess.Process) -> None:
+        """Reads the process's stderr, so that it never blocks, and keeps the end for an error report."""
         assert process.stderr is not None  # noqa: S101 - it is a pipe.
         while block := await process.stderr.read(4096):
-            self._last_words = (self._last_words + block)[-2000:]
+            self._stderr_tail = (self._stderr_tail + block)[-2000:]
 
     async def _end(self) -> None:
         process, self._process = self._process, None
@@ -161,8 +161,8 @@ class EvaluatorProcess:
         with suppress(ProcessLookupError):
             process.kill()
         await process.wait()
-        if self._listener is not None:
-            await self._listener
+        if self._stderr_reader is not None:
+            await self._stderr_reader
 
 
 def _line(message: object) -> bytes:

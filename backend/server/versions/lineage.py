@@ -1,4 +1,4 @@
-"""Which versions stand behind the newest one, and which a roll-back left behind. Pure."""
+"""Finds which versions led to the newest one, and which were rolled back. Pure."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from backend.stores.contracts import VersionRecord
 
 @dataclass(frozen=True)
 class Lineage:
-    """`restores`: the earlier version that a version is again, by its number; `left`: those on no way to the
-    newest version, because an owner went back behind them."""
+    """How the versions of a run follow from each other.
+
+    `restores` maps a version's number to that of the earlier version that it restored. `rolled_back` are the
+    versions that the newest version does not descend from, because an owner restored an earlier one.
+    """
 
     restores: Mapping[int, int] = field(default_factory=dict)
-    left: frozenset[int] = frozenset()
+    rolled_back: frozenset[int] = frozenset()
 
 
 def lineage_of(versions: Sequence[VersionRecord]) -> Lineage:
-    """The lineage of all versions of a run, oldest first.
+    """Returns the lineage of all versions of a run, given oldest first.
 
-    A version that no update went into, and that has the weights of an earlier one, is that one again.
+    A version without accepted updates that has the weights of an earlier version restores that version.
     """
     first: dict[str, int] = {}
     restores: dict[int, int] = {}
-    for one in versions:
-        if one.version and not one.accepted and one.weights in first:
-            restores[one.version] = first[one.weights]
-        first.setdefault(one.weights, one.version)
-    left: set[int] = set()
-    at = versions[-1].version if versions else 0
-    while at > 0:
-        before = restores.get(at, at - 1)
-        left.update(range(before + 1, at))
-        at = before
-    return Lineage(restores, frozenset(left))
+    for version in versions:
+        if version.version and not version.accepted and version.weights in first:
+            restores[version.version] = first[version.weights]
+        first.setdefault(version.weights, version.version)
+    rolled_back: set[int] = set()
+    number = versions[-1].version if versions else 0
+    while number > 0:
+        parent = restores.get(number, number - 1)
+        rolled_back.update(range(parent + 1, number))
+        number = parent
+    return Lineage(restores, frozenset(rolled_back))

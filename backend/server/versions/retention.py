@@ -14,17 +14,17 @@ def to_let_go(
     plan: Checkpoints,
     busy: Collection[int],
 ) -> list[int]:
-    """Numbers of kept `versions`, oldest first, that `plan` keeps no longer and that are not `busy`.
+    """Returns the numbers of versions that `plan` no longer keeps and that are not `busy`, oldest first.
 
     The best have the highest accuracy on held-out examples or, for models that measure none, the lowest loss.
     """
-    kept = [one.version for one in versions if one.let_go is None]
-    staying = {0, *busy, *kept[-plan.keep_last :]}
+    kept = [version.version for version in versions if version.let_go is None]
+    retained = {0, *busy, *kept[-plan.keep_last :]}
     measured = sorted((number for number in kept if number in evaluations), reverse=True)
-    staying.update(sorted(measured, key=lambda number: _badness(evaluations[number]))[: plan.keep_best])
+    retained.update(sorted(measured, key=lambda number: _badness(evaluations[number]))[: plan.keep_best])
     if plan.keep_every:
-        staying.update(number for number in kept if number % plan.keep_every == 0)
-    return [number for number in kept if number not in staying]
+        retained.update(number for number in kept if number % plan.keep_every == 0)
+    return [number for number in kept if number not in retained]
 
 
 def _badness(evaluation: EvaluationRecord) -> float:

@@ -1,4 +1,4 @@
-"""How the rounds of a task went, and what they made, as the API and the pages tell it."""
+"""Summarizes the rounds and versions of a task for the API and the pages."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecor
 async def round_summaries(
     history: VersionHistory, after: int, last: int, before: int | None
 ) -> list[dict[str, Any]]:
-    """The newest `last` of the rounds after number `after` and before `before`, oldest first.
+    """Returns the newest `last` of the rounds after number `after` and before `before`, oldest first.
 
-    Each with the version that it made, if it made one, as `made` (docs/reference/http.md).
+    Each has the version that it made, if any, as `made` (docs/reference/http.md).
     """
     rounds = await history.rounds(after, last, before)
     first = rounds[0].round if rounds else 0
-    made = {one.round: one for one in history.versions if one.round >= first}
+    made = {version.round: version for version in history.versions if version.round >= first}
     evaluations, lineage = history.evaluations, lineage_of(history.versions)
-    return [_round(one, made.get(one.round), evaluations, lineage) for one in rounds]
+    return [_round(record, made.get(record.round), evaluations, lineage) for record in rounds]
 
 
 def version_summaries(
     versions: Sequence[VersionRecord], evaluations: Mapping[int, EvaluationRecord]
 ) -> list[dict[str, Any]]:
-    """All versions of a run, oldest first."""
+    """Returns summaries of all versions of a run, oldest first."""
     lineage = lineage_of(versions)
-    return [version_summary(one, evaluations.get(one.version), lineage) for one in versions]
+    return [version_summary(record, evaluations.get(record.version), lineage) for record in versions]
 
 
 def version_summary(
     record: VersionRecord, evaluation: EvaluationRecord | None, lineage: Lineage
 ) -> dict[str, Any]:
-    """A version with what was measured of it, and where it stands in the `lineage` of all."""
+    """Returns a version with its evaluation and its place in the `lineage` of all versions."""
     return {
         "version": record.version,
         "round": record.round,
@@ -50,7 +50,7 @@ def version_summary(
         "created": record.created,
         "let_go": record.let_go,
         "restores": lineage.restores.get(record.version),
-        "left": record.version in lineage.left,
+        "left": record.version in lineage.rolled_back,
     }
 
 
@@ -61,7 +61,7 @@ def _round(
     lineage: Lineage,
 ) -> dict[str, Any]:
     made = version and version_summary(version, evaluations.get(version.version), lineage)
-    told = {**asdict(record), "opened": record.ended - record.seconds, "made": made}
-    # Of few clients these are nearly their own losses: they are for the task's owner.
-    del told["losses"]
-    return told
+    summary = {**asdict(record), "opened": record.ended - record.seconds, "made": made}
+    # With few clients the percentiles nearly reveal the loss of each: only the task's owner may see it.
+    del summary["losses"]
+    return summary

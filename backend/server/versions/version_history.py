@@ -1,4 +1,4 @@
-"""History of a task's versions: holds the current one, makes the next, and records them all."""
+"""Keeps the history of a task's versions: the current one, computing the next, recording all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64, from_bytes, to_bytes
 from backend.protocols.rounds.stop_rules import RunProgress, Source, StopRules
 from backend.server.tasks.task import Task
-from backend.server.versions.checkpoints import Checkpoint, passage, read_point
+from backend.server.versions.checkpoints import Checkpoint, checkpoint_write, read_checkpoint
 from backend.server.versions.retention import to_let_go
 from backend.stores.contracts import (
     AssimilationRecord,
@@ -43,10 +43,10 @@ class StoredVersion:
 
 
 class VersionHistory:
-    """Owns the current version of one task, in memory and in the stores. Use by its host alone.
+    """Owns the current version of one task, in memory and in the stores. Only the task's host uses it.
 
-    `addresses` are those of all versions' blobs that clients fetch. `lost` is how many rounds may have been
-    open, and not recorded, when servers before this one ended.
+    `addresses` are those of all versions' blobs that clients fetch. `lost` bounds the number of rounds that
+    were open, and are not recorded, when earlier servers ended.
     """
 
     def __init__(self, task: Task, records: Records, blobs: BlobStore, run: int) -> None:
@@ -79,14 +79,14 @@ class VersionHistory:
 
     @property
     def evaluations(self) -> dict[int, EvaluationRecord]:
-        """One evaluation of each version that has any: the server's, or else the clients'."""
+        """The evaluation of each evaluated version: the server's or, without one, the clients'."""
         return {**self.evaluated["clients"], **self.evaluated["server"]}
 
     def progress(self, rules: StopRules) -> RunProgress:
-        """What stop rules have seen of the run as it was opened."""
+        """Returns the progress of the run, as it was opened, for its stop rules."""
         progress = RunProgress(rules, self._seconds)
-        for version, one in sorted(self.evaluated[rules.source].items()):
-            progress.measured(version, one.source, one.loss, one.metrics)
+        for version, evaluation in sorted(self.evaluated[rules.source].items()):
+            progress.measured(version, evaluation.source, evaluation.loss, evaluation.metrics)
         return progress
 
     async def open(self, now: float) -> None:
@@ -96,14 +96,14 @@ class VersionHistory:
         )
         await self._records.add_first_version(self._run, zero)
         self.versions = await self._records.versions(self._run)
-        self.addresses = set().union(*map(fetched_of, self.versions))
-        for one in await self._records.evaluations(self._run):
-            self.evaluated[one.source][one.version] = one
-        self.accepted = {one.client: one.accepted for one in await self.contributions()}
+        self.addresses = set().union(*map(fetched_addresses, self.versions))
+        for evaluation in await self._records.evaluations(self._run):
+            self.evaluated[evaluation.source][evaluation.version] = evaluation
+        self.accepted = {each.client: each.accepted for each in await self.contributions()}
         rounds = await self._records.rounds(self._run)
         self.round = rounds[-1].round if rounds else 0
         self.lost = await self._records.openings(self._run) - 1
-        self._seconds = math.fsum(one.seconds for one in rounds)
+        self._seconds = math.fsum(record.seconds for record in rounds)
         size = self._task.bundle.manifest.parameters
         data = await self._read(self.current.weights, "weights")
         if len(data) != 4 * size.total:
@@ -113,8 +113,8 @@ class VersionHistory:
             state = await self._read(self.current.state, "server optimizer's state")
             self._state = np.frombuffer(state, dtype="<f4").astype(np.float32)
         if self._task.zero_control is not None:
-            kept = [one.control for one in self.versions if one.control and one.let_go is None]
-            self.control_at = kept[-1] if kept else self._task.zero_control
+            controls = [each.control for each in self.versions if each.control and each.let_go is None]
+            self.control_at = controls[-1] if controls else self._task.zero_control
             self._control = from_bytes(await self._blobs.read(self.control_at, verify=True), size.trainable)
 
     def control_changes(self) -> ControlChanges | None:
@@ -131,7 +131,9 @@ class VersionHistory:
             ) from error
 
     def next_version(self, mean: Vector64) -> tuple[Vector, Vector]:
-        """Weights and optimizer state after the updates' `mean`; changes nothing. Long, not for the loop.
+        """Returns weights and optimizer state after a step with the updates' `mean`; changes nothing.
+
+        Takes too long for the event loop: call it in a thread.
 
         Raises NotFiniteError when the weights overflow.
         """
@@ -142,9 +144,9 @@ class VersionHistory:
         return params, state
 
     def next_control(self, changes: ControlChanges | None, clients: Collection[str]) -> Vector | None:
-        """The server's control variate after a round in which updates of `clients` were accepted.
+        """Returns the server's control variate after a round that accepted updates of `clients`.
 
-        Its changes count by the number of all clients that ever took part. Raises NotFiniteError.
+        It is the mean over all clients with an accepted update so far. Raises NotFiniteError.
         """
         if changes is None:
             return None
@@ -165,10 +167,12 @@ class VersionHistory:
         contributions: Sequence[ContributionRecord],
         control: Vector | None = None,
         privacy: dict[str, Any] | None = None,
-        point: Checkpoint | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> VersionRecord:
-        """Records a version of so many `examples`, with its round and contributions, and the `point` from
-        which work units go on; from its return on it is the current one."""
+        """Records a version trained on `examples` examples, with its round and contributions.
+
+        Records the `checkpoint` of a task of work units with it. On return the version is the current one.
+        """
         with self._blobs.writing() as writing:
             weights_at = await writing.put(await asyncio.to_thread(to_bytes, weights))
             state_at = await writing.put(await asyncio.to_thread(to_bytes, state)) if len(state) else None
@@ -190,23 +194,24 @@ class VersionHistory:
                 privacy=privacy,
             )
             result = RoundResult(round_record, list(contributions), version)
-            if point is None:
+            if checkpoint is None:
                 await self._records.record(self._run, result)
             else:
-                freed = await self._records.write_checkpoint(self._run, await passage(writing, point), result)
+                write = await checkpoint_write(writing, checkpoint)
+                freed = await self._records.write_checkpoint(self._run, write, result)
                 await self._drop(freed)
         self._params, self._state = weights, state
         self._control, self.control_at = control, control_at
         self.versions.append(version)
-        self.addresses |= fetched_of(version)
+        self.addresses |= fetched_addresses(version)
         self.round = round_record.round
-        for one in contributions:
-            self.accepted[one.client] = self.accepted.get(one.client, 0) + one.accepted
+        for each in contributions:
+            self.accepted[each.client] = self.accepted.get(each.client, 0) + each.accepted
         return version
 
-    async def kept(self, number: int) -> StoredVersion:
-        """An earlier version, to go back to. Raises NotFoundError, GoneError or StoreError."""
-        record = next((one for one in self.versions if one.version == number), None)
+    async def read_version(self, number: int) -> StoredVersion:
+        """Reads an earlier version, for a roll-back. Raises NotFoundError, GoneError or StoreError."""
+        record = next((each for each in self.versions if each.version == number), None)
         if record is None:
             raise NotFoundError(f"There is no version {number}; the newest is {self.current.version}.")
         if record.let_go is not None:
@@ -226,37 +231,38 @@ class VersionHistory:
         self,
         round_record: RoundRecord,
         contributions: Sequence[ContributionRecord],
-        point: Checkpoint | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        """Records a round that made no version, and the `point` from which work units go on."""
+        """Records a round that made no version, with the `checkpoint` of a task of work units."""
         result = RoundResult(round_record, list(contributions))
-        if point is None:
+        if checkpoint is None:
             await self._records.record(self._run, result)
         else:
-            await self.keep(point, result)
+            await self.add_checkpoint(checkpoint, result)
 
-    async def keep(self, point: Checkpoint, result: RoundResult | None = None) -> None:
+    async def add_checkpoint(self, checkpoint: Checkpoint, result: RoundResult | None = None) -> None:
         """Records a checkpoint of a task of work units in place of the previous one."""
         with self._blobs.writing() as writing:
-            freed = await self._records.write_checkpoint(self._run, await passage(writing, point), result)
+            write = await checkpoint_write(writing, checkpoint)
+            freed = await self._records.write_checkpoint(self._run, write, result)
         await self._drop(freed)
 
     async def _drop(self, freed: Collection[str]) -> None:
         with suppress(StoreError):  # The record is written; the next start sweeps blobs that remain.
             await self._blobs.drop(freed)
 
-    async def kept_point(self) -> Checkpoint | None:
+    async def last_checkpoint(self) -> Checkpoint | None:
         """Reads the last checkpoint; None before the first. Raises StoreError."""
-        found = await self._records.checkpoint(self._run)
-        return None if found is None else await read_point(found, self._read)
+        record = await self._records.checkpoint(self._run)
+        return None if record is None else await read_checkpoint(record, self._read)
 
     async def assimilations(self, after: int = 0, last: int | None = None) -> list[AssimilationRecord]:
-        """The newest `last` results in the model (all for None) of those after number `after`."""
+        """Returns the newest `last` (all for None) of the assimilated results after number `after`."""
         return await self._records.assimilations(self._run, after, last)
 
-    async def add_measurement(self, number: int, found: EvaluationRecord) -> None:
-        """Records an evaluation of the model after a result."""
-        await self._records.add_measurement(self._run, number, found.loss, found.metrics)
+    async def add_measurement(self, number: int, evaluation: EvaluationRecord) -> None:
+        """Records an evaluation of the model after assimilated result `number`."""
+        await self._records.add_measurement(self._run, number, evaluation.loss, evaluation.metrics)
 
     async def add_evaluation(self, evaluation: EvaluationRecord) -> None:
         """Records an evaluation of a version."""
@@ -264,25 +270,26 @@ class VersionHistory:
         self.evaluated[evaluation.source][evaluation.version] = evaluation
 
     async def let_go(self, busy: Collection[int], now: float) -> list[int]:
-        """Lets go of versions that the task file keeps no longer, but for those that are `busy`.
+        """Lets go of the versions that the task file no longer keeps, except those that are `busy`.
 
-        They are marked before their blobs are dropped: what a crash leaves is swept at the next start.
+        Returns their numbers. They are marked before their blobs are dropped: blobs that remain after a crash
+        are swept at the next start.
         """
-        going = to_let_go(self.versions, self.evaluations, self._task.file.checkpoints, busy)
-        if going:
-            freed = await self._records.let_go(self._run, going, now)
+        numbers = to_let_go(self.versions, self.evaluations, self._task.file.checkpoints, busy)
+        if numbers:
+            freed = await self._records.let_go(self._run, numbers, now)
             self.versions = [
-                replace(one, let_go=now) if one.version in going else one for one in self.versions
+                replace(each, let_go=now) if each.version in numbers else each for each in self.versions
             ]
             await self._blobs.drop(freed)
-        return going
+        return numbers
 
     async def rounds(self, after: int, last: int | None, before: int | None = None) -> list[RoundRecord]:
-        """The newest `last` (all for None) of the rounds after `after` and before `before`, oldest first."""
+        """Returns the newest `last` (all for None) rounds after `after` and before `before`, oldest first."""
         return await self._records.rounds(self._run, after, last, before)
 
     async def all_rounds(self) -> list[RoundRecord]:
-        """All rounds, oldest first."""
+        """Returns all rounds, oldest first."""
         return await self._records.rounds(self._run)
 
     async def contributions(self) -> list[ContributionRecord]:
@@ -290,6 +297,6 @@ class VersionHistory:
         return await self._records.contributions(self._run)
 
 
-def fetched_of(version: VersionRecord) -> set[str]:
-    """Addresses of the blobs of a version that clients fetch."""
+def fetched_addresses(version: VersionRecord) -> set[str]:
+    """Returns the addresses of a version's blobs that clients fetch."""
     return {version.weights} | ({version.control} if version.control else set())
