@@ -20,7 +20,7 @@ from backend.server.exports.exporter import Exporter
 from backend.server.exports.task_exports import TaskExports
 from backend.server.hosting.task_deletion import Deletions
 from backend.server.hosting.task_registry import TaskRegistry
-from backend.server.observers.event_log import Logbook
+from backend.server.observers.event_log import EventLog
 from backend.server.observers.observer import Observers
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
@@ -50,7 +50,7 @@ def build_app(settings: Settings) -> Starlette:
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         metrics = Metrics()
         stores = open_stores(settings.data_dir)
-        observers = Observers([Logbook(), metrics])
+        observers = Observers([EventLog(), metrics])
         registry = TaskRegistry(
             stores,
             settings.ops_file,

@@ -1,4 +1,4 @@
-"""What happens to tasks, and who is told: the log, metrics, hooks of owners.
+"""Observers of task events: the log, metrics, owners' hooks.
 
 Observers never change a task.
 """

@@ -1,4 +1,4 @@
-"""What happens to tasks, as lines of the log."""
+"""Logs the events of tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from backend.server.observers import task_events
 
 log = structlog.stdlib.get_logger("minga.task")
 
-# Who takes part in a pass: a round chooses a cohort, an epoch takes all who come.
-_WHO: dict[task_events.Pass, str] = {"round": "cohort", "epoch": "clients"}
+# The log's key for the participants of a pass: a round selects a cohort, an epoch accepts every client.
+_PARTICIPANTS_KEY: dict[task_events.Pass, str] = {"round": "cohort", "epoch": "clients"}
 
 
-class Logbook:
-    """An Observer that logs: what clients do in detail, what becomes of rounds and epochs as information."""
+class EventLog:
+    """An Observer that logs events: of clients at level debug, of rounds and epochs at level info."""
 
     def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
@@ -26,11 +26,12 @@ class Logbook:
             case task_events.ClientLeft():
                 line.debug("client left", client=event.client, lost=event.lost)
             case task_events.RoundOpened():
-                who = {_WHO[event.word]: event.cohort}
-                line.info(f"{event.word} opened", **{event.word: event.round}, version=event.version, **who)
+                participants = {_PARTICIPANTS_KEY[event.word]: event.cohort}
+                number = {event.word: event.round}
+                line.info(f"{event.word} opened", **number, version=event.version, **participants)
             case task_events.UpdateAccepted():
-                where = {event.word: event.round}
-                line.debug("update accepted", **where, client=event.client, examples=event.examples)
+                number = {event.word: event.round}
+                line.debug("update accepted", **number, client=event.client, examples=event.examples)
             case task_events.UpdateRefused():
                 line.info(
                     "update refused",
@@ -74,13 +75,13 @@ class Logbook:
                 line.debug("result assimilated", **{**asdict(event), "seconds": round(event.seconds, 3)})
             case task_events.RoundEnded():
                 _round_ended(line, event)
-            case task_events.VersionEvaluated(found):
+            case task_events.VersionEvaluated(evaluation):
                 line.info(
                     "version evaluated",
-                    version=found.version,
-                    source=found.source,
-                    loss=found.loss,
-                    metrics=found.metrics,
+                    version=evaluation.version,
+                    source=evaluation.source,
+                    loss=evaluation.loss,
+                    metrics=evaluation.metrics,
                 )
             case task_events.TaskFinished():
                 line.info("task finished", version=event.version, reason=event.reason)
@@ -92,9 +93,9 @@ class Logbook:
 
 def _round_ended(line: structlog.stdlib.BoundLogger, event: task_events.RoundEnded) -> None:
     ended, version, word = event.round, event.version, event.word
-    figures = {"accepted": ended.accepted, _WHO[word]: ended.cohort, "refused": ended.refused}
+    counts = {"accepted": ended.accepted, _PARTICIPANTS_KEY[word]: ended.cohort, "refused": ended.refused}
     line, seconds = line.bind(**{word: ended.round}), round(ended.seconds, 3)
     if version is None:
-        line.info(f"{word} abandoned", **figures, seconds=seconds, reason=ended.reason)
+        line.info(f"{word} abandoned", **counts, seconds=seconds, reason=ended.reason)
     else:
-        line.info("version made", version=version.version, **figures, seconds=seconds)
+        line.info("version made", version=version.version, **counts, seconds=seconds)

@@ -1,6 +1,6 @@
-"""A task owner's command that runs after every round (docs/how-to/run-a-command-after-each-round.md).
+"""Runs a task owner's command after every round (docs/how-to/run-a-command-after-each-round.md).
 
-It runs in a process of its own, one at a time, while rounds go on: whatever it does, no round waits for it.
+Each command runs in its own process, one at a time, beside the rounds: no round waits for it.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from backend.stores.contracts import EvaluationRecord
 
 log = structlog.stdlib.get_logger("minga.hooks")
 
-# Rounds that wait for a slow command; of more the oldest are left out.
-WAITING = 16
-# The exit code that ends the task.
-STOP = 3
-# Of what a command prints only the end is kept.
+# Rounds that may wait for a slow command; beyond that the oldest are dropped.
+MAX_WAITING = 16
+# The exit code by which a command ends the task.
+STOP_CODE = 3
+# Only the end of a command's output is logged, at most this many bytes.
 OUTPUT_BYTES = 2000
 
 
 class RoundEndHook:
-    """An Observer that runs a command for each recorded round, with what is known of it on standard input.
+    """An Observer that runs a command for each recorded round, with the round as JSON on standard input.
 
-    `run` performs it; `stop` is called with a reason when the command asks for the task's end. `evaluated` is
-    the newest evaluation so far.
+    `run` runs the commands; `stop` is called with a reason when a command ends the task. `evaluated` is the
+    newest evaluation so far.
     """
 
     def __init__(
@@ -50,30 +50,30 @@ class RoundEndHook:
         self._seconds = hooks.seconds
         self._folder = folder
         self._stop = stop
-        self._rounds: deque[tuple[str, bytes]] = deque(maxlen=WAITING)
-        self._more = asyncio.Event()
+        self._rounds: deque[tuple[str, bytes]] = deque(maxlen=MAX_WAITING)
+        self._queued = asyncio.Event()
         self._evaluated = evaluated
 
     def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         match event:
-            case task_events.VersionEvaluated(found):
-                self._evaluated = found
+            case task_events.VersionEvaluated(evaluation):
+                self._evaluated = evaluation
             case task_events.RoundEnded():
-                if len(self._rounds) == WAITING:
+                if len(self._rounds) == MAX_WAITING:
                     problem = f"the hook is too slow: one {event.word} is left out"
-                    log.warning(problem, task=task, waiting=WAITING)
+                    log.warning(problem, task=task, waiting=MAX_WAITING)
                 self._rounds.append((task, msgspec.json.encode(self._record(task, event))))
-                self._more.set()
+                self._queued.set()
 
     async def run(self) -> None:
-        """Runs the command for one round after the other, until cancelled."""
+        """Runs the command for each queued round in turn, until cancelled."""
         while True:
-            await self._more.wait()
+            await self._queued.wait()
             while self._rounds:
                 task, record = self._rounds.popleft()
                 await self._run_once(task, record)
-            self._more.clear()
+            self._queued.clear()
 
     def _record(self, task: str, ended: task_events.RoundEnded) -> dict[str, Any]:
         version = ended.version
@@ -95,14 +95,14 @@ class RoundEndHook:
     async def _run_once(self, task: str, record: bytes) -> None:
         line = log.bind(task=task)
         try:
-            code, output = await self._perform(record)
+            code, output = await self._run_process(record)
         except TimeoutError:
             line.warning("the hook was ended: it took too long", seconds=self._seconds)
             return
         except OSError as error:
             line.error("the hook cannot be run", command=self._command[0], reason=str(error))
             return
-        if code == STOP:
+        if code == STOP_CODE:
             line.info("the hook ends the task", output=output)
             last = output.splitlines()[-1:] or ["The owner's program asked for it."]
             await self._stop(last[0][:300])
@@ -111,8 +111,11 @@ class RoundEndHook:
         else:
             line.info("the hook ran", output=output)
 
-    async def _perform(self, record: bytes) -> tuple[int, str]:
-        """Exit code and the end of the output. Raises TimeoutError, OSError; leaves no process behind."""
+    async def _run_process(self, record: bytes) -> tuple[int, str]:
+        """Returns the exit code and the end of the output. Raises TimeoutError or OSError.
+
+        No process remains when it returns or raises.
+        """
         process = await asyncio.create_subprocess_exec(
             *self._command,
             cwd=self._folder,
@@ -123,17 +126,17 @@ class RoundEndHook:
         )
         try:
             async with asyncio.timeout(self._seconds):
-                output, _ = await asyncio.gather(_tail(process.stdout), _give(process.stdin, record))
+                output, _ = await asyncio.gather(_tail(process.stdout), _write(process.stdin, record))
                 return await process.wait(), output
         finally:
-            # It leads a session of its own, so that whatever it started ends with it.
+            # The command leads its own session: killing that group also ends the processes it started.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
 
 
-async def _give(stdin: asyncio.StreamWriter | None, record: bytes) -> None:
-    """Writes all; a command need not read it."""
+async def _write(stdin: asyncio.StreamWriter | None, record: bytes) -> None:
+    """Writes the record and closes standard input; a command need not read it."""
     assert stdin is not None  # noqa: S101 - asked for above.
     with suppress(BrokenPipeError, ConnectionResetError):
         stdin.write(record + b"\n")
@@ -142,9 +145,9 @@ async def _give(stdin: asyncio.StreamWriter | None, record: bytes) -> None:
 
 
 async def _tail(stdout: asyncio.StreamReader | None) -> str:
-    """Reads all, keeps the end."""
+    """Reads all output and returns its end."""
     assert stdout is not None  # noqa: S101 - asked for above.
-    kept = b""
+    tail = b""
     while data := await stdout.read(1 << 16):
-        kept = (kept + data)[-OUTPUT_BYTES:]
-    return kept.decode("utf-8", "replace").strip()
+        tail = (tail + data)[-OUTPUT_BYTES:]
+    return tail.decode("utf-8", "replace").strip()

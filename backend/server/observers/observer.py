@@ -1,4 +1,4 @@
-"""Observers of tasks: the log, metrics, hooks and dashboards are told each event of a task."""
+"""Defines observers of tasks: the log, metrics, hooks and dashboards receive each event of a task."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ log = structlog.stdlib.get_logger("minga.observer")
 
 
 class Observer(Protocol):
-    """Watches tasks. Called in the event loop, in the order of events: it returns at once."""
+    """Watches tasks. Called in the event loop, in the order of events; must not block."""
 
     def notice(self, task: str, event: TaskEvent) -> None:
         """Handles an event of `task`."""
@@ -21,7 +21,7 @@ class Observer(Protocol):
 
 
 class Companion(Observer, Protocol):
-    """An observer with something to do as long as a task is hosted, such as to run its owner's command."""
+    """An observer with a job that runs while a task is hosted, such as running its owner's command."""
 
     async def run(self) -> None:
         """Runs until cancelled."""
@@ -29,7 +29,7 @@ class Companion(Observer, Protocol):
 
 
 class Observers:
-    """Several as one. What one of them does wrong harms neither the others nor the task."""
+    """Combines observers. The failure of one affects neither the others nor the task."""
 
     def __init__(self, observers: Sequence[Observer] = ()) -> None:
         self._observers = list(observers)
@@ -44,7 +44,7 @@ class Observers:
             try:
                 observer.notice(task, event)
             except Exception:
-                # A shell: watching must never end what is watched.
+                # An observer's failure must never end the task that it observes.
                 log.exception("an observer failed", task=task, happening=type(event).__name__)
 
 

@@ -1,4 +1,4 @@
-"""Events of tasks, which observers receive."""
+"""Defines the events of tasks that observers receive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
 
-# What takes a task from version to version: work units go by epochs, which are counted like rounds.
+# What leads from one version to the next: with work units an epoch, which is numbered like a round.
 Pass: TypeAlias = Literal["round", "epoch"]
 
 
@@ -30,7 +30,7 @@ class ClientLeft:
 
 @dataclass(frozen=True)
 class RoundOpened:
-    """A round began with a cohort of so many clients, from `version`; or an epoch, with so many here."""
+    """A round began from `version` with `cohort` clients; or an epoch, with `cohort` clients connected."""
 
     round: int
     version: int
@@ -40,7 +40,7 @@ class RoundOpened:
 
 @dataclass(frozen=True)
 class UpdateAccepted:
-    """An update counts in its round; or a result of a work unit, which is in the model, in its epoch."""
+    """An update was accepted in its round; or the result of a work unit was assimilated in its epoch."""
 
     client: str
     round: int
@@ -50,7 +50,7 @@ class UpdateAccepted:
 
 @dataclass(frozen=True)
 class UpdateRefused:
-    """An update, or the offer of one, does not count; `code` and `reason` are what its client was told."""
+    """An update, or the offer of one, was refused; its client received `code` and `reason`."""
 
     client: str
     round: int
@@ -60,9 +60,9 @@ class UpdateRefused:
 
 @dataclass(frozen=True)
 class SumUnmasked:
-    """The sum of the updates of `clients` was unmasked in so many seconds; all had so many `examples`.
+    """The sum of `clients` updates with `examples` examples in all was unmasked in `seconds` seconds.
 
-    `dropped` of those who shared masks with them sent no update that counts.
+    `dropped` clients shared masks with them and sent no accepted update.
     """
 
     round: int
@@ -74,7 +74,7 @@ class SumUnmasked:
 
 @dataclass(frozen=True)
 class UnmaskingFailed:
-    """What clients revealed does not unmask the sum; there may be more to come."""
+    """The shares that clients revealed do not unmask the sum; more shares may follow."""
 
     round: int
     reason: str
@@ -82,7 +82,7 @@ class UnmaskingFailed:
 
 @dataclass(frozen=True)
 class ClientDistrusted:
-    """What a client said while a sum is unmasked is not used; its update counts."""
+    """A client's messages during unmasking are ignored; its update counts."""
 
     client: str
     round: int
@@ -91,9 +91,9 @@ class ClientDistrusted:
 
 @dataclass(frozen=True)
 class PeersAveraged:
-    """In a round of a mesh so many peers ended with a result of their group, the slowest after `seconds`.
+    """In a round of a mesh `peers` peers reported a result of their group, the slowest after `seconds`.
 
-    `fraction` is how much of all members' weight is in the recorded group's result.
+    `fraction` is the share of all members' weight in the recorded group's result.
     """
 
     round: int
@@ -104,7 +104,7 @@ class PeersAveraged:
 
 @dataclass(frozen=True)
 class UnitLeased:
-    """A client was given a work unit of `shard`."""
+    """A client was granted a lease of a work unit of `shard`."""
 
     client: str
     lease: int
@@ -115,7 +115,7 @@ class UnitLeased:
 
 @dataclass(frozen=True)
 class UnitReturned:
-    """A result of a work unit is here, or came `late`: after its deadline."""
+    """A result of a work unit arrived; `late` means after its deadline."""
 
     client: str
     lease: int
@@ -124,7 +124,7 @@ class UnitReturned:
 
 @dataclass(frozen=True)
 class UnitReleased:
-    """A client gave a work unit back without a result; `cause` is its word for why."""
+    """A client returned a work unit without a result; `cause` is the reason that it gave."""
 
     client: str
     lease: int
@@ -133,7 +133,10 @@ class UnitReleased:
 
 @dataclass(frozen=True)
 class UnitCounted:
-    """A result of a work unit held, and its examples are credited. `blended`: it is the one in the model."""
+    """A result of a work unit passed validation; its examples are credited.
+
+    `blended` marks the result of the unit that was assimilated.
+    """
 
     client: str
     lease: int
@@ -143,7 +146,7 @@ class UnitCounted:
 
 @dataclass(frozen=True)
 class UnitRejected:
-    """A result of a work unit does not count; `code` and `reason` are what its client was told."""
+    """A result of a work unit was rejected; its client received `code` and `reason`."""
 
     client: str
     lease: int
@@ -153,9 +156,9 @@ class UnitRejected:
 
 @dataclass(frozen=True)
 class ResultAssimilated:
-    """A result is in the model, in which so many others (`staleness`) were blended since it was begun.
+    """A result was assimilated; `staleness` others were assimilated since its unit was started.
 
-    `seconds` is how long it waited for a parameter server and took there.
+    `seconds` is how long it waited for a parameter server and was processed there.
     """
 
     epoch: int
@@ -166,7 +169,7 @@ class ResultAssimilated:
 
 @dataclass(frozen=True)
 class RoundEnded:
-    """A round, or an epoch, is recorded, with the version that it made, if it made one."""
+    """A round or an epoch was recorded, with the version that it made, if any."""
 
     round: RoundRecord
     version: VersionRecord | None
@@ -175,7 +178,7 @@ class RoundEnded:
 
 @dataclass(frozen=True)
 class VersionMade:
-    """A version was made of a round's updates and recorded, in so many seconds."""
+    """A version was made of a round's updates and recorded, in `seconds` seconds."""
 
     version: int
     seconds: float
@@ -183,7 +186,7 @@ class VersionMade:
 
 @dataclass(frozen=True)
 class VersionEvaluated:
-    """A version was measured on held-out examples."""
+    """A version was evaluated on held-out examples."""
 
     evaluation: EvaluationRecord
 
@@ -198,7 +201,7 @@ class TaskFinished:
 
 @dataclass(frozen=True)
 class StoreFailed:
-    """Something could not be recorded. The task waits, and tries again in so many seconds."""
+    """A record could not be written. The task waits and retries in `seconds` seconds."""
 
     reason: str
     seconds: float
@@ -206,7 +209,7 @@ class StoreFailed:
 
 @dataclass(frozen=True)
 class StoreMended:
-    """The record that had failed is written now."""
+    """The record that had failed was written."""
 
 
 TaskEvent: TypeAlias = (

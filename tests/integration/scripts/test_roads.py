@@ -12,7 +12,7 @@ import pytest
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.units.scheduler import Scheduler
-from backend.server.observers.event_log import Logbook
+from backend.server.observers.event_log import EventLog
 from backend.wire.codec import encode
 from scripts.roads.command import common
 from scripts.roads.flows import FLOWS
@@ -44,7 +44,7 @@ async def test_a_road_leads_from_the_socket_through_its_machine_and_back(name: s
     assert set(road.carry) <= set(road.run)
     assert {file.split("/")[1] for file in road.run} >= {"web", "wire", "protocols", "stores"}
     assert {file_of(MACHINES[name]), file_of(encode)} <= set(road.run)
-    assert file_of(Logbook) not in road.run
+    assert file_of(EventLog) not in road.run
     assert (file_of(MaskedRound) in road.run) == (name == "masked_round")
     crossed = {file.removeprefix("backend/") for file in common([road]).carry}
     assert crossed - BACKGROUND.get(name, set()) == DOCUMENTED[name]

@@ -15,7 +15,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from backend.formats.task_file.hooks import Hooks
-from backend.server.observers.hooks import OUTPUT_BYTES, WAITING, RoundEndHook
+from backend.server.observers.hooks import MAX_WAITING, OUTPUT_BYTES, RoundEndHook
 from backend.server.observers.task_events import Pass, RoundEnded, VersionEvaluated
 from backend.stores.contracts import EvaluationRecord
 from tests.support.store_contracts.records import FIRST, ROUND
@@ -166,16 +166,16 @@ while number == 1 and not pathlib.Path("go").exists():
         hook.notice("tiny", ENDED)
         await until((tmp_path / "begun-1").exists)
         with capture_logs() as lines:
-            for number in range(2, WAITING + 4):
-                word: Pass = "epoch" if number == WAITING + 3 else "round"
+            for number in range(2, MAX_WAITING + 4):
+                word: Pass = "epoch" if number == MAX_WAITING + 3 else "round"
                 hook.notice("tiny", RoundEnded(replace(ROUND, round=number), FIRST, word))
         assert [line["event"] for line in lines] == [
             f"the hook is too slow: one {left} is left out" for left in ("round", "epoch")
         ]
         (tmp_path / "go").touch()
-        await until((tmp_path / f"begun-{WAITING + 3}").exists)
-    told = [number for number in range(1, WAITING + 9) if (tmp_path / f"begun-{number}").exists()]
-    assert told == [1, *range(4, WAITING + 4)]
+        await until((tmp_path / f"begun-{MAX_WAITING + 3}").exists)
+    told = [number for number in range(1, MAX_WAITING + 9) if (tmp_path / f"begun-{number}").exists()]
+    assert told == [1, *range(4, MAX_WAITING + 4)]
 
 
 async def test_it_ends_with_its_server(tmp_path: Path) -> None:
