@@ -14,7 +14,7 @@ import backend
 from backend.errors import SettingsError
 from backend.protocols.units.server_pool import PoolRules
 from backend.server.alerting.mail import NO_MAIL, OutgoingMail, Security
-from backend.server.alerting.messenger import NOWHERE, Outside
+from backend.server.alerting.messenger import NO_DESTINATIONS, AlertDestinations
 from backend.server.alerting.webhook import origin_of
 from backend.server.drafts.limits import DraftLimits
 from backend.server.hosting.limits import TaskLimits
@@ -65,8 +65,8 @@ class Settings:
     """Settings of a server. `port` 0 binds a free port; `overrides` are `task.table.key=value`.
 
     `hooks` lets task files run programs on the server. `ice` lists the ICE servers with which peers of
-    decentralized tasks connect. `outside` says where alerts may be sent, `parameters` where the parameters
-    of work-unit tasks are stored.
+    decentralized tasks connect. `alert_destinations` says where alerts may be sent, `parameters` where the
+    parameters of work-unit tasks are stored.
     """
 
     data_dir: Path
@@ -82,7 +82,7 @@ class Settings:
     trusted_proxies: tuple[Network, ...] = ()
     limits: ServerLimits = ServerLimits()
     ice: IceServers = NO_ICE
-    outside: Outside = NOWHERE
+    alert_destinations: AlertDestinations = NO_DESTINATIONS
     parameters: ParameterDeployment = IN_MEMORY
 
     @property
@@ -125,7 +125,7 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         trusted_proxies=_networks(environment, "MINGA_TRUSTED_PROXIES"),
         limits=_limits(environment),
         ice=_ice(environment),
-        outside=Outside(_origins(environment), _mailbox(environment)),
+        alert_destinations=AlertDestinations(_origins(environment), _mailbox(environment)),
         parameters=_parameters(flags, environment),
     )
 

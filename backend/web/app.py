@@ -58,7 +58,7 @@ def build_app(settings: Settings) -> Starlette:
             settings.limits,
             settings.hooks,
             settings.ice,
-            settings.outside,
+            settings.alert_destinations,
             settings.parameters,
         )
         exporter = Exporter(settings.data_dir / "exports", settings.limits.exports_megabytes * 10**6)

@@ -1,1 +1,1 @@
-"""How alerts leave the server: to a webhook, and by e-mail."""
+"""Records alerts and sends them to webhooks and by e-mail."""

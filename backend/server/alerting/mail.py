@@ -1,4 +1,4 @@
-"""Alerts by e-mail, through the operator's own mail server."""
+"""Sends alerts by e-mail through the operator's mail server."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from email.message import EmailMessage
 from typing import Literal
 
-SECONDS = 20.0
+TIMEOUT_SECONDS = 20.0
 Security = Literal["starttls", "tls", "none"]
 
 
 @dataclass(frozen=True)
 class OutgoingMail:
-    """From where the server sends. Without a `host` it sends nothing."""
+    """The mail server and the sender of e-mails. Without a `host` no e-mail is sent."""
 
     host: str = ""
     port: int = 587
@@ -27,15 +27,15 @@ class OutgoingMail:
 NO_MAIL = OutgoingMail()
 
 
-def send(box: OutgoingMail, to: Sequence[str], subject: str, text: str) -> None:
-    """Sends one message to all. Raises OSError (smtplib's are such) where the server does not take it."""
+def send(outgoing: OutgoingMail, to: Sequence[str], subject: str, text: str) -> None:
+    """Sends one message to all receivers. Raises OSError (smtplib's errors are OSErrors) on failure."""
     message = EmailMessage()
-    message["From"], message["To"], message["Subject"] = box.sender, ", ".join(to), subject
+    message["From"], message["To"], message["Subject"] = outgoing.sender, ", ".join(to), subject
     message.set_content(text)
-    kind = smtplib.SMTP_SSL if box.security == "tls" else smtplib.SMTP
-    with kind(box.host, box.port, timeout=SECONDS) as server:
-        if box.security == "starttls":
+    kind = smtplib.SMTP_SSL if outgoing.security == "tls" else smtplib.SMTP
+    with kind(outgoing.host, outgoing.port, timeout=TIMEOUT_SECONDS) as server:
+        if outgoing.security == "starttls":
             server.starttls()
-        if box.username:
-            server.login(box.username, box.password)
+        if outgoing.username:
+            server.login(outgoing.username, outgoing.password)
         server.send_message(message)

@@ -18,57 +18,61 @@ from backend.server.alerting import mail, webhook
 
 log = structlog.stdlib.get_logger("minga.alerts")
 
-# Of a task whose alarms come and go every minute the first are told, then some of them.
-PER_HOUR, AT_ONCE = 6, 12
-WAITING = 32
-# Seconds between attempts; after the last an alert is given up, and its owner told on the dashboard.
-PAUSES = (5.0, 60.0)
+# Limits the alerts of a task whose alarms are raised and cleared every minute.
+PER_HOUR, BURST = 6, 12
+MAX_WAITING = 32
+# Seconds between attempts; after the last one the alert is dropped and the dashboard shows the failure.
+RETRY_PAUSES = (5.0, 60.0)
 
 
 @dataclass(frozen=True)
-class Outside:
-    """What alerts may reach: `origins` that webhooks may be at, and the operator's mail server."""
+class AlertDestinations:
+    """Where alerts may be sent: the `origins` of allowed webhooks, and the operator's mail server."""
 
     origins: frozenset[str] = frozenset()
     mailbox: mail.OutgoingMail = mail.NO_MAIL
 
 
-NOWHERE = Outside()
+NO_DESTINATIONS = AlertDestinations()
 
 
 class Messenger:
-    """Sends the alerts of one task where its task file says. `clock` gives the time of day (Unix seconds).
+    """Sends the alerts of one task to the destinations in its task file.
 
-    `trouble` says what could not be delivered last; None while all is well.
+    `clock` gives the time of day (Unix seconds). `trouble` describes the last failed delivery; None after a
+    successful one. Raises TaskFileError if this server may not send there.
     """
 
     def __init__(
-        self, file: TaskFile, outside: Outside = NOWHERE, clock: Callable[[], float] = time.time
+        self,
+        file: TaskFile,
+        destinations: AlertDestinations = NO_DESTINATIONS,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._file, self._mailbox, self._clock = file, outside.mailbox, clock
-        self._waiting: deque[dict[str, Any]] = deque(maxlen=WAITING)
-        self._more = asyncio.Event()
-        self._rate, self._full = Rate(PER_HOUR / 3600, AT_ONCE), NEVER
+        self._file, self._mailbox, self._clock = file, destinations.mailbox, clock
+        self._waiting: deque[dict[str, Any]] = deque(maxlen=MAX_WAITING)
+        self._queued = asyncio.Event()
+        self._rate, self._bucket_full_at = Rate(PER_HOUR / 3600, BURST), NEVER
         self.trouble: str | None = None
-        check(file, outside)
+        check_destinations(file, destinations)
 
     def send(self, trouble: str, text: str) -> None:
-        """Has an alert delivered, if there is anywhere to; returns at once."""
+        """Queues an alert for delivery, unless the rate limit is exceeded."""
         now = self._clock()
-        after = self._rate.spend(self._full, now)
-        if after is None:
+        full_at = self._rate.spend(self._bucket_full_at, now)
+        if full_at is None:
             log.warning("an alert is left out: too many", task=self._file.name, trouble=trouble)
             return
-        self._full = after
+        self._bucket_full_at = full_at
         content = {"task": self._file.name, "title": self._file.title, "trouble": trouble, "text": text}
         self._waiting.append({**content, "at": now})
-        self._more.set()
+        self._queued.set()
 
     async def run(self) -> None:
-        """Delivers until cancelled."""
+        """Delivers queued alerts until cancelled."""
         while True:
-            await self._more.wait()
-            self._more.clear()
+            await self._queued.wait()
+            self._queued.clear()
             await self.deliver()
 
     async def deliver(self) -> None:
@@ -79,17 +83,17 @@ class Messenger:
     async def _deliver(self, content: dict[str, Any]) -> None:
         alerts = self._file.alerts
         if (url := alerts.webhook) is not None:
-            await self._insist("webhook", lambda: webhook.post(url, content))
+            await self._send_with_retries("webhook", lambda: webhook.post(url, content))
         if alerts.email:
             subject = f"Minga: {self._file.title}"
-            await self._insist(
+            await self._send_with_retries(
                 "e-mail", lambda: mail.send(self._mailbox, alerts.email, subject, content["text"])
             )
 
-    async def _insist(self, way: str, act: Callable[[], None]) -> None:
-        for pause in (*PAUSES, None):
+    async def _send_with_retries(self, way: str, send: Callable[[], None]) -> None:
+        for pause in (*RETRY_PAUSES, None):
             try:
-                await asyncio.to_thread(act)
+                await asyncio.to_thread(send)
             except OSError as error:
                 self.trouble = f"An alert could not be sent by {way}: {error}"
                 log.warning("an alert was not sent", task=self._file.name, way=way, reason=str(error))
@@ -100,11 +104,11 @@ class Messenger:
                 await asyncio.sleep(pause)
 
 
-def check(file: TaskFile, outside: Outside) -> None:
-    """Returns if a task's alerts can leave as its file says. Raises TaskFileError, which says what to do."""
+def check_destinations(file: TaskFile, destinations: AlertDestinations) -> None:
+    """Checks that the task's alerts may be sent as its file says. Raises TaskFileError."""
     if file.alerts.webhook is not None:
-        webhook.check_webhook(file.name, file.alerts.webhook, outside.origins)
-    if file.alerts.email and not outside.mailbox.host:
+        webhook.check_webhook(file.name, file.alerts.webhook, destinations.origins)
+    if file.alerts.email and not destinations.mailbox.host:
         raise TaskFileError(
             f"{file.name}: alerts.email needs a mail server, and this server knows none. Ask its operator to "
             "set MINGA_SMTP_HOST, or take it out."

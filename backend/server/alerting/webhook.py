@@ -1,7 +1,7 @@
-"""Alerts as a POST of JSON, to the servers that the operator allows and to no other.
+"""Sends alerts as a POST of JSON, only to servers that the operator allows.
 
-An owner's task file names the address, so the server must not be led into its own network by it (SSRF): an
-origin that the operator did not write down is refused when the task is opened; redirects are not followed.
+The owner's task file names the address. It must not give access to the server's own network (SSRF): an origin
+that the operator did not list is refused when the task is opened, and redirects are not followed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 from backend.errors import TaskFileError
 
-SECONDS = 10.0
+TIMEOUT_SECONDS = 10.0
 _PORTS = {"https": 443, "http": 80}
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of an address, such as `https://hooks.example.org:443`. Raises ValueError."""
+    """Returns scheme, host and port of an address: `https://hooks.example.org:443`. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or parts.fragment:
         raise ValueError("it is no address like https://hooks.example.org/path")
@@ -28,7 +28,7 @@ def origin_of(url: str) -> str:
 
 
 def check_webhook(task: str, url: str, allowed: Collection[str]) -> None:
-    """Returns if the server may call `url`. Raises TaskFileError, which says what to do."""
+    """Checks that the server may call `url`. Raises TaskFileError, which tells the owner what to do."""
     try:
         origin = origin_of(url)
     except ValueError as error:
@@ -41,10 +41,10 @@ def check_webhook(task: str, url: str, allowed: Collection[str]) -> None:
 
 
 def post(url: str, content: Mapping[str, Any]) -> None:
-    """Sends `content` and waits for the answer. Raises OSError where it is none of success."""
+    """Sends `content` and waits for the answer. Raises OSError unless its status is 2xx."""
     parts = urlsplit(url)
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = kind(parts.hostname or "", parts.port or _PORTS[parts.scheme], timeout=SECONDS)
+    connection = kind(parts.hostname or "", parts.port or _PORTS[parts.scheme], timeout=TIMEOUT_SECONDS)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     headers = {"Content-Type": "application/json", "User-Agent": "minga"}
     try:

@@ -1,1 +1,1 @@
-"""What a task's owner watches."""
+"""The dashboards on which owners watch their tasks."""

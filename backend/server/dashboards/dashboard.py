@@ -1,4 +1,4 @@
-"""The dashboard of one task: what its owner sees while it runs, and what they are alerted to."""
+"""Keeps the dashboard of one task up to date and raises the alerts for its owner."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any
 from backend.errors import BusyError, NotFoundError, StoreError
 from backend.protocols.tasks.alerts import Alarms, Cleared, Effect, Raised
 from backend.protocols.tasks.task_life import RUNNING
-from backend.server.alerting.alert_log import AlertBook
+from backend.server.alerting.alert_log import AlertLog
 from backend.server.alerting.messenger import Messenger
-from backend.server.dashboards.participants import People
+from backend.server.dashboards.participants import ParticipantTable
 from backend.server.dashboards.totals import Totals
 from backend.server.hosting.client_link import Presence
 from backend.server.hosting.task_host import TaskHost
@@ -26,15 +26,15 @@ from backend.server.tasks.model_inspection import likely_device
 from backend.server.versions.lineage import Lineage, lineage_of
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 
-MOST_WATCHERS = 32
-# Points of a curve.
-MOST_POINTS = 500
+MAX_WATCHERS = 32
+# Points of a curve, one for each version.
+MAX_POINTS = 500
 
 
 class Dashboard:
-    """A Companion of the host of a task: notes what happens, and wakes those who watch.
+    """A Companion of a task's host: collects the task's events and wakes the open dashboard pages.
 
-    `clock` gives the time of day (Unix seconds); alarms go by the event loop's.
+    `clock` gives the time of day (Unix seconds); alarms use the event loop's time.
     """
 
     def __init__(
@@ -42,31 +42,32 @@ class Dashboard:
         host: TaskHost,
         lifecycle: TaskLifecycle,
         messenger: Messenger,
-        book: AlertBook,
+        alert_log: AlertLog,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._host, self._lifecycle, self._messenger, self._clock = host, lifecycle, messenger, clock
         manifest, file = host.task.bundle.manifest, host.task.file
-        self._alarms, self._alert_log = Alarms(60.0 * file.alerts.minutes, book.lasting()), book
-        self._totals, self._people = Totals(manifest), People()
+        self._alarms = Alarms(60.0 * file.alerts.minutes, alert_log.uncleared())
+        self._alert_log = alert_log
+        self._totals, self._participants = Totals(manifest), ParticipantTable()
         board = scheme_of(file).board
         self._board = board(host) if board else None
         self._watchers: set[asyncio.Event] = set()
-        self._more = asyncio.Event()
-        self._happened: list[task_events.TaskEvent] = []
-        # Rounds that end before those that are recorded are looked at; None from then on.
+        self._changed = asyncio.Event()
+        self._events: list[task_events.TaskEvent] = []
+        # Rounds that ended before the records were read; None once they are read.
         self._early: list[task_events.RoundEnded] | None = []
 
-    # What happens.
+    # Called by the task's host.
 
     def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         if task != self._host.name:
             return
-        self._people.notice(event)
+        self._participants.notice(event)
         match event:
             case task_events.RoundEnded():
-                self._ended(event)
+                self._add_round(event)
             case (
                 task_events.UpdateAccepted()
                 | task_events.UpdateRefused()
@@ -79,59 +80,60 @@ class Dashboard:
             ):
                 self._wake()
                 return
-        self._happened.append(event)
-        self._more.set()
+        self._events.append(event)
+        self._changed.set()
 
     async def run(self) -> None:
-        """Looks back on what is recorded, then at what happens, until cancelled."""
-        await self._look_back()
+        """Reads the recorded rounds, then handles events and alarms until cancelled."""
+        await self._read_records()
         await self._alert_log.restarted(self._host, self._lifecycle.life.state, self._clock())
         async with asyncio.TaskGroup() as group:
             group.create_task(self._messenger.run())
             while True:
                 now = asyncio.get_running_loop().time()
-                await self._perform(self._look(now))
-                await self._something(self._alarms.timer())
+                await self._perform(self._handle_events(now))
+                await self._wait(self._alarms.timer())
 
-    async def _look_back(self) -> None:
-        recorded = await self._host.history.rounds(0, None)
-        made = {one.round: one for one in self._host.history.versions}
+    async def _read_records(self) -> None:
+        records = await self._host.history.rounds(0, None)
+        versions = {version.round: version for version in self._host.history.versions}
         early, self._early = self._early or [], None
-        last = recorded[-1].round if recorded else 0
-        past = [task_events.RoundEnded(one, made.get(one.round)) for one in recorded]
-        for one in [*past, *(one for one in early if one.round.round > last)]:
-            self._ended(one)
-        await self._count()
+        last = records[-1].round if records else 0
+        recorded = [task_events.RoundEnded(record, versions.get(record.round)) for record in records]
+        for event in [*recorded, *(event for event in early if event.round.round > last)]:
+            self._add_round(event)
+        await self._read_contributions()
 
-    def _ended(self, event: task_events.RoundEnded) -> None:
+    def _add_round(self, event: task_events.RoundEnded) -> None:
         if self._early is not None:
             self._early.append(event)
             return
         self._totals.add(event.round, event.version.examples if event.version else None)
 
-    async def _something(self, due: float | None) -> None:
-        """Waits until something happened, or is due."""
+    async def _wait(self, due: float | None) -> None:
+        """Waits for the next event, at most until `due`, a time of the event loop."""
         with suppress(TimeoutError):
             async with asyncio.timeout_at(due):
-                await self._more.wait()
-        self._more.clear()
-        if any(isinstance(event, task_events.RoundEnded) for event in self._happened):
-            await self._count()
+                await self._changed.wait()
+        self._changed.clear()
+        if any(isinstance(event, task_events.RoundEnded) for event in self._events):
+            await self._read_contributions()
 
-    async def _count(self) -> None:
-        with suppress(StoreError):  # What was known before is shown meanwhile.
-            self._people.given = {one.client: one for one in await self._host.history.contributions()}
+    async def _read_contributions(self) -> None:
+        with suppress(StoreError):  # Meanwhile the older numbers are shown.
+            contributions = await self._host.history.contributions()
+            self._participants.contributions = {each.client: each for each in contributions}
 
-    def _look(self, now: float) -> list[Effect]:
-        events, self._happened = self._happened, []
+    def _handle_events(self, now: float) -> list[Effect]:
+        events, self._events = self._events, []
         effects: list[Effect] = []
         for event in events:
             match event:
                 case task_events.RoundEnded(ended, version):
                     made = version is not None
                     effects += self._alarms.round_ended(made, ended.accepted, ended.refusals, now)
-                case task_events.VersionEvaluated(found):
-                    effects += self._alarms.measured(math.isfinite(found.loss))
+                case task_events.VersionEvaluated(evaluation):
+                    effects += self._alarms.measured(math.isfinite(evaluation.loss))
                 case task_events.StoreFailed(reason=reason):
                     effects += self._alarms.store_failed(reason)
                 case task_events.StoreMended():
@@ -150,7 +152,7 @@ class Dashboard:
         self._wake()
 
     async def acknowledge(self, id: int) -> None:
-        """The owner has seen an alert. Raises NotFoundError or StoreError."""
+        """Marks an alert as seen by the owner. Raises NotFoundError or StoreError."""
         await self._alert_log.acknowledge(id, self._clock())
         self._wake()
 
@@ -158,15 +160,13 @@ class Dashboard:
         for watcher in self._watchers:
             watcher.set()
 
-    # Who watches.
+    # Called for the dashboard's pages.
 
     @contextmanager
     def watching(self) -> Iterator[asyncio.Event]:
-        """An event that is set whenever something changed. Raises BusyError when too many watch."""
-        if len(self._watchers) >= MOST_WATCHERS:
-            raise BusyError(
-                f"{MOST_WATCHERS} windows watch this task already. Close one, or come back later."
-            )
+        """Yields an event that is set at each change. Raises BusyError if too many pages watch."""
+        if len(self._watchers) >= MAX_WATCHERS:
+            raise BusyError(f"{MAX_WATCHERS} windows watch this task already. Close one, or come back later.")
         watcher = asyncio.Event()
         self._watchers.add(watcher)
         try:
@@ -175,7 +175,7 @@ class Dashboard:
             self._watchers.discard(watcher)
 
     def now(self) -> dict[str, Any]:
-        """How it stands (docs/reference/http.md)."""
+        """Returns the current state of the task (docs/reference/http.md)."""
         host, life = self._host, self._lifecycle.life
         return {
             "state": life.state,
@@ -199,31 +199,36 @@ class Dashboard:
         }
 
     def participants(self) -> list[dict[str, Any]]:
-        """Who is here, who is kept out, and who helped most (docs/reference/http.md)."""
-        return self._people.rows(self._host.presences, self._lifecycle.bans, self._device)
+        """Returns connected, banned and most contributing clients (docs/reference/http.md)."""
+        return self._participants.rows(self._host.presences, self._lifecycle.bans, self._device)
 
     async def units(self) -> dict[str, Any]:
-        """Its work units (docs/reference/http.md). Raises NotFoundError where it has none, and StoreError."""
+        """Returns the work units (docs/reference/http.md).
+
+        Raises NotFoundError if the task has none, and StoreError.
+        """
         if self._board is None:
             raise NotFoundError("This task has no work units: its clients train all at once.")
         return await self._board.overview()
 
     def history(self) -> dict[str, Any]:
-        """The newest rounds, and the curves of versions (docs/reference/http.md)."""
+        """Returns the newest rounds and the curves over versions (docs/reference/http.md)."""
         history = self._host.history
-        found, lineage = history.evaluations, lineage_of(history.versions)
-        versions = history.versions[-MOST_POINTS:]
+        evaluations, lineage = history.evaluations, lineage_of(history.versions)
+        versions = history.versions[-MAX_POINTS:]
         return {
-            "rounds": [asdict(one) for one in self._totals.newest],
-            "curve": [_point(one, found, lineage) for one in versions],
+            "rounds": [asdict(record) for record in self._totals.newest],
+            "curve": [_point(version, evaluations, lineage) for version in versions],
         }
 
-    def _device(self, one: Presence) -> str | None:
-        return likely_device(self._host.task.bundle.manifest, one.backend, one.step_ms)
+    def _device(self, client: Presence) -> str | None:
+        return likely_device(self._host.task.bundle.manifest, client.backend, client.step_ms)
 
 
-def _point(version: VersionRecord, found: Mapping[int, EvaluationRecord], lineage: Lineage) -> dict[str, Any]:
-    measured = found.get(version.version)
+def _point(
+    version: VersionRecord, evaluations: Mapping[int, EvaluationRecord], lineage: Lineage
+) -> dict[str, Any]:
+    evaluation = evaluations.get(version.version)
     return {
         "version": version.version,
         "round": version.round,
@@ -232,11 +237,11 @@ def _point(version: VersionRecord, found: Mapping[int, EvaluationRecord], lineag
         "restores": lineage.restores.get(version.version),
         "left": version.version in lineage.rolled_back,
         "training_loss": _finite(version.loss),
-        "loss": _finite(measured.loss) if measured else None,
-        "metrics": {name: _finite(one) for name, one in measured.metrics.items()} if measured else {},
+        "loss": _finite(evaluation.loss) if evaluation else None,
+        "metrics": {name: _finite(value) for name, value in evaluation.metrics.items()} if evaluation else {},
     }
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no other numbers."""
+    """Replaces NaN and infinity, which JSON cannot hold, by None."""
     return value if value is not None and math.isfinite(value) else None

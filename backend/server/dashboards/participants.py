@@ -1,4 +1,4 @@
-"""Who takes part in a task, and who did, as its owner sees them."""
+"""Lists the current and past participants of a task for its owner."""
 
 from __future__ import annotations
 
@@ -12,58 +12,60 @@ from backend.server.observers import task_events
 from backend.stores.contracts import ContributionRecord
 from backend.stores.task_lives import Ban
 
-# Rows of a table that people read. Those who are here come first, then those who gave most.
-MOST_ROWS = 200
-# Clients whose refusals are remembered by their code; a crowd of strangers must not fill the memory.
-MOST_REMEMBERED = 4096
-LATE = ("stale-round", "too-slow")
+# Rows of the table: connected clients first, then banned ones, then those that contributed most.
+MAX_ROWS = 200
+# Clients whose refusals are counted by code: a limit, so that strangers cannot fill the memory.
+MAX_COUNTED_CLIENTS = 4096
+LATE_CODES = ("stale-round", "too-slow")
 
 
 @dataclass
-class People:
-    """What clients did since the server started, beside what the records say of all time."""
+class ParticipantTable:
+    """Counts refusals since the server started, beside the recorded `contributions` of all time."""
 
-    given: dict[str, ContributionRecord] = field(default_factory=dict)
+    contributions: dict[str, ContributionRecord] = field(default_factory=dict)
     _refused: dict[str, Counter[str]] = field(default_factory=dict)
 
     def notice(self, event: task_events.TaskEvent) -> None:
-        """Something happened."""
+        """Counts refused updates and rejected results of work units by code. Ignores other events."""
         if not isinstance(event, task_events.UpdateRefused | task_events.UnitRejected):
             return
-        if event.client not in self._refused and len(self._refused) >= MOST_REMEMBERED:
+        if event.client not in self._refused and len(self._refused) >= MAX_COUNTED_CLIENTS:
             del self._refused[next(iter(self._refused))]
         self._refused.setdefault(event.client, Counter())[event.code] += 1
 
     def rows(
         self,
-        here: Sequence[Presence],
+        connected: Sequence[Presence],
         bans: Mapping[str, Ban],
         device: Callable[[Presence], str | None],
     ) -> list[dict[str, Any]]:
-        """A row for each (docs/reference/http.md); `device` guesses of what class one is."""
-        present = {one.client: one for one in here}
-        away = sorted(self.given.values(), key=lambda one: (-one.accepted, one.client))
-        names = list(dict.fromkeys([*present, *bans, *(one.client for one in away)]))[:MOST_ROWS]
-        return [self._row(name, present.get(name), bans.get(name), device) for name in names]
+        """Returns a row for each client (docs/reference/http.md); `device` guesses its device class."""
+        presences = {presence.client: presence for presence in connected}
+        contributors = sorted(self.contributions.values(), key=lambda each: (-each.accepted, each.client))
+        names = dict.fromkeys([*presences, *bans, *(each.client for each in contributors)])
+        return [
+            self._row(name, presences.get(name), bans.get(name), device) for name in list(names)[:MAX_ROWS]
+        ]
 
     def _row(
-        self, name: str, here: Presence | None, ban: Ban | None, device: Callable[[Presence], str | None]
+        self, name: str, presence: Presence | None, ban: Ban | None, device: Callable[[Presence], str | None]
     ) -> dict[str, Any]:
-        given, codes = self.given.get(name), self._refused.get(name, Counter[str]())
-        about = here or given
+        contribution, codes = self.contributions.get(name), self._refused.get(name, Counter[str]())
+        source = presence or contribution
         return {
             "client": name,
-            "kind": about.kind if about else None,
-            "backend": about.backend if about else None,
-            "device": device(here) if here else None,
-            "status": here.status if here else None,
-            "step_ms": here.step_ms if here else None,
-            "accepted": given.accepted if given else 0,
-            "refused": given.refused if given else 0,
-            "examples": given.examples if given else 0,
-            "late": sum(codes[code] for code in LATE),
+            "kind": source.kind if source else None,
+            "backend": source.backend if source else None,
+            "device": device(presence) if presence else None,
+            "status": presence.status if presence else None,
+            "step_ms": presence.step_ms if presence else None,
+            "accepted": contribution.accepted if contribution else 0,
+            "refused": contribution.refused if contribution else 0,
+            "examples": contribution.examples if contribution else 0,
+            "late": sum(codes[code] for code in LATE_CODES),
             "refusals": dict(codes),
-            "sent": here.sent if here else 0,
-            "received": here.received if here else 0,
+            "sent": presence.sent if presence else 0,
+            "received": presence.received if presence else 0,
             "banned": ban.reason if ban else None,
         }

@@ -1,4 +1,4 @@
-"""Totals over all rounds of a task, updated as rounds end."""
+"""Sums the rounds of a task for its dashboard, updated as rounds end."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from backend.formats.manifest import Manifest
 from backend.server.estimates.energy import training_energy
 from backend.stores.contracts import RoundRecord
 
-# Rounds that are shown at once; older ones stand on the page of rounds.
+# Rounds that the dashboard shows; the page of rounds shows older ones.
 SHOWN = 200
 
 
 @dataclass
 class Totals:
-    """Sums over all recorded rounds; of the newest the records themselves.
+    """Sums over all recorded rounds, and the records of the `newest` rounds.
 
-    `least` and `most` are watt-hours, of the rounds whose examples are known.
+    The watt-hours bound the energy of the rounds that made a version, from its number of examples.
     """
 
     manifest: Manifest
@@ -27,25 +27,26 @@ class Totals:
     made: int = 0
     accepted: int = 0
     examples: int = 0
-    least: float = 0.0
-    most: float = 0.0
+    min_watt_hours: float = 0.0
+    max_watt_hours: float = 0.0
     refusals: Counter[str] = field(default_factory=Counter)
     backends: Counter[str] = field(default_factory=Counter)
     newest: deque[RoundRecord] = field(default_factory=lambda: deque(maxlen=SHOWN))
 
-    def add(self, ended: RoundRecord, examples: int | None) -> None:
-        """A round is over; `examples` counts those in the version that it made, None where it made none."""
+    def add(self, record: RoundRecord, examples: int | None) -> None:
+        """Adds a round; `examples` is that of the version that it made, None if it made none."""
         self.rounds += 1
-        self.refusals.update(ended.refusals)
-        self.newest.append(ended)
+        self.refusals.update(record.refusals)
+        self.newest.append(record)
         if examples is None:
             return
         self.made += 1
-        self.accepted += ended.accepted
+        self.accepted += record.accepted
         self.examples += examples
-        self.backends.update(ended.accepted_by)
-        least, most = training_energy(self.manifest, examples)
-        self.least, self.most = self.least + least, self.most + most
+        self.backends.update(record.accepted_by)
+        minimum, maximum = training_energy(self.manifest, examples)
+        self.min_watt_hours += minimum
+        self.max_watt_hours += maximum
 
     def summary(self) -> dict[str, Any]:
         """Returns the totals for the dashboard (docs/reference/http.md)."""
@@ -54,11 +55,11 @@ class Totals:
             "made": self.made,
             "accepted": self.accepted,
             "examples": self.examples,
-            "watt_hours": [self.least, self.most],
+            "watt_hours": [self.min_watt_hours, self.max_watt_hours],
             "refusals": _largest_first(self.refusals),
             "backends": _largest_first(self.backends),
         }
 
 
 def _largest_first(counts: Mapping[str, int]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -12,8 +12,8 @@ import structlog
 
 from backend.errors import MingaError, TaskFileError
 from backend.formats.task_file import read_task_file
-from backend.server.alerting.alert_log import open_book
-from backend.server.alerting.messenger import Messenger, Outside
+from backend.server.alerting.alert_log import open_alert_log
+from backend.server.alerting.messenger import AlertDestinations, Messenger
 from backend.server.dashboards.dashboard import Dashboard
 from backend.server.hosting.scheme import HostServices
 from backend.server.hosting.task_host import TaskHost
@@ -48,15 +48,15 @@ class Hosting:
 class HostFactory:
     """Creates hosts from task files.
 
-    `overrides` are values set on the command line. `hooks` says whether tasks may run commands. `outside`
-    lists the channels for alerts.
+    `overrides` are values set on the command line. `hooks` says whether tasks may run commands.
+    `destinations` lists where alerts may be sent.
     """
 
     services: HostServices
     allowed: frozenset[str]
     overrides: Sequence[str]
     hooks: bool
-    outside: Outside
+    destinations: AlertDestinations
 
     async def open(self, path: Path) -> Hosting:
         """Opens the host of the task file at `path`. Raises MingaError if the task is not valid."""
@@ -72,8 +72,8 @@ class HostFactory:
             await self._add_hook(host, path.parent)
         lifecycle = await open_lifecycle(host, stores.lives)
         host.add(lifecycle)
-        book = await open_book(name, stores.alerts)
-        board = Dashboard(host, lifecycle, Messenger(task.file, self.outside), book)
+        alert_log = await open_alert_log(name, stores.alerts)
+        board = Dashboard(host, lifecycle, Messenger(task.file, self.destinations), alert_log)
         host.add(board)
         return Hosting(host, lifecycle, board, path.parent)
 

@@ -16,7 +16,7 @@ from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
 from backend.protocols.tasks.task_life import LifeState
 from backend.server.accounts.permissions import TaskAccess, unknown
-from backend.server.alerting.messenger import NOWHERE, Outside
+from backend.server.alerting.messenger import NO_DESTINATIONS, AlertDestinations
 from backend.server.dashboards.dashboard import Dashboard
 from backend.server.disclosure.statement import Disclosure
 from backend.server.estimates.traffic import program_bytes
@@ -52,7 +52,7 @@ class TaskRegistry:
         limits: TaskLimits = USUAL,
         hooks: bool = False,
         ice: IceServers = NO_ICE,
-        outside: Outside = NOWHERE,
+        destinations: AlertDestinations = NO_DESTINATIONS,
         parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
         self._stores = stores
@@ -60,7 +60,7 @@ class TaskRegistry:
         self._limits = limits
         self._hooks_allowed = hooks
         self._ice = ice
-        self._outside = outside
+        self._destinations = destinations
         self._parameters = parameters
         self._ops_file = ops_file
         self._hosts: dict[str, TaskHost] = {}
@@ -86,7 +86,7 @@ class TaskRegistry:
         services = HostServices(
             self._stores, evaluate, self._observer, self._limits, self._ice, self._parameters
         )
-        factory = HostFactory(services, allowed, overrides, self._hooks_allowed, self._outside)
+        factory = HostFactory(services, allowed, overrides, self._hooks_allowed, self._destinations)
         paths = [*find_tasks(folders), *find_launched(launched)]
         self._loader = TaskLoader(factory, paths, self._admit)
         await self._loader.open_all()

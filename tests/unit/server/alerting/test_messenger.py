@@ -20,7 +20,7 @@ from backend.formats.task_file import TaskFile, read_task_file
 from backend.formats.task_file.alerts import AlertRules
 from backend.server.alerting import messenger as alert_messenger
 from backend.server.alerting.mail import OutgoingMail
-from backend.server.alerting.messenger import AT_ONCE, Messenger, Outside
+from backend.server.alerting.messenger import BURST, AlertDestinations, Messenger
 from backend.server.alerting.webhook import check_webhook, origin_of
 from tests.support.tasks.tiny_task import write_task
 
@@ -92,7 +92,7 @@ def with_alerts(file: TaskFile, text: str) -> TaskFile:
 
 async def test_a_webhook_gets_the_alert_as_json(hook: Noting, file: TaskFile) -> None:
     told = with_alerts(file, f'webhook = "{hook.origin}/minga?room=7"')
-    messenger = Messenger(told, Outside(frozenset({hook.origin})), clock=lambda: 12.5)
+    messenger = Messenger(told, AlertDestinations(frozenset({hook.origin})), clock=lambda: 12.5)
     messenger.send("too-few", TEXT)
     await messenger.deliver()
     content = {"task": "tiny", "title": "Tiny", "trouble": "too-few", "text": TEXT, "at": 12.5}
@@ -102,9 +102,9 @@ async def test_a_webhook_gets_the_alert_as_json(hook: Noting, file: TaskFile) ->
 async def test_a_webhook_that_fails_is_tried_again_and_redirects_are_not_followed(
     hook: Noting, file: TaskFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alert_messenger, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(alert_messenger, "RETRY_PAUSES", (0.0, 0.0))
     told = with_alerts(file, f'webhook = "{hook.origin}/x"')
-    messenger = Messenger(told, Outside(frozenset({hook.origin})))
+    messenger = Messenger(told, AlertDestinations(frozenset({hook.origin})))
     hook.answers = [302, 500, 204]
     messenger.send("too-few", TEXT)
     await messenger.deliver()
@@ -115,9 +115,9 @@ async def test_a_webhook_that_fails_is_tried_again_and_redirects_are_not_followe
 async def test_what_cannot_be_sent_is_told(
     file: TaskFile, hook: Noting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(alert_messenger, "PAUSES", ())
+    monkeypatch.setattr(alert_messenger, "RETRY_PAUSES", ())
     told = with_alerts(file, f'webhook = "{hook.origin}/x"')
-    messenger = Messenger(told, Outside(frozenset({hook.origin})))
+    messenger = Messenger(told, AlertDestinations(frozenset({hook.origin})))
     hook.answers = [500]
     messenger.send("too-few", TEXT)
     await messenger.deliver()
@@ -131,7 +131,7 @@ async def test_owners_get_an_e_mail(file: TaskFile) -> None:
         port = server.sockets[0].getsockname()[1]
         box = OutgoingMail("127.0.0.1", port, "minga@example.org", security="none")
         told = with_alerts(file, 'email = ["ann@example.org", "bob@example.org"]')
-        messenger = Messenger(told, Outside(mailbox=box))
+        messenger = Messenger(told, AlertDestinations(mailbox=box))
         messenger.send("too-few", TEXT)
         await messenger.deliver()
     assert messenger.trouble is None
@@ -145,11 +145,11 @@ async def test_owners_get_an_e_mail(file: TaskFile) -> None:
 
 async def test_a_storm_of_alerts_is_cut_down(hook: Noting, file: TaskFile) -> None:
     told = with_alerts(file, f'webhook = "{hook.origin}/x"')
-    messenger = Messenger(told, Outside(frozenset({hook.origin})), clock=lambda: 0.0)
-    for number in range(3 * AT_ONCE):
+    messenger = Messenger(told, AlertDestinations(frozenset({hook.origin})), clock=lambda: 0.0)
+    for number in range(3 * BURST):
         messenger.send("store", str(number))
     await messenger.deliver()
-    assert [content["text"] for _, content in hook.heard] == [str(number) for number in range(AT_ONCE)]
+    assert [content["text"] for _, content in hook.heard] == [str(number) for number in range(BURST)]
 
 
 @pytest.mark.parametrize(
