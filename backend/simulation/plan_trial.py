@@ -17,7 +17,7 @@ from backend.errors import SettingsError
 from backend.formats.manifest import ParameterCounts
 from backend.formats.task_file import StopTable
 from backend.server.estimates.traffic import traffic
-from backend.server.observers.observer import SILENCE
+from backend.server.observers.observer import NO_OBSERVERS
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account
 from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.model_inspection import inspect
@@ -127,7 +127,7 @@ async def _play(
         stores.blobs,
         run,
         trial.server_megabits,
-        observer=training or SILENCE,
+        observer=training or NO_OBSERVERS,
         account=await _account(task),
         seed=trial.seed,
     )

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from random import Random
 
-from backend.server.observers.observer import SILENCE, Observer
+from backend.server.observers.observer import NO_OBSERVERS, Observer
 from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.task import Task
@@ -38,7 +38,7 @@ class World:
         run: int,
         megabits: float,
         tap: Tap = ignore_frame,
-        observer: Observer = SILENCE,
+        observer: Observer = NO_OBSERVERS,
         account: PrivacyBudget | None = None,
         seed: int = 0,
     ) -> None:

@@ -28,7 +28,7 @@ from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.hosting.task_loader import HostFactory, Hosting, TaskLoader
 from backend.server.hosting.task_summary import TaskDetail
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
-from backend.server.observers.observer import SILENCE, Observer
+from backend.server.observers.observer import NO_OBSERVERS, Observer
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection
 from backend.server.tasks.task import find_launched, find_tasks
@@ -48,7 +48,7 @@ class TaskRegistry:
         self,
         stores: Stores,
         ops_file: Path,
-        observer: Observer = SILENCE,
+        observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
         hooks: bool = False,
         ice: IceServers = NO_ICE,

@@ -27,7 +27,7 @@ from backend.server.mesh.relay import PeerRelay
 from backend.server.mesh.setup import coordinator_of
 from backend.server.mesh.welcome import Greeter
 from backend.server.observers import task_events
-from backend.server.observers.observer import SILENCE, Observer, Observers
+from backend.server.observers.observer import NO_OBSERVERS, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore
@@ -51,7 +51,7 @@ class MeshHost(TaskHost):
         evaluate: bool,
         opening: int = 1,
         clock: Callable[[], float] = time.time,
-        observer: Observer = SILENCE,
+        observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
         ice: IceServers = NO_ICE,
     ) -> None:

@@ -48,4 +48,4 @@ class Observers:
                 log.exception("an observer failed", task=task, happening=type(event).__name__)
 
 
-SILENCE = Observers()
+NO_OBSERVERS = Observers()

@@ -22,7 +22,7 @@ from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.hosting.task_host import TaskHost
-from backend.server.observers.observer import SILENCE, Observer, Observers
+from backend.server.observers.observer import NO_OBSERVERS, Observer, Observers
 from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
@@ -52,7 +52,7 @@ class RoundsHost(TaskHost):
         blobs: BlobStore,
         evaluate: bool,
         clock: Callable[[], float] = time.time,
-        observer: Observer = SILENCE,
+        observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
         account: PrivacyBudget | None = None,
         draw: Callable[[int], bytes] = secrets.token_bytes,

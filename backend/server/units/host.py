@@ -13,7 +13,7 @@ from backend.server.hosting.client_link import ClientLink, ConnectedClient, Pres
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.hosting.task_host import TaskHost
-from backend.server.observers.observer import SILENCE, Observer, Observers
+from backend.server.observers.observer import NO_OBSERVERS, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.units import unit_host_events as events
 from backend.server.units.assimilator import Assimilator
@@ -51,7 +51,7 @@ class UnitsHost(TaskHost):
         scratch: Path,
         left: RestoredState,
         clock: Callable[[], float] = time.time,
-        observer: Observer = SILENCE,
+        observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
         chance: Callable[[], float] = random.random,
         parameters: ParameterDeployment = IN_MEMORY,
