@@ -38,7 +38,7 @@ class Assimilator:
         self._clock = clock
 
     def reserve(self, blend: Assimilate) -> None:
-        """Keeps a result's vector until it is in the model."""
+        """Reserves a result's vector until it is in the model."""
         self._state.leases[blend.lease].assimilating = True
         self._state.model.assimilating.add(blend.unit)
 
@@ -50,15 +50,15 @@ class Assimilator:
         began = self._state.clock()
         base = await self._state.snapshots.read(blend.base)
         update, own = work.update, work.own
-        assert update is not None  # noqa: S101 - it is kept until it is assimilated.
+        assert update is not None  # noqa: S101 - reserved until it is assimilated.
         weights = await asyncio.to_thread(np.add, base, update)
         if isinstance(self._state.units.assimilation, Downpour) and self._state.units.keeps_own:
-            # It gets its next unit, which may start from here, when this is assimilated.
+            # The client's next unit, sent after this assimilation, may start from these weights.
             self._state.clients.own_weights[blend.client] = weights
         result = ClientResult(weights, base if own is None else own, epoch=work.epoch)
-        turn = f"{blend.unit}-{blend.lease}"
+        result_id = f"{blend.unit}-{blend.lease}"
         receipt = await self._state.background.stored(
-            lambda: self._state.servers.assimilate(result, blend.base, turn)
+            lambda: self._state.servers.assimilate(result, blend.base, result_id)
         )
         finite = await asyncio.to_thread(all_finite, receipt.weights)
         if finite:
@@ -82,7 +82,7 @@ class Assimilator:
         state.records.add_row(_row(state.model.number, work, examples, receipt, self._clock()))
 
     def failed(self, blend: Assimilate) -> None:
-        """Forgets a result that cannot be in the model."""
+        """Releases a result that cannot be assimilated."""
         self._release(blend, self._state.leases[blend.lease])
 
     def _release(self, blend: Assimilate, work: LeasedUnit) -> None:

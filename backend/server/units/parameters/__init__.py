@@ -1,4 +1,4 @@
-"""Parameter servers: results are assimilated into the model, in order, in memory or a database.
+"""Runs parameter servers, which assimilate results into the model, in memory or a database.
 
-The stores themselves are `stores.parameters`.
+The stores themselves are in `stores.parameters`.
 """

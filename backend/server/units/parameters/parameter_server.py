@@ -1,4 +1,4 @@
-"""One parameter server: a thread, or a process of its own where the store can be reached from there."""
+"""A parameter server: assimilates in a thread, or in a separate process if the store is shared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParameterStore, Receipt, check_fit
 from backend.stores.parameters.place import ParameterAddress
 
-# Makes the recipe, in another process, too: it has to be picklable (a partial, a method of a Struct).
+# Makes the assimilation in any process, so it must be picklable (a partial, a method of a Struct).
 Recipe: TypeAlias = Callable[[], Assimilate]
 
 END_SECONDS = 10.0
@@ -26,11 +26,11 @@ END_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class AssimilationJob:
-    """A result to be taken in; see ParameterStore.assimilate."""
+    """A result to be assimilated; see ParameterStore.assimilate."""
 
     result: ClientResult
     base: int
-    turn: str
+    result_id: str
 
 
 class ParameterServer(Protocol):
@@ -41,45 +41,45 @@ class ParameterServer(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the server."""
         ...
 
 
-class ServerHere:
-    """Assimilates in the calling thread, into a store that it shares and does not own."""
+class InProcessServer:
+    """Assimilates in the calling thread, into a store that it does not own."""
 
     def __init__(self, store: ParameterStore, recipe: Recipe) -> None:
         self._store, self._recipe = store, recipe()
 
     def do(self, job: AssimilationJob) -> Receipt:
         """See ParameterServer."""
-        return self._store.assimilate(self._recipe, job.result, job.base, job.turn)
+        return self._store.assimilate(self._recipe, job.result, job.base, job.result_id)
 
     def close(self) -> None:
         """See ParameterServer."""
 
 
-class ServerApart:
-    """Owns a process with a store of its own there, which ends with this one. It is started when needed.
+class ProcessServer:
+    """Owns a daemon process with its own store, started on demand. It ends with this process.
 
-    Vectors go there and back in memory that both see: a line takes many turns of both for them.
+    Vectors travel in shared memory: a pipe would need many switches between the processes for them.
     """
 
     def __init__(self, place: ParameterAddress, recipe: Recipe) -> None:
         self._place, self._recipe = place, recipe
         self._process: SpawnProcess | None = None
-        self._line: Connection | None = None
+        self._connection: Connection | None = None
         self._vectors: SharedVectors | None = None
 
     def do(self, job: AssimilationJob) -> Receipt:
-        """See ParameterServer. Raises StoreError where the process died; the next call starts another."""
+        """See ParameterServer. Raises StoreError if the process died; the next call starts another."""
         result = job.result
         check_fit(result, len(result.weights))
         vectors = self._vectors
         if vectors is None or vectors.size != len(result.weights):
             vectors = self._start(len(result.weights))
         vectors.weights[:], vectors.base[:] = result.weights, result.base
-        answer = self._answer(_Order(result.epoch, job.base, job.turn))
+        answer = self._answer(_Request(result.epoch, job.base, job.result_id))
         if isinstance(answer, Exception):
             raise answer
         return Receipt(
@@ -93,36 +93,36 @@ class ServerApart:
 
     def close(self) -> None:
         """See ParameterServer."""
-        if self._line:
-            self._line.close()
+        if self._connection:
+            self._connection.close()
         if self._process:
             self._process.join(END_SECONDS)
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()
             self._process.close()
-        self._line = self._process = self._vectors = None
+        self._connection = self._process = self._vectors = None
 
     def _start(self, size: int) -> SharedVectors:
         self.close()
         context = multiprocessing.get_context("spawn")
-        self._line, theirs = context.Pipe()
+        self._connection, child_end = context.Pipe()
         self._vectors = SharedVectors(context, size)
         self._process = context.Process(
             target=_serve,
-            args=(theirs, self._vectors, self._place, self._recipe),
+            args=(child_end, self._vectors, self._place, self._recipe),
             name="parameter-server",
             daemon=True,
         )
         self._process.start()
-        theirs.close()
+        child_end.close()
         return self._vectors
 
-    def _answer(self, order: _Order) -> _Answer | Exception:
-        assert self._line is not None  # noqa: S101 - opened with the vectors.
+    def _answer(self, request: _Request) -> _Answer | Exception:
+        assert self._connection is not None  # noqa: S101 - opened with the vectors.
         try:
-            self._line.send(order)
-            answer: _Answer | Exception = self._line.recv()
+            self._connection.send(request)
+            answer: _Answer | Exception = self._connection.recv()
         except (EOFError, OSError) as error:
             self.close()
             raise StoreError("A parameter server's process died. Look for what ended it.") from error
@@ -130,9 +130,10 @@ class ServerApart:
 
 
 class SharedVectors:
-    """Three vectors [size] that two processes see: `weights` and `base` go there, `weights` and `slot` back.
+    """Three float32 vectors [size] that two processes share.
 
-    It is freed when none of them has it any more.
+    `weights` and `base` are sent to the server, `weights` and `slot` back. The memory is freed when neither
+    process refers to it.
     """
 
     def __init__(self, context: SpawnContext, size: int) -> None:
@@ -141,17 +142,17 @@ class SharedVectors:
 
     @property
     def weights(self) -> Vector:
-        """Of the result, then of the model."""
+        """The weights of the result before the assimilation, of the model after it."""
         return self._part(0)
 
     @property
     def base(self) -> Vector:
-        """Of the result."""
+        """The weights that the result was trained from."""
         return self._part(1)
 
     @property
     def slot(self) -> Vector:
-        """Of the memory."""
+        """The slot of the memory after the assimilation."""
         return self._part(2)
 
     def _part(self, number: int) -> Vector:
@@ -159,15 +160,15 @@ class SharedVectors:
 
 
 @dataclass(frozen=True)
-class _Order:
+class _Request:
     epoch: int
     base: int
-    turn: str
+    result_id: str
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """A receipt whose vectors are shared; `slot` is how long it is, `count` the memory's."""
+    """A receipt whose vectors are in shared memory. `slot` is the slot's length, `count` the memory's."""
 
     slot: int
     count: int
@@ -177,33 +178,33 @@ class _Answer:
     seconds: float
 
 
-def _serve(line: Connection, vectors: SharedVectors, place: ParameterAddress, recipe: Recipe) -> None:
-    """What the process does until the other end of `line` is closed."""
-    # Whoever interrupts the server at its terminal, means its own process, which ends this one.
+def _serve(connection: Connection, vectors: SharedVectors, place: ParameterAddress, recipe: Recipe) -> None:
+    """Serves requests in the process until the other end of `connection` is closed."""
+    # An interrupt at the terminal is meant for the server's main process, which ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     assimilate = recipe()
     store: ParameterStore | None = None
     while True:
         try:
-            order: _Order = line.recv()
+            request: _Request = connection.recv()
         except EOFError:
             break
         try:
             store = store or place.open()
-            answer: _Answer | Exception = _carried_out(order, vectors, store, assimilate)
+            answer: _Answer | Exception = _execute(request, vectors, store, assimilate)
         except (StoreError, ValueError) as error:
             answer = error
         try:
-            line.send(answer)
+            connection.send(answer)
         except OSError:
             break
     if store:
         store.close()
 
 
-def _carried_out(order: _Order, vectors: SharedVectors, store: ParameterStore, recipe: Assimilate) -> _Answer:
-    result = ClientResult(vectors.weights, vectors.base, epoch=order.epoch)
-    receipt = store.assimilate(recipe, result, order.base, order.turn)
+def _execute(request: _Request, vectors: SharedVectors, store: ParameterStore, recipe: Assimilate) -> _Answer:
+    result = ClientResult(vectors.weights, vectors.base, epoch=request.epoch)
+    receipt = store.assimilate(recipe, result, request.base, request.result_id)
     slot = receipt.memory.slot
     vectors.weights[:], vectors.slot[: len(slot)] = receipt.weights, slot
     return _Answer(

@@ -24,44 +24,44 @@ class _Snapshot:
 
 
 class SnapshotStore:
-    """Owns a folder of weights, one file for each base that somebody `holds`. All methods are of one loop.
+    """Owns a folder of weights, one file per base that is in use. All methods run in one event loop.
 
-    They need not survive a crash: leases do not either.
+    The files need not survive a crash, because leases do not either.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._bases: dict[int, _Snapshot] = {}
-        self._held: dict[Hashable, int] = {}
+        self._base_of_user: dict[Hashable, int] = {}
         self._paths: dict[str, Path] = {}
 
     def __len__(self) -> int:
         return len(self._bases)
 
-    def hold(self, who: Hashable, base: int, weights: Vector) -> None:
-        """Keeps the weights of `base` until `who` releases them, or holds others."""
-        if self._held.get(who) == base:
+    def hold(self, user: Hashable, base: int, weights: Vector) -> None:
+        """Holds the weights of `base` until `user` releases them, or holds another base."""
+        if self._base_of_user.get(user) == base:
             return
-        self.release(who)
-        self._held[who] = base
-        self._bases.setdefault(base, _Snapshot(weights)).users.add(who)
+        self.release(user)
+        self._base_of_user[user] = base
+        self._bases.setdefault(base, _Snapshot(weights)).users.add(user)
 
-    def release(self, who: Hashable) -> None:
-        """`who` needs them no more; the file goes with its last user."""
-        base = self._held.pop(who, None)
+    def release(self, user: Hashable) -> None:
+        """Releases the weights of a user; the last user's release deletes the file."""
+        base = self._base_of_user.pop(user, None)
         if base is None:
             return
         snapshot = self._bases[base]
-        snapshot.users.discard(who)
+        snapshot.users.discard(user)
         if not snapshot.users:
             del self._bases[base]
             if snapshot.address is not None:
                 self._forget(snapshot.address)
 
     async def address(self, base: int) -> str:
-        """SHA-256 of the weights of a base that is held, which lie in a file from then on.
+        """Returns the SHA-256 of the weights of a held base, and writes them into a file first.
 
-        Raises KeyError where nobody holds it (any more), StoreError.
+        Raises KeyError if no user holds the base, and StoreError.
         """
         snapshot = self._bases[base]
         if snapshot.address is None:
@@ -71,7 +71,7 @@ class SnapshotStore:
         return snapshot.address
 
     async def read(self, base: int) -> Vector:
-        """The weights of a base that is held. Raises KeyError."""
+        """Returns the weights of a held base. Raises KeyError."""
         snapshot = self._bases[base]
         if snapshot.weights is not None:
             return snapshot.weights
@@ -79,23 +79,23 @@ class SnapshotStore:
         return await asyncio.to_thread(lambda: np.fromfile(path, "<f4"))
 
     def path(self, address: str) -> Path | None:
-        """The file with that SHA-256; None where there is none (any more)."""
+        """Returns the file with this SHA-256; None if it does not exist."""
         return self._paths.get(address)
 
     def close(self) -> None:
-        """Deletes everything."""
+        """Deletes all files."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def _write(self, base: int, snapshot: _Snapshot) -> str:
         weights = snapshot.weights
-        assert weights is not None  # noqa: S101 - it is let go of below.
+        assert weights is not None  # noqa: S101 - released only after the write.
         try:
             address = await asyncio.to_thread(self._store, base, weights)
         finally:
             snapshot.writing = None
         path = self._folder / address
         if self._bases.get(base) is not snapshot:
-            # Nobody waited for it; another base may have the same weights.
+            # The base was released during the write; another base may have the same weights.
             if address not in self._paths:
                 path.unlink(missing_ok=True)
             return address
@@ -108,13 +108,13 @@ class SnapshotStore:
         address = hashlib.sha256(data).hexdigest()
         with translated(f"Weights cannot be written into {self._folder}"):
             self._folder.mkdir(parents=True, exist_ok=True)
-            aside = self._folder / f"new-{base}"
-            aside.write_bytes(data)
-            aside.replace(self._folder / address)
+            temporary = self._folder / f"new-{base}"
+            temporary.write_bytes(data)
+            temporary.replace(self._folder / address)
         return address
 
     def _forget(self, address: str) -> None:
-        if any(one.address == address for one in self._bases.values()):
+        if any(snapshot.address == address for snapshot in self._bases.values()):
             return
         path = self._paths.pop(address, None)
         if path is not None:
