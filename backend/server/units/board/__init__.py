@@ -1,4 +1,4 @@
-"""The boards of work units for owners and clients, and the scores of results.
+"""Builds the boards of work units for owners and clients, and the scores of results.
 
-Read from the host's state; nothing here changes it.
+This package reads the host's state and never changes it.
 """

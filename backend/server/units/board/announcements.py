@@ -11,36 +11,36 @@ from backend.wire import messages, unit_messages
 from backend.wire.codec import encode
 
 BOARD_SECONDS = 0.25
-# Bytes a second for all boards together: with many clients they are sent less often.
+# Bound on the traffic of boards: with many clients they are sent less often.
 BOARD_BYTES_PER_SECOND = 1 << 20
 
 
 class Announcer:
-    """Sends the board to all clients, at most once in BOARD_SECONDS; new clients get it at once."""
+    """Sends the board to all clients, at most once per BOARD_SECONDS; a new client gets it on joining."""
 
     def __init__(self, state: UnitsState) -> None:
         self._state = state
         self._sent: unit_messages.Board | None = None
         self._due: float | None = None
-        self._rested = -math.inf
+        self._next_allowed = -math.inf
         self._measured: tuple[int, EvaluationRecord] | None = None
 
-    def measured(self, base: int, found: EvaluationRecord) -> None:
-        """The model with so many results in it was measured."""
+    def measured(self, base: int, evaluation: EvaluationRecord) -> None:
+        """Stores the evaluation of the model with `base` results, unless a newer one is stored."""
         if self._measured is None or base >= self._measured[0]:
-            self._measured = base, found
+            self._measured = base, evaluation
 
     def changed(self, now: float) -> None:
-        """Something happened that the board may show."""
+        """Schedules the board, because something that it may show changed."""
         if self._due is None:
-            self._due = max(now, self._rested)
+            self._due = max(now, self._next_allowed)
 
     def timer(self) -> float | None:
-        """When the board is due."""
+        """Returns when the board is due; None if nothing changed."""
         return self._due
 
     def tell(self, now: float) -> None:
-        """Sends it, if that is due."""
+        """Sends the board to all clients, if it is due and differs from the last."""
         if self._due is None or now < self._due:
             return
         self._due = None
@@ -50,17 +50,17 @@ class Announcer:
         self._sent = board
         self._state.connected.tell_all(board)
         cost = len(encode(board)) * len(self._state.clients.members) / BOARD_BYTES_PER_SECOND
-        self._rested = now + max(BOARD_SECONDS, cost)
+        self._next_allowed = now + max(BOARD_SECONDS, cost)
 
     def greet(self, client: str) -> None:
-        """Sends it to a new client."""
+        """Sends the board to a new client."""
         self._state.connected.tell(client, self._sent or self.board())
 
     def board(self) -> unit_messages.Board:
-        """The board as it is now."""
+        """Makes the current board."""
         state, tally = self._state, self._state.scheduler.progress.tally()
-        kinds = [one.client.kind for one in state.clients.members.values()]
-        base, found = self._measured or (0, None)
+        kinds = [member.client.kind for member in state.clients.members.values()]
+        base, evaluation = self._measured or (0, None)
         return unit_messages.Board(
             phase=phase_of(state),
             epoch=state.run.epoch.number,
@@ -73,22 +73,22 @@ class Announcer:
             browsers=kinds.count("browser"),
             peers=kinds.count("peer"),
             measured=base,
-            loss=found.loss if found else None,
-            metrics=found.metrics if found else {},
+            loss=evaluation.loss if evaluation else None,
+            metrics=evaluation.metrics if evaluation else {},
         )
 
 
 def phase_of(state: UnitsState) -> unit_messages.UnitPhase:
-    """What happens now, in one word."""
+    """Returns the phase of the task, in the wire's word."""
     if state.run.finished:
         return "finished"
     if state.run.paused:
         return "paused"
-    return "training" if any(one.slots for one in state.clients.members.values()) else "waiting"
+    return "training" if any(member.slots for member in state.clients.members.values()) else "waiting"
 
 
 def presence_of(member: UnitMember, busy: bool) -> Presence:
-    """A client as the task's owner sees it; `busy` while it has units."""
+    """Returns a client as the task's owner sees it; `busy` while it has open leases."""
     client = member.client
     status: messages.Status = "training" if busy else "ready"
     return Presence(

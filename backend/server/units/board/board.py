@@ -19,15 +19,15 @@ from backend.server.hosting.client_link import Presence
 from backend.server.units.board.scores import scores
 from backend.server.units.host import UnitsHost
 
-# Cells of the map of shards; where there are more shards, neighbours share one.
-MOST_CELLS = 400
-# Rows of a table that people read.
-MOST_ROWS = 200
+# Cells of the map of shards; with more shards, neighbours share a cell.
+MAX_CELLS = 400
+# Rows of the table of clients.
+MAX_ROWS = 200
 PHASES = ("open", "leased", "compared", "done")
 
 
 class Servers(Protocol):
-    """What is read off parameter servers."""
+    """The figures that the board reads of the parameter servers."""
 
     @property
     def count(self) -> int: ...
@@ -37,21 +37,24 @@ class Servers(Protocol):
     def lost(self) -> float: ...
 
 
-def picture(
-    machine: Scheduler,
+def overview_json(
+    scheduler: Scheduler,
     servers: Servers,
-    here: Sequence[Presence],
+    presences: Sequence[Presence],
     base: int,
     epochs: int,
     rules: TrustTable,
     now: float,
 ) -> dict[str, Any]:
-    """Units, shards, clients and parameter servers. `now` is the machine's time, `base` counts results."""
-    tally, clients = machine.progress.tally(), machine.clients()
-    present = [clients[one.client] for one in here if one.client in clients]
-    units = list(machine.units())
+    """Returns units, shards, clients and parameter servers as JSON values.
+
+    `now` is the scheduler's time in seconds, `base` the number of assimilated results.
+    """
+    tally, clients = scheduler.progress.tally(), scheduler.clients()
+    connected = [clients[presence.client] for presence in presences if presence.client in clients]
+    units = list(scheduler.units())
     return {
-        "epoch": machine.epoch,
+        "epoch": scheduler.epoch,
         "epochs": epochs,
         "base": base,
         "tally": {**asdict(tally), "open": tally.open},
@@ -59,20 +62,20 @@ def picture(
         "shards": _shards(units),
         "servers": {"count": servers.count, "backlog": servers.backlog, "lost": servers.lost},
         "clients": {
-            "here": len(here),
-            "at_work": sum(bool(one.leases) for one in present),
-            "slots": sum(one.slots for one in present),
-            "proven": sum(one.trust.streak >= rules.checked for one in present),
-            "trusted": sum(one.trusted for one in present),
+            "here": len(presences),
+            "at_work": sum(bool(client.leases) for client in connected),
+            "slots": sum(client.slots for client in connected),
+            "proven": sum(client.trust.streak >= rules.checked for client in connected),
+            "trusted": sum(client.trusted for client in connected),
         },
-        "trust": _trust(clients, here, rules, now),
+        "trust": _trust(clients, presences, rules, now),
     }
 
 
 def _shards(units: Sequence[UnitRecord]) -> dict[str, Any]:
-    """Cells of `each` shards: how many of their units are in each of PHASES, and otherwise over; leases."""
+    """Returns cells of `each` shards: their units by phase, those that ended otherwise, and their leases."""
     count = 1 + max((unit.work.shard for unit in units), default=-1)
-    each = max(1, math.ceil(count / MOST_CELLS))
+    each = max(1, math.ceil(count / MAX_CELLS))
     cells = [[0] * (len(PHASES) + 2) for _ in range(math.ceil(count / each))]
     for unit in units:
         cell = cells[unit.work.shard // each]
@@ -82,43 +85,45 @@ def _shards(units: Sequence[UnitRecord]) -> dict[str, Any]:
 
 
 def _trust(
-    clients: Mapping[str, TableClient], here: Sequence[Presence], rules: TrustTable, now: float
+    clients: Mapping[str, TableClient], presences: Sequence[Presence], rules: TrustTable, now: float
 ) -> list[dict[str, Any]]:
-    """Those who are here, then those who are trusted most."""
-    present = {one.client: one for one in here}
-    away = sorted(clients.keys() - present.keys(), key=lambda name: (-clients[name].trust.streak, name))
-    names = [name for name in [*present, *away] if name in clients][:MOST_ROWS]
-    return [_row(name, clients[name], present.get(name), rules, now) for name in names]
+    """Returns rows of the connected clients, then of the most trusted others, at most MAX_ROWS."""
+    connected = {presence.client: presence for presence in presences}
+    disconnected = sorted(
+        clients.keys() - connected.keys(), key=lambda name: (-clients[name].trust.streak, name)
+    )
+    names = [name for name in [*connected, *disconnected] if name in clients][:MAX_ROWS]
+    return [_row(name, clients[name], connected.get(name), rules, now) for name in names]
 
 
 def _row(
-    name: str, client: TableClient, here: Presence | None, rules: TrustTable, now: float
+    name: str, client: TableClient, presence: Presence | None, rules: TrustTable, now: float
 ) -> dict[str, Any]:
-    known = client.trust
+    trust_level = client.trust
     return {
         "client": name,
         "kind": client.kind,
-        "here": here is not None,
+        "here": presence is not None,
         "trusted": client.trusted,
-        "proven": known.streak >= rules.checked,
-        "held": known.streak,
-        "on_time": known.on_time,
-        "quota": known.quota,
-        "left_today": trust.left_today(known, now),
+        "proven": trust_level.streak >= rules.checked,
+        "held": trust_level.streak,
+        "on_time": trust_level.on_time,
+        "quota": trust_level.quota,
+        "left_today": trust.left_today(trust_level, now),
         "slots": client.slots,
         "leases": len(client.leases),
         "seconds": client.seconds(1),
     }
 
 
-# Cache lifetime in seconds; a slow overview may not take more than this part of the server's time.
-LEAST_SECONDS, LARGEST_PART = 1.0, 0.05
-# Results that an epoch's figures are made of: the newest of a long run.
-MOST_RESULTS = 20_000
+# Minimum cache lifetime in seconds, and the maximum share of time that making the overview takes.
+MIN_CACHE_SECONDS, MAX_SHARE = 1.0, 0.05
+# Newest results that the scores of epochs are computed from.
+MAX_RESULTS = 20_000
 
 
 class UnitsBoard:
-    """Reads one host."""
+    """Makes the overview of one host, and caches it."""
 
     def __init__(self, host: UnitsHost) -> None:
         self._host = host
@@ -127,7 +132,7 @@ class UnitsBoard:
         self._lock = asyncio.Lock()
 
     async def overview(self) -> dict[str, Any]:
-        """Units, shards, clients, servers and epochs (docs/reference/http.md). Raises StoreError.
+        """Returns units, shards, clients, servers and epochs (docs/reference/http.md). Raises StoreError.
 
         `newer_in` is the number of seconds until a newer answer exists.
         """
@@ -136,15 +141,15 @@ class UnitsBoard:
                 began = time.monotonic()
                 self._cached = await self._read()
                 now = time.monotonic()
-                self._until = now + max(LEAST_SECONDS, (now - began) / LARGEST_PART)
+                self._until = now + max(MIN_CACHE_SECONDS, (now - began) / MAX_SHARE)
             return {**self._cached, "newer_in": max(0.0, self._until - time.monotonic())}
 
     async def _read(self) -> dict[str, Any]:
         host, state = self._host, self._host.state
-        results = await host.assimilations(0, MOST_RESULTS)
+        results = await host.assimilations(0, MAX_RESULTS)
         now = asyncio.get_running_loop().time()
         return {
-            **picture(
+            **overview_json(
                 state.scheduler,
                 state.servers,
                 host.presences,

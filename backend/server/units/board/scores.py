@@ -1,4 +1,4 @@
-"""Scores of each epoch's results, and a result as JSON (docs/reference/http.md)."""
+"""Computes scores of each epoch's results, and encodes a result as JSON (docs/reference/http.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend.stores.contracts import AssimilationRecord
 
 
 def scores(rows: Iterable[AssimilationRecord]) -> list[dict[str, Any]]:
-    """Of each epoch how its results were: mean and spread of what was measured after each of them."""
+    """Returns the scores of each epoch: mean and spread of the evaluations after its results."""
     epochs: dict[int, list[AssimilationRecord]] = {}
     for row in rows:
         epochs.setdefault(row.epoch, []).append(row)
@@ -37,8 +37,8 @@ def _score(epoch: int, rows: Sequence[AssimilationRecord]) -> dict[str, Any]:
 
 
 def _spread(values: Iterable[float | None]) -> dict[str, float] | None:
-    """Mean, standard deviation, least and most of those that are numbers; None without any."""
-    numbers = [one for one in values if one is not None and math.isfinite(one)]
+    """Returns mean, standard deviation, minimum and maximum of the finite values; None without any."""
+    numbers = [value for value in values if value is not None and math.isfinite(value)]
     if not numbers:
         return None
     return {
@@ -50,7 +50,7 @@ def _spread(values: Iterable[float | None]) -> dict[str, float] | None:
 
 
 def result_json(row: AssimilationRecord) -> dict[str, Any]:
-    """A result that is in the model; JSON has no other numbers than finite ones."""
+    """Encodes an assimilated result; values that are not finite become None, since JSON has none."""
     loss = row.loss if row.loss is not None and math.isfinite(row.loss) else None
     finite = {name: value if math.isfinite(value) else None for name, value in row.metrics.items()}
     return {**asdict(row), "loss": loss, "metrics": finite}

@@ -1,4 +1,4 @@
-"""Which weights of a task of work units are evaluated on held-out shards, and how.
+"""Evaluates weights of a task of work units on its held-out shards.
 
-Evaluation runs beside the units and never holds them up.
+Evaluation runs beside the training and never delays it.
 """

@@ -1,4 +1,4 @@
-"""Evaluators: processes that evaluate weights on held-out examples beside the training."""
+"""The evaluators: processes that evaluate weights on held-out examples beside the training."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 from backend.server.versions.evaluation import EvaluatorProcess
 from backend.stores.contracts import EvaluationRecord
 
-# An evaluator computes with several cores.
-CORES_EACH, MOST_EVALUATORS = 4, 4
-# Measurements that wait; where results come faster, some of them go unmeasured.
-MOST_WAITING = 16
+# Each evaluator uses several cores.
+CORES_PER_EVALUATOR, MAX_EVALUATORS = 4, 4
+# Waiting requests; when results arrive faster than this allows, some are not evaluated.
+MAX_WAITING = 16
 
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """Weights to be measured: those after the assimilation `number` of `epoch`, or a recorded `version`.
+    """Weights to be evaluated: those after assimilation `number` of `epoch`, or a recorded `version`.
 
-    `base` results are in them. Versions are never left out.
+    They contain `base` results. Requests for versions are never skipped.
     """
 
     epoch: int
@@ -34,14 +34,14 @@ class EvaluationRequest:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """What came of it; None where it could not be measured, or was left out."""
+    """The evaluation of a request; None if it failed or was skipped."""
 
     request: EvaluationRequest
     evaluation: EvaluationRecord | None
 
 
 class UnitEvaluators:
-    """Owns the evaluators of a task. Each that was asked for is reported once, in any order."""
+    """Owns the evaluators of a task. Each request is reported once, in any order."""
 
     def __init__(
         self,
@@ -53,47 +53,47 @@ class UnitEvaluators:
     ) -> None:
         self._report = report
         self._waiting: deque[EvaluationRequest] = deque()
-        self._under_way: dict[int, EvaluationRequest] = {}
+        self._running: dict[int, EvaluationRequest] = {}
         self._tickets = 0
-        wanted = count or min(MOST_EVALUATORS, max(1, (os.cpu_count() or 1) // CORES_EACH))
+        evaluators = count or min(MAX_EVALUATORS, max(1, (os.cpu_count() or 1) // CORES_PER_EVALUATOR))
         self._evaluators = [
-            EvaluatorProcess(bundle, shards, self._measured, task, self._failed) for _ in range(wanted)
+            EvaluatorProcess(bundle, shards, self._measured, task, self._failed) for _ in range(evaluators)
         ]
 
     @property
     def versions(self) -> set[int]:
         """Versions whose files are still needed."""
-        asked = (*self._waiting, *self._under_way.values())
-        return {one.version for one in asked if one.version is not None}
+        requests = (*self._waiting, *self._running.values())
+        return {request.version for request in requests if request.version is not None}
 
     def tasks(self) -> list[Coroutine[Any, Any, None]]:
-        """What runs as long as the host does."""
-        return [one.run() for one in self._evaluators]
+        """Returns the coroutines that run as long as the host does."""
+        return [evaluator.run() for evaluator in self._evaluators]
 
-    async def ask(self, asked: EvaluationRequest) -> None:
-        """Has weights measured when an evaluator is free. Where too many wait, an older one is left out."""
-        self._waiting.append(asked)
+    async def ask(self, request: EvaluationRequest) -> None:
+        """Queues a request until an evaluator is free. If too many wait, the oldest is skipped."""
+        self._waiting.append(request)
         self._next()
-        if len(self._waiting) > MOST_WAITING:
-            left_out = next((one for one in self._waiting if one.version is None), None)
-            if left_out is not None:
-                self._waiting.remove(left_out)
-                await self._report(EvaluationResult(left_out, None))
+        if len(self._waiting) > MAX_WAITING:
+            skipped = next((waiting for waiting in self._waiting if waiting.version is None), None)
+            if skipped is not None:
+                self._waiting.remove(skipped)
+                await self._report(EvaluationResult(skipped, None))
 
-    async def _measured(self, found: EvaluationRecord) -> None:
-        await self._end(found.version, found)
+    async def _measured(self, evaluation: EvaluationRecord) -> None:
+        await self._end(evaluation.version, evaluation)
 
     async def _failed(self, ticket: int) -> None:
         await self._end(ticket, None)
 
-    async def _end(self, ticket: int, found: EvaluationRecord | None) -> None:
-        await self._report(EvaluationResult(self._under_way.pop(ticket), found))
+    async def _end(self, ticket: int, evaluation: EvaluationRecord | None) -> None:
+        await self._report(EvaluationResult(self._running.pop(ticket), evaluation))
         self._next()
 
     def _next(self) -> None:
         for evaluator in self._evaluators:
-            if self._waiting and not evaluator.waiting.intersection(self._under_way):
-                asked = self._waiting.popleft()
+            if self._waiting and not evaluator.waiting.intersection(self._running):
+                request = self._waiting.popleft()
                 self._tickets += 1
-                self._under_way[self._tickets] = asked
-                evaluator.submit(self._tickets, asked.path)
+                self._running[self._tickets] = request
+                evaluator.submit(self._tickets, request.path)

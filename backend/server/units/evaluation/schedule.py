@@ -1,4 +1,4 @@
-"""The evaluation schedule: which weights are evaluated on held-out examples, and what follows."""
+"""The evaluation schedule: selects weights to evaluate on held-out examples, and passes on results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backend.stores.contracts import BlobStore, VersionRecord
 
 
 class EvaluationSchedule:
-    """Owns the evaluators of one task, if it is to `evaluate`. `post` puts an event into the mailbox."""
+    """Owns the evaluators of one task, if `evaluate` is set. `post` puts an event into the mailbox."""
 
     def __init__(
         self,
@@ -34,81 +34,81 @@ class EvaluationSchedule:
         self._controller = controller
         self._announcer = announcer
         self._post = post
-        task, self._measuring = state.task, None
+        task, self._evaluators = state.task, None
         if evaluate and task.shards.holdout:
-            self._measuring = UnitEvaluators(
+            self._evaluators = UnitEvaluators(
                 task.bundle.folder, task.shards.holdout, task.file.name, self._measured
             )
 
     def jobs(self) -> list[Coroutine[Any, Any, None]]:
-        """What runs as long as the host does, and the evaluation of versions that have none."""
-        return [*(self._measuring.tasks() if self._measuring is not None else ()), self._look_back()]
+        """Returns the evaluators' coroutines, and one that evaluates versions without an evaluation."""
+        return [*(self._evaluators.tasks() if self._evaluators is not None else ()), self._evaluate_missing()]
 
     def assimilated(self, base: int) -> None:
-        """A result is in the model: it is measured after every so many."""
+        """Starts an evaluation of the model, if due: after every `evaluate_every` assimilated results."""
         state = self._state
-        # The last of an epoch is its version, which is measured when it is recorded.
+        # The model after the last result of an epoch is evaluated as its version.
         last = state.run.closed and not state.model.assimilating
-        if self._measuring is None or last or state.model.number % state.units.evaluate_every:
+        if self._evaluators is None or last or state.model.number % state.units.evaluate_every:
             return
         self._controller.evaluation_started(state.run.epoch.number)
         state.snapshots.hold(("measure", state.model.number), base, state.model.weights)
         state.background.spawn(
-            self._measure(self._measuring, state.run.epoch.number, state.model.number, base)
+            self._measure(self._evaluators, state.run.epoch.number, state.model.number, base)
         )
 
     def recorded(self, version: VersionRecord) -> None:
-        """A version is recorded, and will be measured."""
-        if self._measuring is not None:
+        """Counts the pending evaluation of a recorded version."""
+        if self._evaluators is not None:
             self._controller.evaluation_started(version.round)
 
-    async def version(self, version: VersionRecord, kept: EpochSnapshot | None = None) -> None:
-        """Has a version measured, which is what was `kept`."""
-        if self._measuring is None:
+    async def version(self, version: VersionRecord, snapshot: EpochSnapshot | None = None) -> None:
+        """Requests the evaluation of a version, made from `snapshot` if that is known."""
+        if self._evaluators is None:
             return
-        asked = EvaluationRequest(
+        request = EvaluationRequest(
             version.round, await self._blobs.path(version.weights), version=version.version
         )
-        if kept is not None:
-            asked = replace(asked, number=kept.number, base=kept.base)
-        await self._measuring.ask(asked)
+        if snapshot is not None:
+            request = replace(request, number=snapshot.number, base=snapshot.base)
+        await self._evaluators.ask(request)
 
-    async def epoch_recorded(self, version: VersionRecord | None, kept: EpochSnapshot) -> None:
+    async def epoch_recorded(self, version: VersionRecord | None, snapshot: EpochSnapshot) -> None:
         """Evaluates the version of an epoch, if it made one, and deletes old versions."""
         if version is not None:
-            await self.version(version, kept)
+            await self.version(version, snapshot)
         await self.let_go()
 
     async def let_go(self) -> None:
-        """Lets go of versions that are kept no longer, but for those that are measured."""
+        """Deletes versions that the task file no longer keeps, except those being evaluated."""
         busy = {self._state.history.current.version}
-        await self._recorder.let_go(busy | (self._measuring.versions if self._measuring else set()))
+        await self._recorder.let_go(busy | (self._evaluators.versions if self._evaluators else set()))
 
-    async def _look_back(self) -> None:
+    async def _evaluate_missing(self) -> None:
         history = self._state.history
         for version in list(history.versions):
             if version.let_go is None and version.version not in history.evaluated["server"]:
                 await self.version(version)
         await self.let_go()
 
-    async def _measure(self, measuring: UnitEvaluators, epoch: int, number: int, base: int) -> None:
+    async def _measure(self, evaluators: UnitEvaluators, epoch: int, number: int, base: int) -> None:
         address = await self._state.background.stored(lambda: self._state.snapshots.address(base))
         path = self._state.snapshots.path(address)
         if path is not None:
-            await measuring.ask(EvaluationRequest(epoch, path, number, base))
+            await evaluators.ask(EvaluationRequest(epoch, path, number, base))
 
-    async def _measured(self, found: EvaluationResult) -> None:
-        await self._post(UnitWeightsEvaluated(found))
+    async def _measured(self, result: EvaluationResult) -> None:
+        await self._post(UnitWeightsEvaluated(result))
 
     def evaluated(self, result: EvaluationResult) -> None:
-        """An evaluation ended: it is recorded, announced and shown to the stop rules."""
-        asked, evaluation = result.request, result.evaluation
-        if asked.number is not None:
-            self._state.snapshots.release(("measure", asked.number))
+        """Records and announces an evaluation that ended, and passes it to the stop rules."""
+        request, evaluation = result.request, result.evaluation
+        if request.number is not None:
+            self._state.snapshots.release(("measure", request.number))
         if evaluation is not None:
-            if asked.number is not None:
-                self._announcer.measured(asked.base, evaluation)
-                self._state.background.spawn(self._recorder.measured(asked.number, evaluation))
-            if asked.version is not None:
-                self._state.background.spawn(self._recorder.evaluation(asked.version, evaluation))
+            if request.number is not None:
+                self._announcer.measured(request.base, evaluation)
+                self._state.background.spawn(self._recorder.measured(request.number, evaluation))
+            if request.version is not None:
+                self._state.background.spawn(self._recorder.evaluation(request.version, evaluation))
         self._controller.evaluated(result)

@@ -1,4 +1,4 @@
-"""Whether results of the same work unit agree, and within which tolerances.
+"""Checks whether results of the same work unit agree, within measured tolerances.
 
-Who is compared with whom is decided in `protocols.units`.
+Which results are compared is decided in `protocols.units`.
 """

@@ -18,11 +18,11 @@ from backend.protocols.units.rules import Verdict
 from backend.protocols.units.scheduler_effects import LeaseId, UnitId
 from backend.server.units.validation.tolerances import tolerance_of
 
-# An update norm is an outlier when it differs from the median of the last REMEMBERED by more than ODD
-# times; this needs FEW samples.
-ODD, REMEMBERED, FEW = 5.0, 64, 8
-# Digests that are remembered to detect copies.
-SEEN = 4096
+# An update norm is an outlier when it differs from the median of the last NORM_WINDOW by more than
+# OUTLIER_FACTOR times; this needs MIN_NORMS samples.
+OUTLIER_FACTOR, NORM_WINDOW, MIN_NORMS = 5.0, 64, 8
+# Digests stored to detect copies.
+MAX_DIGESTS = 4096
 
 _VERDICTS = {
     Agreement.SAME: Verdict.VALID,
@@ -33,9 +33,9 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class ComparedResult:
-    """A result that is compared: `kind` is with what it was computed, `update` [P] the change of `unit`.
+    """A result to be compared: `update` [P] for a `unit`. `kind` names the client's kind and its backend.
 
-    `steps` is how many it took.
+    `steps` is the number of training steps.
     """
 
     lease: LeaseId
@@ -46,72 +46,74 @@ class ComparedResult:
 
 
 class ResultValidator:
-    """Compares results, and knows what is usual of those that stand alone. Its calls may overlap."""
+    """Compares results, and checks single ones against recent update norms. Thread-safe."""
 
     def __init__(self, tolerance: float | None = None) -> None:
         self._tolerance = tolerance
-        self._lengths: deque[float] = deque(maxlen=REMEMBERED)
-        self._seen: OrderedDict[bytes, UnitId] = OrderedDict()
+        self._norms: deque[float] = deque(maxlen=NORM_WINDOW)
+        self._unit_of_digest: OrderedDict[bytes, UnitId] = OrderedDict()
         self._lock = threading.Lock()
 
     def verdicts(
-        self, shown: Sequence[ComparedResult], valid: ComparedResult | None = None
+        self, results: Sequence[ComparedResult], valid: ComparedResult | None = None
     ) -> Mapping[LeaseId, Verdict]:
-        """What of these results of one unit holds; `valid` is taken as true, and may be one of them.
+        """Returns a verdict on each result of one unit. `valid` counts as true, and may be one of them.
 
-        One alone is valid, unless something is odd about it: then others have to do the same.
+        A single result is valid unless it is an outlier or a copy: then the unit needs further results.
         """
-        copies = {one.lease for one in shown if self._is_copy(one)}
+        copies = {result.lease for result in results if self._is_copy(result)}
         if valid is not None:
-            found = {one.lease: self._as_good_as(one, valid) for one in shown}
-        elif len(shown) == 1:
-            odd = shown[0].lease in copies or self._is_odd(shown[0])
-            found = {shown[0].lease: Verdict.UNDECIDED if odd else Verdict.VALID}
+            verdicts = {result.lease: self._compare_with_valid(result, valid) for result in results}
+        elif len(results) == 1:
+            suspicious = results[0].lease in copies or self._is_outlier(results[0])
+            verdicts = {results[0].lease: Verdict.UNDECIDED if suspicious else Verdict.VALID}
         else:
-            found = self._by_majority(shown)
-        self._remember([one for one in shown if found[one.lease] is Verdict.VALID])
-        return found
+            verdicts = self._by_majority(results)
+        self._add_norm([result for result in results if verdicts[result.lease] is Verdict.VALID])
+        return verdicts
 
-    def _as_good_as(self, one: ComparedResult, valid: ComparedResult) -> Verdict:
-        return Verdict.VALID if one.lease == valid.lease else _VERDICTS[self._compare(one, valid)]
+    def _compare_with_valid(self, result: ComparedResult, valid: ComparedResult) -> Verdict:
+        return Verdict.VALID if result.lease == valid.lease else _VERDICTS[self._compare(result, valid)]
 
-    def _by_majority(self, shown: Sequence[ComparedResult]) -> dict[LeaseId, Verdict]:
-        pairs = {(i, j): self._compare(shown[i], shown[j]) for i, j in combinations(range(len(shown)), 2)}
-        held = majority(len(shown), pairs)
-        if held is None:
-            return {one.lease: Verdict.UNDECIDED for one in shown}
-        return {one.lease: _VERDICTS[how] for one, how in zip(shown, held, strict=True)}
+    def _by_majority(self, results: Sequence[ComparedResult]) -> dict[LeaseId, Verdict]:
+        pairs = {
+            (i, j): self._compare(results[i], results[j]) for i, j in combinations(range(len(results)), 2)
+        }
+        agreements = majority(len(results), pairs)
+        if agreements is None:
+            return {result.lease: Verdict.UNDECIDED for result in results}
+        return {result.lease: _VERDICTS[agreed] for result, agreed in zip(results, agreements, strict=True)}
 
     def _compare(self, first: ComparedResult, second: ComparedResult) -> Agreement:
         steps = max(first.steps, second.steps)
         tolerance = tolerance_of(first.kind, second.kind, steps, self._tolerance)
         return agreement(likeness(first.update, second.update), tolerance)
 
-    def _is_odd(self, one: ComparedResult) -> bool:
-        """Whether it is much longer or shorter than others were."""
+    def _is_outlier(self, result: ComparedResult) -> bool:
+        """Whether the update norm of a result is an outlier."""
         with self._lock:
-            known = list(self._lengths)
-        if len(known) < FEW:
+            norms = list(self._norms)
+        if len(norms) < MIN_NORMS:
             return False
-        usual, length = statistics.median(known), _length(one.update)
-        return not usual / ODD <= length <= usual * ODD
+        median, norm = statistics.median(norms), _norm(result.update)
+        return not median / OUTLIER_FACTOR <= norm <= median * OUTLIER_FACTOR
 
-    def _is_copy(self, one: ComparedResult) -> bool:
-        """Whether the very same numbers came for another unit. Nothing but zeros may do so."""
-        if one.unit < 0 or not one.update.any():
+    def _is_copy(self, result: ComparedResult) -> bool:
+        """Whether the same update arrived for another unit. Updates of zeros are exempt."""
+        if result.unit < 0 or not result.update.any():
             return False
-        digest = hashlib.sha256(to_bytes(one.update)).digest()
+        digest = hashlib.sha256(to_bytes(result.update)).digest()
         with self._lock:
-            before = self._seen.setdefault(digest, one.unit)
-            if len(self._seen) > SEEN:
-                self._seen.popitem(last=False)
-        return before != one.unit
+            before = self._unit_of_digest.setdefault(digest, result.unit)
+            if len(self._unit_of_digest) > MAX_DIGESTS:
+                self._unit_of_digest.popitem(last=False)
+        return before != result.unit
 
-    def _remember(self, held: Sequence[ComparedResult]) -> None:
-        lengths = [_length(one.update) for one in held[:1]]
+    def _add_norm(self, valid: Sequence[ComparedResult]) -> None:
+        norms = [_norm(result.update) for result in valid[:1]]
         with self._lock:
-            self._lengths.extend(lengths)
+            self._norms.extend(norms)
 
 
-def _length(update: Vector) -> float:
+def _norm(update: Vector) -> float:
     return float(np.linalg.norm(update.astype(np.float64)))

@@ -1,4 +1,4 @@
-"""Tolerances of a comparison: the measured distance of honest results, by pair of backends.
+"""Gives the tolerances of a comparison: measured distances of honest results, by pair of backends.
 
 `tolerances.json` is written by `python -m benchmarks.units.tolerance --write`.
 """
@@ -13,12 +13,13 @@ from msgspec import Struct, json
 from backend.numerics.aggregation.result_agreement import Tolerance
 
 TABLE = Path(__file__).with_name("tolerances.json")
-# Who did half of 64 steps was 0.38 away from the whole, or farther; nobody honest was so, of 256 either.
+# Results at this distance or farther are wrong. Clients that did half of 64 steps were at 0.38 or farther;
+# no honest result was, in 64 or in 256 steps.
 BLAME = 0.3
 
 
 class BackendPair(Struct, frozen=True, forbid_unknown_fields=True):
-    """What may lie between two backends: the measured distance and 1 - cosine, with the margin on them."""
+    """The tolerance between two backends: measured distance and 1 - cosine (`turn`), with a margin."""
 
     backends: tuple[str, str]
     distance: float
@@ -26,9 +27,9 @@ class BackendPair(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """All pairs that were measured up to so many `steps`, `other` pairs, and what `longer` plans need.
+    """The pairs measured up to `steps`, the value for `other` pairs, and that for `longer` units.
 
-    From some length on rounding decides which way a training goes, and honest results are far apart.
+    In longer units, rounding errors grow until honest results are far apart.
     """
 
     steps: int
@@ -39,21 +40,21 @@ class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def table() -> ToleranceTable:
-    """The measured table."""
+    """Reads the table of measured tolerances."""
     return json.decode(TABLE.read_bytes(), type=ToleranceTable)
 
 
 def tolerance_of(first: str, second: str, steps: int = 0, given: float | None = None) -> Tolerance:
-    """Between two kinds of clients after so many steps; the last words of kinds are backends.
+    """Returns the tolerance between two kinds of clients after `steps`.
 
-    `given` is the task's own distance.
+    The last word of a kind is its backend. `given` is the distance that the task file sets.
     """
     if given is not None:
-        # Two vectors so far apart at most have no wider angle between them than this.
+        # Vectors within this distance have no wider angle between them than this.
         return Tolerance(given, 1.0 - given * given, max(given, BLAME))
-    wanted = tuple(sorted((first.rpartition(" ")[2], second.rpartition(" ")[2])))
-    known = table()
-    found = next((pair for pair in known.pairs if pair.backends == wanted), known.other)
-    if steps > known.steps:
-        found = known.longer
-    return Tolerance(found.distance, 1.0 - found.turn, BLAME)
+    backends = tuple(sorted((first.rpartition(" ")[2], second.rpartition(" ")[2])))
+    measured = table()
+    entry = next((pair for pair in measured.pairs if pair.backends == backends), measured.other)
+    if steps > measured.steps:
+        entry = measured.longer
+    return Tolerance(entry.distance, 1.0 - entry.turn, BLAME)

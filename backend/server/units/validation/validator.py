@@ -1,4 +1,4 @@
-"""The validator: compares results of one unit in a thread of its own."""
+"""The validator: compares results of one unit in a separate thread."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ValidationJobs:
         self._thread.shutdown()
 
     def start(self, judge: Judge) -> None:
-        """Starts a job that compares results."""
+        """Starts a job that compares results, and posts the verdicts."""
         works = {lease: self._state.leases[lease] for lease in judge.leases}
         faulty = {lease: Verdict.INVALID for lease, work in works.items() if work.fault is not None}
         results = [_compared(lease, work) for lease, work in works.items() if lease not in faulty]
@@ -45,7 +45,7 @@ class ValidationJobs:
     ) -> None:
         verdicts: Mapping[LeaseId, Verdict] = {}
         if len(results) == 1 and len(judge.leases) > 1 and valid is None:
-            # The others were faulty: it is still to be compared.
+            # All other results were faulty, so this one still needs a comparison.
             verdicts = {results[0].lease: Verdict.UNDECIDED}
         elif results:
             loop = asyncio.get_running_loop()
@@ -54,6 +54,6 @@ class ValidationJobs:
 
 
 def _compared(lease: LeaseId, work: LeasedUnit) -> ComparedResult:
-    assert work.update is not None  # noqa: S101 - it is kept until the unit is over.
+    assert work.update is not None  # noqa: S101 - held until the unit is over.
     steps = work.result.steps if work.result is not None else 0
     return ComparedResult(lease, f"{work.kind} {work.backend}", work.update, work.grant.unit, steps)

@@ -10,7 +10,7 @@ from backend.protocols.units.rules import Rules, TrustRules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import GrantLease, WorkUnit
 from backend.server.hosting.client_link import Presence
-from backend.server.units.board.board import MOST_CELLS, MOST_ROWS, picture
+from backend.server.units.board.board import MAX_CELLS, MAX_ROWS, overview_json
 
 RULES = TrustTable(replicas=2, checked=1)
 
@@ -27,7 +27,7 @@ def here(client: str) -> Presence:
 
 
 def told(machine: Scheduler, *clients: str) -> dict[str, Any]:
-    return picture(machine, Servers(), [here(one) for one in clients], 7, 40, RULES, now=50.0)
+    return overview_json(machine, Servers(), [here(one) for one in clients], 7, 40, RULES, now=50.0)
 
 
 def begun(units: int) -> Scheduler:
@@ -81,16 +81,16 @@ def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:
 
 
 def test_many_shards_share_cells_and_many_clients_are_cut_short() -> None:
-    machine = begun(2 * MOST_CELLS + 1)
-    for number in range(MOST_ROWS + 5):
+    machine = begun(2 * MAX_CELLS + 1)
+    for number in range(MAX_ROWS + 5):
         machine.client_connected(f"c{number}", slots=1)
-    found = told(machine, *(f"c{number}" for number in range(MOST_ROWS + 5)))
+    found = told(machine, *(f"c{number}" for number in range(MAX_ROWS + 5)))
     shards = found["shards"]
     cells = shards["cells"]
-    assert (shards["count"], shards["each"]) == (2 * MOST_CELLS + 1, 3)
-    assert len(cells) <= MOST_CELLS
-    assert sum(cell[0] for cell in cells) == 2 * MOST_CELLS + 1
-    assert len(found["trust"]) == MOST_ROWS
+    assert (shards["count"], shards["each"]) == (2 * MAX_CELLS + 1, 3)
+    assert len(cells) <= MAX_CELLS
+    assert sum(cell[0] for cell in cells) == 2 * MAX_CELLS + 1
+    assert len(found["trust"]) == MAX_ROWS
 
 
 def test_before_the_first_epoch_there_is_nothing_to_show() -> None:

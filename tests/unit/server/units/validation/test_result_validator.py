@@ -7,7 +7,7 @@ import pytest
 
 from backend.numerics.vectors import Vector
 from backend.protocols.units.rules import Verdict
-from backend.server.units.validation.result_validator import FEW, ComparedResult, ResultValidator
+from backend.server.units.validation.result_validator import MIN_NORMS, ComparedResult, ResultValidator
 from backend.server.units.validation.tolerances import table, tolerance_of
 
 VALID, INVALID, UNDECIDED = Verdict.VALID, Verdict.INVALID, Verdict.UNDECIDED
@@ -58,7 +58,7 @@ def test_honest_results_hold_and_strange_ones_are_blamed_for_nothing() -> None:
 
 def test_one_alone_holds_unless_it_is_much_longer_or_shorter_than_usual() -> None:
     judging = ResultValidator()
-    for number in range(FEW):
+    for number in range(MIN_NORMS):
         assert judging.verdicts(shown(update(number, 1 + number / 10), unit=number)) == {0: VALID}
     assert judging.verdicts(shown(update(50, 30.0), unit=50)) == {0: UNDECIDED}
     assert judging.verdicts(shown(update(51, 0.01), unit=51)) == {0: UNDECIDED}
