@@ -24,7 +24,7 @@ from backend.server.estimates.round_costs import (
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime
 from backend.server.units.validation.tolerances import table
-from backend.server.units.work_generator import MOST_LEASES_LONG
+from backend.server.units.work_generator import MAX_LEASE_FACTOR
 
 # A whole unit has this multiple of the rows of the smallest part that a slow client gets.
 MAX_SPLIT = 2 ** SizeRules().halvings
@@ -163,8 +163,8 @@ def _notes(file: TaskFile, volunteers: int, steps: int, devices: Sequence[Device
         yield "No device can train this model; the step “Model” says why."
     for cost in devices:
         smallest = cost.training[1] / MAX_SPLIT + cost.transfer
-        if smallest > MOST_LEASES_LONG * units.lease:
+        if smallest > MAX_LEASE_FACTOR * units.lease:
             yield (
                 f"Slow {DEVICES[cost.device]} would lose their turn: even the smallest unit, an eighth, "
-                f"takes them longer than {MOST_LEASES_LONG} leases. Raise the lease, or make units smaller."
+                f"takes them longer than {MAX_LEASE_FACTOR} leases. Raise the lease, or make units smaller."
             )

@@ -1,4 +1,4 @@
-"""Encodes and decodes the checkpoint of a task of work units: scheduler, epoch and evaluations."""
+"""Encodes and decodes the checkpoints of a task of work units: scheduler, epoch and evaluations."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from backend.server.units.work_generator import data_of
 from backend.stores.contracts import EvaluationRecord
 
 
-class KeptEpoch(Struct, frozen=True):
-    """An epoch's notes; see Epoch."""
+class EpochContent(Struct, frozen=True):
+    """The encoded totals of an epoch; see Epoch."""
 
     number: int
     version: int
@@ -39,19 +39,22 @@ class KeptEpoch(Struct, frozen=True):
 
 
 class CheckpointContent(Struct, frozen=True):
-    """`means` are what epochs were measured to be, as the stop rules saw them; `number` is the last
-    assimilation's. `data` says which shards the units are of."""
+    """The encoded content of a checkpoint.
+
+    `means` are the mean evaluations of epochs that the stop rules received. `number` is that of the last
+    assimilation. `data` identifies the shards of the units (see `data_of`).
+    """
 
     scheduler: Snapshot
-    epoch: KeptEpoch
+    epoch: EpochContent
     number: int
     means: list[EvaluationRecord]
     data: str = ""
 
 
 @dataclass(frozen=True)
-class Resumed:
-    """What a host goes on with."""
+class DecodedCheckpoint:
+    """The decoded content of a checkpoint, from which a host resumes; see CheckpointContent."""
 
     scheduler: Snapshot
     epoch: Epoch
@@ -60,10 +63,10 @@ class Resumed:
     data: str = ""
 
 
-def content_of(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
-    """How it stands. Units in `unblended` are done, but not in the model yet: they are to be done again."""
+def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
+    """Encodes the state. Units in `unblended` are done but not in the model: they are trained again."""
     epoch = state.run.epoch
-    kept = KeptEpoch(
+    totals = EpochContent(
         number=epoch.number,
         version=epoch.version,
         seconds=epoch.lasted(now),
@@ -80,43 +83,43 @@ def content_of(state: UnitsState, unblended: Collection[UnitId], now: float) -> 
     scheduler = state.scheduler.snapshot(unblended)
     data = data_of(state.task)
     return msgspec.msgpack.encode(
-        CheckpointContent(scheduler, kept, state.model.number, state.records.means, data)
+        CheckpointContent(scheduler, totals, state.model.number, state.records.means, data)
     )
 
 
 def given_without(
-    given: Mapping[str, Given], machine: Scheduler, units: Collection[UnitId]
+    given: Mapping[str, Given], scheduler: Scheduler, units: Collection[UnitId]
 ) -> dict[str, Given]:
-    """What clients gave in an epoch without `units`, which count when they are done again."""
-    found = {client: replace(one) for client, one in given.items()}
-    for unit in map(machine.unit, units):
+    """Returns the contributions to an epoch without `units`, which count once they are trained again."""
+    contributions = {client: replace(contribution) for client, contribution in given.items()}
+    for unit in map(scheduler.unit, units):
         for lease in unit.leases:
             if lease.state is LeaseState.VALID:
-                found[lease.client].accepted -= 1
-                found[lease.client].examples -= unit.examples
-    return found
+                contributions[lease.client].accepted -= 1
+                contributions[lease.client].examples -= unit.examples
+    return contributions
 
 
-def resumed(content: bytes) -> Resumed:
-    """What was kept. Raises StoreError."""
+def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
+    """Decodes the content of a checkpoint. Raises StoreError if it is damaged."""
     try:
-        found = msgspec.msgpack.decode(content, type=CheckpointContent)
+        content = msgspec.msgpack.decode(encoded, type=CheckpointContent)
     except msgspec.DecodeError as error:
         raise StoreError(
             f"The checkpoint of a task of work units is damaged: {error}. Restore the data folder."
         ) from error
-    kept = found.epoch
+    totals = content.epoch
     epoch = Epoch(
-        number=kept.number,
-        version=kept.version,
-        seconds=kept.seconds,
-        blended=kept.blended,
-        examples=kept.examples,
-        loss=kept.loss,
-        sums=kept.sums,
-        losses=kept.losses,
-        given=kept.given,
-        kinds=Counter(kept.kinds),
-        refused=Refusals(Counter(kept.refused), Counter(kept.codes)),
+        number=totals.number,
+        version=totals.version,
+        seconds=totals.seconds,
+        blended=totals.blended,
+        examples=totals.examples,
+        loss=totals.loss,
+        sums=totals.sums,
+        losses=totals.losses,
+        given=totals.given,
+        kinds=Counter(totals.kinds),
+        refused=Refusals(Counter(totals.refused), Counter(totals.codes)),
     )
-    return Resumed(found.scheduler, epoch, found.number, found.means, found.data)
+    return DecodedCheckpoint(content.scheduler, epoch, content.number, content.means, content.data)

@@ -1,4 +1,4 @@
-"""Totals of the open epoch, from which its record is made."""
+"""Totals the results of the open epoch, and makes its record."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from backend.server.rounds.round_accumulator import MAX_KINDS, Refusals, spread
 from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.wire.unit_messages import Result
 
-# Losses of so many results are remembered for their spread.
-MOST_LOSSES = 1000
+# Losses kept per epoch, for their spread.
+MAX_LOSSES = 1000
 
 
 @dataclass
 class Given:
-    """What one client gave in the epoch."""
+    """The contribution of one client to an epoch: its accepted results and their examples."""
 
     kind: str
     backend: str
@@ -27,11 +27,12 @@ class Given:
 
 @dataclass
 class Epoch:
-    """Results of one epoch, which starts at `version`. It `began` with its first lease; None before that, or
-    since the server began again. `seconds` are those before that.
+    """The totals of one epoch, which starts at `version`.
 
-    `sums` are the metrics' numerators and denominators of the results that were blended, added up; `loss` is
-    weighted by their examples. `refused` has what did not count.
+    `began` is the loop's time of the first lease since the server started; None before it. `seconds` is the
+    duration before the server's restart. `sums` are the added numerators and denominators of the
+    metrics of assimilated results; `loss` is the sum of their losses, weighted by examples. `refused` counts
+    the rejected results.
     """
 
     number: int
@@ -48,43 +49,43 @@ class Epoch:
     refused: Refusals = field(default_factory=Refusals)
 
     def took(self, client: str, kind: str, backend: str) -> None:
-        """A client has a part in it."""
-        known = self.given.setdefault(client, Given(kind, backend))
-        known.kind, known.backend = kind, backend
+        """Adds a client that was granted a lease, or updates its kind and backend."""
+        contribution = self.given.setdefault(client, Given(kind, backend))
+        contribution.kind, contribution.backend = kind, backend
 
     def counted(self, client: str, examples: int) -> None:
-        """A result of a client is valid."""
-        known = self.given.setdefault(client, Given("browser", ""))
-        known.accepted += 1
-        known.examples += examples
+        """Counts a valid result of a client."""
+        contribution = self.given.setdefault(client, Given("browser", ""))
+        contribution.accepted += 1
+        contribution.examples += examples
 
     def assimilated(self, client: str, result: Result, examples: int) -> None:
-        """A result is in the model."""
+        """Adds an assimilated result to the totals."""
         self.blended += 1
         self.examples += examples
         self.loss += examples * result.loss
         sums = self.sums or [(0.0, 0.0)] * len(result.sums)
         self.sums = [(a + c, b + d) for (a, b), (c, d) in zip(sums, result.sums, strict=True)]
-        if len(self.losses) < MOST_LOSSES:
+        if len(self.losses) < MAX_LOSSES:
             self.losses.append(result.loss)
         about = self.given.get(client)
-        word = f"{about.kind} {about.backend}" if about else "other"
-        self.kinds[word if word in self.kinds or len(self.kinds) < MAX_KINDS else "other"] += 1
+        kind = f"{about.kind} {about.backend}" if about else "other"
+        self.kinds[kind if kind in self.kinds or len(self.kinds) < MAX_KINDS else "other"] += 1
 
     def mean_loss(self) -> float | None:
-        """Of all examples of what was blended."""
+        """Returns the mean loss over the examples of all assimilated results; None without any."""
         return self.loss / self.examples if self.examples else None
 
     def metrics(self, specs: Sequence[Metric]) -> dict[str, float]:
-        """Over all examples of what was blended, while it was trained."""
+        """Returns the training metrics over the examples of all assimilated results."""
         return metric_values(specs, [self.sums]) if self.sums else {}
 
     def lasted(self, now: float) -> float:
-        """Seconds so far."""
+        """Returns how many seconds the epoch has lasted so far."""
         return self.seconds + (max(0.0, now - self.began) if self.began is not None else 0.0)
 
     def record(self, reason: str, now: float, ended: float) -> RoundRecord:
-        """The epoch as it will be remembered, in the words of rounds."""
+        """Returns the record of the epoch, in the form of a round. `ended` is in Unix seconds."""
         return RoundRecord(
             round=self.number,
             version=self.version,
@@ -101,7 +102,7 @@ class Epoch:
         )
 
     def contributions(self) -> list[ContributionRecord]:
-        """Who gave what."""
+        """Returns the contribution of each client that sent a result."""
         clients = {**dict.fromkeys(self.refused.clients, Given("browser", "")), **self.given}
         return [
             ContributionRecord(

@@ -1,4 +1,4 @@
-"""The host of one task of work units: owns its parts, its mailbox and its loop."""
+"""The host of one task of work units: owns its parts and mailbox, and handles the events in one loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from backend.server.units.event_handler import UnitEventHandler
 from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.units.records import ClosedEpoch, UnitRecorder
 from backend.server.units.results import ResultUploads
-from backend.server.units.setup import RestoredState, restored_state
+from backend.server.units.setup import RestoredState, create_state
 from backend.server.units.state import UnitsState
 from backend.server.units.validation.validator import ValidationJobs
 from backend.server.versions.version_history import VersionHistory
@@ -36,10 +36,10 @@ from backend.wire.client_id import client_id
 
 
 class UnitsHost(TaskHost):
-    """Owns the parts of one task of work units, and hands each event to them in one loop.
+    """Owns the parts of one task of work units, and passes each event to them in one loop.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds). `scratch` is a folder for
-    temporary files, `left` is the state before a restart, `chance` draws from [0, 1).
+    temporary files, `restored` is the state before a restart, `chance` draws from [0, 1).
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class UnitsHost(TaskHost):
         blobs: BlobStore,
         evaluate: bool,
         scratch: Path,
-        left: RestoredState,
+        restored: RestoredState,
         clock: Callable[[], float] = time.time,
         observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
@@ -57,8 +57,8 @@ class UnitsHost(TaskHost):
         parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
         observers = Observers([observer])
-        state = self._state = restored_state(
-            task, history, left, scratch / secrets.token_hex(8), observers, limits, parameters
+        state = self._state = create_state(
+            task, history, restored, scratch / secrets.token_hex(8), observers, limits, parameters
         )
         mailbox: Mailbox[events.UnitHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         super().__init__(task, history, mailbox, state.connected, state.background, observers)
@@ -70,7 +70,7 @@ class UnitsHost(TaskHost):
         self._validator = ValidationJobs(state, post)
         assimilator = Assimilator(state, post, clock)
         self._controller = EpochController(state, self._dispatcher, self._record)
-        self._controller.restore(state.run.epoch.number, left.measured, left.reason)
+        self._controller.restore(state.run.epoch.number, restored.measured, restored.reason)
         self._effect_runner = UnitEffectRunner(
             state, self._dispatcher, self._uploads, self._validator, assimilator, self._controller
         )
@@ -88,12 +88,12 @@ class UnitsHost(TaskHost):
             self._announcer,
         )
 
-    # For the shell that owns the sockets.
+    # Called by the socket.
 
     async def join(self, enlist: unit_messages.Enlist, link: ClientLink) -> str:
-        """Takes a client in; its id. An older connection of the same client gives way.
+        """Adds a client and returns its id. An older connection of the same client is closed.
 
-        Raises BusyError, and what the gate raises.
+        Raises BusyError, and what AdmissionControl raises.
         """
         name = client_id(enlist.token)
         self.admission.check(name)
@@ -103,14 +103,14 @@ class UnitsHost(TaskHost):
         return name
 
     async def hear(self, client: str, link: ClientLink, message: unit_messages.UnitsToServer) -> None:
-        """A client sent a frame after it enlisted. Waits while the mailbox is full."""
+        """Queues a frame that a client sent after it enlisted. Waits while the mailbox is full."""
         await self._mailbox.put(events.UnitFrameReceived(client, link, message))
 
     def take(self, client: str, link: ClientLink, chunk: messages.Chunk) -> bool:
-        """Stores a chunk that no decision depends on, without an event; False for any other."""
+        """Stores a chunk that no decision depends on, without an event. Returns False for any other chunk."""
         return self._event_handler.chunk_taken(client, link, chunk, self._state.clock())
 
-    # For those who ask.
+    # Read by pages and the API.
 
     @property
     def phase(self) -> messages.Phase:
@@ -119,8 +119,8 @@ class UnitsHost(TaskHost):
 
     @property
     def needed(self) -> int:
-        """See TaskHost: one client is enough."""
-        return int(not any(one.slots for one in self._state.clients.members.values()))
+        """See TaskHost: one client with slots is enough."""
+        return int(not any(member.slots for member in self._state.clients.members.values()))
 
     @property
     def reason_to_finish(self) -> str | None:
@@ -129,16 +129,16 @@ class UnitsHost(TaskHost):
 
     @property
     def round(self) -> int:
-        """See TaskHost: the epoch."""
+        """See TaskHost: the number of the epoch."""
         return self._state.run.epoch.number
 
     @property
     def state(self) -> UnitsState:
-        """The scheduler, the parameter servers and the state, to be read only."""
+        """The task's state with its scheduler and parameter servers; callers only read it."""
         return self._state
 
     async def assimilations(self, after: int = 0, last: int | None = None) -> list[AssimilationRecord]:
-        """The newest `last` results in the model (all for None) of those after number `after`.
+        """Returns the newest `last` assimilations (None: all) after number `after`, recorded or not.
 
         Raises StoreError.
         """
@@ -148,7 +148,9 @@ class UnitsHost(TaskHost):
     def presences(self) -> list[Presence]:
         """See TaskHost."""
         is_busy = self._dispatcher.is_busy
-        return [presence_of(one, is_busy(one.client.id)) for one in self._state.clients.members.values()]
+        return [
+            presence_of(member, is_busy(member.client.id)) for member in self._state.clients.members.values()
+        ]
 
     @property
     def received(self) -> int:
@@ -156,7 +158,7 @@ class UnitsHost(TaskHost):
         return self._state.uploads.received
 
     def snapshot(self, address: str) -> Path | None:
-        """A file with weights that leases begin at and no record names; None where there is none."""
+        """Returns the file of weights that leases start from, by SHA-256; None if no such snapshot exists."""
         return self._state.snapshots.path(address)
 
     def _start(self) -> None:
@@ -208,4 +210,4 @@ class UnitsHost(TaskHost):
     async def _record_epoch(self, closed: ClosedEpoch) -> None:
         version = await self._recorder.epoch(closed)
         await self._mailbox.put(events.EpochRecorded(closed.epoch, version))
-        await self._evaluation.epoch_recorded(version, closed.kept)
+        await self._evaluation.epoch_recorded(version, closed.snapshot)

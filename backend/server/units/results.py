@@ -1,4 +1,4 @@
-"""Results of leases: their uploads, and what the scheduler makes of those that arrived."""
+"""Receives the results of leases: their uploads, and the passing of complete ones to the scheduler."""
 
 from __future__ import annotations
 
@@ -14,26 +14,29 @@ from backend.protocols.units.scheduler_effects import ClientId, Effect, Judge, L
 from backend.server.observers import task_events
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.state import LeasedUnit, UnitsState
-from backend.server.units.work_generator import asked_of, examples_after
+from backend.server.units.work_generator import examples_after, planned_work
 from backend.wire import messages, unit_messages
 
-# A result of a unit in one of these states is compared with nothing.
+# Results of units in these states are not compared.
 _NOT_JUDGED = frozenset({UnitState.FAILED, UnitState.DROPPED})
 OVER = "This work is over; ask for other."
 
 
 class ResultUploads:
-    """Owns the uploads of a task: of one client there may be several, one for each lease."""
+    """Owns the uploads of a task. A client may have several, one per lease."""
 
     def __init__(self, state: UnitsState) -> None:
         self._state = state
-        self._coming: dict[str, unit_messages.Result] = {}
+        self._offered: dict[str, unit_messages.Result] = {}
 
     def begin_upload(self, client: ClientId, result: unit_messages.Result, now: float) -> None:
-        """Grants credit for it, at once or when there is room. What came of it before is forgotten."""
+        """Starts the upload of a result, and drops an earlier one of its lease.
+
+        Credit is granted directly, or once a slot is free.
+        """
         key = _key(client, result.lease)
         self.drop_upload(client, result.lease)
-        self._coming[key] = result
+        self._offered[key] = result
         offer = messages.Offer(
             round=result.lease,
             version=0,
@@ -46,7 +49,7 @@ class ResultUploads:
         self._tell(self._state.uploads.grant(key, offer, now))
 
     def take(self, client: ClientId, chunk: messages.Chunk, now: float) -> bool:
-        """Stores a chunk that is due and not a result's last; whether it was one."""
+        """Stores a chunk that is expected and not a result's last. Returns False for any other chunk."""
         credits = self._state.uploads.inner_chunk(_key(client, chunk.round), chunk, now)
         if credits is None:
             return False
@@ -54,23 +57,23 @@ class ResultUploads:
         return True
 
     def chunk(self, client: ClientId, chunk: messages.Chunk, now: float) -> unit_messages.Result | None:
-        """Stores a chunk; the result that is here whole now. Raises WrongLengthError."""
+        """Stores a chunk. Returns the result if its upload is complete now. Raises WrongLengthError."""
         key = _key(client, chunk.round)
         complete, credits = self._state.uploads.chunk(key, chunk, now)
         self._tell(credits)
-        return self._coming.get(key) if complete else None
+        return self._offered.get(key) if complete else None
 
     def finish_upload(
         self, client: ClientId, lease: LeaseId
     ) -> tuple[Vector | None, UpdateRefusedError | None]:
         """Returns a complete update or its error, and frees its slot."""
         key = _key(client, lease)
-        most = self._state.task.file.security.max_update_norm
+        max_norm = self._state.task.file.security.max_update_norm
         update: Vector | None = None
         fault: UpdateRefusedError | None = None
         try:
             # The slot's buffer is reused, so the update is copied.
-            update = self._state.uploads.update(key, most).copy()
+            update = self._state.uploads.update(key, max_norm).copy()
         except UpdateRefusedError as error:
             fault = error
         self.release_upload(client, lease)
@@ -79,14 +82,14 @@ class ResultUploads:
     def release_upload(self, client: ClientId, lease: LeaseId) -> None:
         """Frees the buffer of a complete result for the next upload."""
         key = _key(client, lease)
-        self._coming.pop(key, None)
+        self._offered.pop(key, None)
         now = self._state.clock()
         self._tell(self._state.uploads.done(key, lease, now))
 
     def drop_upload(self, client: ClientId, lease: LeaseId) -> None:
-        """Drops the upload of a lease, if there is one."""
+        """Drops the upload of a lease, if it has one."""
         key = _key(client, lease)
-        if self._coming.pop(key, None) is not None:
+        if self._offered.pop(key, None) is not None:
             self._tell(self._state.uploads.drop(key, self._state.clock()))
 
     def stalled(self, now: float) -> list[tuple[ClientId, LeaseId]]:
@@ -98,7 +101,7 @@ class ResultUploads:
         self._tell(self._state.uploads.fill(now))
 
     def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
-        """Tells a client that a result does not count, and remembers it for the record."""
+        """Rejects a result: informs its client, and counts it for the epoch's record."""
         frame = unit_messages.Rejected(lease=lease, code=code, reason=reason[:500])
         work = self._state.leases.get(lease)
         if work is not None and work.grant.client == client:
@@ -121,7 +124,7 @@ class ResultReceiver:
         self._uploads = uploads
 
     def release(self, client: str, lease: LeaseId, cause: str) -> Sequence[Effect]:
-        """Releases a lease that its client gives back."""
+        """Releases a lease that its client returns without a result."""
         work = self._state.leases.of_client(client, lease)
         if work is None or work.result is not None:
             return []
@@ -136,7 +139,7 @@ class ResultReceiver:
         return effects
 
     def offered(self, client: str, result: unit_messages.Result, now: float) -> Sequence[Effect]:
-        """A client offers a result: its upload begins, or it is rejected."""
+        """Starts the upload of a result that a client offers, or rejects it."""
         work = self._state.leases.of_client(client, result.lease)
         if work is None or work.over:
             self._uploads.reject(client, result.lease, "over", OVER)
@@ -144,7 +147,7 @@ class ResultReceiver:
         if work.result is not None:
             self._repeat_outcome(client, result.lease, work)
             return []
-        error = too_much(asked_of(self._state.task, work.grant), result.examples, result.steps)
+        error = too_much(planned_work(self._state.task, work.grant), result.examples, result.steps)
         if error is None and result.size != 4 * self._state.size:
             error = WrongLengthError(
                 f"The update has {result.size} bytes; this model takes {4 * self._state.size}."
@@ -156,13 +159,13 @@ class ResultReceiver:
         return []
 
     def _repeat_outcome(self, client: str, lease: LeaseId, work: LeasedUnit) -> None:
-        """It lost the answer: the result is here."""
+        """Sends the outcome again, for a client that did not receive it; the result has arrived."""
         self._state.connected.tell(client, unit_messages.Taken(lease=lease, waits=work.outcome is None))
         if work.outcome is not None:
             self._state.connected.tell(client, work.outcome)
 
     def chunk(self, client: str, chunk: messages.Chunk, now: float) -> Sequence[Effect]:
-        """A chunk of a result arrived."""
+        """Stores a chunk of a result, and passes the result to the scheduler once it is complete."""
         self._state.clients.members[client].client.received += len(chunk.data)
         try:
             result = self._uploads.chunk(client, chunk, now)
@@ -173,7 +176,7 @@ class ResultReceiver:
         return [] if result is None else self._arrived(client, result, now)
 
     def stalled(self, now: float) -> list[Effect]:
-        """Uploads of which too little came in too long a time are given up."""
+        """Drops uploads that are too slow, and rejects their results."""
         effects: list[Effect] = []
         for client, lease in self._uploads.stalled(now):
             self._uploads.drop_upload(client, lease)
@@ -183,7 +186,7 @@ class ResultReceiver:
         return effects
 
     def _arrived(self, client: str, result: unit_messages.Result, now: float) -> Sequence[Effect]:
-        """All of a result is here: it is looked at, and brought before the scheduler."""
+        """Checks a complete result, and passes it to the scheduler."""
         lease = result.lease
         work = self._state.leases[lease]
         update, fault = self._uploads.finish_upload(client, lease)
@@ -195,34 +198,35 @@ class ResultReceiver:
         except UpdateRefusedError as error:
             fault = fault or error
         effects = self._state.scheduler.returned(client, lease, now, self._part(work, result))
-        if refused := next((one for one in effects if isinstance(one, RefuseResult)), None):
+        if refusal := next((effect for effect in effects if isinstance(effect, RefuseResult)), None):
             work.over = True
-            self._uploads.reject(client, lease, "over", refused.reason)
+            self._uploads.reject(client, lease, "over", refusal.reason)
             self._dispatcher.ended(lease)
-            return [one for one in effects if one is not refused]
+            return [effect for effect in effects if effect is not refusal]
         work.result, work.update, work.fault, work.returned_at, work.over = result, update, fault, now, True
         late = now > work.grant.deadline
         self._state.notice(task_events.UnitReturned(client, lease, late))
-        alone = any(
-            isinstance(one, Judge) and one.leases == (lease,) and one.valid is None for one in effects
+        judged_alone = any(
+            isinstance(effect, Judge) and effect.leases == (lease,) and effect.valid is None
+            for effect in effects
         )
-        self._state.connected.tell(client, unit_messages.Taken(lease=lease, waits=not alone))
+        self._state.connected.tell(client, unit_messages.Taken(lease=lease, waits=not judged_alone))
         self._dispatcher.returned(client, lease)
-        if not alone:
-            # Who is blended at once goes on from what that makes.
+        if not judged_alone:
+            # A client whose result is judged alone gets its next unit once that result is in the model.
             self._dispatcher.wants(client)
         if not effects and self._state.scheduler.unit(work.grant.unit).state in _NOT_JUDGED:
             self._uploads.reject(client, lease, "over", OVER)
         return effects
 
     def _part(self, work: LeasedUnit, result: unit_messages.Result) -> PartialWork | None:
-        """As far as the client came, where it had to stop before the end of the unit."""
+        """Returns the part of the unit that was trained if the client stopped early; None for all of it."""
         grant = work.grant
-        if result.steps == asked_of(self._state.task, grant).steps:
+        if result.steps == planned_work(self._state.task, grant).steps:
             return None
         return PartialWork(result.steps, examples_after(self._state.task, grant, result.steps))
 
 
 def _key(client: ClientId, lease: LeaseId) -> str:
-    """A client of the uploads: one turn of a client."""
+    """Returns the key of an upload: a client and its lease."""
     return f"{client} {lease}"

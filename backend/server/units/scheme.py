@@ -1,4 +1,4 @@
-"""Work units as a scheme: each client trains pieces of the data at its own pace."""
+"""The scheme of work units: each client trains pieces of the data at its own pace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
 from backend.server.tasks.task import Task
 from backend.server.units.board.board import UnitsBoard
 from backend.server.units.host import UnitsHost
-from backend.server.units.setup import left_by
+from backend.server.units.setup import load_restored_state
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import VersionRecord
 from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist
@@ -22,14 +22,14 @@ from backend.wire.units_codec import decode_units
 
 
 async def open_host(task: Task, history: VersionHistory, services: HostServices) -> UnitsHost:
-    """The host of a task of work units, as the records leave it."""
+    """Creates the host of a task of work units, with the state that its records hold."""
     return UnitsHost(
         task,
         history,
         services.stores.blobs,
         services.evaluate,
         services.stores.scratch / task.file.name,
-        await left_by(task, history),
+        await load_restored_state(task, history),
         observer=services.observer,
         limits=services.limits,
         parameters=services.parameters,
@@ -37,7 +37,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
 
 
 async def restore(_host: UnitsHost, _number: int, _reason: str) -> VersionRecord:
-    """Raises OrderError."""
+    """Raises OrderError: a version of work units cannot be restored."""
     raise OrderError(
         "Each result of a work unit is in the model at once: this server cannot take them back. Take "
         "the version as a file, and begin a new task with it."
@@ -45,7 +45,7 @@ async def restore(_host: UnitsHost, _number: int, _reason: str) -> VersionRecord
 
 
 def describe(plan: Coordination) -> Iterator[str]:
-    """A plan of work units in words."""
+    """Yields sentences that describe the plan of a task of work units. Raises ValueError for rounds."""
     if (units := plan.units) is None:
         raise ValueError("The task has rounds.")
     yield (

@@ -12,7 +12,7 @@ from backend.protocols.units.scheduler_snapshot import LEAP, Snapshot
 from backend.server.hosting.limits import TaskLimits
 from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task, stop_rules
-from backend.server.units.checkpoint_codec import Resumed, resumed
+from backend.server.units.checkpoint_codec import DecodedCheckpoint, decode_checkpoint
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.server_pool import ParameterDeployment, ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
@@ -34,14 +34,14 @@ OTHER_DATA = "The data were changed while the server was away: the epoch ended w
 
 @dataclass(frozen=True)
 class RestoredState:
-    """What servers before this one left: where the run stands, and what its clients were credited.
+    """The state that a task's records hold: its last checkpoint, and the credit of its clients.
 
-    `point` is None before any checkpoint. `measured` are measurements of the open epoch, `reason` says why
-    that is over, where it is.
+    `point` is None before the first checkpoint. `measured` are the evaluations of the open epoch; `reason`
+    says why that epoch ended, if it did.
     """
 
     point: Checkpoint | None
-    resumed: Resumed
+    content: DecodedCheckpoint
     credits: dict[str, ClientCredit]
     measured: list[EvaluationRecord]
     reason: str = ""
@@ -52,60 +52,64 @@ async def left_by(task: Task, history: VersionHistory) -> RestoredState:
     point = await history.last_checkpoint()
     found = _nothing(history) if point is None else resumed(point.content)
     reason = ""
-    if found.scheduler.open and found.data != data_of(task):
-        found, reason = _closed(found), OTHER_DATA
-    credits = {one.client: ClientCredit(one.accepted, one.examples) for one in await history.contributions()}
+    if content.scheduler.open and content.data != data_of(task):
+        content, reason = _closed(content), OTHER_DATA
+    credits = {
+        record.client: ClientCredit(record.accepted, record.examples)
+        for record in await history.contributions()
+    }
     measured = [
-        EvaluationRecord(0, one.loss, one.metrics)
-        for one in await history.assimilations()
-        if one.epoch == found.epoch.number and one.epoch > history.round and one.loss is not None
+        EvaluationRecord(0, row.loss, row.metrics)
+        for row in await history.assimilations()
+        if row.epoch == content.epoch.number and row.epoch > history.round and row.loss is not None
     ]
-    return RestoredState(point, found, credits, measured, reason)
+    return RestoredState(point, content, credits, measured, reason)
 
 
-def restored_state(
+def create_state(
     task: Task,
     history: VersionHistory,
-    left: RestoredState,
+    restored: RestoredState,
     scratch: Path,
     observer: Observer,
     limits: TaskLimits,
     parameters: ParameterDeployment,
 ) -> UnitsState:
-    """All of a host that its parts share, as the records leave it."""
-    point, found = left.point, left.resumed
+    """Creates the state that the parts of a host share, from what the records hold."""
+    point, content = restored.point, restored.content
     progress = history.progress(stop_rules(task.file.coordination.stop, "server"))
     return UnitsState(
         task=task,
         units=units_of(task),
         history=history,
-        scheduler=Scheduler.restored(rules_of(task), found.scheduler),
+        scheduler=Scheduler.restored(rules_of(task), content.scheduler),
         servers=ParameterServers(parameters.place(task.file.name), recipe_of(task), parameters.rules),
         snapshots=SnapshotStore(scratch),
         observer=observer,
         limits=limits,
-        progress=_seen(progress, found.means),
+        progress=_replayed(progress, content.means),
         model=ModelState(
             base=point.base if point else 0,
             weights=point.weights if point else history.weights,
             memory=point.memory if point else no_memory(),
-            number=found.number,
+            number=content.number,
         ),
-        run=RunState(found.epoch),
-        clients=ClientState(credits=left.credits),
-        records=RecordState(means=found.means),
+        run=RunState(content.epoch),
+        clients=ClientState(credits=restored.credits),
+        records=RecordState(means=content.means),
     )
 
 
-def _closed(found: Resumed) -> Resumed:
-    """The epoch is over with what it brought: its other units are of data that are not there any more."""
-    left = found.scheduler
-    return replace(found, scheduler=replace(left, open=(), dropped=left.dropped + len(left.open)))
+def _closed(content: DecodedCheckpoint) -> DecodedCheckpoint:
+    """Closes the epoch with the results that it has: its open units are of data that no longer exist."""
+    scheduler = content.scheduler
+    dropped = scheduler.dropped + len(scheduler.open)
+    return replace(content, scheduler=replace(scheduler, open=(), dropped=dropped))
 
 
-def _nothing(history: VersionHistory) -> Resumed:
-    """Before the first unit of the epoch that follows the last one on record."""
-    # Leases of a server that ended before its first checkpoint are nobody's.
+def _initial_content(history: VersionHistory) -> DecodedCheckpoint:
+    """Returns the content before the first unit of the epoch that follows the last recorded one."""
+    # A server that ended before its first checkpoint may have granted leases: their numbers are skipped.
     scheduler = Snapshot(
         epoch=history.round,
         done=0,
@@ -116,12 +120,12 @@ def _nothing(history: VersionHistory) -> Resumed:
         next_unit=0,
         next_lease=history.lost * LEAP,
     )
-    return Resumed(scheduler, Epoch(history.round, history.current.version), 0, [])
+    return DecodedCheckpoint(scheduler, Epoch(history.round, history.current.version), 0, [])
 
 
-def _seen(progress: RunProgress, means: list[EvaluationRecord]) -> RunProgress:
-    """The rules as they were shown the means of epochs, not the measurements of their last models."""
+def _replayed(progress: RunProgress, means: list[EvaluationRecord]) -> RunProgress:
+    """Returns progress that received the means of epochs, not the evaluations of their versions."""
     fresh = RunProgress(progress.rules, progress.spent)
-    for one in means:
-        fresh.measured(one.version, one.source, one.loss, one.metrics)
+    for mean in means:
+        fresh.measured(mean.version, mean.source, mean.loss, mean.metrics)
     return fresh

@@ -1,4 +1,4 @@
-"""The work generator: which units an epoch has, and the settings of a task's scheduler."""
+"""The work generator: makes the units of each epoch, and the settings of a task's scheduler."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from backend.server.tasks.task import Task
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.wire.unit_messages import Start
 
-# A lease that says that it is at work holds for so many of its usual lengths.
-MOST_LEASES_LONG = 4
-# Leases shorter than these seconds would be lost to a short sleep of the device.
-LEAST_SECONDS = 30.0
+# Heartbeats extend a lease to at most this multiple of its usual length.
+MAX_LEASE_FACTOR = 4
+# A lease shorter than this would expire during a short sleep of the device.
+MIN_LEASE_SECONDS = 30.0
 
 
 def units_of(task: Task) -> Units:
-    """Its table of units. Raises TaskFileError where it has none."""
+    """Returns the task's table of units. Raises TaskFileError if it has none."""
     units = task.file.coordination.units
     if units is None:
         raise TaskFileError(f"{task.file.name}: there are no work units in this task.")
@@ -34,7 +34,7 @@ def units_of(task: Task) -> Units:
 
 
 def rules_of(task: Task) -> Rules:
-    """How its units are dealt out."""
+    """Returns the scheduler's rules for the task."""
     units = units_of(task)
     trust = units.trust
     return Rules(
@@ -44,15 +44,15 @@ def rules_of(task: Task) -> Rules:
         sizes=SizeRules(seconds=0.0 if _has_fixed_size(task) else units.seconds, grain=task.batch_size),
         pace=PaceRules(
             usual=units.lease,
-            least=min(LEAST_SECONDS, units.lease),
-            most=MOST_LEASES_LONG * units.lease,
+            least=min(MIN_LEASE_SECONDS, units.lease),
+            most=MAX_LEASE_FACTOR * units.lease,
         ),
         trust=TrustRules(proven=trust.checked, quota=trust.quota, spot_checks=trust.spot_checks),
     )
 
 
 def recipe_of(task: Task) -> Recipe:
-    """What makes the task's way to assimilate, in whatever process."""
+    """Returns a picklable function that makes the task's assimilation, in any process."""
     return partial(_assimilation, units_of(task).assimilation)
 
 
@@ -62,15 +62,15 @@ def _assimilation(choice: AssimilationChoice) -> Assimilate:
 
 
 def data_of(task: Task) -> str:
-    """Other words for other shards to train on."""
+    """Returns a digest that identifies the task's training shards."""
     shards = "".join(shard.sha256 for shard in task.shards.train)
     return hashlib.sha256(shards.encode()).hexdigest()
 
 
 def units_of_epoch(task: Task, epoch: int, first: UnitId) -> list[WorkUnit]:
-    """All units of an epoch, numbered from `first`, in an order of its own."""
+    """Returns the units of an epoch, numbered from `first`, in an order that depends on the epoch."""
     pieces = [(shard, *piece) for shard in range(len(task.shards.train)) for piece in _pieces(task, shard)]
-    random.Random(_seed(task, epoch)).shuffle(pieces)  # noqa: S311 - an order, no secret.
+    random.Random(_seed(task, epoch)).shuffle(pieces)  # noqa: S311 - the order is no secret.
     return [
         WorkUnit(first + number, shard, examples, _seed(task, epoch, shard, row), row)
         for number, (shard, row, examples) in enumerate(pieces)
@@ -78,43 +78,43 @@ def units_of_epoch(task: Task, epoch: int, first: UnitId) -> list[WorkUnit]:
 
 
 def _pieces(task: Task, shard: int) -> Iterator[tuple[int, int]]:
-    """First row and number of rows of each unit of a shard."""
-    units, chosen = units_of(task), units_of(task).assimilation
+    """Yields the first row and the number of rows of each unit of a shard."""
+    units, assimilation = units_of(task), units_of(task).assimilation
     rows = task.shards.train[shard].examples
-    each = units.rows or rows
-    if isinstance(chosen, Downpour) and chosen.n_push:
-        each = chosen.n_push * task.batch_size
-    for first in range(0, rows, each):
-        yield first, min(each, rows - first)
+    size = units.rows or rows
+    if isinstance(assimilation, Downpour) and assimilation.n_push:
+        size = assimilation.n_push * task.batch_size
+    for first in range(0, rows, size):
+        yield first, min(size, rows - first)
 
 
-def _seed(task: Task, *what: int) -> int:
-    """The same for all who train on one unit, and for nobody else."""
-    words = ":".join(map(str, (task.bundle.address, *what)))
-    return int.from_bytes(hashlib.sha256(words.encode()).digest()[:4], "little")
+def _seed(task: Task, *parts: int) -> int:
+    """Returns a seed [0, 2**32) that depends on the task and `parts`: replicas of a unit share it."""
+    key = ":".join(map(str, (task.bundle.address, *parts)))
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "little")
 
 
 def _has_fixed_size(task: Task) -> bool:
-    """Whether fewer rows would be another way to blend results, or no less work."""
-    chosen = units_of(task).assimilation
-    pushes = isinstance(chosen, Downpour) and chosen.n_push is not None
+    """Whether units must not be split: fewer rows would change the assimilation, or save no steps."""
+    assimilation = units_of(task).assimilation
+    pushes = isinstance(assimilation, Downpour) and assimilation.n_push is not None
     return pushes or task.file.training.steps is not None
 
 
 def steps_of(task: Task, examples: int) -> int:
-    """Steps that a unit of so many rows takes."""
+    """Returns the number of steps of a unit with so many examples."""
     return task.file.training.steps or task.epochs * math.ceil(examples / task.batch_size)
 
 
-def asked_of(task: Task, grant: GrantLease) -> PlannedWork:
-    """Steps of a lease that is done to its end, and the examples in them; each visit counts."""
+def planned_work(task: Task, grant: GrantLease) -> PlannedWork:
+    """Returns the work of a whole lease: its steps and the examples in them, counted in each pass."""
     steps, rows = grant.steps or steps_of(task, grant.examples), grant.examples
     passes, rest = divmod(steps, math.ceil(rows / task.batch_size))
     return PlannedWork(passes * rows + min(rest * task.batch_size, rows), steps, 0.0)
 
 
 def past_steps(task: Task, epoch: int) -> int:
-    """Where a learning-rate schedule stands in `epoch`: after so many steps over all data."""
+    """Returns the steps before `epoch` for the learning-rate schedule; 0 without a schedule."""
     if task.bundle.manifest.optimizer.schedule is None:
         return 0
     pieces = (piece for shard in range(len(task.shards.train)) for piece in _pieces(task, shard))
@@ -122,17 +122,18 @@ def past_steps(task: Task, epoch: int) -> int:
 
 
 def examples_after(task: Task, grant: GrantLease, steps: int) -> int:
-    """How many of a unit's rows were trained on after so many of its steps."""
-    whole = steps_of(task, grant.examples)
-    if steps >= whole:
+    """Returns how many of a unit's rows count as trained after `steps` of its steps."""
+    total = steps_of(task, grant.examples)
+    if steps >= total:
         return grant.examples
-    return max(1, math.floor(grant.examples * steps / whole))
+    return max(1, math.floor(grant.examples * steps / total))
 
 
 def seconds_a_row(task: Task, step_ms: float) -> float | None:
-    """What a row of a unit takes a client that says how long a step is, in all epochs of the plan.
+    """Returns the seconds that a client needs per row of a unit, for all local epochs.
 
-    None where it does not say so, and where a unit takes so many steps, however many rows it has.
+    None if the client did not report its step time (`step_ms`, milliseconds), and if each unit has the same
+    number of steps.
     """
     if step_ms <= 0 or task.file.training.steps is not None:
         return None
@@ -140,12 +141,12 @@ def seconds_a_row(task: Task, step_ms: float) -> float | None:
 
 
 def start_of(units: Units, done: int, has_own: bool) -> tuple[Start, float]:
-    """Where a client's next unit begins after it did so many over this connection, and its elasticity."""
-    chosen = units.assimilation
+    """Returns the start of a client's unit after `done` results over this connection, and its elasticity."""
+    assimilation = units.assimilation
     if not has_own:
         return "given", 0.0
-    if isinstance(chosen, Easgd):
-        return "elastic", chosen.alpha
-    if isinstance(chosen, Downpour) and done % chosen.units:
+    if isinstance(assimilation, Easgd):
+        return "elastic", assimilation.alpha
+    if isinstance(assimilation, Downpour) and done % assimilation.units:
         return "own", 0.0
     return "given", 0.0
