@@ -1,5 +1,5 @@
-"""The server's side of work units: one host a task, around the scheduler of `protocols.units`.
+"""Hosts tasks of work units: one host per task, around the scheduler of `protocols.units`.
 
-Events enter by the host's mailbox, effects leave by the effect runner. The state has one owner a part
-(`state.py`). Sockets, pages and stores are elsewhere.
+Events enter through the host's mailbox, and the effect runner performs the effects. Each part of the state
+has one owner (`state.py`). Sockets, pages and stores live in other packages.
 """

@@ -1,4 +1,4 @@
-"""The dispatcher: gets leases for clients with free slots from the scheduler, and sends the units."""
+"""The dispatcher: requests leases for clients with free slots, and sends them the units."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from backend.server.units.state import LeasedUnit, UnitsState
 from backend.server.units.work_generator import past_steps, start_of
 from backend.wire import messages, unit_messages
 
-# Clients served for each event, so that one event does not block the others.
-ASKED = 64
+# Clients served per event: a bound, so that one event does not delay the others.
+CLIENTS_PER_DISPATCH = 64
 Cause = Literal["nothing", "quota", "reliable", "bound", "over", "paused"]
 
 
 class Dispatcher:
     """Owns the queue of clients that want units, and their open leases. `chance` draws from [0, 1).
 
-    New clients, and those whose state changed, are asked for at once; idle ones after a unit became pending.
+    New clients, and those whose state changed, are served after the event; idle ones when a unit is pending.
     """
 
     def __init__(self, state: UnitsState, chance: Callable[[], float] = random.random) -> None:
         self._state = state
         self._chance = chance
-        # Each in order, without doubles.
+        # Dictionaries serve as ordered sets.
         self._queue: dict[ClientId, None] = {}
         self._idle: dict[ClientId, None] = {}
         self._open: dict[ClientId, set[LeaseId]] = {}
@@ -47,18 +47,18 @@ class Dispatcher:
         self._idle.pop(client, None)
 
     def wake(self) -> None:
-        """Queues idle clients again: there may be units for them."""
+        """Queues the idle clients: there may be units for them now."""
         self._queue.update(self._idle)
         self._idle.clear()
 
     def timer(self, now: float) -> float | None:
-        """When `dispatch` is due without an event."""
+        """Returns the time at which `dispatch` is due without an event; None if it is not."""
         if self._queue and self._state.run.granting:
             return now
         return self._retry_at
 
     def dispatch(self, perform: Callable[[Sequence[Effect]], None], now: float) -> None:
-        """Asks for leases for some of the queued clients."""
+        """Requests leases for up to CLIENTS_PER_DISPATCH queued clients."""
         if self._retry_at is not None and now >= self._retry_at:
             self._retry_at = None
             self.wake()
@@ -67,24 +67,24 @@ class Dispatcher:
             return
         if self._idle and self._state.scheduler.pending:
             self.wake()
-        for _ in range(min(ASKED, len(self._queue))):
+        for _ in range(min(CLIENTS_PER_DISPATCH, len(self._queue))):
             client = next(iter(self._queue))
             del self._queue[client]
             while self._ask(client, perform, now):
                 pass
 
     def _ask(self, client: ClientId, perform: Callable[[Sequence[Effect]], None], now: float) -> bool:
-        """Whether the client got a lease."""
+        """Requests one lease. Returns whether the client got it."""
         effects = self._state.scheduler.ask(
-            client, self._state.model.base, self._chance(), now, fresh=self._may_begin()
+            client, self._state.model.base, self._chance(), now, fresh=self._may_begin_unit()
         )
-        perform([one for one in effects if not isinstance(one, Wait)])
-        for wait in (one for one in effects if isinstance(one, Wait)):
+        perform([effect for effect in effects if not isinstance(effect, Wait)])
+        for wait in (effect for effect in effects if isinstance(effect, Wait)):
             self._wait(wait)
-        return any(isinstance(one, GrantLease) for one in effects)
+        return any(isinstance(effect, GrantLease) for effect in effects)
 
-    def _may_begin(self) -> bool:
-        """Whether a unit that nobody began may be given: while the model warms up, one after the other."""
+    def _may_begin_unit(self) -> bool:
+        """Whether a unit without a lease may be granted: during the warm start, one unit at a time."""
         if self._state.model.base >= self._state.units.assimilation.warm_start:
             return True
         tally = self._state.scheduler.progress.tally()
@@ -118,7 +118,7 @@ class Dispatcher:
     # Open leases.
 
     def open_of(self, client: ClientId) -> Iterator[tuple[LeaseId, LeasedUnit]]:
-        """Leases of a client whose results may still arrive."""
+        """Yields the leases of a client whose results may still arrive."""
         for lease in sorted(self._open.get(client, ())):
             if (work := self._state.leases.get(lease)) is not None:
                 yield lease, work
@@ -128,8 +128,8 @@ class Dispatcher:
         return client in self._open
 
     def all_open(self) -> list[tuple[LeaseId, LeasedUnit]]:
-        """The open leases of all clients."""
-        return [one for client in list(self._open) for one in self.open_of(client)]
+        """Returns the open leases of all clients."""
+        return [open_lease for client in list(self._open) for open_lease in self.open_of(client)]
 
     @property
     def busy(self) -> bool:
@@ -137,11 +137,11 @@ class Dispatcher:
         return bool(self._open)
 
     def granted(self, grant: GrantLease, now: float) -> None:
-        """A client got a lease: its unit is sent when the weights that it starts from are written."""
-        state, client = self._state, self._state.clients.members[grant.client]
-        start, elasticity = start_of(state.units, client.results, client.own)
+        """Adds a granted lease, and sends its unit when the weights that it starts from are written."""
+        state, member = self._state, self._state.clients.members[grant.client]
+        start, elasticity = start_of(state.units, member.results, member.own)
         work = LeasedUnit(
-            grant, state.run.epoch.number, now, client.client.kind, client.client.backend, start, elasticity
+            grant, state.run.epoch.number, now, member.client.kind, member.client.backend, start, elasticity
         )
         if start == "own":
             work.own = state.clients.own_weights.get(grant.client)
@@ -151,12 +151,12 @@ class Dispatcher:
         if state.run.epoch.began is None:
             state.run.epoch.began = now
         state.run.epoch.took(grant.client, work.kind, work.backend)
-        client.idle_cause = None
+        member.idle_cause = None
         state.notice(task_events.UnitLeased(grant.client, grant.lease, grant.unit, work.epoch, grant.shard))
         state.background.spawn(self._send_unit(grant.lease))
 
     def repeat(self, client: ClientId) -> None:
-        """A client reconnected: its open units are sent again."""
+        """Sends the open units of a client that reconnected again."""
         for lease, work in self.open_of(client):
             if work.result is None and not work.over:
                 self._state.background.spawn(self._send_unit(lease))
@@ -168,7 +168,7 @@ class Dispatcher:
                 lambda: self._state.snapshots.address(work.grant.base)
             )
         except KeyError:
-            return  # The unit is over meanwhile; its client knows that.
+            return  # The unit is over; its client has been sent the reason.
         if not work.over:
             self._state.connected.tell(work.grant.client, self._frame(work, address))
 
@@ -199,7 +199,7 @@ class Dispatcher:
         )
 
     def returned(self, client: ClientId, lease: LeaseId) -> None:
-        """A result of a client arrived."""
+        """Counts a result that arrived, and ends its lease."""
         member = self._state.clients.members.get(client)
         if member is not None:
             member.results += 1
@@ -207,34 +207,34 @@ class Dispatcher:
         self.ended(lease)
 
     def ended(self, lease: LeaseId) -> None:
-        """No result of this lease is expected any more."""
+        """Removes a lease from the open ones: no result of it is expected any more."""
         work = self._state.leases[lease]
-        opened = self._open.get(work.grant.client)
-        if opened is not None:
-            opened.discard(lease)
-            if not opened:
+        open_leases = self._open.get(work.grant.client)
+        if open_leases is not None:
+            open_leases.discard(lease)
+            if not open_leases:
                 del self._open[work.grant.client]
 
     def forget(self, epoch: int) -> None:
-        """Forgets leases of epochs before this one: their results are too late."""
+        """Removes the leases of epochs before `epoch`: their results are too late."""
         for lease in self._state.leases.before(epoch):
             self.ended(lease)
             self._state.leases.remove(lease)
 
     def tell_standing(self, client: ClientId) -> None:
         """Sends a client its credit and trust."""
-        known = self._state.scheduler.clients().get(client)
-        if known is None or client not in self._state.clients.members:
+        entry = self._state.scheduler.clients().get(client)
+        if entry is None or client not in self._state.clients.members:
             return
-        given = self._state.clients.credited(client, self._state.run.epoch.given.get(client))
+        credit = self._state.clients.credited(client, self._state.run.epoch.given.get(client))
         rules = self._state.units.trust
         self._state.connected.tell(
             client,
             unit_messages.Standing(
-                credited=given.examples,
-                units=given.units,
-                checked=known.trust.streak,
-                trusted=known.trusted or known.trust.streak >= rules.checked,
-                quota=max(0, known.trust.quota - known.trust.today),
+                credited=credit.examples,
+                units=credit.units,
+                checked=entry.trust.streak,
+                trusted=entry.trusted or entry.trust.streak >= rules.checked,
+                quota=max(0, entry.trust.quota - entry.trust.today),
             ),
         )

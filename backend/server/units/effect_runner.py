@@ -19,12 +19,12 @@ from backend.wire import unit_messages
 NOT_NEEDED = "Others were faster: this is not needed any more."
 INVALID = "It is unlike what others made of the same unit, so that it does not count."
 DOUBTFUL = "It could not be told whether this result is right. That says nothing about you."
-# Of leases in these states a result may still come, or waits to be compared with the valid one.
+# Leases whose result may still arrive, or is yet to be compared with the valid one.
 _TO_COMPARE = frozenset({LeaseState.LEASED, LeaseState.EXPIRED, LeaseState.ABORTED, LeaseState.RETURNED})
 
 
 class UnitEffectRunner:
-    """Performs effects: at once, or by starting a job."""
+    """Performs each effect directly, or starts a job for it."""
 
     def __init__(
         self,
@@ -43,14 +43,14 @@ class UnitEffectRunner:
         self._controller = controller
 
     def perform(self, effects: Iterable[scheduler_effects.Effect], now: float) -> None:
-        """Performs `effects` in their order."""
-        todo = list(effects)
-        blends = [one for one in todo if isinstance(one, scheduler_effects.Assimilate)]
+        """Performs `effects` in order."""
+        effects = list(effects)
+        blends = [effect for effect in effects if isinstance(effect, scheduler_effects.Assimilate)]
         for blend in blends:
-            # An effect before it must not release its vector.
+            # Reserved first: an earlier effect must not release its vector.
             self._assimilator.reserve(blend)
-        blended = {one.lease for one in blends}
-        for effect in todo:
+        blended = {blend.lease for blend in blends}
+        for effect in effects:
             match effect:
                 case scheduler_effects.GrantLease():
                     self._dispatcher.granted(effect, now)
@@ -78,7 +78,7 @@ class UnitEffectRunner:
                     | scheduler_effects.RefuseResult()
                     | scheduler_effects.SplitUnit()
                 ):
-                    pass  # The caller answers the client, where there is one.
+                    pass  # The caller answers the client, if the effect has one.
 
     def _abort(self, abort: scheduler_effects.Abort) -> None:
         self._state.connected.tell(abort.client, unit_messages.Drop(lease=abort.lease, reason=NOT_NEEDED))
@@ -88,8 +88,8 @@ class UnitEffectRunner:
     def _judge(self, judge: scheduler_effects.Judge, now: float) -> None:
         works = {lease: self._state.leases[lease] for lease in judge.leases}
         alone = len(works) == 1 and judge.valid is None
-        believed = alone and self._state.units.trust.comparison == "none"
-        if believed and next(iter(works.values())).fault is None:
+        accepted = alone and self._state.units.trust.comparison == "none"
+        if accepted and next(iter(works.values())).fault is None:
             self.perform(
                 self._state.scheduler.judged(judge.unit, dict.fromkeys(judge.leases, Verdict.VALID)), now
             )
@@ -124,17 +124,17 @@ class UnitEffectRunner:
         verdicts: Mapping[scheduler_effects.LeaseId, Verdict],
         now: float,
     ) -> None:
-        """The validator compared results: the scheduler gets the verdicts, if it still waits for them."""
+        """Passes the validator's verdicts to the scheduler, if it still waits for them."""
         unit = self._unit(judge.unit)
         if unit is not None and unit.judging:
             self.perform(self._state.scheduler.judged(judge.unit, verdicts), now)
             if unit.state is UnitState.DONE:
-                judged = (lease for lease in unit.leases if lease.id in verdicts)
-                self._reject_doubtful(one.id for one in judged if one.state is LeaseState.UNDECIDED)
+                compared = (lease for lease in unit.leases if lease.id in verdicts)
+                self._reject_doubtful(lease.id for lease in compared if lease.state is LeaseState.UNDECIDED)
         self.tidy(judge.unit)
 
     def _reject_doubtful(self, leases: Iterable[scheduler_effects.LeaseId]) -> None:
-        """These stay undecided: their unit is done, and no other client gets it."""
+        """Rejects results that remain undecided: their unit is done, so no further client trains it."""
         for lease in leases:
             work = self._state.leases[lease]
             self._results.reject(work.grant.client, lease, "doubtful", DOUBTFUL)
@@ -143,30 +143,30 @@ class UnitEffectRunner:
     # Vectors of units.
 
     def tidy(self, unit: scheduler_effects.UnitId) -> None:
-        """Releases vectors of a unit that are not needed for a comparison any more."""
-        known = self._unit(unit)
-        if known is None:
+        """Releases the vectors of a unit that no comparison needs any more."""
+        record = self._unit(unit)
+        if record is None:
             self.forget_unit(unit)
             return
-        needed = any(lease.state in _TO_COMPARE for lease in known.leases)
+        needed = any(lease.state in _TO_COMPARE for lease in record.leases)
         for lease in self._state.leases.of_unit(unit):
             work = self._state.leases[lease]
-            if work.outcome is not None and not (needed and lease == known.valid) and not work.assimilating:
+            if work.outcome is not None and not (needed and lease == record.valid) and not work.assimilating:
                 work.update = work.own = None
 
     def _unit(self, unit: scheduler_effects.UnitId) -> UnitRecord | None:
         try:
             return self._state.scheduler.unit(unit)
         except KeyError:
-            return None  # It was of an epoch long over.
+            return None  # The scheduler keeps no units of older epochs.
 
     def forget_unit(self, unit: scheduler_effects.UnitId) -> None:
-        """A unit is over without a result: clients that sent one are told that it does not count."""
+        """Releases a unit that ended without a valid result, and rejects the results that clients sent."""
         self._state.snapshots.release(unit)
-        known = self._unit(unit)
+        record = self._unit(unit)
         for lease in self._state.leases.of_unit(unit):
             work = self._state.leases[lease]
-            if known is not None and lease in known.judging:
+            if record is not None and lease in record.judging:
                 continue
             if work.result is not None and work.outcome is None:
                 self._results.reject(work.grant.client, lease, "doubtful", DOUBTFUL)

@@ -24,7 +24,7 @@ DONE = "All epochs are done."
 
 @dataclass
 class _EpochEvaluations:
-    """Evaluations of an epoch: the number `pending`, and results. `version` is set when it is recorded."""
+    """Evaluations of an epoch: the number `pending`, and `results`. `version` is set once it is recorded."""
 
     pending: int = 0
     results: list[EvaluationRecord] = field(default_factory=list)
@@ -32,9 +32,9 @@ class _EpochEvaluations:
 
 
 class EpochController:
-    """Begins an epoch when the one before closed, until the task is over.
+    """Begins an epoch after the previous one closed, until the task is over.
 
-    `record` starts a job that records a closed epoch; its version comes back by `recorded`.
+    `record` starts a job that records a closed epoch; `recorded` then receives its version.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class EpochController:
         self._reason = ""
 
     def begin(self) -> list[Effect]:
-        """The parameter servers are ready: the run begins, or is over."""
+        """Begins the run, or ends it, when the parameter servers are ready."""
         self._state.run.begun = True
         if not self._state.scheduler.left and self._state.run.epoch.number > self._state.history.round:
             # It closed, but is not recorded yet.
@@ -61,24 +61,24 @@ class EpochController:
         return [] if self._state.scheduler.left else self._begin_epoch()
 
     def reason(self) -> str | None:
-        """Why no more epochs follow; None while they do."""
+        """Returns the reason why no further epoch follows; None if one does."""
         state = self._state
         # The open epoch does not count.
-        over = (
+        closed_epochs = (
             state.run.epoch.number
             if state.run.closed or not state.scheduler.left
             else state.run.epoch.number - 1
         )
-        if over >= state.units.epochs:
+        if closed_epochs >= state.units.epochs:
             return DONE
         return state.run.ending or state.progress.reason()
 
     def epoch_closed(self) -> None:
-        """All units are over; results may still wait to be assimilated."""
+        """Marks the epoch as closed: all units are over, though results may still wait for assimilation."""
         self._state.run.closed = True
 
     def settle(self, now: float) -> list[Effect]:
-        """What follows from the state after an event: an epoch closes, or the rules end the task."""
+        """Closes the epoch, or ends the task by its rules, if the state after an event requires it."""
         state = self._state
         if not state.run.begun or state.run.finished or (state.run.closed and state.model.assimilating):
             return []
@@ -89,7 +89,7 @@ class EpochController:
         return []
 
     def timer(self) -> float | None:
-        """When the task's time is over."""
+        """Returns the time at which the task's seconds are used up; None if no such time is due."""
         state, rules = self._state, self._state.progress.rules
         if rules.seconds is None or state.run.epoch.began is None or state.run.finished or state.run.closed:
             return None
@@ -101,8 +101,8 @@ class EpochController:
         state, rules = self._state, self._state.progress.rules
         # A client gets its next unit when its result is assimilated: until then it counts as busy.
         idle = not (self._dispatcher.busy or state.model.assimilating)
-        nobody = state.run.paused or not any(one.slots for one in state.clients.members.values())
-        if state.progress.reason() or (state.run.ending is not None and idle and nobody):
+        inactive = state.run.paused or not any(member.slots for member in state.clients.members.values())
+        if state.progress.reason() or (state.run.ending is not None and idle and inactive):
             return True
         if rules.seconds is not None and state.progress.spent + state.run.epoch.lasted(now) >= rules.seconds:
             state.run.ending = f"The epochs lasted {rules.seconds:g} seconds, as long as they may."
@@ -112,7 +112,7 @@ class EpochController:
     # For the owner.
 
     def pause(self, cut: str | None) -> list[Effect]:
-        """Grants no more leases; open ones still count, or are dropped where `cut` says why."""
+        """Stops granting leases. Open ones still count, unless `cut` gives a reason to drop them."""
         self._state.run.paused = True
         effects: list[Effect] = []
         if cut is not None:
@@ -136,7 +136,7 @@ class EpochController:
         return self._begin_epoch()
 
     def finish(self, reason: str, cut: bool) -> list[Effect]:
-        """Ends the task when the open epoch closes, or at once."""
+        """Ends the task when the open epoch closes, or immediately if `cut`."""
         state = self._state
         if state.run.finished:
             return []
@@ -148,7 +148,7 @@ class EpochController:
     def _begin_epoch(self) -> list[Effect]:
         state = self._state
         number = state.run.epoch.number + 1
-        # The one before it makes a version, but may not be written down yet.
+        # The previous epoch makes a version, but may not be recorded yet.
         state.run.epoch = Epoch(
             number, state.history.current.version + (state.run.epoch.number > state.history.round)
         )
@@ -169,20 +169,20 @@ class EpochController:
         self._evaluations.setdefault(epoch.number, _EpochEvaluations())
         state.clients.add_credits(epoch.given)
         reason, self._reason = self._reason, ""
-        over = self.reason()
-        effects = [] if over else self._begin_epoch()
-        if over:
-            # It finishes when it is recorded.
+        end_reason = self.reason()
+        effects = [] if end_reason else self._begin_epoch()
+        if end_reason:
+            # The task finishes when the epoch is recorded.
             state.run.begun = False
         if epoch.given:
-            # The model of now: results of the next epoch are not in the version.
+            # The snapshot is taken now, so that results of the next epoch are not in the version.
             self._record(ClosedEpoch(epoch, reason, now, snapshot_of(state, (), now)))
-        elif over:
-            effects += self._over(over)
+        elif end_reason:
+            effects += self._over(end_reason)
         return effects
 
     def recorded(self, epoch: Epoch, version: int | None) -> list[Effect]:
-        """A closed epoch is recorded, with the version that it made."""
+        """Notes that a closed epoch is recorded, with its version; None if it made none."""
         state = self._state
         evaluations = self._evaluations[epoch.number]
         if version is None:
@@ -198,12 +198,12 @@ class EpochController:
         return self._begin_epoch()
 
     def _cut(self, reason: str) -> list[Effect]:
-        """The epoch is over now."""
+        """Drops the open units, so that the epoch closes."""
         state = self._state
         self._reason = reason
         open_units = [unit.work.unit for unit in state.scheduler.units() if unit.state not in CLOSED]
         dropped = [effect for unit in open_units for effect in state.scheduler.drop(unit)]
-        # Their vectors are released, and their clients told, before anything else.
+        # First the vectors of these units are released and their clients notified.
         return [*map(GivenUp, open_units), *dropped]
 
     def _over(self, reason: str) -> list[Effect]:
@@ -215,17 +215,17 @@ class EpochController:
 
     # Evaluations.
 
-    def restore(self, epoch: int, found: list[EvaluationRecord], reason: str) -> None:
-        """The epoch that was open before a restart: its evaluations, and why it is over, if so."""
-        self._evaluations[epoch] = _EpochEvaluations(results=list(found))
+    def restore(self, epoch: int, evaluations: list[EvaluationRecord], reason: str) -> None:
+        """Restores the evaluations of the epoch that was open before a restart, and why it ended, if so."""
+        self._evaluations[epoch] = _EpochEvaluations(results=list(evaluations))
         self._reason = reason
 
     def evaluation_started(self, epoch: int) -> None:
-        """An evaluation of an epoch is pending."""
+        """Counts a pending evaluation of an epoch."""
         self._evaluations.setdefault(epoch, _EpochEvaluations()).pending += 1
 
     def evaluated(self, result: EvaluationResult) -> None:
-        """An evaluation ended."""
+        """Adds the result of an evaluation that ended."""
         epoch = self._evaluations.get(result.request.epoch)
         if epoch is None:
             return
@@ -235,7 +235,7 @@ class EpochController:
         self._apply(result.request.epoch)
 
     def _apply(self, number: int) -> None:
-        """Shows the stop rules the mean of an epoch whose evaluations all ended."""
+        """Passes the mean of an epoch's evaluations to the stop rules, once all have ended."""
         epoch = self._evaluations[number]
         if epoch.version is None or epoch.pending:
             return
@@ -243,7 +243,7 @@ class EpochController:
         if not epoch.results:
             return
         names = epoch.results[0].metrics
-        means = {name: fmean(one.metrics[name] for one in epoch.results) for name in names}
-        loss = fmean(one.loss for one in epoch.results)
+        means = {name: fmean(result.metrics[name] for result in epoch.results) for name in names}
+        loss = fmean(result.loss for result in epoch.results)
         self._state.progress.measured(epoch.version, "server", loss, means)
         self._state.records.add_mean(EvaluationRecord(epoch.version, loss, means))

@@ -1,4 +1,4 @@
-"""The event handler of work units: brings events of the mailbox before the scheduler and its parts."""
+"""The event handler of work units: passes the mailbox's events to the scheduler and the host's parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from backend.wire import messages, unit_messages
 
 
 class UnitEventHandler:
-    """Owns the members. Turns each event into calls of the scheduler; `handle` returns the effects."""
+    """Owns the members. Calls the scheduler for each event; `handle` returns the effects."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class UnitEventHandler:
         self._announcer = announcer
 
     def handle(self, event: events.UnitHostEvent, now: float) -> Sequence[Effect]:
-        """What follows from one event."""
+        """Handles one event and returns the effects to perform."""
         match event:
             case events.ClientEnlisted():
                 return self._enlisted(event)
@@ -79,11 +79,11 @@ class UnitEventHandler:
         return []
 
     def timed_out(self, now: float) -> Sequence[Effect]:
-        """Gives up uploads that stalled."""
+        """Drops uploads that stalled and returns the effects to perform."""
         return self._receiver.stalled(now)
 
     def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
-        """Stores a chunk that is due and not a result's last; whether it was one."""
+        """Stores a chunk that is expected and not a result's last. Returns False for any other chunk."""
         member = self._current(client, link)
         if member is None or not self._uploads.take(client, chunk, now):
             return False
@@ -100,7 +100,7 @@ class UnitEventHandler:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
             effects += self._left(client.id, older.link, lost=True)
         numbers = {shard.sha256: number for number, shard in enumerate(state.task.shards.train)}
-        shards = tuple(numbers[one] for one in event.enlist.shards if one in numbers)
+        shards = tuple(numbers[address] for address in event.enlist.shards if address in numbers)
         state.clients.members[client.id] = UnitMember(client, client.link, shards)
         state.connected.add(client)
         enlisted = unit_messages.Enlisted(
@@ -115,13 +115,13 @@ class UnitEventHandler:
         return effects
 
     def _left(self, client: str, link: ClientLink, lost: bool) -> list[Effect]:
-        """A client left, or its connection was `lost`: then it may come back and continue its leases."""
+        """Removes a client. If its connection was `lost`, it may reconnect and continue its leases."""
         if self._current(client, link) is None:
             return []
         effects: list[Effect] = []
         for lease, work in self._dispatcher.open_of(client):
             self._uploads.drop_upload(client, lease)
-            # Only this connection knows the weights that it starts from.
+            # Only this connection knows the own weights that such a unit starts from.
             if work.result is None and (not lost or work.start != "given"):
                 effects += self._receiver.release(client, lease, "stopping")
         self._state.clients.forget_own(client)
@@ -152,12 +152,12 @@ class UnitEventHandler:
     ) -> Sequence[Effect]:
         member = self._current(client, link)
         if member is None:
-            return []  # It was replaced, or left, before this event.
+            return []  # A newer connection replaced it, or it left, before this event.
         match message:
             case messages.Ready():
                 self._ready(client, member, message)
             case unit_messages.Want():
-                # With one unit at a time it is clear which weights the next one starts from.
+                # Own weights allow one unit at a time: the next unit then starts from a defined result.
                 member.slots = min(message.slots, 1) if self._state.units.keeps_own else message.slots
                 if member.ready:
                     self._state.scheduler.wants(client, message.slots)

@@ -1,4 +1,4 @@
-"""The state of one task of work units, in parts by owner: model, run, leases, clients and records."""
+"""The state of one task of work units, split by owner: model, run, leases, clients and records."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ from backend.wire.fields import WireFrame
 
 @dataclass
 class UnitMember:
-    """A connected client. `slots` is how many units it takes at once, after it is `ready`.
+    """A connected client. Once it is `ready`, it trains up to `slots` units at the same time.
 
-    `idle_cause` is the last reason that it was sent for having no unit. `results` counts what it sent over
-    this connection; `own` tells whether its next unit may start from its own newest weights.
+    `step_ms` is the time of one training step in milliseconds, as the client measured it. `idle_cause` is the
+    last cause of idleness that was sent to it. `results` counts the results sent over this connection; `own`
+    is True if its next unit may start from its own newest weights.
     """
 
     client: ConnectedClient
@@ -52,11 +53,11 @@ class UnitMember:
 
 @dataclass
 class LeasedUnit:
-    """A lease as its client got it, with its `result`, and the `fault` in that.
+    """A granted lease with its `result`, and the `fault` of an invalid one.
 
-    `update` is the result's vector while it is needed, also while it is `assimilating`; `own` are the weights
-    that training started from where those were the client's. `outcome` is the newest frame that its client
-    got about the result; `over` is set when no result can arrive any more.
+    `update` [P] is the result's vector, held until it is compared and no longer `assimilating`. `own` [P] are
+    the client's own weights if training started from them. `outcome` is the newest frame sent to the client
+    about the result. `over` is set when no result can arrive any more.
     """
 
     grant: GrantLease
@@ -78,7 +79,7 @@ class LeasedUnit:
 
 @dataclass(frozen=True)
 class ClientCredit:
-    """What a client was credited so far."""
+    """Units and examples credited to a client so far."""
 
     units: int = 0
     examples: int = 0
@@ -88,8 +89,8 @@ class ClientCredit:
 class ModelState:
     """The newest model of the parameter servers. Changed by the `Assimilator` alone.
 
-    `base` counts the results in `weights`, `number` those whose receipts arrived here. Units `assimilating`
-    have a result that is on its way into the model.
+    `base` counts the results in `weights`, `number` those whose receipts have arrived. `assimilating` are the
+    units whose result is being added to the model.
     """
 
     base: int
@@ -107,7 +108,7 @@ class ModelState:
         return self.base - self.number == self._offset
 
     def apply(self, receipt: Receipt) -> None:
-        """Counts a result that is in the model, and takes the weights where they are newer."""
+        """Counts an assimilated result, and replaces the weights if those of the receipt are newer."""
         if receipt.base > self.base:
             self.base, self.weights, self.memory = receipt.base, receipt.weights, receipt.memory
         self.number += 1
@@ -115,10 +116,11 @@ class ModelState:
 
 @dataclass
 class RunState:
-    """Where the run stands. Changed by the `EpochController` alone.
+    """The progress of the run. Changed by the `EpochController` alone.
 
-    Leases may be granted after it has `begun`; `closed` is set when all units of the `epoch` are over. The
-    owner `paused` it; `ending` is why no further epoch follows, `finished` why the task is over.
+    Leases may be granted after it has `begun`; `closed` is set when all units of the `epoch` are over.
+    `paused` is set by the owner. `ending` is the reason why no further epoch follows, `finished` the reason
+    why the task ended.
     """
 
     epoch: Epoch
@@ -130,7 +132,7 @@ class RunState:
 
     @property
     def granting(self) -> bool:
-        """Whether units are handed out now."""
+        """Whether leases are granted now."""
         return self.begun and not (self.paused or self.closed or self.finished)
 
 
@@ -146,29 +148,29 @@ class UnitLeases:
         return self._leases[lease]
 
     def get(self, lease: LeaseId) -> LeasedUnit | None:
-        """The lease; None for an unknown or forgotten one."""
+        """Returns the lease; None if it is unknown or forgotten."""
         return self._leases.get(lease)
 
     def of_client(self, client: ClientId, lease: LeaseId) -> LeasedUnit | None:
-        """A lease of this client; None where it has none of that number."""
+        """Returns the lease if it belongs to this client; otherwise None."""
         work = self._leases.get(lease)
         return work if work is not None and work.grant.client == client else None
 
     def of_unit(self, unit: UnitId) -> Sequence[LeaseId]:
-        """All leases of a unit."""
+        """Returns all leases of a unit."""
         return self._of_unit.get(unit, ())
 
     def before(self, epoch: int) -> list[LeaseId]:
-        """Leases of epochs before this one."""
+        """Returns the leases of epochs before `epoch`."""
         return [lease for lease, work in self._leases.items() if work.epoch < epoch]
 
     def add(self, work: LeasedUnit) -> None:
-        """One lease more."""
+        """Adds a lease."""
         self._leases[work.grant.lease] = work
         self._of_unit.setdefault(work.grant.unit, []).append(work.grant.lease)
 
     def remove(self, lease: LeaseId) -> None:
-        """Forgets a lease, and which leases its unit had."""
+        """Removes a lease, and the list of its unit's leases."""
         self._of_unit.pop(self._leases.pop(lease).grant.unit, None)
 
 
@@ -176,8 +178,9 @@ class UnitLeases:
 class ClientState:
     """Connected clients and credits. `members` are changed by the `UnitEventHandler` alone.
 
-    `own_weights` are those that clients of Downpour start from next: the `Assimilator` sets them, and
-    `forget_own` removes them. `credits` are those of earlier epochs, added by the `EpochController`.
+    `own_weights` [P] are the weights that a client of Downpour starts its next unit from: the `Assimilator`
+    sets them, and `forget_own` removes them. `credits` are from earlier epochs; the `EpochController` adds
+    them.
     """
 
     members: dict[ClientId, UnitMember] = field(default_factory=dict)
@@ -185,19 +188,19 @@ class ClientState:
     own_weights: dict[ClientId, Vector] = field(default_factory=dict)
 
     def add_credits(self, given: dict[ClientId, Given]) -> None:
-        """Adds what an epoch that closed brought."""
-        for client, one in given.items():
-            self.credits[client] = self.credited(client, one)
+        """Adds the credit that clients earned in a closed epoch."""
+        for client, contribution in given.items():
+            self.credits[client] = self.credited(client, contribution)
 
     def credited(self, client: ClientId, given: Given | None) -> ClientCredit:
-        """A client's credit, with what it gave in an epoch that is open."""
-        before = self.credits.get(client, ClientCredit())
+        """Returns a client's credit, including its contribution to the open epoch."""
+        credit = self.credits.get(client, ClientCredit())
         if given is None:
-            return before
-        return ClientCredit(before.units + given.accepted, before.examples + given.examples)
+            return credit
+        return ClientCredit(credit.units + given.accepted, credit.examples + given.examples)
 
     def forget_own(self, client: ClientId) -> None:
-        """Its next unit starts from the model."""
+        """Removes a client's own weights: its next unit starts from the model."""
         self.own_weights.pop(client, None)
         if (member := self.members.get(client)) is not None:
             member.own = False
@@ -205,9 +208,9 @@ class ClientState:
 
 @dataclass
 class RecordState:
-    """What the next checkpoint writes. Read by the `UnitRecorder`, which alone removes rows.
+    """The rows that the next checkpoint writes. The `UnitRecorder` reads them, and it alone removes rows.
 
-    `rows` are assimilations that are not recorded yet, `means` the evaluations that the stop rules saw.
+    `rows` are assimilations not recorded yet, `means` the evaluations that the stop rules received.
     `recording` counts epochs that are being written; `changed` is set when a checkpoint is due.
     """
 
@@ -217,35 +220,35 @@ class RecordState:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add_row(self, row: AssimilationRecord) -> None:
-        """A result is in the model."""
+        """Adds the row of an assimilated result."""
         self.rows.append(row)
         self.changed.set()
 
     def add_mean(self, mean: EvaluationRecord) -> None:
-        """The stop rules saw this evaluation of an epoch."""
+        """Adds the mean evaluation of an epoch that the stop rules received."""
         self.means.append(mean)
         self.changed.set()
 
-    def measured(self, number: int, found: EvaluationRecord) -> bool:
-        """Adds an evaluation to the row of an assimilation; False where that is recorded already."""
-        for place, row in enumerate(self.rows):
+    def measured(self, number: int, evaluation: EvaluationRecord) -> bool:
+        """Adds an evaluation to the row of an assimilation. Returns False if the row is recorded."""
+        for index, row in enumerate(self.rows):
             if row.number == number:
-                self.rows[place] = replace(row, loss=found.loss, metrics=found.metrics)
+                self.rows[index] = replace(row, loss=evaluation.loss, metrics=evaluation.metrics)
                 self.changed.set()
                 return True
         return False
 
     def remove_written(self, rows: Collection[AssimilationRecord]) -> list[AssimilationRecord]:
-        """Removes rows that are recorded; those of them that were evaluated meanwhile."""
+        """Removes recorded rows. Returns those that were evaluated after the record was made."""
         written = {row.number: row for row in rows}
-        late = [row for row in self.rows if row.number in written and row is not written[row.number]]
+        changed = [row for row in self.rows if row.number in written and row is not written[row.number]]
         self.rows = [row for row in self.rows if row.number not in written]
-        return [row for row in late if row.loss is not None]
+        return [row for row in changed if row.loss is not None]
 
 
 @dataclass
 class UnitsState:
-    """One task's services, and its state by owner. Everything is used in the host's loop alone."""
+    """One task's services, and its state by owner. Only the host's loop uses it."""
 
     task: Task
     units: Units
@@ -274,10 +277,10 @@ class UnitsState:
         self.observer.notice(self.task.file.name, event)
 
     def clock(self) -> float:
-        """The time of the loop."""
+        """Returns the time of the event loop in seconds."""
         return asyncio.get_running_loop().time()
 
     @property
     def size(self) -> int:
-        """Number of values of the task's flat vector."""
+        """Number of values (P) of the model's flat vector."""
         return self.task.bundle.manifest.parameters.total

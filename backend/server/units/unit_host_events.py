@@ -1,4 +1,4 @@
-"""Events in the mailbox of the host of work units: from clients, the owner, and the host's own jobs."""
+"""Events in the mailbox of the work units' host: from clients, the owner and the host's own jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from backend.wire import unit_messages
 
 @dataclass(frozen=True)
 class ClientEnlisted:
-    """A client enlisted; an older connection of the same client gives way."""
+    """A client enlisted; an older connection of the same client is closed."""
 
     enlist: unit_messages.Enlist
     client: ConnectedClient
@@ -42,12 +42,12 @@ class UnitFrameReceived:
 
 @dataclass(frozen=True)
 class ParametersReady:
-    """The parameter servers have the model: the run can begin."""
+    """The parameter servers hold the model, so the run can begin."""
 
 
 @dataclass(frozen=True)
 class ResultsValidated:
-    """The validator compared results."""
+    """The validator compared results of one unit: the verdict on each lease."""
 
     judge: Judge
     verdicts: Mapping[LeaseId, Verdict]
@@ -64,7 +64,7 @@ class AssimilationSucceeded:
 
 @dataclass(frozen=True)
 class AssimilationFailed:
-    """A result cannot be assimilated, and no other could."""
+    """A result cannot be assimilated for `reason`; neither can any later result."""
 
     blend: Assimilate
     reason: str
@@ -72,7 +72,7 @@ class AssimilationFailed:
 
 @dataclass(frozen=True)
 class EpochRecorded:
-    """A closed epoch is recorded, with the version that it made; None where it made none."""
+    """A closed epoch is recorded; `version` is None if it made no version."""
 
     epoch: Epoch
     version: VersionRecord | None
@@ -80,7 +80,7 @@ class EpochRecorded:
 
 @dataclass(frozen=True)
 class UnitWeightsEvaluated:
-    """An evaluation ended."""
+    """An evaluation of weights ended."""
 
     result: EvaluationResult
 
