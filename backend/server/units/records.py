@@ -96,8 +96,8 @@ class UnitRecorder:
                 epoch.mean_loss(),
                 metrics,
                 record,
-                given,
-                checkpoint=point,
+                contributions,
+                checkpoint=checkpoint,
             )
         else:
             await history.add_abandoned(record, contributions, checkpoint)
@@ -144,10 +144,10 @@ class UnitRecorder:
         while not self._state.model.steady and self._state.clock() < deadline:  # noqa: ASYNC110 - it is seldom and short.
             await asyncio.sleep(0.01)
 
-    async def _write_checkpoint(self, kept: EpochSnapshot) -> None:
-        point = self._point(kept)
-        await self._state.history.add_checkpoint(point)
-        self._recorded(point)
+    async def _write_checkpoint(self, snapshot: EpochSnapshot) -> None:
+        checkpoint = self._checkpoint(snapshot)
+        await self._state.history.add_checkpoint(checkpoint)
+        self._recorded(checkpoint)
 
     async def measured(self, number: int, evaluation: EvaluationRecord) -> None:
         """Records the evaluation of the model after assimilation `number`."""

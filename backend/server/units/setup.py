@@ -47,10 +47,10 @@ class RestoredState:
     reason: str = ""
 
 
-async def left_by(task: Task, history: VersionHistory) -> RestoredState:
-    """What the records say of a run. Raises StoreError."""
+async def load_restored_state(task: Task, history: VersionHistory) -> RestoredState:
+    """Reads the state of a run from its records. Raises StoreError."""
     point = await history.last_checkpoint()
-    found = _nothing(history) if point is None else resumed(point.content)
+    content = _initial_content(history) if point is None else decode_checkpoint(point.content)
     reason = ""
     if content.scheduler.open and content.data != data_of(task):
         content, reason = _closed(content), OTHER_DATA
