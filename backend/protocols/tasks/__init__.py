@@ -1,4 +1,4 @@
-"""Machines that every task has, whatever its scheme: its life and its alerts.
+"""State machines that every task has, whatever its scheme: its life cycle and its alerts.
 
-Nothing here knows of rounds, groups or units.
+They do not depend on rounds, groups or units.
 """

@@ -1,7 +1,8 @@
-"""What a task's owner is alerted to, as a machine without I/O.
+"""Raises and clears the alarms of a task for its owner, without I/O.
 
-Its host reports what happens with `now` (seconds of any steady clock), performs the effects, and calls
-`time_passed` at `timer()`. An alarm is raised once and cleared once; the same trouble later is raised anew.
+The host reports events with `now` (seconds of any steady clock), performs the effects, and calls
+`time_passed` at `timer()`. An alarm is raised once and cleared once; if the same trouble returns after
+that, it is raised again.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-# Refusals in the last rounds, from so many on and of at least this share of all updates.
-LAST_ROUNDS, LEAST_REFUSED, SHARE_REFUSED = 3, 5, 0.5
+# Refusals in the last rounds raise an alarm from this number and this share of all updates.
+LAST_ROUNDS, MIN_REFUSED, MIN_SHARE_REFUSED = 3, 5, 0.5
 NOT_FINITE = "not-finite"
 
 
 class Trouble(StrEnum):
-    """What may be wrong with a task."""
+    """A kind of trouble that a task can have."""
 
     NUMBERS = "not-a-number"
     STUCK = "no-progress"
@@ -29,7 +30,7 @@ class Trouble(StrEnum):
 
 @dataclass(frozen=True)
 class Raised:
-    """Tell the owner; `text` says what is wrong and what may help."""
+    """Alert the owner; `text` names the trouble and a possible remedy."""
 
     trouble: Trouble
     text: str
@@ -37,7 +38,7 @@ class Raised:
 
 @dataclass(frozen=True)
 class Cleared:
-    """What was wrong is over."""
+    """The trouble is over."""
 
     trouble: Trouble
 
@@ -47,30 +48,31 @@ Effect: TypeAlias = Raised | Cleared
 
 @dataclass
 class Alarms:
-    """The alarms of one task; what lasts `patience` seconds is worth one.
+    """The alarms of one task; a lasting condition raises one after `patience` seconds.
 
-    `raised` are those that are on, with their texts. Nothing is awaited of a task that does not run.
+    `raised` holds the active alarms with their texts. A task that does not run raises none for having too
+    few clients or no progress.
     """
 
     patience: float
     raised: dict[Trouble, str] = field(default_factory=dict)
     _running: bool = False
     _needed: int = 0
-    # Since when too few are here, and since when enough are but no version was made; None where that is not.
+    # When clients became too few, and when they became enough without a new version since; None if not so.
     _few_since: float | None = None
     _idle_since: float | None = None
     _rounds: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=LAST_ROUNDS))
 
     def timer(self) -> float | None:
-        """When `time_passed` is due; None while only an event can raise anything."""
+        """Returns when `time_passed` is due; None while only an event can raise an alarm."""
         since = {Trouble.FEW: self._few_since, Trouble.STUCK: self._idle_since}
-        dues = [
+        deadlines = [
             at + self.patience for name, at in since.items() if at is not None and name not in self.raised
         ]
-        return min(dues, default=None)
+        return min(deadlines, default=None)
 
     def looked(self, running: bool, needed: int, now: float) -> list[Effect]:
-        """Rounds may open (`running`) or not, and `needed` more clients must be ready before one does."""
+        """Takes whether rounds may open (`running`), and how many more clients a round needs to open."""
         self._running, self._needed = running, needed
         few = running and needed > 0
         enough = running and needed == 0
@@ -80,7 +82,7 @@ class Alarms:
         return [*effects, *([] if running else self._clear(Trouble.STUCK)), *self.time_passed(now)]
 
     def round_ended(self, made: bool, accepted: int, refusals: Mapping[str, int], now: float) -> list[Effect]:
-        """A round is over; whether it made a version, and what counted in it."""
+        """Takes the end of a round: whether it made a version, accepted updates and refusals by code."""
         effects: list[Effect] = []
         if made:
             self._idle_since = now if self._running and not self._needed else None
@@ -90,7 +92,7 @@ class Alarms:
         return [*effects, *self._look_at_refusals(refusals)]
 
     def measured(self, finite: bool) -> list[Effect]:
-        """A version was measured; whether its loss is a number."""
+        """Takes the evaluation of a version; `finite` says whether its loss is a number."""
         if finite:
             return []
         return self._raise(
@@ -99,15 +101,15 @@ class Alarms:
         )
 
     def store_failed(self, reason: str) -> list[Effect]:
-        """Something could not be recorded; the task waits for it."""
+        """Takes a failed write to the store; the task waits until it succeeds."""
         return self._raise(Trouble.STORE, f"The task waits for its server's disk: {reason}")
 
     def store_mended(self) -> list[Effect]:
-        """What had failed is recorded."""
+        """Takes the success of the write that had failed."""
         return self._clear(Trouble.STORE)
 
     def time_passed(self, now: float) -> list[Effect]:
-        """The clock reached `timer()`, or any other time."""
+        """Takes the time: `timer()` or any other."""
         effects: list[Effect] = []
         minutes = f"{self.patience / 60:g} minutes"
         if self._few_since is not None and now >= self._few_since + self.patience:
@@ -131,7 +133,7 @@ class Alarms:
 
     def _look_at_refusals(self, newest: Mapping[str, int]) -> list[Effect]:
         accepted, refused = (sum(column) for column in zip(*self._rounds, strict=True))
-        if refused < LEAST_REFUSED or refused < SHARE_REFUSED * (accepted + refused):
+        if refused < MIN_REFUSED or refused < MIN_SHARE_REFUSED * (accepted + refused):
             return self._clear(Trouble.REFUSALS)
         if Trouble.REFUSALS not in self.raised and not newest:
             return []

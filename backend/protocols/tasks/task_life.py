@@ -1,11 +1,11 @@
-"""The life of a task, as its owner leads it: one table of what may follow what, without I/O.
+"""The life cycle of a task: a table of states and the owner's orders, without I/O.
 
-    test ──launch──> live ──pause──> paused ──resume──> where it was
+    test ──launch──> live ──pause──> paused ──resume──> the state before
       └───────────────┴── finish ──> finishing ──the open round ended──> finished ─┐
                       └── stop ────────────────────────────────────────> stopped ──┴─ archive ──> archived
 
-Rounds that end by their rules lead to `finished`, too. An owner may change their mind: `resume` takes back a
-pause, a finish and a stop, `restore` an archive. What the rules of the task ended stays ended.
+Rounds that end by their rules also lead to `finished`. An owner may revoke an order: `resume` revokes a
+pause, a finish and a stop, `restore` an archive. A task that its rules ended cannot be resumed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from backend.errors import OrderError
 
 
 class LifeState(StrEnum):
-    """Where a task is in its life."""
+    """A state in the life cycle of a task."""
 
     TEST = "test"
     LIVE = "live"
@@ -29,7 +29,7 @@ class LifeState(StrEnum):
 
 
 class Order(StrEnum):
-    """What an owner may ask for."""
+    """An order of the task's owner."""
 
     LAUNCH = "launch"
     PAUSE = "pause"
@@ -40,7 +40,7 @@ class Order(StrEnum):
     RESTORE = "restore"
 
 
-# What each order makes of a task; None is the state from before.
+# State -> order -> next state; None stands for the state before.
 ORDERS: dict[LifeState, dict[Order, LifeState | None]] = {
     LifeState.TEST: {
         Order.LAUNCH: LifeState.LIVE,
@@ -59,7 +59,7 @@ ORDERS: dict[LifeState, dict[Order, LifeState | None]] = {
     LifeState.STOPPED: {Order.RESUME: None, Order.ARCHIVE: LifeState.ARCHIVED},
     LifeState.ARCHIVED: {Order.RESTORE: None},
 }
-# States in which rounds may open, and those that may end by themselves.
+# RUNNING: rounds may open. UNDER_WAY: the rules can end the task.
 RUNNING = frozenset({LifeState.TEST, LifeState.LIVE})
 UNDER_WAY = RUNNING | {LifeState.PAUSED, LifeState.FINISHING}
 ENDED = frozenset({LifeState.FINISHED, LifeState.STOPPED})
@@ -68,10 +68,10 @@ RULES = "All rounds are done, or a rule of the task file ended them."
 
 @dataclass(frozen=True)
 class Life:
-    """Where a task is, and since when (Unix seconds); `reason` says why, for people.
+    """The state of a task, since when (Unix seconds), and the `reason` as a text for people.
 
-    `running` is the state to which `resume` leads, `ended` that to which `restore` does. `by_owner` says
-    whether its owner ended it, and not its rules.
+    `resume` leads to the state `running`, `restore` to the state `ended`. `by_owner` says whether the owner
+    ended the task; otherwise its rules did.
     """
 
     state: LifeState = LifeState.LIVE
@@ -83,27 +83,27 @@ class Life:
 
     @property
     def orders(self) -> tuple[Order, ...]:
-        """What its owner may ask for now."""
+        """The orders that the owner may give now."""
         return tuple(order for order in ORDERS[self.state] if not self._is_over(order))
 
     def obey(self, order: Order, reason: str, now: float) -> Life:
-        """Its life after an order. Raises OrderError, with what may be asked for instead."""
+        """Returns the life after an order. Raises OrderError, whose text lists the possible orders."""
         if order not in ORDERS[self.state]:
             raise OrderError(f"A task that is {self.state} has no '{order}'. {self._choice()}")
         if self._is_over(order):
             raise OrderError(f"The task file's rules ended this training: {self.reason} {self._choice()}")
-        following = ORDERS[self.state][order]
-        if following is None:
-            following = self.ended if order is Order.RESTORE else self.running
-        changed = replace(self, state=following, reason=reason, since=now)
-        if following in RUNNING:
-            return replace(changed, running=following, by_owner=False)
-        if following in (LifeState.FINISHING, LifeState.STOPPED):
-            return replace(changed, by_owner=True, ended=_end(following))
+        next_state = ORDERS[self.state][order]
+        if next_state is None:
+            next_state = self.ended if order is Order.RESTORE else self.running
+        changed = replace(self, state=next_state, reason=reason, since=now)
+        if next_state in RUNNING:
+            return replace(changed, running=next_state, by_owner=False)
+        if next_state in (LifeState.FINISHING, LifeState.STOPPED):
+            return replace(changed, by_owner=True, ended=_end(next_state))
         return changed
 
     def rounds_ended(self, reason: str, now: float) -> Life:
-        """Its life once no more rounds follow; the same where its owner ended it before."""
+        """Returns the life after the last round; unchanged if the owner ended the task before."""
         if self.state not in UNDER_WAY:
             return self
         if self.state is LifeState.FINISHING:
@@ -113,9 +113,10 @@ class Life:
         )
 
     def opened(self, done: bool, now: float) -> Life:
-        """Its life when a server takes it up; `done` says whether its rules let no more rounds follow.
+        """Returns the life when a server opens the task; `done` says whether its rules allow no more rounds.
 
-        The round that was to be its last went with the server before. Rules may have been changed.
+        A last round that was open was lost with the previous server process, so a finishing task is
+        finished. The rules may have changed: a task that they ended before runs again if they allow it.
         """
         if self.state is LifeState.FINISHING or done:
             return self.rounds_ended(RULES, now)
