@@ -1,4 +1,4 @@
-"""Updates as whole numbers, which masks can be added to and which sum without rounding.
+"""Encodes updates as whole numbers, to which masks can be added and which sum without rounding.
 
-Encoding, rotation, sparsity and bit packing; keys and masks are made in `crypto`.
+Holds encoding, rotation, sparsity and bit packing; `crypto` makes keys and masks.
 """

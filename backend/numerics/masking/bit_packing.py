@@ -1,6 +1,6 @@
-"""Words of which only the lowest bits count, without the others, as bytes.
+"""Packs the lowest bits of 32-bit words into bytes.
 
-The TypeScript twin is masking/bit-packing.ts; tests/contract/vectors/encoding.json holds both to
+The TypeScript twin is masking/bit-packing.ts; tests/contract/vectors/encoding.json tests that both make
 the same bytes.
 """
 
@@ -13,32 +13,32 @@ Words = NDArray[np.uint32]
 
 FULL_BITS = 32
 WORD_BYTES = 4
-# A weight, whether nothing was clipped, and a loss; each metric row has two values more.
+# A weight, whether the update was not clipped, and a loss; each metric row adds two values.
 FURTHER = 3
-# So many values fill whole bytes, whatever their bits.
+# Eight values fill whole bytes for any number of bits.
 _GROUP = 8
 _BLOCK_GROUPS = 8 * 1024
 
 
 def masked_words(parameters: int, rows: int) -> int:
-    """Words of a masked update: one a parameter and one for each further value."""
+    """Returns the words of a masked update: one for each parameter and each further value."""
     return parameters + FURTHER + 2 * rows
 
 
 def masked_bytes(parameters: int, rows: int, bits: int) -> int:
-    """Bytes of a masked update: `bits` a parameter, and four for each further value."""
+    """Returns the bytes of a masked update: `bits` bits a parameter and 4 bytes a further value."""
     return packed_bytes(parameters, bits) + WORD_BYTES * (FURTHER + 2 * rows)
 
 
 def packed_bytes(values: int, bits: int) -> int:
-    """Bytes that `values` of `bits` bits fill; the last byte is filled up with zeros."""
+    """Returns the bytes that `values` of `bits` bits fill; the last byte is padded with zeros."""
     return (values * bits + 7) // 8
 
 
 def pack_update(words: Words, parameters: int, bits: int) -> memoryview:
-    """A masked update as it is sent: `parameters` packed, then the other words whole, little-endian.
+    """Packs a masked update: `parameters` values of `bits` bits, then the other words whole, little-endian.
 
-    `words` must not change while it is in use: whole words are not copied.
+    `words` must not change while the result is in use: at 32 bits the words are not copied.
     """
     whole = words.astype("<u4", copy=False)
     if bits == FULL_BITS:
@@ -47,9 +47,9 @@ def pack_update(words: Words, parameters: int, bits: int) -> memoryview:
 
 
 def add_update(total: Words, data: memoryview, parameters: int, rows: int, bits: int) -> None:
-    """Adds the words of a masked update to `total`, modulo 2^32; whole ones without a copy.
+    """Adds the words of a masked update to `total`, modulo 2^32; whole words without a copy.
 
-    Raises ValueError as `unpack_update`.
+    Raises ValueError as `unpack_update` does.
     """
     if bits == FULL_BITS and len(data) == total.nbytes:
         np.add(total, np.frombuffer(data, "<u4"), out=total)
@@ -58,7 +58,7 @@ def add_update(total: Words, data: memoryview, parameters: int, rows: int, bits:
 
 
 def unpack_update(data: bytes | bytearray | memoryview, parameters: int, rows: int, bits: int) -> Words:
-    """The words of a masked update. Raises ValueError when `data` has not masked_bytes(...) of them."""
+    """Unpacks the words of a masked update. Raises ValueError if `data` is not masked_bytes(...) long."""
     if len(data) != masked_bytes(parameters, rows, bits):
         raise ValueError(f"{len(data)} bytes are no masked update of {parameters} values.")
     view, start = memoryview(data), packed_bytes(parameters, bits)
@@ -69,7 +69,7 @@ def unpack_update(data: bytes | bytearray | memoryview, parameters: int, rows: i
 
 
 def pack(words: Words, bits: int) -> bytes:
-    """The lowest `bits` (1 to 32) of each word, one after the other, lowest bits and bytes first."""
+    """Packs the lowest `bits` (1 to 32) of each word one after another, lowest bits and bytes first."""
     if bits % 8 == 0:
         return _bytes(words.astype("<u4", copy=False), bits // 8)
     out = np.empty((-(-len(words) // _GROUP), bits), np.uint8)
@@ -80,7 +80,7 @@ def pack(words: Words, bits: int) -> bytes:
 
 
 def unpack(data: bytes | bytearray | memoryview, values: int, bits: int) -> Words:
-    """`values` words of `bits` bits from their bytes, of which there must be packed_bytes(values, bits)."""
+    """Unpacks `values` words of `bits` bits; `data` must be packed_bytes(values, bits) long."""
     if bits % 8 == 0:
         return _words(np.frombuffer(data, np.uint8), values, bits // 8)
     groups = -(-values // _GROUP)
@@ -94,29 +94,29 @@ def unpack(data: bytes | bytearray | memoryview, values: int, bits: int) -> Word
 
 
 def _bytes(words: Words, count: int) -> bytes:
-    """The lowest `count` bytes of each word; a column at a time, as rows of few bytes are slow to copy."""
+    """Returns the lowest `count` bytes of each word; copies columns, because short rows are slow to copy."""
     if count == WORD_BYTES:
         return words.tobytes()
-    each = words.view(np.uint8).reshape(-1, WORD_BYTES)
+    columns = words.view(np.uint8).reshape(-1, WORD_BYTES)
     out = np.empty((len(words), count), np.uint8)
     for byte in range(count):
-        out[:, byte] = each[:, byte]
+        out[:, byte] = columns[:, byte]
     return out.tobytes()
 
 
 def _words(data: NDArray[np.uint8], values: int, count: int) -> Words:
-    """`values` words of `count` bytes each."""
+    """Returns `values` words from `count` bytes each."""
     if count == WORD_BYTES:
         return data.view("<u4").astype(np.uint32, copy=False)
-    each = data.reshape(values, count)
+    columns = data.reshape(values, count)
     words = np.zeros(values, "<u4")
     for byte in range(count):
-        words.view(np.uint8).reshape(-1, WORD_BYTES)[:, byte] = each[:, byte]
+        words.view(np.uint8).reshape(-1, WORD_BYTES)[:, byte] = columns[:, byte]
     return words.astype(np.uint32, copy=False)
 
 
 def _pack_groups(words: Words, bits: int, out: NDArray[np.uint8]) -> None:
-    """Packs up to a block of words into `out` [groups, bits]; a group's missing words are zeros."""
+    """Packs at most a block of words into `out` [groups, bits]; missing words of a group are zeros."""
     filled = np.zeros((len(out), _GROUP), np.uint64)
     filled.reshape(-1)[: len(words)] = words & np.uint32(2**bits - 1)
     out[:] = 0

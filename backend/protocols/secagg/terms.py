@@ -16,7 +16,7 @@ from backend.crypto.round_context import Terms
 from backend.numerics.masking.bit_packing import Words
 from backend.numerics.masking.encoding import Encoding
 from backend.numerics.masking.rotation import sign_words
-from backend.numerics.masking.sparse import Chosen, block_count, choose, chosen_values
+from backend.numerics.masking.sparse import ChosenValues, block_count, choose, chosen_values
 from backend.wire.masked_messages import MOST_MEMBERS, Masking, Server
 
 # Up to so many members the graph is complete.
@@ -145,7 +145,7 @@ def signs_of(encoding: Encoding, context: bytes) -> Words | None:
     return keystream(rotation_key(context), sign_words(encoding.parameters))
 
 
-def chosen_of(terms: Terms, context: bytes) -> Chosen | None:
+def chosen_of(terms: Terms, context: bytes) -> ChosenValues | None:
     """Which parameters a round with this `context` sends; None where it sends them all."""
     if terms.share == 1.0:
         return None

@@ -19,7 +19,7 @@ from backend.crypto.keystream import add_keystreams
 from backend.crypto.pads import PadContext, common_key, pads
 from backend.numerics.aggregation.part_mean import shares
 from backend.numerics.masking.masked_parts import (
-    MOST_OF,
+    MAX_VALUE,
     add_words,
     checked_mean,
     mean_into,
@@ -52,7 +52,7 @@ def vectors() -> dict[str, Any]:
         "group": CONTEXT.group,
         "members": {str(place): _member(place) for place in WEIGHTS},
         "common": [_common(0, 1), _common(3, 0), _common(5, 31)],
-        "words": [_words(subject) for subject in MOST_OF],
+        "words": [_words(subject) for subject in MAX_VALUE],
         "sums": [_sum(*case) for case in CASES],
     }
 

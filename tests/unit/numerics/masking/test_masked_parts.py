@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from backend.errors import NotFiniteError, WrongLengthError
 from backend.numerics.aggregation.part_mean import shares
 from backend.numerics.masking.masked_parts import (
-    MOST_OF,
+    MAX_VALUE,
     add_words,
     checked_mean,
     checked_piece,
@@ -25,7 +25,7 @@ from backend.numerics.vectors import Vector
 from tests.contract.vectors.secagg.make_masked_parts import PLACE, vectors
 
 GOLDEN: dict[str, Any] = json.loads(PLACE.read_text("utf-8"))
-SUBJECTS = pytest.mark.parametrize("subject", MOST_OF)
+SUBJECTS = pytest.mark.parametrize("subject", MAX_VALUE)
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -37,7 +37,7 @@ def test_the_golden_vectors_are_what_is_computed(name: str) -> None:
     rows=st.lists(st.lists(st.floats(-100, 100, width=32), min_size=5, max_size=5), min_size=3, max_size=8),
     weights=st.lists(st.floats(0.5, 1e6), min_size=8, max_size=8),
     masks=st.integers(0, 2**32 - 1),
-    subject=st.sampled_from(sorted(MOST_OF)),
+    subject=st.sampled_from(sorted(MAX_VALUE)),
 )
 def test_the_sum_of_masked_pieces_is_the_mean(
     rows: list[list[float]], weights: list[float], masks: int, subject: str
@@ -45,9 +45,9 @@ def test_the_sum_of_masked_pieces_is_the_mean(
     values: Vector = np.array(rows, np.float32)
     weights = weights[: len(rows)]
     found = _mean(values, weights, subject, masks)
-    cut = np.clip(values, -MOST_OF[subject], MOST_OF[subject]).astype(np.float64)
+    cut = np.clip(values, -MAX_VALUE[subject], MAX_VALUE[subject]).astype(np.float64)
     exact = np.average(cut, axis=0, weights=weights)
-    unit = MOST_OF[subject] / 2**30
+    unit = MAX_VALUE[subject] / 2**30
     # Half a unit of each word, and what shares and the result lose as float32.
     lost = len(rows) * unit / 2 + float(np.abs(cut).max()) * 2**-22
     assert np.allclose(found, exact, rtol=0.0, atol=lost)
@@ -69,9 +69,9 @@ def _mean(rows: Vector, weights: list[float], subject: str, mask: int) -> Vector
 
 @SUBJECTS
 def test_a_mean_of_the_largest_values_is_still_one(subject: str) -> None:
-    rows = np.full((32, 3), MOST_OF[subject] * 9, np.float32)
+    rows = np.full((32, 3), MAX_VALUE[subject] * 9, np.float32)
     rows[:, 1] *= -1
-    most = MOST_OF[subject]
+    most = MAX_VALUE[subject]
     found = _mean(rows, [1.0 + member for member in range(32)], subject, 0x9E3779B9)
     assert np.allclose(found, [most, -most, most], rtol=1e-6)
 

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from backend.crypto.derive import choice_key
 from backend.crypto.keystream import keystream
 from backend.numerics import philox
-from backend.numerics.masking.sparse import BLOCK, Chosen, Residual, block_count, choose, chosen_values
+from backend.numerics.masking.sparse import BLOCK, ChosenValues, Residual, block_count, choose, chosen_values
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "contract" / "vectors" / "sparse.json").read_text())
 SIZES = st.integers(1, 5000)
 SHARES = st.floats(1e-6, 1.0)
 
 
-def drawn(parameters: int, share: float, seed: int = 1) -> Chosen:
+def drawn(parameters: int, share: float, seed: int = 1) -> ChosenValues:
     return choose(parameters, share, philox.words(seed, 1, 0, block_count(parameters)))
 
 

@@ -10,9 +10,9 @@ import { BOUND_FACTOR, rotate, span } from "./rotation";
 /** Room for noise on top of the sum, in its standard deviations. */
 const NOISE_DEVIATIONS = 10;
 /** The largest standard deviation of a share of the noise, in whole numbers. */
-const MOST_SHARE = 2 ** 15;
+const MAX_SHARE_DEVIATION = 2 ** 15;
 /** The largest loss, or numerator or denominator per example, that can be encoded. */
-const MOST_TOLD = 1024;
+const MAX_ENCODED = 1024;
 const UNIT = 2 ** -32;
 
 /**
@@ -63,7 +63,8 @@ export function encodingOf(terms: EncodingTerms): MaskEncoding {
   const largest = 2 ** (bits - 1) - 1;
   const wholeNoise = noise * Math.sqrt(members / sharers);
   let levels = largest / (members + (NOISE_DEVIATIONS * wholeNoise * clip) / bound);
-  if (noise > 0) levels = Math.min(levels, (MOST_SHARE * Math.sqrt(sharers) * bound) / (noise * clip));
+  if (noise > 0)
+    levels = Math.min(levels, (MAX_SHARE_DEVIATION * Math.sqrt(sharers) * bound) / (noise * clip));
   levels = Math.floor(levels);
   const step = bound / levels;
   const share = (noise * clip) / step;
@@ -77,7 +78,7 @@ export function encodingOf(terms: EncodingTerms): MaskEncoding {
     levels,
     furtherLevels,
     step,
-    shareVariance: Math.min((share * share) / sharers, MOST_SHARE * MOST_SHARE),
+    shareVariance: Math.min((share * share) / sharers, MAX_SHARE_DEVIATION * MAX_SHARE_DEVIATION),
   };
 }
 
@@ -162,11 +163,11 @@ function shares(encoding: MaskEncoding, { weight, loss, rows }: MaskedContributi
   if (![loss, ...rows].every(Number.isFinite)) {
     throw new RangeError("The loss or metrics hold NaN or infinity. Lower the learning rate.");
   }
-  const out = [Math.max(-MOST_TOLD, Math.min(MOST_TOLD, loss)) / MOST_TOLD];
+  const out = [Math.max(-MAX_ENCODED, Math.min(MAX_ENCODED, loss)) / MAX_ENCODED];
   for (let row = 0; row < encoding.rows; row++) {
     const pair = rows.slice(2 * row, 2 * row + 2);
     // If one is too large both are scaled down, so that their ratio is kept.
-    const largest = Math.max(MOST_TOLD, ...pair.map(Math.abs));
+    const largest = Math.max(MAX_ENCODED, ...pair.map(Math.abs));
     out.push(...pair.map((value) => value / largest));
   }
   return out;
