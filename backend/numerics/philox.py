@@ -1,9 +1,9 @@
-"""Random numbers and the order of examples, to the bit the same on every participant.
+"""Random numbers and the order of examples, bit for bit the same on every client.
 
-Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3), keyed the way
-TensorFlow keys its stateless random ops. The TypeScript twins are philox.ts and batches.ts in
-webapp/static/src/core/numerics/; tests/contract/vectors/philox.json and batches.json hold both to the same
-values.
+Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", section 3.3), keyed as
+TensorFlow's stateless random ops are. The TypeScript twins are philox.ts and batches.ts in
+webapp/static/src/core/numerics/; tests/contract/vectors/philox.json and batches.json test that both
+make the same values.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _SCRAMBLE_KEY = (0x3EC8F720, 0x02461E29)
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 
-# Stream of the shuffle; random inputs of the graph count theirs from 0.
+# Stream of the shuffle; the streams of the graph's random inputs are numbered from 0.
 SHUFFLE_STREAM = 0xFFFFFFFF
 # Below this, the products in `permutation` are exact in float64.
 MAX_EXAMPLES = 2**21
 
 
 def _philox(counter: NDArray[np.uint64], key: tuple[int, int]) -> NDArray[np.uint64]:
-    """Ten rounds over counters [4, n]; returns words [4, n], each below 2**32."""
+    """Applies ten rounds to counters [4, n]; returns words [4, n], each below 2**32."""
     c0, c1, c2, c3 = counter
     for number in range(_ROUNDS):
         key0, key1 = (np.uint64((key[i] + number * _WEYL[i]) & 0xFFFFFFFF) for i in range(2))
@@ -36,7 +36,7 @@ def _philox(counter: NDArray[np.uint64], key: tuple[int, int]) -> NDArray[np.uin
 
 
 def words(seed: int, step: int, stream: int, n: int) -> NDArray[np.uint32]:
-    """The first `n` random 32-bit words of the draw named by (seed, step, stream).
+    """Returns the first `n` random 32-bit words of the draw named by (seed, step, stream).
 
     `seed` is below 2**64, `step` and `stream` below 2**32.
     """
@@ -50,7 +50,7 @@ def words(seed: int, step: int, stream: int, n: int) -> NDArray[np.uint32]:
 
 
 def uniform(seed: int, step: int, stream: int, n: int) -> NDArray[np.float32]:
-    """`n` float32 values in [0, 1): the low 23 bits of each word are the mantissa.
+    """Returns `n` float32 values in [0, 1): the low 23 bits of each word are the mantissa.
 
     Equals `tf.random.stateless_uniform([n], seed=[seed, step + 2**32 * stream], alg="philox")` to the bit.
     """
@@ -59,7 +59,7 @@ def uniform(seed: int, step: int, stream: int, n: int) -> NDArray[np.float32]:
 
 
 def permutation(seed: int, epoch: int, n: int) -> NDArray[np.int64]:
-    """The order in which epoch `epoch` (from 1) visits `n` examples, numbered in the order of the shards.
+    """Returns the order in which epoch `epoch` (from 1) visits `n` examples, numbered in shard order.
 
     Fisher-Yates shuffle (Durstenfeld 1964, algorithm 235). Raises ValueError for more than MAX_EXAMPLES.
     """
@@ -76,6 +76,6 @@ def permutation(seed: int, epoch: int, n: int) -> NDArray[np.int64]:
 
 
 def batches(seed: int, epoch: int, n: int, batch_size: int) -> list[NDArray[np.int64]]:
-    """Example numbers of each batch of one epoch; all but the last have `batch_size` of them."""
+    """Returns the example numbers of each batch of an epoch; all but the last have `batch_size`."""
     order = permutation(seed, epoch, n)
     return [order[start : start + batch_size] for start in range(0, n, batch_size)]

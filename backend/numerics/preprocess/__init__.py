@@ -1,5 +1,5 @@
-"""Declared preprocessing, pure: docs/reference/preprocessing.md is its specification.
+"""Declared preprocessing as pure functions; docs/reference/preprocessing.md specifies it.
 
-The TypeScript twins are in webapp/static/src/core/preprocessing/; tests/contract/vectors/preprocess/ holds
-both to the same values.
+The TypeScript twins are in webapp/static/src/core/preprocessing/; tests/contract/vectors/preprocess/ tests
+that both make the same values.
 """

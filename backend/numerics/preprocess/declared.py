@@ -31,7 +31,7 @@ Factors = (
 
 
 class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
-    """What every kind may say: how stored values are loaded."""
+    """Settings of every kind: how stored values are loaded."""
 
     scale: Factors = 1.0
     mean: Factors = 0.0
@@ -42,9 +42,10 @@ class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
 
     @property
     def loading(self) -> tuple[Factor, Factor]:
-        """Scale and offset of stored values. Raises ValueError when lists differ in length or a std is 0."""
-        length = max(len(one) if isinstance(one, list) else 0 for one in (self.scale, self.mean, self.std))
-        scale, mean, std = (_listed(one, length or 1) for one in (self.scale, self.mean, self.std))
+        """Scale and offset of stored values. Raises ValueError if lists differ in length or a std is 0."""
+        factors = (self.scale, self.mean, self.std)
+        length = max(len(factor) if isinstance(factor, list) else 0 for factor in factors)
+        scale, mean, std = (_as_list(factor, length or 1) for factor in factors)
         if not all(std):
             raise ValueError("a std of 0 divides nothing; use 1.")
         scales = [s / d for s, d in zip(scale, std, strict=True)]
@@ -52,12 +53,12 @@ class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, ta
         return (scales, offsets) if length else (scales[0], offsets[0])
 
 
-def _listed(one: Factor, length: int) -> list[float]:
-    if not isinstance(one, list):
-        return [one] * length
-    if len(one) != length:
+def _as_list(factor: Factor, length: int) -> list[float]:
+    if not isinstance(factor, list):
+        return [factor] * length
+    if len(factor) != length:
         raise ValueError("scale, mean and std are numbers, or lists of one length.")
-    return one
+    return factor
 
 
 class DeclaredImage(Declared, frozen=True, kw_only=True, tag="image"):
@@ -83,7 +84,7 @@ class DeclaredNumber(Strict, frozen=True, kw_only=True, tag_field="kind", tag="n
 
 
 class DeclaredCategory(Strict, frozen=True, kw_only=True, tag_field="kind", tag="category"):
-    """A column of names."""
+    """A column of categories."""
 
     name: str
     input: Index = 0
@@ -94,7 +95,7 @@ class DeclaredCategory(Strict, frozen=True, kw_only=True, tag_field="kind", tag=
 
 
 class DeclaredClass(Strict, frozen=True, kw_only=True, tag_field="kind", tag="class"):
-    """A column that is one of some classes."""
+    """A column with the class to be predicted."""
 
     name: str
     classes: Names | None = None
@@ -118,7 +119,7 @@ class DeclaredTable(Declared, frozen=True, kw_only=True, tag="table"):
 
 
 class DeclaredText(Declared, frozen=True, kw_only=True, tag="text"):
-    """Texts: windows for the next token, or with a class."""
+    """Texts: windows for predicting the next token, or texts with a class."""
 
     tokenizer: Tokenizer
     length: Length
@@ -139,7 +140,7 @@ class DeclaredText(Declared, frozen=True, kw_only=True, tag="text"):
     def __post_init__(self) -> None:
         super().__post_init__()
         columns = self.text_column is not None and self.label_column is not None
-        wrong = {
+        errors = {
             "vocabulary goes with characters, words and pairs; bytes are 256": self.tokenizer == "bytes"
             and self.vocabulary is not None,
             "tokens goes with characters and words": self.tokenizer in ("bytes", "pairs")
@@ -152,13 +153,13 @@ class DeclaredText(Declared, frozen=True, kw_only=True, tag="text"):
             "stride goes with windows for the next token, without labels": self.labels != "none"
             and self.stride is not None,
         }
-        for sentence, holds in wrong.items():
-            if holds:
+        for sentence, applies in errors.items():
+            if applies:
                 raise ValueError(sentence)
 
 
 class DeclaredArrays(Declared, frozen=True, kw_only=True, tag="array"):
-    """Arrays as they are."""
+    """Arrays stored unchanged."""
 
     x: Names = field(default_factory=lambda: ["x"])
     y: list[str] = field(default_factory=lambda: ["y"])

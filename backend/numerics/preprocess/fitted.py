@@ -1,4 +1,4 @@
-"""The fitted preprocessing: everything that turns a file, a row or a text into stored values."""
+"""The fitted preprocessing: all parameters that turn a file, a row or a text into stored values."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class StoredSpec(Strict, frozen=True):
 
 
 class ClassLabel(Strict, frozen=True, tag_field="kind", tag="class"):
-    """A label that is one of some names."""
+    """A label that is a class."""
 
     classes: Names
     encoding: Encoding
 
     @property
     def stored(self) -> StoredSpec:
-        """How such a label lies in a shard."""
+        """Shape and dtype of such a label in a shard."""
         shapes: dict[Encoding, list[int]] = {"index": [], "one-hot": [len(self.classes)], "number": [1]}
         return StoredSpec(shapes[self.encoding], "int32" if self.encoding == "index" else "float32")
 
@@ -57,7 +57,7 @@ class NumberLabel(Strict, frozen=True, tag_field="kind", tag="number"):
 
     @property
     def stored(self) -> StoredSpec:
-        """How such a label lies in a shard."""
+        """Shape and dtype of such a label in a shard."""
         return StoredSpec([1], "float32")
 
 
@@ -65,7 +65,7 @@ Label: TypeAlias = ClassLabel | NumberLabel
 
 
 class NumberColumn(Strict, frozen=True, tag_field="kind", tag="number"):
-    """A column of numbers: (value - subtract) / divide."""
+    """A column of numbers, stored as (value - subtract) / divide."""
 
     column: str
     input: Index
@@ -77,12 +77,12 @@ class NumberColumn(Strict, frozen=True, tag_field="kind", tag="number"):
 
     @property
     def width(self) -> int:
-        """Values it makes."""
+        """The number of stored values for one cell."""
         return 2 if self.indicator else 1
 
 
 class CategoryColumn(Strict, frozen=True, tag_field="kind", tag="category"):
-    """A column of names."""
+    """A column of categories."""
 
     column: str
     input: Index
@@ -93,12 +93,12 @@ class CategoryColumn(Strict, frozen=True, tag_field="kind", tag="category"):
 
     @property
     def positions(self) -> int:
-        """Categories, and the positions of missing and unknown ones."""
+        """The number of categories, plus the positions for missing and unknown values."""
         return len(self.categories) + (self.missing == "own") + (self.unknown == "own")
 
     @property
     def width(self) -> int:
-        """Values it makes."""
+        """The number of stored values for one cell."""
         return self.positions if self.encoding == "one-hot" else 1
 
 
@@ -134,7 +134,7 @@ class FittedTable(Strict, frozen=True, kw_only=True, tag_field="kind", tag="tabl
 
 
 class FittedText(Strict, frozen=True, kw_only=True, tag_field="kind", tag="text"):
-    """Windows of texts for the next token, or texts with a class."""
+    """Windows of texts for predicting the next token, or texts with a class."""
 
     format: Literal["minga-preprocess/1"] = FORMAT
     inputs: list[StoredSpec]
@@ -160,13 +160,13 @@ class FittedText(Strict, frozen=True, kw_only=True, tag_field="kind", tag="text"
 
     @property
     def ids(self) -> int:
-        """Number of ids; all are below it."""
-        known = len(self.tokens) if self.tokenizer in ("characters", "words") else 256 + len(self.merges)
-        return self.first + known
+        """The number of ids; all ids are below it."""
+        count = len(self.tokens) if self.tokenizer in ("characters", "words") else 256 + len(self.merges)
+        return self.first + count
 
 
 class Arrays(Strict, frozen=True, kw_only=True, tag_field="kind", tag="array"):
-    """Arrays as they are."""
+    """Arrays stored unchanged."""
 
     format: Literal["minga-preprocess/1"] = FORMAT
     inputs: list[StoredSpec]
@@ -179,7 +179,7 @@ Fitted: TypeAlias = Image | FittedTable | FittedText | Arrays
 
 
 def parse_fitted(content: bytes) -> Fitted:
-    """The fitted preprocessing in JSON. Raises DataError when it is none."""
+    """Parses a fitted preprocessing from JSON. Raises DataError if it is not valid."""
     try:
         fitted: Fitted = msgspec.json.decode(content, type=Fitted)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -188,5 +188,5 @@ def parse_fitted(content: bytes) -> Fitted:
 
 
 def encode_fitted(fitted: Fitted) -> bytes:
-    """JSON of a fitted preprocessing, every key there."""
+    """Returns the JSON of a fitted preprocessing, with every key."""
     return msgspec.json.encode(fitted)

@@ -1,4 +1,4 @@
-"""What data teach a declared preprocessing: means, fills, categories, classes and vocabularies."""
+"""Fits a declared preprocessing to data: means, fills, categories, classes and vocabularies."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from backend.numerics.preprocess.table import input_specs, parse_number, trimmed
 from backend.numerics.preprocess.text import normalize, pieces, tokens
 
 Rows = Callable[[], Iterable[Mapping[str, str]]]
-"""Starts over the rows to learn from."""
+"""Iterates over the rows from the first, each time it is called."""
 
 
 def class_label(classes: Sequence[str] | None, found: Iterable[str], encoding: Encoding) -> ClassLabel:
-    """The label of declared classes, or of those found. Raises DataError for fewer than two or doubles."""
+    """Returns the label of declared or found classes. Raises DataError for duplicates or fewer than two."""
     names = list(classes) if classes is not None else ordered(found)
     if len(set(names)) < len(names):
         raise DataError("classes: a name is there twice; name each class once.")
@@ -60,7 +60,7 @@ def class_label(classes: Sequence[str] | None, found: Iterable[str], encoding: E
 
 
 def fit_image(declared: DeclaredImage, found: Iterable[str]) -> Image:
-    """Images; `found` are the names of the folders."""
+    """Fits images; `found` are the names of the folders."""
     label = class_label(declared.classes, found, declared.encoding)
     return Image(
         inputs=[StoredSpec([*declared.size, declared.channels], "uint8")],
@@ -75,9 +75,9 @@ def fit_image(declared: DeclaredImage, found: Iterable[str]) -> Image:
 
 
 def fit_table(declared: DeclaredTable, train: Rows, every: Rows) -> FittedTable:
-    """Tables. Numbers are learnt from the rows of `train`; names that have to be known, from `every` row."""
+    """Fits tables: numbers to the rows of `train`, names that must all be known to `every` row."""
     columns = [_fit_column(declared, column, train, every) for column in declared.columns]
-    labels = [_fit_label(one, every) for one in declared.labels]
+    labels = [_fit_label(label, every) for label in declared.labels]
     return FittedTable(
         inputs=input_specs(columns),
         labels=[label.stored for label in labels],
@@ -85,7 +85,7 @@ def fit_table(declared: DeclaredTable, train: Rows, every: Rows) -> FittedTable:
         decimal=declared.decimal,
         missing=list(declared.missing),
         columns=columns,
-        label_columns=[one.name for one in declared.labels],
+        label_columns=[label.name for label in declared.labels],
         label=labels,
     )
 
@@ -95,18 +95,18 @@ def _fit_column(
 ) -> Column:
     if isinstance(column, DeclaredNumber):
         return _fit_number(declared, column, train)
-    known = column.categories
-    if known is None:
+    categories = column.categories
+    if categories is None:
         rows = every if column.unknown == "error" else train
-        known = ordered({trimmed(row[column.name]) for row in rows()} - set(declared.missing))
-    if not known:
+        categories = ordered({trimmed(row[column.name]) for row in rows()} - set(declared.missing))
+    if not categories:
         raise DataError(f"column '{column.name}' has no category; every cell is missing.")
     if column.encoding == "index" and "none" in (column.missing, column.unknown):
         raise DataError(
             f'column \'{column.name}\': "none" goes with one-hot only; an index needs a position: use "own".'
         )
     return CategoryColumn(
-        column.name, column.input, list(known), column.encoding, column.missing, column.unknown
+        column.name, column.input, list(categories), column.encoding, column.missing, column.unknown
     )
 
 
@@ -150,8 +150,8 @@ def _fit_label(declared: object, every: Rows) -> Label:
 def fit_text(
     declared: DeclaredText, train: Iterable[str], every: Iterable[str], found: Iterable[str]
 ) -> FittedText:
-    """Texts; `found` are the names of classes. Tokens that have to be known are those of `every` text."""
-    known, merges = _vocabulary(declared, every if declared.unknown == "error" else train)
+    """Fits texts; `found` are the names of classes. Tokens that must all be known are from `every` text."""
+    vocabulary, merges = _vocabulary(declared, every if declared.unknown == "error" else train)
     with_class = declared.labels != "none"
     label = class_label(declared.classes, found, declared.encoding) if with_class else None
     by_column = declared.labels == "column"
@@ -162,7 +162,7 @@ def fit_text(
         lower=declared.lower,
         tokenizer=declared.tokenizer,
         punctuation=declared.punctuation,
-        tokens=known,
+        tokens=vocabulary,
         merges=merges,
         unknown=declared.unknown,
         length=declared.length,
@@ -176,7 +176,7 @@ def fit_text(
 
 
 def with_specs(text: FittedText) -> FittedText:
-    """`text` with the shapes and dtypes of its arrays."""
+    """Returns `text` with the shapes and dtypes of its arrays."""
     ids = StoredSpec([text.length], "uint8" if text.ids <= 256 else "int32")
     return replace(text, inputs=[ids], labels=[text.label.stored if text.label else ids])
 
@@ -196,25 +196,25 @@ def _vocabulary(declared: DeclaredText, texts: Iterable[str]) -> tuple[list[str]
         return [], find_merges(counts, declared.vocabulary - 256 - own)
     if declared.tokens is not None:
         return list(declared.tokens), []
-    found: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
     for text in texts:
         plain = normalize(text, declared.normalize == "nfc", declared.lower)
-        found.update(tokens(declared.tokenizer, declared.punctuation, plain))
-    if not found:
+        counted.update(tokens(declared.tokenizer, declared.punctuation, plain))
+    if not counted:
         raise DataError("The texts have no token to learn from; are the files empty?")
     room = None if declared.vocabulary is None else declared.vocabulary - own
-    if declared.unknown == "error" and room is not None and len(found) > room:
+    if declared.unknown == "error" and room is not None and len(counted) > room:
         raise DataError(
-            f"The texts have {len(found)} different tokens, over the vocabulary of {declared.vocabulary}; "
+            f"The texts have {len(counted)} different tokens, over the vocabulary of {declared.vocabulary}; "
             'raise it, or set unknown = "own" or "drop".'
         )
-    return most_frequent(found, room), []
+    return most_frequent(counted, room), []
 
 
 def resolve(declared: Preprocess) -> Fitted | None:
-    """The fitted preprocessing where all is declared; None where there is something to learn from data."""
+    """Returns the fitted preprocessing if all is declared; None if something must be fitted to data."""
 
-    def nothing() -> Iterable[Mapping[str, str]]:
+    def no_rows() -> Iterable[Mapping[str, str]]:
         raise _NeedsDataError
 
     try:
@@ -222,8 +222,8 @@ def resolve(declared: Preprocess) -> Fitted | None:
             case DeclaredImage(classes=[*_]):
                 return fit_image(declared, ())
             case DeclaredTable():
-                return fit_table(declared, nothing, nothing)
-            case DeclaredText() if _says_all(declared):
+                return fit_table(declared, no_rows, no_rows)
+            case DeclaredText() if _declares_all(declared):
                 return fit_text(declared, (), (), ())
             case _:
                 return None
@@ -232,10 +232,10 @@ def resolve(declared: Preprocess) -> Fitted | None:
 
 
 class _NeedsDataError(Exception):
-    """Somebody asked for rows."""
+    """Fitting needs rows of data."""
 
 
-def _says_all(declared: DeclaredText) -> bool:
+def _declares_all(declared: DeclaredText) -> bool:
     tokens_known = declared.tokenizer == "bytes" or (
         declared.tokens is not None and declared.tokenizer != "pairs"
     )

@@ -1,4 +1,4 @@
-"""Decoded pixels become one image of the size that the model takes."""
+"""Turns decoded pixels into one image of the model's input size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Pixels = NDArray[np.uint8]
 
 
 def image_values(fitted: Image, rgba: Pixels, orientation: int = 1) -> Pixels:
-    """[h, w, 4] pixels, red, green, blue, alpha, as uint8 [height, width, channels].
+    """Turns RGBA pixels [h, w, 4] into uint8 [height, width, channels].
 
     `orientation` is that of EXIF, 1 to 8.
     """
@@ -21,7 +21,7 @@ def image_values(fitted: Image, rgba: Pixels, orientation: int = 1) -> Pixels:
 
 
 def flatten(rgba: Pixels, background: tuple[int, int, int], channels: int) -> Pixels:
-    """[h, w, 4] over the background: [h, w, 3], or gray [h, w, 1]."""
+    """Blends [h, w, 4] with the background; returns [h, w, 3], or gray [h, w, 1]."""
     colours = rgba[..., :3]
     alpha = rgba[..., 3:].astype(np.uint32)
     if (alpha != 255).any():
@@ -36,7 +36,7 @@ def _gray(colours: Pixels) -> Pixels:
 
 
 def orient(pixels: Pixels, orientation: int) -> Pixels:
-    """[h, w, channels] turned as EXIF says."""
+    """Applies the EXIF orientation to [h, w, channels]."""
     if orientation >= 5:
         pixels = pixels.transpose(1, 0, 2)
     if orientation in (3, 4, 7, 8):

@@ -1,4 +1,4 @@
-"""Class names become stored labels."""
+"""Encodes class names as stored labels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from backend.numerics.preprocess.fitted import ClassLabel
 
 @lru_cache(maxsize=256)
 def positions(names: tuple[str, ...]) -> dict[str, int]:
-    """Position of each name."""
+    """Returns the position of each name."""
     return {name: number for number, name in enumerate(names)}
 
 
 def class_value(label: ClassLabel, name: str) -> NDArray[Any]:
-    """The stored label of the class `name`. Raises DataError when there is no such class."""
+    """Returns the stored label of the class `name`. Raises DataError if there is no such class."""
     position = positions(tuple(label.classes)).get(name)
     if position is None:
         known = ", ".join(label.classes[:12]) + (", ..." if len(label.classes) > 12 else "")

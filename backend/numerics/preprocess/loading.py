@@ -1,4 +1,4 @@
-"""Stored values become what the graphs take."""
+"""Loads stored values as inputs of the graphs."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ Factor = float | list[float]
 
 
 def load_values(stored: NDArray[Any], scale: Factor, offset: Factor) -> NDArray[np.float32]:
-    """float32(float32(stored * scale) + offset); lists go along the last axis."""
+    """Returns float32(float32(stored * scale) + offset); lists apply along the last axis."""
     return stored.astype(np.float32) * np.asarray(scale, np.float32) + np.asarray(offset, np.float32)

@@ -1,4 +1,4 @@
-"""The order of class names, categories and tokens that were found in data."""
+"""Orders class names, categories and tokens found in data."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,14}", re.ASCII)
 
 
 def ordered(names: Iterable[str]) -> list[str]:
-    """By value if all are whole numbers as Python writes them, of at most 15 digits; else by code points."""
-    found = set(names)
-    if all(_WHOLE.fullmatch(name) for name in found):
-        return sorted(found, key=int)
-    return sorted(found)
+    """Sorts by value if all are whole numbers (in Python's form, up to 15 digits), else by code points."""
+    unique = set(names)
+    if all(_WHOLE.fullmatch(name) for name in unique):
+        return sorted(unique, key=int)
+    return sorted(unique)
 
 
 def most_frequent(counts: Mapping[str, int], at_most: int | None) -> list[str]:
-    """The most frequent first, ties by code points."""
+    """Returns the most frequent tokens, the most frequent first, ties by code points."""
     return sorted(counts, key=lambda token: (-counts[token], token))[:at_most]

@@ -11,14 +11,14 @@ Pair = tuple[int, int]
 
 
 def encode_pieces(pieces: Iterable[bytes], merges: tuple[Pair, ...]) -> list[int]:
-    """Symbols of all pieces: bytes are 0 to 255, the merge of number j is 256 + j."""
+    """Returns the symbols of all pieces: bytes are 0 to 255, merge number j is 256 + j."""
     ranks = _ranks(merges)
-    done: dict[bytes, list[int]] = {}
+    encoded: dict[bytes, list[int]] = {}
     symbols: list[int] = []
     for piece in pieces:
-        if piece not in done:
-            done[piece] = _encode(list(piece), merges, ranks)
-        symbols += done[piece]
+        if piece not in encoded:
+            encoded[piece] = _encode(list(piece), merges, ranks)
+        symbols += encoded[piece]
     return symbols
 
 
@@ -29,16 +29,16 @@ def _ranks(merges: tuple[Pair, ...]) -> dict[Pair, int]:
 
 def _encode(symbols: list[int], merges: Sequence[Pair], ranks: Mapping[Pair, int]) -> list[int]:
     while len(symbols) > 1:
-        found = [ranks[pair] for pair in pairwise(symbols) if pair in ranks]
-        if not found:
+        possible = [ranks[pair] for pair in pairwise(symbols) if pair in ranks]
+        if not possible:
             break
-        number = min(found)
+        number = min(possible)
         symbols = replaced(symbols, merges[number], 256 + number)
     return symbols
 
 
 def replaced(symbols: Sequence[int], pair: Pair, by: int) -> list[int]:
-    """`symbols` with `pair` replaced everywhere, from left to right."""
+    """Returns `symbols` with each `pair` replaced, from left to right."""
     out: list[int] = []
     at = 0
     while at < len(symbols):
@@ -52,9 +52,9 @@ def replaced(symbols: Sequence[int], pair: Pair, by: int) -> list[int]:
 
 
 def find_merges(counts: Mapping[bytes, int], at_most: int) -> list[Pair]:
-    """The merges that pieces, with their counts, give: the most frequent pair first, ties by smaller symbols.
+    """Learns merges from the `counts` of pieces: the most frequent pair first, ties by smaller symbols.
 
-    Ends early when no pair occurs twice.
+    Returns fewer than `at_most` if no pair occurs twice any more.
     """
     words = [(list(piece), count) for piece, count in counts.items()]
     pairs: Counter[Pair] = Counter()

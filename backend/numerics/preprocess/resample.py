@@ -1,4 +1,4 @@
-"""Resizing with weights that are whole numbers, so that every order of sums gives the same pixels."""
+"""Resizes images with whole-number weights, so that any order of summation gives the same pixels."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from backend.numerics.preprocess.fitted import Resize
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
 
-# 255 * 2**40, times the 2.6 that bicubic weights' absolute values may add up to, is exact in float64.
+# 255 * 2**40 times 2.6, the largest sum of absolute bicubic weights, is exact in float64.
 BITS = 20
 ONE = float(1 << BITS)
 
 
 class Taps(NamedTuple):
-    """`weights` [m, taps] of the source pixels from `first` [m] on; those past the last weigh nothing."""
+    """`weights` [m, taps] of the source pixels from `first` [m] on; 0 past the last pixel."""
 
     first: NDArray[np.int64]
     weights: Floats
@@ -29,9 +29,9 @@ class Taps(NamedTuple):
 def resize(
     pixels: Pixels, height: tuple[float, float, int], width: tuple[float, float, int], method: Resize
 ) -> Pixels:
-    """[h, w, channels] to [m_y, m_x, channels]; each axis has (start, length, target pixels).
+    """Resizes [h, w, channels] to [m_y, m_x, channels]; each axis has (start, length, target pixels).
 
-    Memory goes with the target: a photo is never in float64 as a whole.
+    Memory depends on the target's size: a photo is never converted to float64 as a whole.
     """
     rows = _weighted(pixels, axis_taps(pixels.shape[0], *height, method))
     sums = _weighted(rows.swapaxes(0, 1), axis_taps(pixels.shape[1], *width, method))
@@ -40,25 +40,25 @@ def resize(
 
 
 def _weighted(values: NDArray[np.uint8] | Floats, taps: Taps) -> Floats:
-    """[n, other, channels] to [m, other, channels]: the weighted sums along the first axis."""
+    """Returns weighted sums along the first axis: [n, other, channels] to [m, other, channels]."""
     sums = np.empty((len(taps.first), *values.shape[1:]))
     for target, first, weights in zip(sums, taps.first.tolist(), taps.weights, strict=True):
-        some = values[first : first + len(weights)].astype(np.float64)
-        np.einsum("k,kwc->wc", weights[: len(some)], some, out=target)
+        pixels = values[first : first + len(weights)].astype(np.float64)
+        np.einsum("k,kwc->wc", weights[: len(pixels)], pixels, out=target)
     return sums
 
 
 @lru_cache(maxsize=64)
 def axis_taps(n: int, start: float, length: float, m: int, method: Resize) -> Taps:
-    """How much each source pixel gives to a target pixel: whole numbers that add up to 2**20."""
+    """Returns the weights of source pixels for each target pixel: whole numbers that add up to 2**20."""
     step = length / m
     target = np.arange(m, dtype=np.float64)[:, None]
     reach = _REACH[method] * max(step, 1.0)
-    # One pixel more on each side than can weigh: rounding never cuts a weight off.
+    # One pixel more on each side than can have a weight, so that rounding never cuts off a weight.
     first = np.clip(np.floor(_centre(start, step, target) - reach) - 1, 0, n - 1)
     source = first + np.arange(min(n, int(2 * reach) + 5))
     weights = np.where(source < n, _WEIGHTS[method](source, start, step, target, n), 0.0)
-    # Rising order of i, one addition at a time: the sum of numpy would add by pairs.
+    # Added in ascending order, one at a time: numpy's sum adds pairwise.
     total = np.cumsum(weights, axis=1)[:, -1:]
     whole: Floats = np.floor(weights / total * ONE + 0.5)
     largest = whole.argmax(axis=1)
@@ -97,7 +97,7 @@ def _area(source: Floats, start: float, step: float, target: Floats, _n: int) ->
     return np.clip(overlap, 0.0, None)
 
 
-# How far from a target pixel's centre source pixels weigh, in steps of at least one pixel.
+# Distance from a target pixel's centre within which source pixels count, in steps of at least 1 pixel.
 _REACH: dict[Resize, float] = {"nearest": 1.0, "bilinear": 1.0, "bicubic": 2.0, "area": 1.0}
 _WEIGHTS: dict[Resize, Callable[[Floats, float, float, Floats, int], Floats]] = {
     "nearest": _nearest,

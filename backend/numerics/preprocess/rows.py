@@ -1,4 +1,4 @@
-"""Rows of a CSV file (RFC 4180) by column name."""
+"""Reads rows of a CSV file (RFC 4180) by column name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backend.numerics.preprocess.table import trimmed
 def csv_rows(
     lines: Iterable[str], delimiter: str, needed: Sequence[str]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Number, from 1, and the `needed` cells of each row. `lines` keep their line ends, whatever they are.
+    """Yields the number (from 1) and the `needed` cells of each row. `lines` keep their line ends.
 
     Raises DataError that names row and column.
     """
@@ -38,7 +38,7 @@ def _without_mark(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _next(rows: Iterator[list[str]], number: int) -> list[str] | None:
-    """The next row that is not empty; None after the last."""
+    """Returns the next row that is not empty; None after the last."""
     try:
         return next((row for row in rows if row), None)
     except csv.Error as error:

@@ -1,4 +1,4 @@
-"""Cells of a table become stored values."""
+"""Turns cells of a table into stored values."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 def trimmed(cell: str) -> str:
-    """The cell without spaces and tabs at its ends."""
+    """Returns the cell without spaces and tabs at its ends."""
     return cell.strip(_TRIMMED)
 
 
 def input_specs(columns: Sequence[Column]) -> list[StoredSpec]:
-    """What the inputs' arrays are like. Raises DataError when an input has no column."""
+    """Returns shape and dtype of each input. Raises DataError if an input has no column."""
     count = max(column.input for column in columns) + 1
     groups = [[column for column in columns if column.input == number] for number in range(count)]
     if not all(groups):
@@ -52,12 +52,12 @@ def _is_index(column: Column) -> bool:
 
 
 def needed_columns(fitted: FittedTable) -> list[str]:
-    """Names of the columns that are read, each once."""
+    """Returns the names of the columns that are read, each once."""
     return list(dict.fromkeys([*(column.column for column in fitted.columns), *fitted.label_columns]))
 
 
 def row_values(fitted: FittedTable, row: Mapping[str, str]) -> tuple[list[list[float]], list[Array]]:
-    """Values of each input, still float64, and labels as stored. Raises DataError that names the column."""
+    """Returns each input's values, in float64, and stored labels. Raises DataError that names the column."""
     inputs: list[list[float]] = [[] for _ in fitted.inputs]
     for column in fitted.columns:
         inputs[column.input] += column_values(fitted, column, row[column.column])
@@ -68,7 +68,7 @@ def row_values(fitted: FittedTable, row: Mapping[str, str]) -> tuple[list[list[f
 def table_arrays(
     fitted: FittedTable, rows: Iterable[tuple[int, Mapping[str, str]]]
 ) -> tuple[list[Array], list[Array]]:
-    """Stored arrays of numbered rows, inputs and labels. Raises DataError that names row and column."""
+    """Returns numbered rows as stored inputs and labels. Raises DataError that names row and column."""
     x: list[list[list[float]]] = [[] for _ in fitted.inputs]
     y: list[list[Array]] = [[] for _ in fitted.labels]
     for number, row in rows:
@@ -76,8 +76,8 @@ def table_arrays(
             inputs, labels = row_values(fitted, row)
         except DataError as error:
             raise DataError(f"row {number}, {error}") from error
-        for values, one in zip(x, inputs, strict=True):
-            values.append(one)
+        for values, row_inputs in zip(x, inputs, strict=True):
+            values.append(row_inputs)
         for stored, label in zip(y, labels, strict=True):
             stored.append(label)
     return (
@@ -91,7 +91,7 @@ def _stacked(values: Sequence[Any], spec: StoredSpec) -> Array:
 
 
 def column_values(fitted: FittedTable, column: Column, cell: str) -> list[float]:
-    """The values that one cell makes. Raises DataError."""
+    """Returns the stored values of one cell. Raises DataError."""
     text = trimmed(cell)
     missing = text in fitted.missing
     if isinstance(column, NumberColumn):
@@ -100,7 +100,7 @@ def column_values(fitted: FittedTable, column: Column, cell: str) -> list[float]
 
 
 def label_value(fitted: FittedTable, label: Label, column: str, cell: str) -> Array:
-    """The label in a cell, as stored. Raises DataError."""
+    """Returns the stored label of a cell. Raises DataError."""
     text = trimmed(cell)
     if text in fitted.missing:
         raise DataError(f"column '{column}': the label is missing. Leave such rows out.")
@@ -113,7 +113,7 @@ def label_value(fitted: FittedTable, label: Label, column: str, cell: str) -> Ar
 
 
 def parse_number(text: str, decimal: str, column: str) -> float:
-    """The float64 nearest to the number in `text`. Raises DataError."""
+    """Parses the number in `text` as the nearest float64. Raises DataError."""
     digits = re.escape(decimal)
     pattern = rf"[+-]?([0-9]+({digits}[0-9]*)?|{digits}[0-9]+)([eE][+-]?[0-9]+)?"
     if not re.fullmatch(pattern, text):
@@ -148,7 +148,7 @@ def _category_values(column: CategoryColumn, text: str, missing: bool) -> list[f
 
 
 def _position(column: CategoryColumn, text: str, missing: bool) -> int:
-    """The category's position, -1 for none."""
+    """Returns the category's position, -1 for none."""
     if missing:
         if column.missing == "error":
             raise DataError(
@@ -156,9 +156,9 @@ def _position(column: CategoryColumn, text: str, missing: bool) -> int:
                 'for example missing = "own".'
             )
         return len(column.categories) if column.missing == "own" else -1
-    known = positions(tuple(column.categories)).get(text)
-    if known is not None:
-        return known
+    position = positions(tuple(column.categories)).get(text)
+    if position is not None:
+        return position
     if column.unknown == "error":
         raise DataError(
             f"column '{column.column}': '{text[:60]}' is not among the {len(column.categories)} categories; "

@@ -1,4 +1,4 @@
-"""Texts become token ids, windows and filled-up rows."""
+"""Turns texts into token ids, windows and padded rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PIECES = re.compile(f"[{_SEPARATORS}]*[^{_SEPARATORS}]+|[{_SEPARATORS}]+")
 
 
 def decode_text(content: bytes) -> str:
-    """UTF-8 without a byte order mark. Raises DataError."""
+    """Decodes UTF-8 and drops a byte order mark. Raises DataError."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -35,12 +35,12 @@ def decode_text(content: bytes) -> str:
 
 
 def normalized(fitted: FittedText, text: str) -> str:
-    """One kind of line ends, Unicode's normal form, lower case."""
+    """Normalizes `text` as the fitted preprocessing says."""
     return normalize(text, fitted.normalize == "nfc", fitted.lower)
 
 
 def normalize(text: str, nfc: bool, lower: bool) -> str:
-    """One kind of line ends, then normal form C and lower case where asked."""
+    """Makes all line ends "\n", then applies Unicode's normal form C and lower case if set."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if nfc:
         text = unicodedata.normalize("NFC", text)
@@ -49,7 +49,7 @@ def normalize(text: str, nfc: bool, lower: bool) -> str:
 
 @lru_cache(maxsize=1)
 def lower_case() -> dict[int, int]:
-    """Code points that have a lower case: those that every version of Unicode in use knows alike."""
+    """Returns the lower case of code points, if it is the same in all Unicode versions in use."""
     table = {}
     for code in (*range(0x590), *range(0x1E00, 0x2000)):
         low = chr(code).lower()
@@ -59,37 +59,37 @@ def lower_case() -> dict[int, int]:
 
 
 def words(text: str, punctuation: Punctuation) -> list[str]:
-    """The runs between separators; punctuation as tokens of their own, or removed."""
+    """Splits at separators; punctuation marks become tokens of their own, or are removed."""
     if punctuation == "strip":
         return _WORDS.findall(_STRIP.sub("", text))
     return _WORDS_AND_MARKS.findall(text)
 
 
 def pieces(text: str) -> list[bytes]:
-    """What byte pairs are looked for in: each word with the separators before it."""
+    """Splits a text for byte-pair encoding: each word with the separators before it."""
     return [piece.encode("utf-8") for piece in _PIECES.findall(text)]
 
 
 def tokens(tokenizer: Tokenizer, punctuation: Punctuation, text: str) -> Sequence[str]:
-    """Characters or words of a normalized text."""
+    """Returns the characters or words of a normalized text."""
     return text if tokenizer == "characters" else words(text, punctuation)
 
 
 def token_ids(fitted: FittedText, text: str) -> NDArray[np.int32]:
-    """Ids of a text. Raises DataError at an unknown token, where that is an error."""
+    """Returns the ids of a text. Raises DataError for an unknown token, if that is an error."""
     text = normalized(fitted, text)
     if fitted.tokenizer == "bytes":
         return np.frombuffer(text.encode("utf-8"), np.uint8).astype(np.int32) + fitted.first
     if fitted.tokenizer == "pairs":
         symbols = encode_pieces(pieces(text), tuple(fitted.merges))
         return np.array(symbols, np.int32) + np.int32(fitted.first)
-    known = _ids(tuple(fitted.tokens), fitted.first)
-    found = tokens(fitted.tokenizer, fitted.punctuation, text)
-    return np.fromiter(_UNKNOWN[fitted.unknown](known, found, fitted.first - 1), np.int32)
+    ids = _ids(tuple(fitted.tokens), fitted.first)
+    text_tokens = tokens(fitted.tokenizer, fitted.punctuation, text)
+    return np.fromiter(_UNKNOWN[fitted.unknown](ids, text_tokens, fitted.first - 1), np.int32)
 
 
 def windows(ids: NDArray[np.int32], length: int, stride: int) -> NDArray[np.int32]:
-    """[n, length + 1]: each window and the id after it."""
+    """Returns [n, length + 1]: each window and the id after it."""
     count = max(0, (len(ids) - length - 1) // stride + 1)
     if count == 0:
         return np.zeros((0, length + 1), np.int32)
@@ -97,20 +97,20 @@ def windows(ids: NDArray[np.int32], length: int, stride: int) -> NDArray[np.int3
 
 
 def filled(ids: NDArray[np.int32], length: int) -> NDArray[np.int32]:
-    """[length]: the first ids, then zeros. Raises DataError when there are no ids."""
+    """Returns [length]: the first ids, padded with zeros. Raises DataError if there are no ids."""
     if not len(ids):
         raise DataError("the text has no token; leave it out.")
     return np.pad(ids[:length], (0, max(0, length - len(ids))))
 
 
 def window_arrays(fitted: FittedText, text: str) -> tuple[list[Array], list[Array]]:
-    """Stored windows of one text, and the next tokens. Raises DataError."""
+    """Returns the stored windows of one text, and their next tokens. Raises DataError."""
     both = windows(token_ids(fitted, text), fitted.length, fitted.stride).astype(fitted.inputs[0].dtype)
     return [both[:, :-1]], [both[:, 1:]]
 
 
 def class_arrays(fitted: FittedText, texts: Iterable[tuple[str, str]]) -> tuple[list[Array], list[Array]]:
-    """Stored ids of texts, and their classes' labels. Raises DataError."""
+    """Returns the stored ids of texts, and the labels of their classes. Raises DataError."""
     label = fitted.label
     if label is None:
         raise ValueError("This preprocessing makes windows, no classes.")
@@ -128,25 +128,25 @@ def class_arrays(fitted: FittedText, texts: Iterable[tuple[str, str]]) -> tuple[
 
 
 @lru_cache(maxsize=4)
-def _ids(known: tuple[str, ...], first: int) -> dict[str, int]:
-    return {token: first + number for number, token in enumerate(known)}
+def _ids(vocabulary: tuple[str, ...], first: int) -> dict[str, int]:
+    return {token: first + number for number, token in enumerate(vocabulary)}
 
 
-def _or_error(known: dict[str, int], found: Sequence[str], _own: int) -> list[int]:
+def _or_error(ids: dict[str, int], text_tokens: Sequence[str], _own: int) -> list[int]:
     try:
-        return [known[token] for token in found]
+        return [ids[token] for token in text_tokens]
     except KeyError as error:
         raise DataError(
             f"the token {error.args[0]!r} is unknown; set `unknown` to own or drop to allow that."
         ) from None
 
 
-def _or_own(known: dict[str, int], found: Sequence[str], own: int) -> list[int]:
-    return [known.get(token, own) for token in found]
+def _or_own(ids: dict[str, int], text_tokens: Sequence[str], own: int) -> list[int]:
+    return [ids.get(token, own) for token in text_tokens]
 
 
-def _or_nothing(known: dict[str, int], found: Sequence[str], _own: int) -> list[int]:
-    return [known[token] for token in found if token in known]
+def _or_nothing(ids: dict[str, int], text_tokens: Sequence[str], _own: int) -> list[int]:
+    return [ids[token] for token in text_tokens if token in ids]
 
 
 _UNKNOWN: dict[str, Callable[[dict[str, int], Sequence[str], int], list[int]]] = {

@@ -1,6 +1,6 @@
-"""Noise that hides what one client adds to a sum, and the clipping that bounds it.
+"""Noise that hides one client's contribution to a sum, and the clipping that bounds it.
 
-Randomness is handed in as words of a cryptographic generator: a `Words` gives the next n of its stream.
+Callers pass randomness as words of a cryptographic generator: a `Words` returns the next n of its stream.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Words: TypeAlias = Callable[[int], NDArray[np.uint32]]
 
 
 def deviation(clip: float, noise_multiplier: float) -> float:
-    """The standard deviation of the noise on each value, where no client changes a sum by more than `clip`.
+    """Returns the standard deviation of the noise on each value, if `clip` bounds a client's contribution.
 
-    Every mechanism takes its scale from here: it is the deviation, not its square (Dwork and Roth 2014, A.1).
+    Every mechanism uses this scale: it is the deviation, not its square (Dwork and Roth 2014, A.1).
     """
     return clip * noise_multiplier

@@ -1,4 +1,4 @@
-"""Bounding what one client can change."""
+"""Clips updates to an L2 norm, which bounds the influence of one client."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backend.numerics.vectors import BLOCK_VALUES, Vector, blocks
 
 
 def norm_of(update: Vector) -> float:
-    """The L2 norm, summed in float64; not finite where a value is NaN or infinity."""
+    """Returns the L2 norm, summed in float64; not finite if a value is NaN or infinity."""
     squares = 0.0
     wide = np.empty(min(len(update), BLOCK_VALUES), np.float64)
     with np.errstate(invalid="ignore"):
@@ -24,7 +24,7 @@ def norm_of(update: Vector) -> float:
 
 
 def clip_factor(norm: float, clip: float) -> float:
-    """What an update of that norm is multiplied by to have a norm of at most `clip`."""
+    """Returns the factor that scales an update of L2 norm `norm` to at most `clip`."""
     return 1.0 if norm <= clip else clip / norm
 
 
@@ -40,14 +40,14 @@ class AdaptiveClip:
     count_noise: float
 
     def next(self, clip: float, within: float, count: int) -> float:
-        """The clip of the next round, after `within` of `count` updates (noise included) were within it."""
+        """Returns the next clip; `within` (with noise) of `count` updates were within `clip`."""
         return clip * math.exp(-self.learning_rate * (within / count - self.quantile))
 
     def multiplier_of_sum(self, noise_multiplier: float) -> float:
-        """What the sum's noise must be so that sum and count together are as private as `noise_multiplier`.
+        """Returns the sum's noise multiplier with which sum and count are as private as `noise_multiplier`.
 
-        A count of -1/2 and 1/2 changes by 1/2 (same paper, theorem 1). Raises ValueError for too little
-        noise on the count.
+        The count adds -1/2 or 1/2 for each client, so its sensitivity is 1/2 (same paper, theorem 1). Raises
+        ValueError for too little noise on the count.
         """
         rest = noise_multiplier**-2 - (2.0 * self.count_noise) ** -2
         if rest <= 0.0:

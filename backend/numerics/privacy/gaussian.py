@@ -1,4 +1,4 @@
-"""Gaussian noise from uniform words, a keystream's for example. `privacy/gaussian.ts` is the twin."""
+"""Draws Gaussian noise from uniform words, e.g. of a keystream. `privacy/gaussian.ts` is the twin."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from numpy.typing import NDArray
 from backend.numerics.privacy import Words
 from backend.numerics.vectors import Vector64, blocks
 
-# Words that one value takes; values come in pairs.
+# Words for one value; values are drawn in pairs.
 WORDS = 2
 
 
 def uniform_words(values: int) -> int:
-    """How many words `gaussian` takes for at least so many values."""
+    """Returns the number of words that `gaussian` takes for at least this number of values."""
     return 2 * WORDS * -(-values // 2)
 
 
 def gaussian(words: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Standard normal values [n / 2] from uniform words [n], a multiple of 4 (Box and Muller 1958).
+    """Returns standard normal values [n / 2] from uniform words [n], n a multiple of 4 (Box and Muller 1958).
 
-    Uniform numbers have 53 bits, so that values reach 8.6 standard deviations. Four words w make two values,
-    of the radius by the first two words and the angle by the last two.
+    Uniform numbers have 53 bits, so that values reach 8.6 standard deviations. Four words make two values:
+    the first two words give the radius, the last two the angle.
     """
     if words.dtype != np.uint32 or words.ndim != 1 or words.size % (2 * WORDS):
         raise ValueError("Gaussian noise is drawn from a flat array of uint32, four at a time.")
@@ -40,6 +40,6 @@ def add_gaussian(values: Vector64, scale: float, words: Words) -> None:
 
 
 def _open_unit(high: NDArray[np.uint32], low: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """In (0, 1): the middles of 2**52 intervals, which float64 holds exactly."""
+    """Returns numbers in (0, 1): the middles of 2**52 intervals, which are exact in float64."""
     whole: NDArray[np.float64] = high * 2.0**20 + (low >> np.uint32(12)) + 0.5
     return whole * 2.0**-52

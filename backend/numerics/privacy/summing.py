@@ -1,4 +1,4 @@
-"""The noised mean of clipped updates: differential privacy by a server that is trusted with them."""
+"""The noised mean of clipped updates: central differential privacy by a trusted server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AddNoise: TypeAlias = Callable[[Vector64], None]
 class PrivateMean:
     """Adds up updates [size] one by one, each clipped to the L2 norm `clip`, all with the same weight.
 
-    `within` counts those that needed no clipping. The number of updates is taken to be public.
+    `within` counts the updates that needed no clipping. The number of updates is assumed to be public.
     """
 
     def __init__(self, size: int, clip: float, add_noise: AddNoise) -> None:
@@ -29,7 +29,7 @@ class PrivateMean:
         self.within = 0
 
     def add(self, update: Vector, weight: int = 1) -> None:
-        """Counts `update` (unchanged) as one, whatever its weight. Raises ValueError on another shape."""
+        """Adds `update`, which is not changed; ignores `weight`. Raises ValueError for another shape."""
         del weight
         if update.shape != self._sum.shape:
             raise ValueError(f"A mean of {self._sum.shape} cannot take {update.shape}.")
@@ -43,7 +43,7 @@ class PrivateMean:
         self.count += 1
 
     def mean(self) -> Vector64:
-        """The noised sum by the number of updates, float64 [size]. To be taken once: noise is drawn here.
+        """Returns the noised mean, float64 [size]. Call it once: each call draws new noise.
 
         Raises ValueError before the first update.
         """

@@ -1,8 +1,8 @@
 """Noise for running sums: DP-FTRL (Kairouz et al. 2021, "Practical and private learning without sampling").
 
-A binary tree stands over the rounds. Each node has its own noise, and the sum of rounds 1 to t gets that of
-the few nodes that cover them: about log t times one node's variance, where noise of its own for each round
-would add up to t times.
+The rounds are the leaves of a binary tree. Each node has its own noise, and the sum of rounds 1 to t gets
+the noise of the few nodes that cover them: about log t times one node's variance. Separate noise for each
+round would add up to t times.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from backend.numerics.privacy import Words
 from backend.numerics.privacy.gaussian import add_gaussian
 from backend.numerics.vectors import Vector64
 
-# The stream of a node, always the same words; each node has another.
+# (level, number on it).
 Node: TypeAlias = tuple[int, int]
+# Each node has its own stream, which always begins with the same words.
 NodeWords: TypeAlias = Callable[[Node], Words]
 
 
 def cover(rounds: int) -> list[Node]:
-    """The nodes (level, number on it) that cover the first `rounds` rounds, large ones first."""
+    """Returns the nodes (level, number on it) that cover the first `rounds` rounds, large ones first."""
     nodes, before = [], 0
     for level in range(rounds.bit_length() - 1, -1, -1):
         if rounds >> level & 1:
@@ -30,9 +31,9 @@ def cover(rounds: int) -> list[Node]:
 
 
 def add_tree_noise(values: Vector64, number: int, scale: float, words: NodeWords) -> None:
-    """Adds to round `number`'s sum (from 1) what makes the running sum's noise that of its cover, in place.
+    """Adds noise to round `number`'s sum (from 1), in place: the running sum has the noise of its cover.
 
-    `scale` is the standard deviation of a node's noise. What covered the rounds before is taken back.
+    `scale` is the standard deviation of a node's noise. Noise of nodes that no longer cover is subtracted.
     """
     before, after = cover(number - 1), cover(number)
     for node in after:
@@ -44,14 +45,14 @@ def add_tree_noise(values: Vector64, number: int, scale: float, words: NodeWords
 
 
 def levels(rounds: int) -> int:
-    """How many nodes a round is part of, in a tree over `rounds`."""
+    """Returns the number of nodes above a round, in a tree over `rounds`."""
     return rounds.bit_length()
 
 
-def squared_sensitivity(taken: int, rounds: int) -> int:
-    """How much a client that takes part `taken` times can change all nodes: squared L2, in clips.
+def squared_sensitivity(participations: int, rounds: int) -> int:
+    """Returns the squared L2 sensitivity of all nodes, in clips, to a client with this participation.
 
-    Whichever rounds these are: on level l at most min(taken, 2^l) of them meet in one node. Trees that are
-    begun anew on the way make it no larger.
+    It holds for any choice of rounds: on level l a node covers at most min(participations, 2^l) of them.
+    Restarting the tree does not make it larger.
     """
-    return sum(taken * min(taken, 1 << level) for level in range(levels(rounds)))
+    return sum(participations * min(participations, 1 << level) for level in range(levels(rounds)))

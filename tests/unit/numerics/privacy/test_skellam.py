@@ -14,7 +14,7 @@ from scipy.special import ive
 from scipy.stats import chi2
 
 from backend.crypto.random_words import keyed_words
-from backend.numerics.privacy.skellam import MOST_VARIANCE, Skellam
+from backend.numerics.privacy.skellam import MAX_VARIANCE, Skellam
 from backend.peer.training.noise import fresh_words
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "contract" / "vectors" / "skellam.json").read_text())
@@ -37,7 +37,7 @@ def test_the_table_is_the_distribution_to_within_its_stated_error(variance: floa
     assert distance < 1e-13
 
 
-@pytest.mark.parametrize("variance", [1.0, 1e3, 1e6, MOST_VARIANCE])
+@pytest.mark.parametrize("variance", [1.0, 1e3, 1e6, MAX_VARIANCE])
 def test_its_moments_are_exactly_those_of_the_difference_of_two_poisson_variables(variance: float) -> None:
     counts = exact(Skellam(variance))
     second = sum(count * k**2 for k, count in enumerate(counts)) / 2**63
@@ -82,7 +82,7 @@ def test_values_for_known_words_are_those_that_browsers_draw(one: dict[str, Any]
     np.testing.assert_array_equal(sampler.draw(np.array(one["words"], np.uint32)), one["values"])
 
 
-@pytest.mark.parametrize("variance", [0.0, -1.0, math.nan, 2 * MOST_VARIANCE])
+@pytest.mark.parametrize("variance", [0.0, -1.0, math.nan, 2 * MAX_VARIANCE])
 def test_a_variance_without_a_table_is_refused(variance: float) -> None:
     with pytest.raises(ValueError, match="at most 2"):
         Skellam(variance)

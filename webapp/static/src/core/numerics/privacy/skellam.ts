@@ -1,6 +1,6 @@
 /** Skellam noise for sums of integers. The twin is backend/numerics/privacy/skellam.py, which defines it. */
 
-const MOST_VARIANCE = 2 ** 30;
+const MAX_VARIANCE = 2 ** 30;
 const ONE = 2 ** 63;
 
 /** Returns P(X = k) for k from 0 on, by ratios of Bessel functions, backwards. */
@@ -26,7 +26,7 @@ export class Skellam {
   readonly low: Uint32Array;
 
   constructor(variance: number) {
-    if (!(variance > 0 && variance <= MOST_VARIANCE)) {
+    if (!(variance > 0 && variance <= MAX_VARIANCE)) {
       throw new RangeError(`A Skellam variance is above 0 and at most 2^30, not ${variance}.`);
     }
     const counts = Array.from(probabilities(variance), (one) => BigInt(Math.floor(ONE * 2 * one)));
