@@ -1,4 +1,4 @@
-"""What a metric makes of the numerators and denominators that a bundle's graphs count."""
+"""Computes metrics from the numerators and denominators that a bundle's graphs count."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Pairs = Sequence[tuple[float, float]]
 
 
 class Metric(Protocol):
-    """A metric's name, its kind (a key of METRICS) and how many rows of pairs it counts in."""
+    """A metric's name, its kind (a key of METRICS) and its number of rows of pairs."""
 
     @property
     def name(self) -> str: ...
@@ -22,7 +22,7 @@ class Metric(Protocol):
 
 
 def ratio(pairs: Pairs) -> float:
-    """Mean of numerator / denominator over the pairs whose denominator is not 0; 0 where none is."""
+    """Mean of numerator / denominator over the pairs whose denominator is not 0; 0 if there is none."""
     ratios = [numerator / denominator for numerator, denominator in pairs if denominator]
     return math.fsum(ratios) / len(ratios) if ratios else 0.0
 
@@ -33,7 +33,7 @@ def root(pairs: Pairs) -> float:
 
 
 def total(pairs: Pairs) -> float:
-    """The numerators alone."""
+    """Sum of the numerators."""
     return math.fsum(numerator for numerator, _ in pairs)
 
 
@@ -56,9 +56,9 @@ METRICS = {"ratio": ratio, "root": root, "mean": ratio, "sum": total, "auc": are
 
 
 def metric_values(specs: Sequence[Metric], reports: Sequence[Pairs]) -> dict[str, float]:
-    """Each metric over everything that `reports` counted; a report has a pair for each row of all metrics.
+    """Returns each metric over all `reports`; a report has a pair for each row of all metrics.
 
-    Sums come from clients. A metric that is no finite number by them is left out.
+    The sums come from clients and may be wrong: a metric that is not a finite number is left out.
     """
     added = [_added(pairs) for pairs in zip(*reports, strict=True)]
     starts = accumulate((spec.rows for spec in specs), initial=0)

@@ -1,8 +1,8 @@
-"""Parts of data that every client has as a whole: which examples a part is, and how it is called.
+"""Partitions data that every client has in full, and names the parts.
 
-Clients that fetch the same files number the same examples. A part is an equal share of a shuffle of them, so
-a server that never saw the files can deal parts out by name. webapp/static/src/core/numerics/partition.ts is
-the TypeScript twin; both are held to tests/contract/vectors/dealing.json.
+Clients that fetch the same files number the examples alike. A part is an equal share of a shuffle of them,
+so a server that never saw the files can assign parts by name. webapp/static/src/core/numerics/partition.ts
+is the TypeScript twin; tests/contract/vectors/dealing.json tests both.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _NAME = re.compile(rf"([0-9a-f]{{{_KEY}}})([01])([0-9a-f]{{{_NUMBER}}})")
 
 
 def data_key(hashes: Sequence[str]) -> str:
-    """48 hexadecimal digits that stand for files of these SHA-256, in this order."""
+    """Returns 48 hexadecimal digits that identify files with these SHA-256, in this order."""
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()[:_KEY]
 
 
 def part_name(key: str, half: Half, number: int) -> str:
-    """Name of part `number` (from 0): as long as a SHA-256, so that it stands where shards have theirs."""
+    """Returns the name of part `number` (from 0), as long as a SHA-256, which is the name of a shard."""
     return f"{key}{HALVES.index(half)}{number:0{_NUMBER}x}"
 
 
 def parse_part(key: str, name: str) -> tuple[Half, int]:
-    """Which part `name` is. Raises ValueError where it is none of the data of `key`."""
-    found = _NAME.fullmatch(name)
-    if found is None or found[1] != key:
+    """Returns the half and number of the part `name`. Raises ValueError if `key`'s data have no such part."""
+    match = _NAME.fullmatch(name)
+    if match is None or match[1] != key:
         raise ValueError(f"{name[:12]} is no part of these data.")
-    return HALVES[int(found[2])], int(found[3], 16)
+    return HALVES[int(match[2])], int(match[3], 16)
 
 
 @lru_cache(maxsize=2)
@@ -51,16 +51,16 @@ def _order(n: int) -> NDArray[np.int64]:
 
 
 def part_sizes(n: int, most: int) -> list[int]:
-    """Examples of each part of `n`: as few parts as hold at most `most` each, of nearly equal size."""
+    """Returns the size of each part of `n` examples: the fewest parts of at most `most`, nearly equal."""
     parts = -(-n // most)
     return [(k + 1) * n // parts - k * n // parts for k in range(parts)]
 
 
 def part_rows(n: int, most: int, number: int) -> NDArray[np.int64]:
-    """The examples of part `number`, of `n` that are numbered from 0 in their order.
+    """Returns the numbers of the examples in part `number` of `n` examples.
 
-    Files lie in order of their classes more often than not, hence the shuffle. Raises ValueError where there
-    is no such part.
+    Examples are shuffled, because files are often sorted by class. Raises ValueError if there is no such
+    part.
     """
     parts = -(-n // most)
     if not 0 <= number < parts:

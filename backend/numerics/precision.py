@@ -1,7 +1,7 @@
-"""How a stretch of a vector is told on its way between peers: float32, float16 or int8, little-endian.
+"""Encodes vector parts between peers as float32, float16 or int8, little-endian.
 
-What is decoded is the same float32, bit for bit, in Python and in TypeScript
-(webapp/static/src/core/numerics/aggregation/); tests/contract/vectors/averaging.json holds both to that.
+Decoding gives the same float32 values, bit for bit, in Python and in TypeScript
+(webapp/static/src/core/numerics/aggregation/); tests/contract/vectors/averaging.json tests that.
 docs/reference/mesh.md has the rules under "What is averaged".
 """
 
@@ -20,18 +20,18 @@ from backend.numerics.vectors import Vector, blocks
 
 Bytes: TypeAlias = NDArray[np.uint8]
 
-# Values beyond are set to it: so sums of members' values stay far from float32's end.
-MOST_VALUE = 2.0**100
+# Values are clipped to this, so that sums of members' values stay far below float32's limit.
+MAX_VALUE = 2.0**100
 # The largest finite value of a float16.
-MOST_HALF = 65504.0
-# A masked value.
+MAX_HALF = 65504.0
+# Bytes of a masked value.
 MASKED_BYTES = 4
 # Values that share a scale in int8.
 SCALED = 1024
 _LEVELS = 127
 _SCALE_BYTES = 4
 _ROW_BYTES = _SCALE_BYTES + SCALED
-_MOST_SCALE = np.float32(MOST_VALUE) / np.float32(_LEVELS)
+_MAX_SCALE = np.float32(MAX_VALUE) / np.float32(_LEVELS)
 # Bits of the exponent of a float16: all of them are set in NaN and infinity.
 _HALF_EXPONENT = 0x7C00
 _HALVES: Vector = np.arange(1 << 16, dtype="<u2").view("<f2").astype(np.float32)
@@ -39,9 +39,9 @@ _HALVES: Vector = np.arange(1 << 16, dtype="<u2").view("<f2").astype(np.float32)
 
 @dataclass(frozen=True)
 class _Codec:
-    """One precision. `write` and `read` take blocks (vectors.py): whole blocks are whole bytes of each.
+    """The codec of one precision. `write` and `read` take blocks (vectors.py), which fill whole bytes.
 
-    `write` changes no values; `fit` says whether all values in the bytes may be averaged.
+    `write` does not change the values; `fit` says whether all values in the bytes may be averaged.
     """
 
     size: Callable[[int], int]
@@ -51,17 +51,17 @@ class _Codec:
 
 
 def encoded_size(values: int, precision: str) -> int:
-    """Bytes of so many values; "masked" is words of 32 bits (masked_parts.py)."""
+    """Returns the bytes that encode `values` values; "masked" is words of 32 bits (masked_parts.py)."""
     return MASKED_BYTES * values if precision == "masked" else _CODECS[precision].size(values)
 
 
 def encode(values: Vector, precision: str) -> Bytes:
-    """The bytes of `values` [n], for float32 maybe its own. Raises NotFiniteError for NaN or infinity."""
+    """Encodes `values` [n]; float32 may be a view of them. Raises NotFiniteError for NaN or infinity."""
     codec = _CODECS[precision]
     if precision == "float32" and values.dtype == np.dtype("<f4") and values.flags.c_contiguous:
-        told: Bytes = values.view(np.uint8)
-        if all(codec.fit(told[_span(codec, part)]) for part in blocks(len(values))):
-            return told
+        view: Bytes = values.view(np.uint8)
+        if all(codec.fit(view[_span(codec, part)]) for part in blocks(len(values))):
+            return view
     data = np.empty(codec.size(len(values)), np.uint8)
     for part in blocks(len(values)):
         block = values[part]
@@ -72,9 +72,9 @@ def encode(values: Vector, precision: str) -> Bytes:
 
 
 def decode(data: bytes | bytearray | memoryview | Bytes, values: int, precision: str) -> Vector:
-    """The float32 values [values] in `data`.
+    """Decodes the float32 values [values] in `data`.
 
-    Raises WrongLengthError for another number of bytes, NotFiniteError for what `encode` does not make.
+    Raises WrongLengthError for another number of bytes, NotFiniteError for values that may not be averaged.
     """
     decoded = np.empty(values, np.float32)
     decode_into(checked(data, values, precision), precision, decoded)
@@ -82,13 +82,13 @@ def decode(data: bytes | bytearray | memoryview | Bytes, values: int, precision:
 
 
 def decode_into(raw: Bytes, precision: str, out: Vector) -> None:
-    """Decodes `raw`, which was checked, into `out` [its values]."""
+    """Decodes the checked `raw` into `out` [its values]."""
     for part in blocks(len(out)):
         read_block(raw, part, precision, out[part])
 
 
 def checked(data: bytes | bytearray | memoryview | Bytes, values: int, precision: str) -> Bytes:
-    """`data` without a copy, when it is `values` values that may be averaged; raises as `decode` does."""
+    """Returns `data`, not copied, if it is `values` values that may be averaged; raises as `decode`."""
     codec = _CODECS[precision]
     raw = np.frombuffer(data, np.uint8)
     if len(raw) != codec.size(values):
@@ -96,12 +96,12 @@ def checked(data: bytes | bytearray | memoryview | Bytes, values: int, precision
             f"{values} values in {precision} are {codec.size(values)} bytes, not {len(raw)}."
         )
     if not all(codec.fit(raw[_span(codec, part)]) for part in blocks(values)):
-        raise NotFiniteError(f"It holds NaN, infinity or a value over {MOST_VALUE:.3g}.")
+        raise NotFiniteError(f"It holds NaN, infinity or a value over {MAX_VALUE:.3g}.")
     return raw
 
 
 def read_block(raw: Bytes, part: slice, precision: str, out: Vector) -> None:
-    """Decodes the block `part` (vectors.py `blocks`) of `raw`, which was checked, into `out` [its values]."""
+    """Decodes the block `part` (vectors.py `blocks`) of the checked `raw` into `out` [its values]."""
     codec = _CODECS[precision]
     codec.read(raw[_span(codec, part)], out)
 
@@ -122,7 +122,7 @@ def _finite(block: Vector) -> bool:
 
 
 def _write_single(values: Vector, data: Bytes) -> None:
-    np.clip(values, -MOST_VALUE, MOST_VALUE, out=data.view("<f4"))
+    np.clip(values, -MAX_VALUE, MAX_VALUE, out=data.view("<f4"))
 
 
 def _read_single(data: Bytes, values: Vector) -> None:
@@ -132,15 +132,15 @@ def _read_single(data: Bytes, values: Vector) -> None:
 def _fit_single(data: Bytes) -> bool:
     singles = data.view("<f4")
     # A comparison with NaN is false.
-    return bool(np.max(singles) <= MOST_VALUE and np.min(singles) >= -MOST_VALUE)
+    return bool(np.max(singles) <= MAX_VALUE and np.min(singles) >= -MAX_VALUE)
 
 
 def _write_half(values: Vector, data: Bytes) -> None:
-    data.view("<f2")[:] = np.clip(values, -MOST_HALF, MOST_HALF)
+    data.view("<f2")[:] = np.clip(values, -MAX_HALF, MAX_HALF)
 
 
 def _read_half(data: Bytes, values: Vector) -> None:
-    # Twice as fast as numpy's own conversion. Two bytes cannot be out of the table's bounds.
+    # Twice as fast as numpy's own conversion. Two bytes cannot exceed the table's bounds.
     np.take(_HALVES, data.view("<u2"), out=values, mode="clip")
 
 
@@ -155,9 +155,9 @@ def _int8_size(values: int) -> int:
 
 def _write_int8(values: Vector, data: Bytes) -> None:
     for rows, scales, levels in _scaled(data, values):
-        largest = np.minimum(np.abs(rows).max(axis=1), np.float32(MOST_VALUE))
+        largest = np.minimum(np.abs(rows).max(axis=1), np.float32(MAX_VALUE))
         scales[:] = scale = largest / np.float32(_LEVELS)
-        # Values that are too small for a scale become zero.
+        # Values too small for a scale become zero.
         divisor = np.where(scale > 0, scale, np.float32(np.inf))
         levels[:] = np.clip(np.rint(rows / divisor[:, None]), -_LEVELS, _LEVELS)
 
@@ -171,14 +171,14 @@ def _fit_int8(data: Bytes) -> bool:
     count = len(data) - _SCALE_BYTES * -(-len(data) // _ROW_BYTES)
     unused = np.empty(count, np.float32)
     return all(
-        bool((scales <= _MOST_SCALE).all() and (scales >= 0).all()) for _, scales, _ in _scaled(data, unused)
+        bool((scales <= _MAX_SCALE).all() and (scales >= 0).all()) for _, scales, _ in _scaled(data, unused)
     )
 
 
 def _scaled(data: Bytes, values: Vector) -> Iterator[tuple[Vector, Vector, NDArray[np.int8]]]:
-    """Views of values that share scales [rows, SCALED], their scales [rows] and levels [rows, SCALED].
+    """Yields views of values that share scales [rows, SCALED], the scales [rows], levels [rows, SCALED].
 
-    First all that are whole, then the last ones where they are fewer.
+    All full rows come first, then the last row if it is shorter.
     """
     whole = len(values) // SCALED
     if whole:

@@ -1,4 +1,4 @@
-"""A plan's way through a client's examples: epochs or a number of steps, in batches of the plan's size."""
+"""Orders a client's examples for a plan: epochs or a number of steps, in batches of the plan's size."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from backend.numerics.philox import batches
 
 @dataclass(frozen=True)
 class Walk:
-    """`steps` batches of `batch_size` examples, or as many as `epochs` make where `steps` is 0.
+    """The batches of a plan: `steps` of `batch_size` examples, or those of `epochs` if `steps` is 0.
 
-    `webapp/static/src/core/numerics/batches.ts` is the twin; tests/contract/vectors/walks.json binds both.
+    `webapp/static/src/core/numerics/batches.ts` is the twin; tests/contract/vectors/walks.json tests both.
     """
 
     seed: int
@@ -25,12 +25,12 @@ class Walk:
     batch_size: int
 
     def length(self, examples: int) -> int:
-        """Steps of a client with `examples` examples."""
+        """Returns the steps of a client with `examples` examples."""
         return self.steps or self.epochs * -(-examples // self.batch_size)
 
     def batches(self, examples: int) -> Iterator[NDArray[np.int64]]:
-        """The example numbers of each step; epochs follow one another until the steps are done."""
-        endless = (
+        """Yields the example numbers of each step; epochs are repeated until the steps are done."""
+        all_epochs = (
             rows for epoch in count(1) for rows in batches(self.seed, epoch, examples, self.batch_size)
         )
-        return islice(endless, self.length(examples))
+        return islice(all_epochs, self.length(examples))

@@ -1,4 +1,4 @@
-"""Updates become the next model version: means, checks, server optimizers, asynchronous blending.
+"""Turns updates into the next model version: means, checks, server optimizers, asynchronous blending.
 
-Pure functions on flat vectors; who is asked for an update is decided in `protocols`.
+Pure functions on flat vectors; `protocols` decides which client is asked for an update.
 """

@@ -1,11 +1,11 @@
-"""How one client's result becomes a part of the model the moment it arrives, with nobody awaited.
+"""Assimilates a client's result into the model when it arrives, without waiting for other clients.
 
 An assimilation is a pure function of (params, result, memory) that returns new params and new memory.
-`params` is the server's flat float32 vector [P]. The work goes block by block, as in server_optimizers.py:
-whole vectors in between would cost more than the arithmetic. What is too large for float32 becomes infinite,
-which the caller looks for.
+`params` is the server's flat float32 vector [P]. Values are processed block by block, as in
+server_optimizers.py: temporary whole vectors would cost more than the arithmetic. Values too large for
+float32 become infinite; the caller checks for that.
 
-A result's change, weights minus base, stands for minus the gradients that a client summed up, times its rate.
+A result's change, weights minus base, is minus the sum of the client's gradients times its learning rate.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from backend.numerics.vectors import Vector, Vector64, blocks
 
 @dataclass(frozen=True)
 class ClientResult:
-    """What a client made of the version it had: `weights` [P] from `base` [P].
+    """A client's result: `weights` [P], trained from the version `base` [P].
 
-    `staleness` counts the results that were assimilated since then, `epoch` the passes over all shards,
+    `staleness` is the number of results assimilated since that version, `epoch` the pass over all shards,
     from 1.
     """
 
@@ -36,7 +36,7 @@ class ClientResult:
 
 @dataclass(frozen=True)
 class Memory:
-    """What an assimilation remembers: a vector, empty before the first result, and how many it took in."""
+    """The state of an assimilation: a vector, empty before the first result, and the number of results."""
 
     slot: Vector
     count: int = 0
@@ -50,20 +50,20 @@ Discount: TypeAlias = Callable[[int], float]
 
 
 def no_memory() -> Memory:
-    """The memory of every assimilation before its first result."""
+    """Returns the memory of every assimilation before its first result."""
     return Memory(np.zeros(0, np.float32))
 
 
 def vc_asgd(alpha: float | None = None) -> Assimilate:
     """W <- alpha W + (1 - alpha) W_c (VC-ASGD: Atre, Jha, Rao 2021).
 
-    Without `alpha` it is e / (e + 1) in epoch e, which the paper found best: with one result an epoch the
-    weights are the mean of the first ones and all results.
+    Without `alpha` it is e / (e + 1) in epoch e, which the paper found best: with one result per epoch the
+    weights are the mean of the initial weights and all results.
     """
 
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
-        kept = result.epoch / (result.epoch + 1.0) if alpha is None else alpha
-        return _by_blocks(lambda w, c, _b, s: ((1.0 - kept) * (c - w), s), params, result, memory)
+        factor = result.epoch / (result.epoch + 1.0) if alpha is None else alpha
+        return _by_blocks(lambda w, c, _b, s: ((1.0 - factor) * (c - w), s), params, result, memory)
 
     return assimilate
 
@@ -71,7 +71,7 @@ def vc_asgd(alpha: float | None = None) -> Assimilate:
 def downpour(learning_rate: float = 1.0) -> Assimilate:
     """W <- W + rate * change (Downpour SGD: Dean et al. 2012, section 4.1).
 
-    That a client pushes every n_push steps and fetches every n_fetch is its part: see `due`.
+    The client pushes every n_push steps and fetches every n_fetch steps: see `due`.
     """
     return _plain(lambda _w, c, b, s: (learning_rate * (c - b), s))
 
@@ -79,7 +79,7 @@ def downpour(learning_rate: float = 1.0) -> Assimilate:
 def easgd(alpha: float = 0.1) -> Assimilate:
     """W <- W + alpha (W_c - W) (asynchronous EASGD: Zhang, Choromanska, LeCun 2015, algorithm 1).
 
-    The client goes on from its own weights, drawn towards the server's by the same force: see `elastic`.
+    The client continues from its own weights, moved towards the server's by the same factor: see `elastic`.
     """
     return _plain(lambda w, c, _b, s: (alpha * (c - w), s))
 
@@ -89,9 +89,9 @@ def dc_asgd(
 ) -> Assimilate:
     """W <- W - rate (g + lambda g * g * (W - base)), g being minus the change (DC-ASGD: Zheng et al. 2017).
 
-    The second part makes up for the way that the server went since `base`, by an estimate of the Hessian.
-    Without `decay` lambda is `strength` (their DC-ASGD-c). With it (DC-ASGD-a) it is
-    strength / sqrt(m + epsilon), m being the mean square of g, float32 [P], which keeps `decay` of itself.
+    The second term compensates for the server's change since `base`, by an estimate of the Hessian. Without
+    `decay` lambda is `strength` (their DC-ASGD-c). With it (DC-ASGD-a) it is strength / sqrt(m + epsilon),
+    where m, float32 [P], is the moving average of g * g with the factor `decay`.
     """
 
     def rule(
@@ -108,7 +108,7 @@ def dc_asgd(
 
 
 def constant() -> Discount:
-    """Staleness does not matter (Xie, Koyejo, Gupta 2019)."""
+    """1 for any staleness (Xie, Koyejo, Gupta 2019)."""
     return lambda _staleness: 1.0
 
 
@@ -134,12 +134,12 @@ def fedasync(
     discount: Literal["constant", "polynomial", "hinge"] = "polynomial",
     **settings: float,
 ) -> Assimilate:
-    """W <- (1 - a) W + a W_c, a being `alpha` times the discount (FedAsync: Xie et al. 2019)."""
-    weigh = DISCOUNTS[discount](**settings)
+    """W <- (1 - a) W + a W_c, where a is `alpha` times the discount (FedAsync: Xie et al. 2019)."""
+    discount_of = DISCOUNTS[discount](**settings)
 
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
-        taken = alpha * weigh(result.staleness)
-        return _by_blocks(lambda w, c, _b, s: (taken * (c - w), s), params, result, memory)
+        factor = alpha * discount_of(result.staleness)
+        return _by_blocks(lambda w, c, _b, s: (factor * (c - w), s), params, result, memory)
 
     return assimilate
 
@@ -147,7 +147,7 @@ def fedasync(
 def fedbuff(buffer: int = 10, learning_rate: float = 1.0) -> Assimilate:
     """Every `buffer` results W <- W + rate * mean of their changes (FedBuff: Nguyen et al. 2022).
 
-    A change weighs 1 / sqrt(1 + staleness), as theirs do. The slot is the sum so far, float32 [P].
+    A change has the weight 1 / sqrt(1 + staleness), as in the paper. The slot is the sum so far, float32 [P].
     """
 
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
@@ -158,8 +158,8 @@ def fedbuff(buffer: int = 10, learning_rate: float = 1.0) -> Assimilate:
             _w: Vector64, c: Vector64, b: Vector64, slot: Vector64 | None
         ) -> tuple[Vector64, Vector64 | None]:
             total = weight * (c - b) + (0.0 if slot is None else slot)
-            nothing = np.zeros_like(total)
-            return (learning_rate / buffer * total, nothing) if full else (nothing, total)
+            zeros = np.zeros_like(total)
+            return (learning_rate / buffer * total, zeros) if full else (zeros, total)
 
         return _by_blocks(rule, params, result, memory)
 
@@ -167,16 +167,16 @@ def fedbuff(buffer: int = 10, learning_rate: float = 1.0) -> Assimilate:
 
 
 def warm_start(after: Assimilate, results: int = 10) -> Assimilate:
-    """The first `results` are taken as they are, W <- W_c, then `after` (Dean et al. 2012, section 4.1).
+    """Adopts the first `results` unchanged, W <- W_c, then applies `after` (Dean et al. 2012, section 4.1).
 
-    One client has to make them, one from the other. `after` does not hear of them.
+    One client has to make these results, each from the one before. `after` does not count them.
     """
 
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         if memory.count < results:
             return result.weights.copy(), replace(memory, count=memory.count + 1)
-        moved, later = after(params, result, replace(memory, count=memory.count - results))
-        return moved, replace(later, count=later.count + results)
+        new_params, new_memory = after(params, result, replace(memory, count=memory.count - results))
+        return new_params, replace(new_memory, count=new_memory.count + results)
 
     return assimilate
 
@@ -192,7 +192,7 @@ ASSIMILATIONS: dict[str, Callable[..., Assimilate]] = {
 
 
 def elastic(weights: Vector, params: Vector, alpha: float = 0.1) -> Vector:
-    """What a client of EASGD goes on from: W_c - alpha (W_c - W), W as it was before its result came in."""
+    """Returns W_c - alpha (W_c - W), from which a client of EASGD continues; W is without its result."""
     moved = np.empty_like(weights)
     for part in blocks(len(weights)):
         client = weights[part].astype(np.float64)
@@ -208,7 +208,7 @@ def due(step: int, every: int) -> bool:
 def may_begin(clock: int, clocks: Collection[int], bound: int) -> bool:
     """Whether a client that did `clock` units may begin the next (stale-synchronous: Ho et al. 2013).
 
-    `clocks` are those of all who take part: nobody gets further than `bound` ahead of the slowest.
+    `clocks` are those of all participants: no client gets more than `bound` units ahead of the slowest.
     """
     return clock - min(clocks, default=clock) < bound
 
@@ -218,7 +218,7 @@ def _plain(rule: Rule) -> Assimilate:
 
 
 def _by_blocks(rule: Rule, params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
-    """`rule` over all values. Raises ValueError where the vectors are of unlike lengths."""
+    """Applies `rule` to all values. Raises ValueError if the vectors differ in length."""
     if not len(params) == len(result.weights) == len(result.base):
         raise ValueError(
             f"Vectors of {len(params)}, {len(result.weights)} and {len(result.base)} values are of unlike "
@@ -227,12 +227,12 @@ def _by_blocks(rule: Rule, params: Vector, result: ClientResult, memory: Memory)
     moved, slots = np.empty(len(params), np.float32), []
     with np.errstate(over="ignore", invalid="ignore"):
         for part in blocks(len(params)):
-            here, weights, base = (
-                one[part].astype(np.float64) for one in (params, result.weights, result.base)
+            old, weights, base = (
+                vector[part].astype(np.float64) for vector in (params, result.weights, result.base)
             )
             before = memory.slot[part].astype(np.float64) if len(memory.slot) else None
-            change, after = rule(here, weights, base, before)
-            moved[part] = here + change
+            change, after = rule(old, weights, base, before)
+            moved[part] = old + change
             if after is not None:
                 slots.append(after.astype(np.float32))
     slot = np.concatenate(slots) if slots else memory.slot

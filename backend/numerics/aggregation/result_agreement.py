@@ -1,6 +1,6 @@
-"""Whether results of the same work are the same: floating-point numbers of unlike machines never quite are.
+"""Compares results of the same work unit within a tolerance, because machines round differently.
 
-As BOINC's validators do it (Anderson 2020), with "equal" being near enough: in length and in direction.
+This is fuzzy comparison as in BOINC's validators (Anderson 2020), by length and direction.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from backend.numerics.vectors import Vector, blocks
 
 @dataclass(frozen=True)
 class Likeness:
-    """Of two vectors: the norm of their difference by the longer one's, and the cosine between them.
+    """The difference of two vectors: its norm relative to the longer vector, and the cosine between them.
 
-    Two of zeros only are equal; with values that are not finite, nothing is like anything.
+    Two zero vectors are equal; a vector with values that are not finite is unlike every vector.
     """
 
     distance: float
@@ -28,9 +28,9 @@ class Likeness:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Results are the same up to this `distance` and down to this `cosine`.
+    """Two results agree at a distance of at most `distance` and a cosine of at least `cosine`.
 
-    Beyond them it cannot be told, up to the distance `blame`: what is farther was not worked for.
+    Otherwise the comparison is doubtful up to the distance `blame`; a result farther away is wrong.
     """
 
     distance: float
@@ -43,7 +43,7 @@ class Tolerance:
 
 
 class Agreement(StrEnum):
-    """What a comparison of two results, or of one with others, found."""
+    """The outcome of comparing two results, or one result with others."""
 
     SAME = "same"
     DOUBTFUL = "doubtful"
@@ -51,34 +51,36 @@ class Agreement(StrEnum):
 
 
 def likeness(first: Vector, second: Vector) -> Likeness:
-    """Of two vectors [P], in float64. Raises ValueError where their lengths differ."""
+    """Returns the likeness of two vectors [P], in float64. Raises ValueError if their lengths differ."""
     if len(first) != len(second):
         raise ValueError(f"Vectors of {len(first)} and {len(second)} values are of unlike models.")
-    apart = one = other = inner = 0.0
+    apart = squares_a = squares_b = inner = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for part in blocks(len(first)):
             a, b = first[part].astype(np.float64), second[part].astype(np.float64)
             gap = a - b
             apart += float(gap @ gap)
-            one, other, inner = one + float(a @ a), other + float(b @ b), inner + float(a @ b)
-    if not all(map(math.isfinite, (apart, one, other))):
+            squares_a, squares_b = squares_a + float(a @ a), squares_b + float(b @ b)
+            inner += float(a @ b)
+    if not all(map(math.isfinite, (apart, squares_a, squares_b))):
         return Likeness(math.inf, -1.0)
-    if not one or not other:
-        return Likeness(0.0, 1.0) if one == other else Likeness(1.0, 0.0)
-    return Likeness(math.sqrt(apart / max(one, other)), inner / math.sqrt(one * other))
+    if not squares_a or not squares_b:
+        return Likeness(0.0, 1.0) if squares_a == squares_b else Likeness(1.0, 0.0)
+    return Likeness(math.sqrt(apart / max(squares_a, squares_b)), inner / math.sqrt(squares_a * squares_b))
 
 
-def agreement(found: Likeness, tolerance: Tolerance) -> Agreement:
-    """Whether two results that are so much alike are the same."""
-    if found.distance <= tolerance.distance and found.cosine >= tolerance.cosine:
+def agreement(measured: Likeness, tolerance: Tolerance) -> Agreement:
+    """Returns whether two results with this likeness agree."""
+    if measured.distance <= tolerance.distance and measured.cosine >= tolerance.cosine:
         return Agreement.SAME
-    return Agreement.DOUBTFUL if found.distance <= tolerance.blame else Agreement.OTHER
+    return Agreement.DOUBTFUL if measured.distance <= tolerance.blame else Agreement.OTHER
 
 
 def majority(size: int, pairs: Mapping[tuple[int, int], Agreement]) -> Sequence[Agreement] | None:
-    """What of `size` results holds, by `pairs` (i, j), i < j; None where no more than half agree.
+    """Returns how each of `size` results agrees with the majority; None if no more than half agree.
 
-    The one with which most are the same is the measure, the first of those. Two at least have to agree.
+    `pairs` compares results (i, j), i < j. The result that agrees with most others is the reference, the
+    first of several. At least two have to agree.
     """
 
     def between(i: int, j: int) -> Agreement:

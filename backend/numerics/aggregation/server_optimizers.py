@@ -1,12 +1,12 @@
-"""How the mean update becomes the next model version.
+"""Server optimizers: turn the mean update into the next model version.
 
 A server optimizer is a pure function of (params, mean_update, state, trainable_count) that returns new params
 and new state. `params` is the flat float32 vector [P], `mean_update` float64 [P], `state` float32 and empty
 before the first round. The first `trainable_count` values are optimized; the rest is non-trainable state
 (BatchNormalization's statistics) and takes the plain mean.
 
-Every value is optimized on its own, so the work goes block by block: whole vectors in between would cost more
-than the arithmetic.
+Each value is optimized independently, so values are processed block by block: temporary whole vectors would
+cost more than the arithmetic.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ import numpy as np
 
 from backend.numerics.vectors import Vector, Vector64, blocks
 
-# (mean, slots before) -> (what is added to the params, slots after), for a block of values in float64.
+# (mean, slots before) -> (change of the params, slots after), for a block of values in float64.
 Rule: TypeAlias = Callable[[Vector64, list[Vector64]], tuple[Vector64, list[Vector64]]]
 ServerOptimizer: TypeAlias = Callable[[Vector, Vector64, Vector, int], tuple[Vector, Vector]]
 
 
 def no_state() -> Vector:
-    """The state of every server optimizer before its first round."""
+    """Returns the state of every server optimizer before its first round."""
     return np.zeros(0, np.float32)
 
 
@@ -102,7 +102,7 @@ def fedyogi(
 def _adaptive(
     second_moment: Callable[[Vector64, Vector64], Vector64], eta: float, beta_1: float, tau: float
 ) -> ServerOptimizer:
-    """m = beta_1 * m + (1 - beta_1) * mean, w += eta * m / (sqrt(v) + tau), without correction of bias.
+    """m = beta_1 * m + (1 - beta_1) * mean, w += eta * m / (sqrt(v) + tau), without bias correction.
 
     As in the paper v begins with tau^2. The state is m and v, float32 [2 * trainable_count].
     """
@@ -126,18 +126,18 @@ SERVER_OPTIMIZERS: dict[str, Callable[..., ServerOptimizer]] = {
 
 
 def _by_blocks(rule: Rule, *first: float) -> ServerOptimizer:
-    """The server optimizer of `rule`; `first` fills each of its slots before the first round.
+    """Returns the server optimizer of `rule`; `first` has the initial value of each of its slots.
 
-    What is too large for float32 becomes infinite, which the caller looks for.
+    Values too large for float32 become infinite; the caller checks for that.
     """
 
     def step(params: Vector, mean: Vector64, state: Vector, trainable: int) -> tuple[Vector, Vector]:
         moved = np.empty(len(params), np.float32)
         slots = np.empty((len(first), trainable), np.float32)
-        past = state.reshape(slots.shape) if len(state) else None
+        old_slots = state.reshape(slots.shape) if len(state) else None
         with np.errstate(over="ignore"):
             for part in blocks(trainable):
-                change, after = rule(mean[part], _before(past, part, first))
+                change, after = rule(mean[part], _before(old_slots, part, first))
                 np.add(params[part], change, out=moved[part], casting="same_kind")
                 for slot, values in zip(slots, after, strict=True):
                     slot[part] = values
@@ -147,8 +147,8 @@ def _by_blocks(rule: Rule, *first: float) -> ServerOptimizer:
     return step
 
 
-def _before(past: Vector | None, part: slice, first: tuple[float, ...]) -> list[Vector64]:
-    """A block of each slot, in float64."""
-    if past is None:
+def _before(slots: Vector | None, part: slice, first: tuple[float, ...]) -> list[Vector64]:
+    """Returns a block of each slot before the step, in float64."""
+    if slots is None:
         return [np.full(part.stop - part.start, value) for value in first]
-    return [slot[part].astype(np.float64) for slot in past]
+    return [slot[part].astype(np.float64) for slot in slots]

@@ -1,4 +1,4 @@
-"""What an update must pass before it may count."""
+"""Checks an update before it counts."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 from backend.errors import NormTooLargeError, NotFiniteError
 from backend.numerics.vectors import Vector, blocks
 
-# No loss or metric of a model that still learns comes near it, and thousands of them add up without overflow.
+# Far above any loss or metric of a model that still learns; thousands of such values add up without overflow.
 MAX_REPORTED = 1e30
 
 
 class Norm:
-    """L2 norm of an update, taken in as its values come.
+    """L2 norm of an update, summed up as its values arrive.
 
-    A dot product of a block with itself is finite only if all its values are, and costs one pass while they
-    are in the cache. It can also overflow for finite values, which are told apart by a second look.
+    The dot product of a block with itself is finite only if all its values are, and takes one pass while they
+    are in the cache. It can also overflow for finite values, which a second pass distinguishes.
     """
 
     def __init__(self) -> None:
         self._squares = 0.0
 
     def add(self, values: Vector) -> None:
-        """Takes in more values. Raises NotFiniteError for NaN or infinity."""
+        """Adds more values. Raises NotFiniteError for NaN or infinity."""
         with np.errstate(over="ignore", invalid="ignore"):
             square = float(np.dot(values, values))
         if not math.isfinite(square):
@@ -37,19 +37,19 @@ class Norm:
             square = float(np.dot(wide, wide))
         self._squares += square
 
-    def within(self, most: float) -> float:
-        """The norm. Raises NormTooLargeError when it is over `most`."""
+    def within(self, limit: float) -> float:
+        """Returns the norm. Raises NormTooLargeError if it exceeds `limit`."""
         norm = math.sqrt(self._squares)
-        if norm > most:
+        if norm > limit:
             raise NormTooLargeError(
-                f"The update's L2 norm is {norm:.6g}; this task takes at most {most:.6g}. "
+                f"The update's L2 norm is {norm:.6g}; this task takes at most {limit:.6g}. "
                 "Lower the learning rate or train fewer epochs."
             )
         return norm
 
 
 def check_finite(name: str, values: Iterable[float]) -> None:
-    """Raises NotFiniteError when one of `values` is NaN, infinite, or so large that sums could overflow."""
+    """Raises NotFiniteError if one of `values` is NaN, infinite, or so large that sums could overflow."""
     if not all(abs(value) <= MAX_REPORTED for value in values):
         raise NotFiniteError(
             f"The {name} holds NaN, infinity or a number over {MAX_REPORTED:g}. "

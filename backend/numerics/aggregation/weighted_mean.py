@@ -10,14 +10,14 @@ from backend.numerics.vectors import BLOCK_VALUES, Vector, Vector64, blocks
 
 
 class UpdateMean(Protocol):
-    """Takes in updates one by one, and is the mean of them in the end."""
+    """Averages updates that are added one by one."""
 
     def add(self, update: Vector, weight: int) -> None:
         """Counts an update (shape [size], unchanged) with `weight` > 0."""
         ...
 
     def mean(self) -> Vector64:
-        """What the next version is made of, float64 [size]. To be asked for once."""
+        """Returns the mean, float64 [size], from which the next version is made. Call it once."""
         ...
 
 
@@ -25,7 +25,7 @@ class WeightedMean:
     """Mean of float32 updates weighted by their examples (McMahan et al. 2017, algorithm 1).
 
     Owns one float64 accumulator of `size` values and one block of scratch: memory does not grow with the
-    number of updates. The sum is exact enough that the order of the updates does not show in float32.
+    number of updates. The sum is so exact that the order of the updates does not change the float32 result.
     """
 
     def __init__(self, size: int) -> None:
@@ -37,12 +37,12 @@ class WeightedMean:
     def add(self, update: Vector, weight: int) -> None:
         """Counts `update` (shape [size], unchanged) with `weight` > 0.
 
-        Raises ValueError on another shape or weight; the accumulator is then as before.
+        Raises ValueError for another shape or weight; the accumulator is then unchanged.
         """
         if update.shape != self._sum.shape or weight <= 0:
             raise ValueError(f"A weighted mean of {self._sum.shape} cannot take {update.shape} x {weight}.")
         for part in blocks(len(update)):
-            if not self.count:  # The first one needs no sum of zeros.
+            if not self.count:  # The first update needs no zeroed sum.
                 np.multiply(update[part], weight, out=self._sum[part], dtype=np.float64)
                 continue
             scratch = self._scratch[: part.stop - part.start]
@@ -52,7 +52,7 @@ class WeightedMean:
         self.count += 1
 
     def mean(self) -> Vector64:
-        """The mean so far, float64 [size]. Raises ValueError before the first update."""
+        """Returns the current mean, float64 [size]. Raises ValueError before the first update."""
         if not self.count:
             raise ValueError("There is no mean of no updates.")
         return self._sum / self.weight

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from backend.errors import NotFiniteError, WrongLengthError
-from backend.numerics.precision import MOST_HALF, MOST_VALUE, SCALED, checked, decode, encode, encoded_size
+from backend.numerics.precision import MAX_HALF, MAX_VALUE, SCALED, checked, decode, encode, encoded_size
 from backend.numerics.vectors import BLOCK_VALUES, Vector
 from tests.contract.vectors.mesh.make_averaging import PRECISIONS, drawn, halves_and_ties
 
@@ -57,9 +57,7 @@ def test_what_is_decoded_is_near_and_stays_so(precision: str, values: Vector) ->
         "int8": np.repeat(np.array(largest, "f8"), SCALED)[: len(values)] / 253 + 2.0**-143,
     }[precision]
     assert (
-        np.abs(
-            decoded - np.clip(values, -MOST_HALF, MOST_HALF) if precision == "float16" else decoded - values
-        )
+        np.abs(decoded - np.clip(values, -MAX_HALF, MAX_HALF) if precision == "float16" else decoded - values)
         <= near
     ).all()
     if precision != "int8":  # Scales are rounded, too.
@@ -85,7 +83,7 @@ def test_nan_and_infinity_are_not_encoded(precision: str, bad: float) -> None:
 @each_precision
 def test_the_largest_floats_are_set_to_what_can_be_averaged(precision: str) -> None:
     values = np.array([3.4e38, -3.4e38, 1.0], np.float32)
-    most = MOST_HALF if precision == "float16" else MOST_VALUE
+    most = MAX_HALF if precision == "float16" else MAX_VALUE
     decoded = decode(encode(values, precision), 3, precision)
     assert decoded[:2] == pytest.approx([most, -most], rel=1e-6)
 

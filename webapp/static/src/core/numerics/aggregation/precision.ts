@@ -11,16 +11,16 @@ export type Precision = "float32" | "float16" | "int8";
 export type Vector = Float32Array<ArrayBuffer>;
 
 /** Larger values are clamped to this, so that sums of members' values stay far below float32's limit. */
-const MOST_VALUE = 2 ** 100;
+const MAX_VALUE = 2 ** 100;
 /** The largest finite float32. */
-const MOST_SINGLE = (2 - 2 ** -23) * 2 ** 127;
+const MAX_SINGLE = (2 - 2 ** -23) * 2 ** 127;
 /** Values processed at a time: whole blocks are whole bytes in each precision, and fit a processor's cache. */
 export const BLOCK = 1 << 14;
 /** Values that share a scale in int8. */
 const SCALED = 1024;
 const LEVELS = 127;
 const SCALE_BYTES = 4;
-const MOST_SCALE = Math.fround(MOST_VALUE / LEVELS);
+const MAX_SCALE = Math.fround(MAX_VALUE / LEVELS);
 /** Added to a number and subtracted again, it leaves the nearest whole number, of two the even one. */
 const ROUNDING = 1.5 * 2 ** 52;
 
@@ -53,7 +53,7 @@ export function encodedSize(values: number, precision: Precision): number {
 
 /** Encodes `values`, which are not changed. Throws a RangeError for NaN and infinity. */
 export function encode(values: Float32Array, precision: Precision): Bytes {
-  if (!within(values, MOST_SINGLE)) {
+  if (!within(values, MAX_SINGLE)) {
     throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
   }
   const data = new Uint8Array(encodedSize(values.length, precision));
@@ -80,7 +80,7 @@ export function checked(data: Uint8Array, values: number, precision: Precision):
   const words = data.buffer instanceof ArrayBuffer && data.byteOffset % 4 === 0;
   const bytes = words ? (data as Bytes) : data.slice();
   if (!CODECS[precision].fit(bytes, values)) {
-    throw new UnfitError(`It holds NaN, infinity or a value over ${MOST_VALUE.toPrecision(3)}.`);
+    throw new UnfitError(`It holds NaN, infinity or a value over ${MAX_VALUE.toPrecision(3)}.`);
   }
   return bytes;
 }
@@ -116,7 +116,7 @@ function singles(data: Bytes, values: number): Float32Array {
 
 function writeSingles(values: Float32Array, data: Bytes): void {
   const out = singles(data, values.length);
-  for (let i = 0; i < values.length; i++) out[i] = clamp(values[i] as number, MOST_VALUE);
+  for (let i = 0; i < values.length; i++) out[i] = clamp(values[i] as number, MAX_VALUE);
 }
 
 function readSingles(data: Bytes, values: Float32Array): void {
@@ -124,7 +124,7 @@ function readSingles(data: Bytes, values: Float32Array): void {
 }
 
 function fitSingles(data: Bytes, values: number): boolean {
-  return within(singles(data, values), MOST_VALUE);
+  return within(singles(data, values), MAX_VALUE);
 }
 
 function int8Size(values: number): number {
@@ -134,7 +134,7 @@ function int8Size(values: number): number {
 function writeInt8(values: Float32Array, data: Bytes): void {
   forScales(data, values.length, (scale, levels, from) => {
     const block = values.subarray(from, from + levels.length);
-    const unit = Math.fround(Math.min(largest(block), MOST_VALUE) / LEVELS);
+    const unit = Math.fround(Math.min(largest(block), MAX_VALUE) / LEVELS);
     scale[0] = unit;
     for (let i = 0; i < levels.length; i++) {
       // If a scale is zero, so are all its levels: the values are too small for it.
@@ -155,7 +155,7 @@ function fitInt8(data: Bytes, values: number): boolean {
   let fit = true;
   forScales(data, values, (scale) => {
     const unit = scale[0] as number;
-    if (!(unit >= 0 && unit <= MOST_SCALE)) fit = false;
+    if (!(unit >= 0 && unit <= MAX_SCALE)) fit = false;
   });
   return fit;
 }
