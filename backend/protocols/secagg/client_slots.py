@@ -1,6 +1,6 @@
-"""The clients of a masked round at its server: what each sent, who holds whose shares, what was revealed.
+"""The server's state of a masked round's clients: frames they sent, share graph, revealed shares.
 
-docs/reference/masked-rounds.md says why a member has some neighbours only; terms.py how many.
+docs/reference/masked-rounds.md says why a member shares with some neighbours only; terms.py how many.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from backend.wire.masked_messages import Dealt, Keys, Member, Reveal, Roster, Se
 
 @dataclass
 class ClientSlot:
-    """What one client of the cohort sent, and whether the round still uses it. Owned by the machine."""
+    """The frames of one client of the cohort, and whether the round still uses it. Owned by the machine."""
 
     client: str
-    # The client wants to be among at least so many.
+    # The client takes part only among this number of clients or more.
     minimum: int
     keys: Keys | None = None
     shares: Shares | None = None
@@ -33,12 +33,12 @@ class ClientSlot:
     # Its signature over the survivors.
     consistency_signature: bytes | None = None
     reveal: Reveal | None = None
-    # Nothing more of it is used: it is late, wrong, or left.
+    # Excluded: late, refused, or gone. No later frame of it is used.
     out: bool = False
     lost_at: float | None = None
 
     def member(self) -> Member | None:
-        """Its entry in the roster, once it sent keys."""
+        """Returns its entry in the roster; None before it sent keys."""
         if self.keys is None:
             return None
         return Member(
@@ -52,14 +52,14 @@ class ClientSlot:
 
 
 def unique_values(keys: Keys) -> set[bytes]:
-    """The values that no two clients of a round may have in common."""
+    """Returns the values that no two clients of a round may have in common."""
     return {keys.mask_key, keys.share_key, keys.seed_hash, keys.identity}
 
 
 def keys_refusal(keys: Keys, client: str, base: bytes, taken: Collection[bytes]) -> str | None:
-    """Why `keys` would make all others refuse the roster; None if they are good.
+    """Returns why other clients would refuse a roster with `keys`; None if they are valid.
 
-    `base` is what the round's signatures are bound to; `taken` are the `unique_values` of other clients.
+    The round's signatures are bound to the hash `base`; `taken` are the `unique_values` of other clients.
     """
     statement = keys_statement(base, client, keys.mask_key, keys.share_key, keys.seed_hash)
     if not client_keys.verify(keys.identity, keys.signature, statement):
@@ -74,7 +74,7 @@ def keys_refusal(keys: Keys, client: str, base: bytes, taken: Collection[bytes])
 
 
 def exclude(slots: Iterable[ClientSlot], reason: str) -> list[Exclude]:
-    """Takes these out of the round; those that are out already get no second message."""
+    """Excludes `slots` from the round; slots that are out already get no second message."""
     excluded = [slot for slot in slots if not slot.out]
     for slot in excluded:
         slot.out = True
@@ -82,7 +82,7 @@ def exclude(slots: Iterable[ClientSlot], reason: str) -> list[Exclude]:
 
 
 def largest_group(slots: Iterable[ClientSlot]) -> list[ClientSlot]:
-    """The most clients of whom each wants to be among no more than they are, in the order of their ids."""
+    """Returns the largest set of clients that satisfies each one's `minimum`, in the order of their ids."""
     by_minimum = sorted(slots, key=lambda slot: (slot.minimum, slot.client))
     while by_minimum and by_minimum[-1].minimum > len(by_minimum):
         by_minimum.pop()
@@ -91,11 +91,11 @@ def largest_group(slots: Iterable[ClientSlot]) -> list[ClientSlot]:
 
 @dataclass
 class ShareGraph:
-    """The members of a masked round by place, in the order of the roster; none before there is one.
+    """The members of a masked round by place, in the order of the roster; empty before the roster.
 
-    `context` is what everything derived in the round is bound to, and `neighbours` has each member's.
-    `pairs` are the neighbours whose shares came, by place; no entry for one whose own did not come. Owned by
-    the machine.
+    Everything derived in the round is bound to `context`; `neighbours` has each member's neighbours. `pairs`
+    has the neighbours that sent shares, by place, for each member that sent shares itself. Owned by the
+    machine.
     """
 
     members: tuple[Member, ...] = ()
@@ -107,9 +107,9 @@ class ShareGraph:
 
     @classmethod
     def from_roster(cls, base: bytes, members: Iterable[Member], server: Server) -> ShareGraph:
-        """The graph of this roster in the round of `base`; every member works it out for itself.
+        """Builds the graph of a roster in the round of `base`; every member derives the same.
 
-        Raises ValueError where they are more than a graph is made for.
+        Raises ValueError for more members than the graph allows.
         """
         roster = tuple(members)
         graph_degree = degree(len(roster), server)
@@ -119,7 +119,7 @@ class ShareGraph:
         return cls(roster, places, graph_degree, context, neighbours(order, graph_degree.neighbours))
 
     def clients(self, places: Iterable[Place]) -> tuple[ClientId, ...]:
-        """The clients at `places`."""
+        """Returns the clients at `places`."""
         return tuple(self.members[place].client for place in places)
 
     def shares_masks(self, client: ClientId) -> bool:
@@ -127,15 +127,15 @@ class ShareGraph:
         return self.places.get(client) in self.pairs
 
     def owners(self, holder: Place) -> list[Place]:
-        """Those of whom `holder` has a share: each neighbour that exchanged shares with it, and itself."""
+        """Returns the places whose shares `holder` has: neighbours that exchanged shares, and itself."""
         return sorted([*self.pairs[holder], holder])
 
     def roster_frame(self, number: int) -> Roster:
-        """What all members of round `number` hear of each other."""
+        """Returns the roster of round `number`, which all members get."""
         return Roster(round=number, members=list(self.members))
 
     def dealt_frame(self, number: int, client: ClientId, slots: Mapping[ClientId, ClientSlot]) -> Dealt:
-        """The shares that its neighbours sealed for a client that shares masks."""
+        """Returns the shares that neighbours sealed for `client`, which must share masks."""
         place = self.places[client]
         senders = self.pairs[place]
         sealed = []
@@ -145,9 +145,9 @@ class ShareGraph:
         return Dealt(round=number, senders=senders, sealed=sealed)
 
     def largest_recoverable(self, minima: Mapping[Place, int]) -> set[Place]:
-        """The most places whose secrets can be recovered if all of these stay.
+        """Returns the largest set of places whose secrets can be recovered if all of them stay.
 
-        `minima` has those whose shares came, and among how many each of them wants to be at least.
+        `minima` has the places that sent shares, with the minimum number of clients that each requires.
         """
         remaining = set(minima)
         while leaving := {
@@ -160,22 +160,22 @@ class ShareGraph:
         return remaining
 
     def pair_up(self, places: Collection[Place]) -> None:
-        """Has these share masks with their neighbours, and no other member."""
+        """Pairs `places` with those of their neighbours that are among them; no other member shares masks."""
         self.pairs = {
             place: [other for other in self.neighbours[place] if other in places] for place in sorted(places)
         }
 
     def is_recoverable(self, alive: Collection[Place]) -> bool:
-        """Whether those who are `alive` hold enough shares of every secret."""
+        """Whether the places in `alive` hold enough shares of every secret."""
         holders, threshold = set(alive), self.degree.threshold
         return all(len(holders.intersection(self.owners(place))) >= threshold for place in self.pairs)
 
 
 @dataclass
 class RevealedShares:
-    """Shares of the secrets of all who share masks in `graph`; the sum is of those who are `alive`.
+    """Revealed shares of the secrets of all members that share masks; `alive` are in the sum.
 
-    `holders` counts the members that revealed theirs; `recovering` says whether the host unmasks the sum now.
+    `holders` counts the members that revealed shares; `recovering` says whether the host unmasks the sum now.
     Owned by the machine.
     """
 
@@ -183,9 +183,9 @@ class RevealedShares:
     alive: tuple[Place, ...]
     holders: int = 0
     recovering: bool = False
-    # By owner and by holder; not in a representation, which may end in a log.
+    # By owner and by holder; not in the representation, which may end in a log.
     _shares: dict[Place, dict[Place, bytes]] = field(init=False, repr=False)
-    # From so many holders the last attempt was made.
+    # The number of holders at the last attempt.
     _attempted: int = 0
 
     def __post_init__(self) -> None:
@@ -193,23 +193,23 @@ class RevealedShares:
 
     @property
     def suffice(self) -> bool:
-        """Whether there are as many shares of each secret as recover it, be they right or wrong."""
+        """Whether each secret has as many shares as the threshold, whether they are correct or not."""
         return all(len(shares) >= self.graph.degree.threshold for shares in self._shares.values())
 
     def add(self, holder: Place, shares: Iterable[bytes]) -> None:
-        """Takes one share of each of the holder's owners, in the order of their places."""
+        """Adds one share for each owner of `holder`, in the order of their places."""
         self.holders += 1
         for owner, share in zip(self.graph.owners(holder), shares, strict=True):
-            # A member reveals 32 bytes 0xff, which are no share, for those that it could not open.
+            # A member reveals 32 bytes 0xff, which are no share, for shares that it could not open.
             if valid(share):
                 self._shares[owner][holder] = share
 
     def may_attempt(self, over: bool) -> bool:
-        """Whether to unmask: as soon as the shares suffice, or with more of them when the stage is `over`."""
+        """Whether to unmask: first when the shares suffice; again if the stage is `over` and more came."""
         return self.suffice and (not self._attempted or (over and self.holders > self._attempted))
 
     def attempt(self, number: int) -> Recover:
-        """Has round `number` unmasked with all that was revealed."""
+        """Returns the order to unmask round `number` with all revealed shares."""
         self._attempted, self.recovering = self.holders, True
         graph = self.graph
         dead = [place for place in graph.pairs if place not in self.alive]

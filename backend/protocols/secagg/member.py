@@ -1,8 +1,8 @@
-"""The machine of a member of masked rounds, without I/O; `secagg/member.ts` is its mirror in the browser.
+"""The state machine of a masked round's member, without I/O; the browser's twin is `secagg/member.ts`.
 
-The host performs the effects and reports events (member_events.py). member_round.py has what the member knows
-of one round and what it refuses; tests/contract/vectors/secagg.json holds conversations that both languages
-replay. docs/reference/masked-rounds.md has the protocol.
+The host performs the effects and reports events (member_events.py). member_round.py has the member's
+knowledge of one round and its refusals; tests/contract/vectors/secagg.json has conversations that both
+languages replay. docs/reference/masked-rounds.md has the protocol.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from backend.wire.messages import Abandoned, ServerFrame, State, Train, Version
 
 
 class MemberStage(StrEnum):
-    """What the member does, or waits for; the values are the words that pages and terminals explain."""
+    """The member's activity or wait; pages and terminals explain these values."""
 
     IDLE = "idle"
     # Advertise keys.
@@ -42,7 +42,7 @@ class MemberStage(StrEnum):
     AWAITING_SHARES = "dealing"
     OPENING_SHARES = "opening"
     MASKED_INPUT = "masked"
-    # Consistency check, where the server may lie.
+    # Consistency check, if the server may lie.
     SIGNING_SURVIVORS = "signing"
     AWAITING_UNMASK = "vouched"
     CHECKING_SIGNATURES = "weighing"
@@ -55,7 +55,7 @@ class MemberStage(StrEnum):
 
 Row = Mapping[str, tuple[MemberStage, ...]]
 
-# In every stage of a round; a new plan begins another one.
+# In every stage of a round; a new plan begins another round.
 _ALWAYS: Row = {
     "planned": (MemberStage.MAKING_KEYS, MemberStage.REFUSED),
     "welcomed": (),
@@ -64,15 +64,15 @@ _ALWAYS: Row = {
     "abandoned": (MemberStage.IDLE,),
     "state": (MemberStage.IDLE,),
 }
-# Where the host works for the machine, and can fail.
+# Stages in which the host works for the machine, and can fail.
 _WORKING: Row = {**_ALWAYS, "failed": (MemberStage.REFUSED,)}
-# What the server said before it may repeat; another roster, deal or list of survivors is refused.
+# The server may repeat a frame; a different roster, deal or list of survivors is refused.
 _ROSTER: Row = {"roster": (MemberStage.REFUSED,)}
 _SHARES: Row = {**_ROSTER, "dealt": (MemberStage.REFUSED,)}
 _SURVIVORS: Row = {**_SHARES, "survivors": (MemberStage.REFUSED,), "unmask": (MemberStage.REFUSED,)}
 
-# For each stage the events and frames that it takes, by their tags, and the stages to which they may lead (or
-# leave it as it is). What is not in the row has no effects and changes nothing.
+# Stage -> tags of the events and frames that it accepts -> stages to which they may lead, besides the same
+# one. An event that is not in the row has no effects and changes nothing.
 TRANSITIONS: Mapping[MemberStage, Row] = {
     MemberStage.IDLE: {"planned": (MemberStage.MAKING_KEYS,)},
     MemberStage.MAKING_KEYS: {**_WORKING, "keys_made": (MemberStage.AWAITING_ROSTER,)},
@@ -119,11 +119,11 @@ TRANSITIONS: Mapping[MemberStage, Row] = {
     MemberStage.REFUSED: {**_ALWAYS, "planned": (MemberStage.MAKING_KEYS,)},
 }
 
-# Where nothing was revealed yet, so that it may be asked for.
+# Stages in which nothing was revealed yet, so that the server may ask for it.
 ASKABLE = {MemberStage.MASKED_INPUT, MemberStage.SIGNING_SURVIVORS, MemberStage.AWAITING_UNMASK}
 OTHER_SURVIVORS = "The server named other survivors to this client before."
 
-# What the host reports of a round in which it was asked to work.
+# The host's reports of its work for a round.
 HostEvent = (
     member_events.KeysMade
     | member_events.RosterChecked
@@ -140,19 +140,19 @@ HostEvent = (
 class MaskedMember:
     """One client's part in the masked rounds of one task, one round at a time. Owned by its host alone.
 
-    The first thing that a server may not ask ends the round for this client. `latest` is the last round
-    begun; none up to it begins again.
+    The first illegal request of the server ends the round for this client. `latest` is the last round begun;
+    no round up to it can begin again.
     """
 
     stage: MemberStage = MemberStage.IDLE
     latest: int = 0
     round: MemberRound | None = None
-    # Why the last round was given up, for people.
+    # Why this client left the last round, for people.
     reason: str | None = None
 
     @property
     def members(self) -> int:
-        """Among how many the update is masked; 0 before the roster is known."""
+        """The number of members of the roster; 0 before it is known."""
         return len(self.round.members) if self.round else 0
 
     def handle(self, event: Event) -> list[Effect]:
@@ -197,7 +197,7 @@ class MaskedMember:
             return [_decline(current.number)]
         return [SendMasked(frame) for frame in current.sent()]
 
-    # What the host did.
+    # Reports of the host.
 
     def _host_event(self, current: MemberRound, event: HostEvent) -> list[Effect]:
         number = current.number
@@ -242,7 +242,7 @@ class MaskedMember:
             )
         ]
 
-    # What the server said.
+    # Frames of the server.
 
     def _frame(self, current: MemberRound, frame: ServerFrame) -> list[Effect]:
         match frame:
@@ -286,7 +286,7 @@ class MaskedMember:
         return [member_events.OpenShares(current.number, current.place, frame.senders, frame.sealed)]
 
     def _survivors(self, current: MemberRound, frame: Survivors) -> list[Effect]:
-        """Where the server may lie they are signed; elsewhere nothing is asked for."""
+        """Has the survivors signed if the server may lie; otherwise ignores them."""
         if not current.active:
             return []
         if current.alive is not None:
@@ -319,18 +319,18 @@ class MaskedMember:
             )
         ]
 
-    # What follows.
+    # Ends of a round.
 
     def _make_reveal(self, current: MemberRound, alive: list[int]) -> list[Effect]:
         self.stage = MemberStage.MAKING_REVEAL
         return [current.reveal_for(alive)]
 
     def _round_over(self, current: MemberRound, number: int) -> list[Effect]:
-        """Round `number` is over, and those before it."""
+        """Forgets the current round if it is round `number` or an earlier one."""
         return self._forget() if current.number <= number else []
 
     def _give_up(self, current: MemberRound, reason: str) -> list[Effect]:
-        """Sends nothing but a decline in this round, whatever comes."""
+        """Leaves the round: from now on only a decline is sent in it."""
         forgotten = self._forget()
         self.stage, self.reason = MemberStage.REFUSED, reason
         self.round = MemberRound.from_plan(current.planned, current.masking)
@@ -343,7 +343,7 @@ class MaskedMember:
 
 
 def tag_of(event: Event) -> str:
-    """The event's tag in the table; that of the frame where the server sent one."""
+    """Returns the event's tag in the table; for a server's frame, the tag of the frame."""
     tagged = event.frame if isinstance(event, member_events.MaskedFrame) else event
     return str(tagged.__struct_config__.tag)
 

@@ -1,8 +1,8 @@
-"""Events and effects of the machine of a masked round's member: what its host reports, and what it asks for.
+"""Events and effects of the machine of a masked round's member.
 
-Secrets stay with the host: it draws, seals, opens, masks and signs, and keeps what belongs to a round (its
-keys, the roster's context, opened shares) until `forget`. The machine decides what may be sent at all.
-Lists of places ascend; what a member sends or gets for several neighbours is in the order of their places.
+Secrets stay with the host: it draws, seals, opens, masks and signs, and stores a round's secrets (its keys,
+the roster's context, opened shares) until `forget`. The machine decides what may be sent. Lists of places
+ascend; a member's data for several neighbours are in the order of their places.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from backend.wire.messages import ClientFrame, Hash, ServerFrame, Train
 class Planned(Struct, frozen=True, tag="planned"):
     """The server sent a plan with masking, perhaps once more. `client` and `bundle` are those of Welcome.
 
-    The volunteer takes part among no fewer than `minimum` clients.
+    The volunteer takes part only among `minimum` clients or more.
     """
 
     client: str
@@ -41,7 +41,7 @@ class Welcomed(Struct, frozen=True, tag="welcomed"):
 
 
 class KeysMade(Struct, frozen=True, tag="keys_made"):
-    """What `make_keys` asked for."""
+    """The result of `make_keys`."""
 
     keys: Keys
 
@@ -49,8 +49,8 @@ class KeysMade(Struct, frozen=True, tag="keys_made"):
 class RosterChecked(Struct, frozen=True, tag="roster_checked"):
     """The outcome of `check_roster`: `order` has the places in the order of the ring.
 
-    `wrong` are places with keys that cannot be used or, where asked to `verify`, with a wrong signature;
-    `changed` those whose identity is not the one known or listed for that client.
+    `wrong` are places with keys that cannot be used or, with `verify`, with a wrong signature;
+    `changed` places whose identity is not the one known or listed for that client.
     """
 
     round: Count
@@ -60,21 +60,21 @@ class RosterChecked(Struct, frozen=True, tag="roster_checked"):
 
 
 class SharesSealed(Struct, frozen=True, tag="shares_sealed"):
-    """What `seal` asked for."""
+    """The result of `seal`."""
 
     round: Count
     sealed: list[Sealed]
 
 
 class SharesOpened(Struct, frozen=True, tag="shares_opened"):
-    """The shares are kept that `open` asked for, except those of `unopened`: not sealed for this member."""
+    """The host stored the shares of `open`, except those of `unopened`, not sealed for this member."""
 
     round: Count
     unopened: Members
 
 
 class SurvivorsSigned(Struct, frozen=True, tag="survivors_signed"):
-    """What `sign_survivors` asked for."""
+    """The result of `sign_survivors`."""
 
     round: Count
     signature: Signature
@@ -88,14 +88,14 @@ class ConsistencySignaturesChecked(Struct, frozen=True, tag="vouchers_checked"):
 
 
 class RevealMade(Struct, frozen=True, tag="revealed"):
-    """What `make_reveal` asked for."""
+    """The result of `make_reveal`."""
 
     round: Count
     shares: list[Key]
 
 
 class HostFailed(Struct, frozen=True, tag="failed"):
-    """The host cannot do what was asked last for `round`; `reason` is for people and tells no secret."""
+    """The host failed at the last effect for `round`; `reason` is for people and holds no secret."""
 
     round: Count
     reason: Annotated[str, Meta(max_length=500)]
@@ -124,7 +124,7 @@ Event = (
 
 
 class SendMasked(Struct, frozen=True, tag="send"):
-    """Send one frame, if the connection is open; after `welcomed` it is asked for again."""
+    """Send one frame if the connection is open; the machine repeats it after `welcomed`."""
 
     frame: ClientFrame
 
@@ -138,9 +138,9 @@ class MakeKeys(Struct, frozen=True, tag="make_keys"):
 
 
 class CheckRoster(Struct, frozen=True, tag="check_roster"):
-    """Compute the round's context and ring, and look at every key; then report `roster_checked`.
+    """Compute the round's context and ring, and check every key; then report `roster_checked`.
 
-    To `verify` is to check signatures and to compare identities with those known; else `wrong` are those
+    `verify` also checks signatures and compares identities with known ones; without it `wrong` are places
     whose keys cannot be used, and `changed` is empty.
     """
 
@@ -154,7 +154,7 @@ class CheckRoster(Struct, frozen=True, tag="check_roster"):
 class SealShares(Struct, frozen=True, tag="seal"):
     """Cut both secrets into shares for the `neighbours` and oneself at `place`; `threshold` recover them.
 
-    Those of the neighbours are sealed for them; one's own are kept. Then report `shares_sealed`.
+    Seal the neighbours' shares for them, and store one's own. Then report `shares_sealed`.
     """
 
     round: Count
@@ -164,7 +164,7 @@ class SealShares(Struct, frozen=True, tag="seal"):
 
 
 class OpenShares(Struct, frozen=True, tag="open"):
-    """Open what `senders` sealed for `place`, and keep the shares; then report `shares_opened`."""
+    """Open the shares that `senders` sealed for `place`, and store them; then report `shares_opened`."""
 
     round: Count
     place: Count
@@ -173,10 +173,10 @@ class OpenShares(Struct, frozen=True, tag="open"):
 
 
 class MaskUpdate(Struct, frozen=True, tag="mask"):
-    """The round's update may be masked now, and that once: with one's own mask and those with `pairs`.
+    """Mask the round's update once, with one's own mask and the masks shared with `pairs`.
 
-    Given before or while training ends. The masked bytes are offered, and the very same again if need be.
-    Report `failed` if there can be none.
+    It may come before training ends. Offer the masked bytes, and repeat exactly these bytes if necessary.
+    Report `failed` if there is no update.
     """
 
     round: Count
@@ -203,8 +203,8 @@ class CheckConsistencySignatures(Struct, frozen=True, tag="check_vouchers"):
 class MakeReveal(Struct, frozen=True, tag="make_reveal"):
     """Take one share for each place in `seeds` (of its seed) and `mask_keys` (of its private mask key).
 
-    The shares are in the order of all these places; for one whose shares could not be opened 32 bytes 0xff.
-    The other share of each is forgotten. Then report `revealed`.
+    The shares are in the order of all these places; 32 bytes 0xff if a place's shares could not be opened.
+    Forget the other share of each place. Then report `revealed`.
     """
 
     round: Count
@@ -215,7 +215,7 @@ class MakeReveal(Struct, frozen=True, tag="make_reveal"):
 class LeaveRound(Struct, frozen=True, tag="give_up"):
     """Take no further part in `round`: offer no update of it. `reason` is for people.
 
-    `forget` follows, where there is something to, and a `send` that tells the server.
+    `forget` follows if there are secrets, and a `send` that informs the server.
     """
 
     round: Count
@@ -223,7 +223,7 @@ class LeaveRound(Struct, frozen=True, tag="give_up"):
 
 
 class ForgetRound(Struct, frozen=True, tag="forget"):
-    """Overwrite what was kept for `round`."""
+    """Overwrite the secrets of `round`."""
 
     round: Count
 

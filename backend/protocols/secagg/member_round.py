@@ -1,8 +1,8 @@
-"""A member's knowledge of one masked round, and why it refuses what the server says of it.
+"""A member's knowledge of one masked round, and its reasons to refuse what the server sends in it.
 
-A reason for refusal is a sentence for people, or None. Whatever the server wants, it learns the sum of at
-least `minimum` clients' updates or nothing: docs/reference/masked-rounds.md says why each refusal is
-needed. member-round.ts is the mirror, sentence by sentence.
+A reason for refusal is a sentence for people, or None. A malicious server, too, learns the sum of at least
+`minimum` clients' updates or nothing: docs/reference/masked-rounds.md justifies each refusal. The twin,
+sentence by sentence, is member-round.ts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from backend.wire.masked_messages import (
 
 @dataclass
 class MemberRound:
-    """What the member knows of one round. Owned by the machine."""
+    """A member's knowledge of one round. Owned by the machine."""
 
     planned: Planned
     masking: Masking
@@ -39,21 +39,21 @@ class MemberRound:
     neighbours: list[int] = field(default_factory=list)
     shares: Shares | None = None
     dealt: Dealt | None = None
-    # The survivors that were signed, or for whom something was revealed: there is one such list a round.
+    # The survivors that this member signed, or revealed shares for. There is one such list per round.
     alive: list[int] | None = None
     consistency_signature: ConsistencySignature | None = None
     reveal: Reveal | None = None
 
     @classmethod
     def from_plan(cls, planned: Planned, masking: Masking) -> MemberRound:
-        """The round of this plan, before anything was sent in it."""
+        """Returns the round of this plan, before anything was sent in it."""
         return cls(_without_seconds(planned), masking)
 
     def has_plan(self, planned: Planned) -> bool:
-        """Whether that repeats the round's plan.
+        """Whether `planned` repeats the round's plan.
 
-        After a reconnection it has less time, and the same in all else. What the volunteer changed meanwhile
-        holds from the next round on.
+        After a reconnection only the time that remains differs. A `minimum` that the volunteer changed
+        meanwhile takes effect in the next round.
         """
         return replace(_without_seconds(planned), minimum=self.planned.minimum) == self.planned
 
@@ -69,27 +69,27 @@ class MemberRound:
 
     @property
     def minimum(self) -> int:
-        """Among how many clients this one takes part."""
+        """The minimum number of clients among which this one takes part."""
         return max(self.masking.min_clients, self.planned.minimum)
 
     @property
     def senders(self) -> list[int]:
-        """The neighbours whose shares came."""
+        """The neighbours that sent shares."""
         return self.dealt.senders if self.dealt else []
 
     def sent(self) -> list[Keys | Shares | ConsistencySignature | Reveal]:
-        """All that was sent in the round so far, to be sent again."""
+        """Returns all frames sent in the round so far, to repeat them."""
         frames = (self.keys, self.shares, self.consistency_signature, self.reveal)
         return [frame for frame in frames if frame]
 
     def reveal_for(self, alive: Sequence[int]) -> MakeReveal:
-        """One share of each whose shares this member has: a survivor's seed, or else the private mask key."""
+        """Reveals one share of each owner: of a survivor's seed, else of the private mask key."""
         owners = sorted([*self.senders, self.place])
         seeds = [place for place in owners if place in alive]
         return MakeReveal(self.number, seeds, [place for place in owners if place not in alive])
 
     def roster_refusal(self, members: Sequence[Member], keys: Keys) -> str | None:
-        """Why a roster is refused by this client, which sent `keys`."""
+        """Returns why this client, which sent `keys`, refuses a roster."""
         count, client = len(members), self.planned.client
         if count < self.minimum:
             return f"The round has {count} members; this client takes part among {self.minimum} at least."
@@ -110,7 +110,7 @@ class MemberRound:
         return None
 
     def shares_refusal(self, dealt: Dealt) -> str | None:
-        """Why the shares are refused that came for this member."""
+        """Returns why this member refuses the shares sent to it."""
         threshold = self.degree.threshold
         if not ascend(dealt.senders, len(self.members)) or not set(dealt.senders) <= set(self.neighbours):
             return "Shares came from clients that are no neighbours."
@@ -121,7 +121,7 @@ class MemberRound:
         return None
 
     def survivors_refusal(self, alive: Sequence[int]) -> str | None:
-        """Why a list of survivors is refused."""
+        """Returns why this member refuses a list of survivors."""
         threshold = self.degree.threshold
         if not ascend(alive, len(self.members)):
             return "The survivors are no list of places in the roster."
@@ -138,7 +138,7 @@ class MemberRound:
         return None
 
     def signatures_refusal(self, unmask: Unmask) -> str | None:
-        """Why the list of those who signed the survivors is refused, before their signatures are checked."""
+        """Returns why the list of signers is refused, before their signatures are checked."""
         threshold = self.degree.threshold
         members = max(unmask.alive, default=-1) + 1
         if not ascend(unmask.vouchers, members) or not set(unmask.vouchers) <= set(unmask.alive):
@@ -151,10 +151,10 @@ class MemberRound:
 
 
 def ascend(places: Sequence[int], members: int) -> bool:
-    """Whether these are places of a roster of so many `members`, each once and in order."""
-    return all(one < other for one, other in zip([-1, *places], [*places, members], strict=True))
+    """Whether `places` are places of a roster of `members`, each once and in ascending order."""
+    return all(place < after for place, after in zip([-1, *places], [*places, members], strict=True))
 
 
 def _without_seconds(planned: Planned) -> Planned:
-    """What of a plan stays the same when it is repeated."""
+    """Returns the plan without its time, the only part that differs when it is repeated."""
     return replace(planned, plan=replace(planned.plan, seconds=0.0))

@@ -1,11 +1,11 @@
-"""The server's machine of one masked round, without I/O (Bonawitz et al. 2017, fig. 4).
+"""The server's state machine of one masked round, without I/O (Bonawitz et al. 2017, fig. 4).
 
-It stands beside a `Round` (rounds/federated.py) while that is open, and wraps it: the host asks `may_offer`
-before it reports an offer to the Round, says here which updates the Round accepted, and unmasks before it
-makes a version. It reports events with `now`, performs the effects they return, and calls `time_passed` at
-`timer()`. What a client sends again is taken again; anything else that does not fit is refused alone. The
-table of transitions is in server_stages.py, what clients sent and share in client_slots.py;
-docs/reference/masked-rounds.md has the protocol.
+It accompanies an open `Round` (rounds/federated.py): the host asks `may_offer` before it reports an offer to
+the Round, reports the updates that the Round accepted to this machine, and unmasks before it makes a version.
+It reports events with `now`, performs the effects they return, and calls `time_passed` at `timer()`. A
+repeated frame changes nothing; a frame that conflicts excludes its client only. The table of transitions is
+in server_stages.py, the clients' frames and shares in client_slots.py; docs/reference/masked-rounds.md has
+the protocol.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ from backend.wire.masked_messages import (
 
 
 class MaskedRound:
-    """The masking of one open round of `cohort`, which lasts `seconds` from `now` on.
+    """The masking of one open round of `cohort`, which lasts `seconds` from `now`.
 
-    `minima` says among how many clients each wants to be at least, where that is more than the task's.
-    One that lost its connection may come back within `grace` seconds, and no stage is over before that.
+    `minima` has the minimum number of clients that a client requires, if it is more than the task's. A client
+    that lost its connection may come back within `grace` seconds, and no stage ends before that.
     """
 
     def __init__(
@@ -77,21 +77,21 @@ class MaskedRound:
         self._base = base_hash(terms)
         self._slots = {client: ClientSlot(client, (minima or {}).get(client, 0)) for client in cohort}
         self._wait = StageWait.for_keys(self._slots.values(), seconds, now, grace)
-        # Keys, seed hashes and identities that nobody else may have.
+        # Keys, seed hashes and identities in use, which no other client may have.
         self._taken: set[bytes] = set()
         self._unmask_frame: Unmask | None = None
         self._reveals = RevealedShares(self.graph, ())
 
-    # What the host asks.
+    # Queries.
 
     def timer(self) -> float | None:
-        """When `time_passed` is due; None while only an event can change anything."""
+        """Returns when `time_passed` is due; None while only another event can change anything."""
         if not self._takes(ServerEvent.TIME_PASSED) or self._reveals.recovering:
             return None
         return self._wait.deadline(self.stage)
 
     def may_offer(self, client: ClientId) -> UpdateRefusedError | None:
-        """Why an update of `client` cannot be taken now; None if it can."""
+        """Returns why an update of `client` cannot be accepted now; None if it can."""
         slot = self._slots.get(client)
         if slot is None:
             return not_selected(self.terms.round)
@@ -103,10 +103,10 @@ class MaskedRound:
             return NotMaskedError("Shares are exchanged before an update is masked; it cannot be unmasked.")
         return None
 
-    # What clients do.
+    # Events of clients.
 
     def keys_arrived(self, client: ClientId, frame: Keys, now: float) -> list[Effect]:
-        """A client sent its keys. Those of another round, or after time is up, are ignored."""
+        """Takes a client's keys. Keys of another round, or too late, are ignored."""
         slot = self._slot(client, frame.round, ServerEvent.KEYS_ARRIVED)
         if slot is None or frame == slot.keys:
             return []
@@ -119,7 +119,7 @@ class MaskedRound:
         return self._settle(now)
 
     def shares_arrived(self, client: ClientId, frame: Shares, now: float) -> list[Effect]:
-        """A member sent its sealed shares."""
+        """Takes a member's sealed shares."""
         slot = self._slot(client, frame.round, ServerEvent.SHARES_ARRIVED)
         if slot is None or frame == slot.shares:
             return []
@@ -135,7 +135,7 @@ class MaskedRound:
     def consistency_signature_arrived(
         self, client: ClientId, frame: ConsistencySignature, now: float
     ) -> list[Effect]:
-        """A survivor signed the list of survivors. No more of them are needed than the threshold."""
+        """Takes a survivor's signature of the list of survivors. As many as the threshold suffice."""
         slot = self._slot(client, frame.round, ServerEvent.CONSISTENCY_SIGNATURE_ARRIVED)
         if slot is None:
             return []
@@ -147,7 +147,7 @@ class MaskedRound:
         return self._settle(now)
 
     def reveal_arrived(self, client: ClientId, frame: Reveal, now: float) -> list[Effect]:
-        """A survivor revealed one share of each neighbour that exchanged shares with it, and of its own."""
+        """Takes a survivor's shares: one of each neighbour that exchanged shares, and one of its own."""
         slot = self._slot(client, frame.round, ServerEvent.REVEAL_ARRIVED)
         if slot is None or frame == slot.reveal:
             return []
@@ -163,7 +163,7 @@ class MaskedRound:
         return self._settle(now)
 
     def declined(self, client: ClientId, frame: Decline, now: float) -> list[Effect]:
-        """A client takes no further part. An update of it that counts already stays in the sum."""
+        """Takes a client's decline. If its update counts already, it stays in the sum."""
         slot = self._slot(client, frame.round, ServerEvent.CLIENT_DECLINED)
         if slot is None:
             return []
@@ -173,7 +173,7 @@ class MaskedRound:
         return [*excluded, *self._settle(now)]
 
     def client_ready(self, client: ClientId) -> list[Effect]:
-        """A client came back: it gets again what it may have missed."""
+        """Takes a client's return; repeats the last frame, which it may have missed."""
         slot = self._slot(client, self.terms.round, ServerEvent.CLIENT_READY)
         if slot is None:
             return []
@@ -182,23 +182,23 @@ class MaskedRound:
         return [Tell(client, frame)] if frame else []
 
     def client_left(self, client: ClientId, now: float, lost: bool) -> list[Effect]:
-        """A client stopped, or its connection was lost and it may come back."""
+        """Takes the end of a connection: the client stopped, or (`lost`) may come back."""
         slot = self._slot(client, self.terms.round, ServerEvent.CLIENT_LEFT)
         if slot is None:
             return []
         slot.lost_at, slot.out = now, not lost
         return self._settle(now)
 
-    # What the Round and the host do.
+    # Events of the Round and the host.
 
     def input_accepted(self, client: ClientId) -> None:
-        """The Round counts the masked update of `client`."""
+        """Takes that the Round accepted the masked update of `client`."""
         if not self._takes(ServerEvent.INPUT_ACCEPTED) or not self.graph.shares_masks(client):
             raise IllegalEventError(f"The update of client {client} could not be unmasked.")
         self._slots[client].accepted = True
 
     def inputs_over(self, now: float) -> list[Effect]:
-        """The Round is over with enough updates: their sum is to be unmasked."""
+        """Takes the end of the Round with enough updates, and starts to unmask their sum."""
         if not self._takes(ServerEvent.INPUTS_OVER):
             raise IllegalEventError(f"Nothing is to be unmasked while the round waits for {self.stage}.")
         slots = self._slots.values()
@@ -217,20 +217,20 @@ class MaskedRound:
         return [TellAll(self.graph.clients(self.alive), survivors), *self._settle(now)]
 
     def unmasked(self) -> None:
-        """The host unmasked the sum."""
+        """Takes that the host unmasked the sum."""
         self._require_recovery(ServerEvent.UNMASKED)
         self._enter(ServerStage.DONE)
 
     def mismatched(self, now: float) -> list[Effect]:
-        """The shares do not fit what their owners said of their secrets; others may yet come."""
+        """Takes that the shares do not match their owners' commitments; more shares may still come."""
         self._require_recovery(ServerEvent.MISMATCHED)
         return self._settle(now)
 
     def time_passed(self, now: float) -> list[Effect]:
-        """The clock reached `timer()` (or any other time: then nothing happens)."""
+        """Takes the time; before `timer()` nothing happens."""
         return self._settle(now)
 
-    # Inside.
+    # Internal.
 
     def _takes(self, event: ServerEvent) -> bool:
         return event in TRANSITIONS[self.stage].takes
@@ -241,7 +241,7 @@ class MaskedRound:
         self.stage = stage
 
     def _slot(self, client: ClientId, number: int, event: ServerEvent) -> ClientSlot | None:
-        """The slot of a client of the cohort, if its `event` of round `number` can change anything now."""
+        """Returns the client's slot if its `event` of round `number` can change anything now, else None."""
         if number != self.terms.round or not self._takes(event):
             return None
         slot = self._slots.get(client)
@@ -253,7 +253,7 @@ class MaskedRound:
         self._reveals.recovering = False
 
     def _settle(self, now: float) -> list[Effect]:
-        """Ends the stage when everything came, no client is left to wait for, or time is up."""
+        """Ends the stage when all frames came, no client remains to wait for, or time is up."""
         timer = self.timer()
         if timer is None:
             return []
@@ -272,9 +272,9 @@ class MaskedRound:
     def _end_keys(self, now: float) -> list[Effect]:
         late = [slot for slot in self._slots.values() if slot.keys is None]
         excluded = exclude(late, "Your keys did not come in time.")
-        most = MOST_ACTIVE if self._server == "active" else MOST_MEMBERS
+        limit = MOST_ACTIVE if self._server == "active" else MOST_MEMBERS
         slots = [slot for slot in self._slots.values() if not slot.out]
-        chosen = largest_group(sorted(slots, key=lambda slot: slot.client)[:most])
+        chosen = largest_group(sorted(slots, key=lambda slot: slot.client)[:limit])
         clients = {slot.client for slot in chosen}
         others = [slot for slot in slots if slot.client not in clients]
         excluded += exclude(others, f"The round has {len(chosen)} members.")
@@ -289,7 +289,7 @@ class MaskedRound:
         return [*excluded, TellAll(tuple(self.graph.places), self.graph.roster_frame(self.terms.round))]
 
     def _end_shares(self) -> list[Effect]:
-        """Masks are shared among those whose own and whose neighbours' shares suffice to recover them."""
+        """Pairs the members whose secrets can be recovered from the shares that came; excludes the others."""
         places = self.graph.places
         members = {places[slot.client]: slot for slot in self._slots.values() if not slot.out}
         shared = {place: slot.minimum for place, slot in members.items() if slot.shares}
@@ -312,7 +312,7 @@ class MaskedRound:
         return self.graph.dealt_frame(self.terms.round, client, self._slots)
 
     def _too_few(self, shared: int) -> str:
-        """Why so many whose shares came are not enough."""
+        """Returns why `shared` clients that exchanged shares are too few."""
         if shared < self.terms.min_clients:
             return f"{shared} of at least {self.terms.min_clients} clients exchanged shares."
         return f"{shared} of {len(self.graph.members)} clients exchanged shares, too few to mask among."
@@ -342,7 +342,7 @@ class MaskedRound:
         return [TellAll(self.graph.clients(alive), self._unmask_frame), *self._settle(now)]
 
     def _end_unmask(self, over: bool) -> list[Effect]:
-        """Unmasks as soon as the shares suffice; again, with more of them, if they did not fit."""
+        """Unmasks when the shares suffice; repeats it with more shares if they did not match."""
         reveals = self._reveals
         if reveals.may_attempt(over):
             return [reveals.attempt(self.terms.round)]
@@ -367,7 +367,7 @@ class MaskedRound:
         return None
 
     def _refuse(self, slot: ClientSlot, error: UpdateRefusedError, now: float) -> list[Effect]:
-        """Nothing more of this client is used. An update that counts already stays in the sum."""
+        """Excludes a client. If its update counts already, it stays in the sum."""
         slot.out = True
         refused: Effect = IgnoreReveal(slot.client, error) if slot.accepted else Exclude(slot.client, error)
         return [refused, *self._settle(now)]

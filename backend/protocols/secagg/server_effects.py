@@ -1,4 +1,4 @@
-"""What the machine of a masked round asks its host, the server, to do."""
+"""Effects of the masked round's machine, which its host (the server) performs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Place: TypeAlias = int
 
 @dataclass(frozen=True)
 class Tell:
-    """Send `frame` to one client, if it is connected; `client_ready` says it again."""
+    """Send `frame` to one client, if it is connected; `client_ready` repeats it."""
 
     client: ClientId
     frame: Roster | Dealt | Survivors | Unmask
@@ -39,7 +39,7 @@ class Exclude:
 
 @dataclass(frozen=True)
 class IgnoreReveal:
-    """What a client said while the sum is unmasked is not used; its update counts already. For the log."""
+    """Log that a client's frame is not used during unmasking; its update counts already."""
 
     client: ClientId
     error: UpdateRefusedError
@@ -50,8 +50,8 @@ class Recover:
     """Enough was revealed: unmask the sum, then answer `unmasked`, or `mismatched` if shares do not fit.
 
     Places are those in `members`. `pairs` has, for each place, the neighbours with which it shares a mask:
-    none for one whose shares never came. `seeds` are shares of the seeds of `alive`, `mask_keys` of the
-    private mask keys of those who shared but are not alive, by owner and by holder; `threshold` recover one.
+    none for a place whose shares never came. `seeds` are shares of the seeds of `alive`, `mask_keys` of the
+    private mask keys of members that shared but are not alive, by owner and holder; `threshold` recover one.
     """
 
     round: int
@@ -64,13 +64,13 @@ class Recover:
     mask_keys: Mapping[Place, Mapping[Place, bytes]]
 
     def __repr__(self) -> str:
-        """Without the shares: a representation may end in a log."""
+        """Omits the shares: a representation may end in a log."""
         return f"Recover(round={self.round}, members={len(self.members)}, alive={len(self.alive)})"
 
 
 @dataclass(frozen=True)
 class FailMaskedRound:
-    """The round's sum cannot be had, and nothing of it is revealed; `reason` is for people."""
+    """The round's sum cannot be unmasked, and nothing of it is revealed; `reason` is for people."""
 
     round: int
     reason: str

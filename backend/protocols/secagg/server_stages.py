@@ -1,4 +1,4 @@
-"""The stages of a masked round at its server: the table of transitions, for whom each waits, and how long."""
+"""The server's stages of a masked round: the table of transitions, and the wait for clients."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import NamedTuple
 from backend.protocols.rounds.phases import waits_until
 from backend.protocols.secagg.client_slots import ClientSlot
 
-# Keys and shares may each take this part of the round's time, and no more than so many seconds.
+# Keys and shares may each take this fraction of the round's time, up to this number of seconds.
 EXCHANGE_PART, EXCHANGE_SECONDS = 0.25, 20.0
-# Signatures and reveals are answers of a few bytes to one message that all clients get.
+# Signatures and reveals are answers of a few bytes to one message to all clients.
 ANSWER_SECONDS = 10.0
 
 
 class ServerStage(StrEnum):
-    """The stages of Bonawitz et al. 2017 (fig. 4), in their order, and the two ends of a round."""
+    """The stages of Bonawitz et al. 2017 (fig. 4), in order, and the two ends of a round."""
 
     ADVERTISE_KEYS = "keys"
     SHARE_KEYS = "shares"
@@ -29,7 +29,7 @@ class ServerStage(StrEnum):
 
 
 class ServerEvent(StrEnum):
-    """What may happen to a masked round: the clients' part, time's and the host's."""
+    """An event of a masked round: from a client, the clock or the host."""
 
     KEYS_ARRIVED = "keys arrived"
     SHARES_ARRIVED = "shares arrived"
@@ -57,16 +57,16 @@ def _row(takes: set[ServerEvent], *then: ServerStage) -> StageRow:
 
 
 _CLIENT = {ServerEvent.CLIENT_DECLINED, ServerEvent.CLIENT_LEFT, ServerEvent.CLIENT_READY}
-# Keys and shares are compared in later stages with those that the client sent before; other ones put it out.
+# In later stages keys and shares are compared with those that the client sent; different ones exclude it.
 _KEYS = _CLIENT | {ServerEvent.KEYS_ARRIVED}
-# A reveal that comes before UNMASK puts its client out. But in ADVERTISE_KEYS it is ignored, as shares are:
-# clients send to a server that was killed what they sent to it before.
+# A reveal before UNMASK excludes its client. In ADVERTISE_KEYS it is ignored, as shares are: clients repeat
+# their earlier frames to a server that was restarted.
 _SHARES = _KEYS | {ServerEvent.SHARES_ARRIVED, ServerEvent.REVEAL_ARRIVED}
 _SIGNATURES = _SHARES | {ServerEvent.CONSISTENCY_SIGNATURE_ARRIVED}
 _RECOVERY = {ServerEvent.UNMASKED, ServerEvent.MISMATCHED}
 
-# An event outside the row of the present stage changes nothing: a client's is ignored, for it may be late;
-# one of the host's raises IllegalEventError. FAILED follows where too few clients are left.
+# An event outside the row of the current stage changes nothing: a client's event is ignored, because it may
+# be late; a host's event raises IllegalEventError. FAILED follows if too few clients remain.
 TRANSITIONS: dict[ServerStage, StageRow] = {
     ServerStage.ADVERTISE_KEYS: _row(
         _KEYS | {ServerEvent.TIME_PASSED}, ServerStage.SHARE_KEYS, ServerStage.FAILED
@@ -74,7 +74,7 @@ TRANSITIONS: dict[ServerStage, StageRow] = {
     ServerStage.SHARE_KEYS: _row(
         _SHARES | {ServerEvent.TIME_PASSED}, ServerStage.MASKED_INPUT, ServerStage.FAILED
     ),
-    # How long updates are waited for is the Round's decision. A server taken for honest needs no signatures.
+    # The Round decides how long to wait for updates. A server assumed to be honest needs no signatures.
     ServerStage.MASKED_INPUT: _row(
         _SHARES | {ServerEvent.INPUT_ACCEPTED, ServerEvent.INPUTS_OVER},
         ServerStage.CONSISTENCY_CHECK,
@@ -84,7 +84,7 @@ TRANSITIONS: dict[ServerStage, StageRow] = {
     ServerStage.CONSISTENCY_CHECK: _row(
         _SIGNATURES | {ServerEvent.TIME_PASSED}, ServerStage.UNMASK, ServerStage.FAILED
     ),
-    # Signatures beyond the threshold's are still checked, and not needed.
+    # Signatures beyond the threshold are checked, but not needed.
     ServerStage.UNMASK: _row(
         _SIGNATURES | _RECOVERY | {ServerEvent.TIME_PASSED}, ServerStage.DONE, ServerStage.FAILED
     ),
@@ -94,7 +94,7 @@ TRANSITIONS: dict[ServerStage, StageRow] = {
 
 
 def owes(slot: ClientSlot, stage: ServerStage) -> bool:
-    """Whether this client has yet to send what `stage` asks for."""
+    """Whether `stage` still waits for a frame of this client."""
     if slot.out:
         return False
     match stage:
@@ -111,11 +111,11 @@ def owes(slot: ClientSlot, stage: ServerStage) -> bool:
 
 @dataclass
 class StageWait:
-    """For which of `slots` a round waits, and how long: `patience` seconds for keys, and as long for shares.
+    """The wait of a round for `slots`: `patience` seconds for keys, and the same for shares.
 
     A client that lost its connection may come back within `grace` seconds, and no stage ends before that. A
-    client that owes nothing in a stage never will again: slots are dropped from the end of the list for good,
-    so that a stage costs as many looks as there are slots, and not their square. Owned by the machine.
+    client that owes nothing in a stage will not owe anything later in it: such slots are removed from the end
+    of the list, so that the cost of a stage is linear in the slots, not quadratic. Owned by the machine.
     """
 
     slots: Collection[ClientSlot]
@@ -128,24 +128,24 @@ class StageWait:
 
     @classmethod
     def for_keys(cls, slots: Iterable[ClientSlot], seconds: float, now: float, grace: float) -> StageWait:
-        """The wait for keys in a round that lasts `seconds` from `now` on."""
+        """Returns the wait for keys in a round that lasts `seconds` from `now`."""
         patience = min(max(EXCHANGE_SECONDS, grace), seconds * EXCHANGE_PART)
         return cls(list(slots), patience, grace, now + patience)
 
     def start_shares(self, now: float) -> None:
-        """Shares are to come from `now` on, as keys were before."""
+        """Starts the wait for shares."""
         self._deadline = now + self.patience
 
     def start_answers(self, now: float) -> None:
-        """Clients answer a message that they get `now`."""
+        """Starts the wait for clients' answers to a message sent `now`."""
         self._deadline = now + max(ANSWER_SECONDS, self.grace)
 
     def deadline(self, stage: ServerStage) -> float:
-        """When `stage` waits no longer."""
+        """Returns when the wait of `stage` ends."""
         return waits_until(self._deadline, (slot.lost_at for slot in self._owing_in(stage)), self.grace)
 
     def is_complete(self, stage: ServerStage) -> bool:
-        """Whether every client that could has sent what `stage` asks for."""
+        """Whether every client that is not out has sent the frame of `stage`."""
         return next(self._owing_in(stage), None) is None
 
     def _owing_in(self, stage: ServerStage) -> Iterator[ClientSlot]:

@@ -1,4 +1,4 @@
-"""What a masked round's server and members both derive from its terms: graph, encoding, signs, choice.
+"""Derives graph, encoding, signs and choice from a masked round's terms, on server and members.
 
 In TypeScript the graph is in webapp/static/src/protocol/secagg/terms.ts, the encoding in
 webapp/static/src/workers/masking/update.ts; tests/contract/vectors/masked.json holds both languages to the
@@ -19,9 +19,9 @@ from backend.numerics.masking.rotation import sign_words
 from backend.numerics.masking.sparse import ChosenValues, block_count, choose, chosen_values
 from backend.wire.masked_messages import MOST_MEMBERS, Masking, Server
 
-# Up to so many members the graph is complete.
+# Up to this number of members the graph is complete.
 COMPLETE = 64
-# Where the server may lie the graph is always complete; more members would cost each of them too much.
+# If the server may lie the graph is always complete; more members would cost each of them too much.
 MOST_ACTIVE = 256
 
 
@@ -32,14 +32,14 @@ class Degree(NamedTuple):
     threshold: int
 
 
-# Of a round without a roster.
+# The degree before there is a roster.
 NO_DEGREE = Degree(0, 0)
 
-# For up to so many members: the fewest neighbours, and a threshold, for which what Bell et al. 2020 ("Secure
-# single-server aggregation with (poly)logarithmic overhead") ask of the graph holds with 10 % of colluding
-# members and 30 % that drop out. With a probability under 2**-40 an honest member has as many colluding
-# neighbours as the threshold, or the honest ones that stay fall apart; with one under 2**-20 some secret has
-# too few holders left. tests/unit/protocols/secagg/test_terms.py computes both for each size.
+# (maximum of members, degree): the fewest neighbours, and a threshold, that satisfy the conditions of Bell
+# et al. 2020 ("Secure single-server aggregation with (poly)logarithmic overhead") with 10 % colluding members
+# and 30 % dropouts. The probability that an honest member has as many colluding neighbours as the threshold,
+# or that the remaining honest members are disconnected, is below 2**-40; that a secret has too few remaining
+# holders, below 2**-20. tests/unit/protocols/secagg/test_terms.py computes both for each size.
 _SPARSE = (
     (80, Degree(28, 9)),
     (100, Degree(32, 11)),
@@ -59,22 +59,21 @@ _SPARSE = (
 
 
 def degree(members: int, server: Server) -> Degree:
-    """The graph's degree for a roster of `members`.
+    """Returns the graph's degree for a roster of `members`.
 
-    Raises ValueError for more members than the graph is made for: MOST_ACTIVE where the server may lie,
-    else MOST_MEMBERS.
+    Raises ValueError for more members than allowed: MOST_ACTIVE if the server may lie, else MOST_MEMBERS.
     """
     if members > (MOST_ACTIVE if server == "active" else MOST_MEMBERS):
         raise ValueError(f"{members} members are too many for a masked round whose server is {server}.")
     if server == "active" or members <= COMPLETE:
         return Degree(members - 1, 2 * members // 3 + 1)
-    return next(sparse for most, sparse in _SPARSE if members <= most)
+    return next(sparse for maximum, sparse in _SPARSE if members <= maximum)
 
 
 def neighbours(ring: Sequence[int], count: int) -> list[list[int]]:
-    """The places of each member's `count` neighbours, ascending, by its own place.
+    """Returns the places of each member's `count` neighbours, ascending, by its own place.
 
-    `ring` are all places in the order of `backend.crypto.round_context.ring`; half of the neighbours stand on
+    `ring` has all places in the order of `backend.crypto.round_context.ring`; half of the neighbours are on
     either side, unless every member is a neighbour.
     """
     by_place = {place: _neighbours_at(ring, position, count) for position, place in enumerate(ring)}
@@ -82,7 +81,7 @@ def neighbours(ring: Sequence[int], count: int) -> list[list[int]]:
 
 
 def neighbours_of(place: int, ring: Sequence[int], count: int) -> list[int]:
-    """The entry of `neighbours` for `place`: all that a member needs to know."""
+    """Returns the entry of `neighbours` for `place`, which is all that a member needs."""
     return _neighbours_at(ring, ring.index(place), count)
 
 
@@ -105,7 +104,7 @@ def terms_of(
     parameters: int,
     rows: int,
 ) -> Terms:
-    """The terms of round `number`; `bundle` and `weights` are addresses."""
+    """Returns the terms of round `number`; `bundle` and `weights` are addresses."""
     return Terms(
         task=task,
         bundle=bundle,
@@ -125,7 +124,7 @@ def terms_of(
 
 
 def encoding_of(terms: Terms, members: int) -> Encoding:
-    """How the `members` of a roster turn the values that are sent into whole numbers."""
+    """Returns the encoding of the sent values for a roster of `members`."""
     threshold = degree(members, "active" if terms.server == "active" else "honest").threshold
     return Encoding(
         members=members,
@@ -139,14 +138,14 @@ def encoding_of(terms: Terms, members: int) -> Encoding:
 
 
 def signs_of(encoding: Encoding, context: bytes) -> Words | None:
-    """The public signs of the rotation of a round with this `context`; None where nothing is rotated."""
+    """Returns the public signs of the rotation of a round with this `context`; None without rotation."""
     if not encoding.rotated:
         return None
     return keystream(rotation_key(context), sign_words(encoding.parameters))
 
 
 def chosen_of(terms: Terms, context: bytes) -> ChosenValues | None:
-    """Which parameters a round with this `context` sends; None where it sends them all."""
+    """Returns the parameters that a round with this `context` sends; None if it sends all."""
     if terms.share == 1.0:
         return None
     words = keystream(choice_key(context), block_count(terms.parameters))
