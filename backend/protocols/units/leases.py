@@ -1,4 +1,4 @@
-"""Leases: which client has which unit until when, and how a lease is granted."""
+"""Leases: assign units to clients until a deadline."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from backend.protocols.units.unit_table import UnitTable
 
 
 class Leases:
-    """Owns leases. A client is at work, as the client table sees it, on those that are LEASED.
+    """Owns the leases. The client table counts a client as working on its leases in state LEASED.
 
-    `next` is the number of the next one.
+    `next` is the number of the next lease.
     """
 
     def __init__(self, client_table: ClientTable) -> None:
         self._client_table = client_table
         self._leases: dict[LeaseId, Lease] = {}
-        # Each that is LEASED is in here at a time not after its deadline; others may be, too.
+        # Holds each LEASED lease, at a time not after its deadline, and perhaps other leases.
         self._deadlines: list[tuple[float, LeaseId]] = []
         self.next: LeaseId = 0
 
     def __getitem__(self, lease: LeaseId) -> Lease:
-        """Raises KeyError where there is none (any more)."""
+        """Returns a lease. Raises KeyError if there is none (any more)."""
         return self._leases[lease]
 
     def of(self, client: ClientId, lease: LeaseId) -> Lease | None:
-        """A lease of this client; None where it has none with that number (any more)."""
-        found = self._leases.get(lease)
-        return found if found is not None and found.client == client else None
+        """Returns the client's lease with that number; None if it has none (any more)."""
+        record = self._leases.get(lease)
+        return record if record is not None and record.client == client else None
 
     def give(
         self, client: ClientId, unit: UnitRecord, now: float, seconds: float, most: float, rules: bool
     ) -> Lease:
-        """A client's turn at a unit, or at the part of it that others did, for so many seconds.
+        """Leases a unit, or the part of it that another client did, to a client for `seconds`.
 
-        It is renewed for `most` seconds, and `rules` where the client is a trusted peer.
+        It can be renewed up to `most` seconds in all; `rules` says whether the client is a trusted peer.
         """
         lease = Lease(
             id=self.next,
@@ -68,26 +68,26 @@ class Leases:
         return lease
 
     def renew(self, lease: Lease, until: float) -> None:
-        """One that expired holds again."""
+        """Renews an expired lease."""
         self.step(lease, LeaseEvent.RENEW)
         self._at_work(lease, until)
 
     def step(self, lease: Lease, event: LeaseEvent) -> bool:
-        """Whether `event` may happen to the lease, which it does then."""
-        following = after(LEASES, lease.state, event)
-        if following is None:
+        """Applies `event` to the lease; returns False, and changes nothing, if it is illegal."""
+        next_state = after(LEASES, lease.state, event)
+        if next_state is None:
             return False
         if lease.state is LeaseState.LEASED:
             self._client_table.lease_ended(self._client_table.clients[lease.client], lease.id)
-        lease.state = following
+        lease.state = next_state
         return True
 
     def timer(self) -> float | None:
-        """When the first may be over of whose client nothing is heard; None where there is none."""
+        """Returns when the first lease may expire; None if there is none."""
         return self._deadlines[0][0] if self._deadlines else None
 
     def expire(self, now: float) -> Lease | None:
-        """The next one whose deadline went by in silence, which is over; None where there is none more."""
+        """Expires the next lease whose deadline passed, and returns it; None if there is none."""
         while self._deadlines and self._deadlines[0][0] <= now:
             lease = self._leases.get(heapq.heappop(self._deadlines)[1])
             if lease is None or lease.state is not LeaseState.LEASED:
@@ -100,7 +100,7 @@ class Leases:
         return None
 
     def forget(self, leases: Iterable[Lease]) -> None:
-        """What comes of these now is too late."""
+        """Removes leases; their results would come too late."""
         for lease in leases:
             self._leases.pop(lease.id, None)
 
@@ -112,19 +112,21 @@ class Leases:
 def parts(
     work: WorkUnit, seconds: float | None, halved: int, rules: SizeRules, number: UnitId
 ) -> list[WorkUnit]:
-    """`work` so halved that its first part suits a client whom it would take `seconds`; the smallest first.
+    """Halves `work` until its first part suits a client that takes `seconds` for it; the smallest first.
 
-    The first part keeps the number of the unit, the others get `number` and those that follow.
+    The first part keeps the number of the unit, the others get `number` and the following ones.
     """
     rest: list[WorkUnit] = []
     while not rules.allow(seconds) and seconds is not None and halved + len(rest) < rules.halvings:
         batches = -(-work.examples // rules.grain)
-        kept = batches // 2 * rules.grain
-        if not kept:
+        examples = batches // 2 * rules.grain
+        if not examples:
             break
-        other = replace(work, first=work.first + kept, examples=work.examples - kept, unit=number + len(rest))
-        seconds *= kept / work.examples
-        work = replace(work, examples=kept)
+        other = replace(
+            work, first=work.first + examples, examples=work.examples - examples, unit=number + len(rest)
+        )
+        seconds *= examples / work.examples
+        work = replace(work, examples=examples)
         rest.append(other)
     return [work, *reversed(rest)]
 
@@ -138,9 +140,9 @@ class LeaseGranter:
     def grant(
         self, name: ClientId, client: TableClient, unit: UnitRecord, base: int, chance: float, now: float
     ) -> list[Effect]:
-        """A client gets a unit, or the first part of it where it would take too long.
+        """Leases a unit to a client, or the first part of it if the unit would take too long.
 
-        All of a unit's leases begin at one base: `base` is that of the first. `chance` is drawn from [0, 1).
+        All leases of a unit have the same base: `base` is that of the first. `chance` is drawn from [0, 1).
         """
         split = self._split(unit, client)
         if unit.base is None:
@@ -149,11 +151,11 @@ class LeaseGranter:
         return [*split, self._lease(name, client, unit, unit.base, now)]
 
     def seconds(self, unit: UnitRecord, client: TableClient) -> float:
-        """How long a lease of a unit holds without a word of its client."""
+        """Returns the seconds that a lease of a unit lasts without a heartbeat."""
         return allowed_seconds(unit.examples, client.paces, self._rules.pace)
 
     def _split(self, unit: UnitRecord, client: TableClient) -> list[Effect]:
-        """A unit that nobody had is halved until it is not too much for this client."""
+        """Halves a unit without leases until it suits this client."""
         if unit.leases or not self._rules.sizes.seconds:
             return []
         unit_table, seconds = self._unit_table, client.seconds(unit.work.examples)

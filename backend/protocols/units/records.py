@@ -1,7 +1,7 @@
 """Work units and leases: their states, the tables of transitions, and the records of the scheduler.
 
-A work unit is one shard, to be trained on once in an epoch. A lease is one client's turn at it; a unit that
-is replicated has several, which begin at the same version with the same seed, to be compared.
+A work unit is one shard, to be trained on once in an epoch. A lease assigns it to one client; a replicated
+unit has several leases with the same base version and seed, whose results are compared.
 
     lease   LEASED ──────── RETURNED ─┬─ VALID
               ├─ EXPIRED ───────┤     ├─ INVALID
@@ -12,7 +12,7 @@ is replicated has several, which begin at the same version with the same seed, t
               └──────────┴─────> FAILED, DROPPED
 
 What comes after its time (EXPIRED), or after others were enough (ABORTED), is compared like everything else;
-a lease that expired is renewed where nobody took its place.
+an expired lease is renewed if no other client got a lease in its place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from backend.protocols.units.scheduler_effects import ClientId, LeaseId, UnitId,
 
 
 class LeaseState(StrEnum):
-    """Where a lease is."""
+    """The state of a lease."""
 
     LEASED = "leased"
     EXPIRED = "expired"
@@ -39,7 +39,7 @@ class LeaseState(StrEnum):
 
 
 class LeaseEvent(StrEnum):
-    """What happens to a lease."""
+    """An event of a lease."""
 
     RENEW = "renew"
     EXPIRE = "expire"
@@ -52,7 +52,7 @@ class LeaseEvent(StrEnum):
 
 
 class UnitState(StrEnum):
-    """Where a work unit is."""
+    """The state of a work unit."""
 
     OPEN = "open"
     JUDGED = "judged"
@@ -62,7 +62,7 @@ class UnitState(StrEnum):
 
 
 class UnitEvent(StrEnum):
-    """What happens to a work unit."""
+    """An event of a work unit."""
 
     JUDGE = "judge"
     AGREE = "agree"
@@ -111,7 +111,7 @@ UNITS: Mapping[UnitState, Mapping[UnitEvent, UnitState]] = {
     UnitState.FAILED: {},
     UnitState.DROPPED: {},
 }
-# Tuples, for words of an enum are found in a set by a hash that Python computes: several times slower.
+# Tuples: a set would hash the enum's members in Python, which is several times slower.
 CLOSED = (UnitState.DONE, UnitState.FAILED, UnitState.DROPPED)
 # Results that wait for a verdict.
 PENDING = (LeaseState.RETURNED, LeaseState.UNDECIDED)
@@ -121,19 +121,19 @@ E = TypeVar("E", LeaseEvent, UnitEvent)
 
 
 def after(table: Mapping[S, Mapping[E, S]], state: S, event: E) -> S | None:
-    """The state after `event`; None where it may not happen."""
+    """Returns the state after `event`; None if it is illegal."""
     return table[state].get(event)
 
 
-# For whom units are reserved: trusted peers, or else a kind of clients, whose names are not like this.
+# The reservation for trusted peers; others name a kind of clients, and no kind has this name.
 TRUSTED = "*"
-# Leases of which a result is here or may come in time.
+# States of leases whose result is waiting or may come in time.
 AWAITED = (LeaseState.LEASED, *PENDING)
 
 
 @dataclass(frozen=True)
 class PartialWork:
-    """As far as a client came that had to stop: `steps` of a unit's, with so many `examples`."""
+    """The work that a client did before it had to stop: `steps` of a unit's, with `examples`."""
 
     steps: int
     examples: int
@@ -141,10 +141,10 @@ class PartialWork:
 
 @dataclass(slots=True)
 class Lease:
-    """A client's turn at a unit. It ends by `deadline`, and by `latest` however often it is renewed.
+    """A unit assigned to a client. It ends by `deadline`, and by `latest` even if it is renewed.
 
-    `rules`: its client is a trusted peer, with whose result the others are compared. `part` is how much of
-    the unit was asked for; None for all.
+    `rules`: its client is a trusted peer, with whose result the others are compared. `part` is the requested
+    part of the unit; None for all.
     """
 
     id: LeaseId
@@ -161,13 +161,12 @@ class Lease:
 
 @dataclass(slots=True)
 class UnitRecord:
-    """A work unit of `epoch`, with all leases that there were of it; all of them begin at `base`.
+    """A work unit of `epoch`, with all of its leases, which have the same `base`.
 
-    `quorum` results have to be there before they are judged. Its `valid` one is `proven` where it was found
-    so by comparison with another's, or is a trusted peer's. `check`: a trusted peer is to do the same.
-    `reserved` is for whom alone its next lease is, TRUSTED or a kind of clients; empty for everybody.
-    `part` is how much of it is done where the first had to stop. It was halved `halvings` times. `phase`
-    is how it is counted.
+    `quorum` results are needed before they are compared. The `valid` result is `proven` if it agreed with
+    another client's, or is a trusted peer's. `check`: a trusted peer is to repeat the unit. `reserved` names
+    the only clients that may get the next lease, TRUSTED or a kind; empty for all. `part` is the part to do
+    if the first client had to stop. It was halved `halvings` times. `phase` is its phase in the counts.
     """
 
     work: WorkUnit
@@ -186,23 +185,23 @@ class UnitRecord:
     phase: str = UnitState.OPEN
 
     def count(self, states: Collection[LeaseState]) -> int:
-        """How many of its leases are in one of these states."""
+        """Returns the number of its leases in one of these states."""
         return sum([lease.state in states for lease in self.leases])
 
     def had(self, client: ClientId) -> bool:
-        """Whether `client` had it: two results of one client prove nothing."""
+        """Whether `client` had a lease of it: two results of one client prove nothing."""
         return any(lease.client == client for lease in self.leases)
 
     @property
     def wanted(self) -> int:
-        """How many leases more it takes for a quorum."""
+        """The number of leases missing for a quorum."""
         if self.state is not UnitState.OPEN:
             return 0
         return max(0, self.quorum - self.count(AWAITED))
 
     @property
     def pending(self) -> tuple[LeaseId, ...]:
-        """Leases whose results wait for a verdict."""
+        """The leases whose results wait for a verdict."""
         return tuple(lease.id for lease in self.leases if lease.state in PENDING)
 
     @property
@@ -212,5 +211,5 @@ class UnitRecord:
 
     @property
     def examples(self) -> int:
-        """On how many examples a result of it was trained."""
+        """The number of examples on which its results are trained."""
         return self.part.examples if self.part else self.work.examples

@@ -8,9 +8,9 @@ from enum import StrEnum
 
 @dataclass(frozen=True)
 class PaceRules:
-    """Seconds: `usual` for who is not known yet, `factor` times the client's 90th percentile for others.
+    """Seconds of a lease: `usual` for a new client, else `factor` times the client's 90th percentile.
 
-    No lease holds for less than `least`, nor, however often it is renewed, for more than `most`.
+    A lease lasts at least `least` seconds, and with renewals at most `most`.
     """
 
     usual: float = 600.0
@@ -25,10 +25,10 @@ class PaceRules:
 
 @dataclass(frozen=True)
 class SizeRules:
-    """A unit should take its client `seconds` at most; 0: units stay whole.
+    """A unit should take its client at most `seconds`; 0: units are not split.
 
-    Halves begin at multiples of `grain` rows, which is a batch, and nothing is halved more than `halvings`
-    times: who says that it is slow costs the others no more than that.
+    Halves begin at multiples of `grain` rows, which is a batch. A unit is halved at most `halvings` times,
+    which bounds the cost of clients that claim to be slow.
     """
 
     seconds: float = 0.0
@@ -46,9 +46,9 @@ class SizeRules:
 
 @dataclass(frozen=True)
 class TrustRules:
-    """`proven` results in a row that held make a client trusted; `quota` leases a day are the most.
+    """`proven` valid results in a row make a client trusted; `quota` is the maximum of leases a day.
 
-    A part `spot_checks` of what trusted clients do is done again by a trusted peer, where one is here.
+    A connected trusted peer repeats the fraction `spot_checks` of the units of trusted clients.
     """
 
     proven: int = 10
@@ -63,7 +63,7 @@ class TrustRules:
 
 
 class Verdict(StrEnum):
-    """What a comparison found of a result."""
+    """The outcome of a comparison for a result."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -72,13 +72,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Rules:
-    """How units are dealt out.
+    """Rules by which units are leased.
 
-    A unit that is replicated has `replicas` results to be compared; after `most_leases` it is given up.
-    The last `last_share` of an epoch goes to reliable clients first, where there are any. Clients say
-    `heartbeats` times in a lease that they are still at work. Nobody gets further than `bound` units ahead
-    of the slowest who is at work (stale-synchronous: Ho et al. 2013); 0: there is no bound. `homogeneous`:
-    results are compared among clients of one kind, as far as there are some.
+    A replicated unit has `replicas` results to be compared; after `most_leases` it is given up. The last
+    fraction `last_share` of an epoch goes to reliable clients first, if there are any. Clients send
+    `heartbeats` heartbeats in a lease. No client gets more than `bound` units ahead of the slowest working
+    client (stale-synchronous: Ho et al. 2013); 0: no bound. `homogeneous`: results are compared among clients
+    of one kind, if there are any.
     """
 
     replicas: int = 2

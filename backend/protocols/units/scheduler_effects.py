@@ -1,4 +1,4 @@
-"""Effects of the scheduler: what its host has to do."""
+"""Effects of the scheduler, which its host performs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LeaseId: TypeAlias = int
 class WorkUnit:
     """Rows `first` to `first + examples` of a shard, to be trained on once in an epoch.
 
-    `seed` is the same for all who train on it.
+    `seed` is the same for all clients that train on it.
     """
 
     unit: UnitId
@@ -28,9 +28,9 @@ class WorkUnit:
 class GrantLease:
     """Tell `client` to train on rows `first` to `first + examples` of `shard` from `base` with `seed`.
 
-    It reports until `deadline`, and says that it is still at work every `heartbeat` seconds. Where `steps` is
-    not 0, it takes that many only: another stopped there, and is compared with it. `holds_shard`: it had
-    that shard before.
+    It reports until `deadline`, and sends a heartbeat every `heartbeat` seconds. If `steps` is not 0, it
+    takes only that many: another client stopped there, and the results are compared. `holds_shard`: the
+    client had that shard before.
     """
 
     client: ClientId
@@ -51,7 +51,7 @@ class GrantLease:
 class Wait:
     """There is nothing for `client` now: `slots`, `quota`, `reliable`, `bound`, `nothing` or `over`.
 
-    It may be otherwise `again`, though nothing happens meanwhile; None where something has to.
+    That may change at the time `again` without an event; None if only an event can change it.
     """
 
     client: ClientId
@@ -61,7 +61,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class LeaseRenewed:
-    """The lease holds until `deadline`."""
+    """The lease lasts until `deadline`."""
 
     client: ClientId
     lease: LeaseId
@@ -70,7 +70,7 @@ class LeaseRenewed:
 
 @dataclass(frozen=True)
 class Abort:
-    """Tell `client` that this work is not needed any more. What it sends all the same is looked at."""
+    """Tell `client` that this work is not needed any more. A result that it sends nevertheless is checked."""
 
     client: ClientId
     lease: LeaseId
@@ -78,10 +78,10 @@ class Abort:
 
 @dataclass(frozen=True)
 class Judge:
-    """Compare the results of these leases of `unit` and answer with `judged`; one alone is only looked at.
+    """Compare the results of these leases of `unit` and answer with `judged`; a single one is only checked.
 
-    `valid` is taken as true and the others are compared with it: a result that was found valid already, or
-    one of `leases` that is a trusted peer's. None where there is no such.
+    The others are compared with `valid`: a result that was found valid already, or one of `leases` that is a
+    trusted peer's. None if there is no such result.
     """
 
     unit: UnitId
@@ -101,14 +101,14 @@ class Assimilate:
 
 @dataclass(frozen=True)
 class SplitUnit:
-    """A unit was too much for whoever asked: these are its parts, the first with its number."""
+    """A unit was too large for the client: these are its parts, the first with its number."""
 
     parts: tuple[WorkUnit, ...]
 
 
 @dataclass(frozen=True)
 class CreditClient:
-    """`client` trained validly on `examples`; also who came late or was compared."""
+    """`client` has a valid result of `examples`; also if it was late or a replica."""
 
     client: ClientId
     lease: LeaseId
@@ -125,7 +125,7 @@ class DistrustClient:
 
 @dataclass(frozen=True)
 class GivenUp:
-    """Of too many leases of `unit` none gave a result that holds."""
+    """`unit` had the maximum of leases, and none gave a valid result."""
 
     unit: UnitId
 
@@ -141,7 +141,7 @@ class EpochClosed:
 
 @dataclass(frozen=True)
 class RefuseResult:
-    """What `client` sent does not fit, and changed nothing; `reason` is a sentence for it."""
+    """The frame of `client` is illegal and changed nothing; `reason` is a sentence for it."""
 
     client: ClientId
     reason: str

@@ -9,7 +9,7 @@ from backend.protocols.units.client_table import REMEMBERED, TableClient
 from backend.protocols.units.scheduler_effects import ClientId, WorkUnit
 from backend.protocols.units.trust import TrustLevel
 
-# Numbers of leases that were given since the snapshot are not given again: what comes of those is refused.
+# Lease numbers given since the snapshot are not reused, so that results of those leases are refused.
 LEAP = 1 << 24
 
 
@@ -27,7 +27,7 @@ class KnownClient:
 
 @dataclass(frozen=True)
 class OpenUnit:
-    """A work unit that is still to be done, halved so many times."""
+    """A work unit that is not over, with the number of its halvings."""
 
     work: WorkUnit
     halvings: int
@@ -35,7 +35,7 @@ class OpenUnit:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Where an epoch stands. Leases are not kept: they begin at weights that a restart loses."""
+    """The state of an epoch. It has no leases: their base weights are lost in a restart."""
 
     epoch: int
     done: int
@@ -48,14 +48,14 @@ class Snapshot:
 
 
 def known(name: ClientId, client: TableClient) -> KnownClient:
-    """What is kept of a client."""
+    """Returns the record of a client."""
     return KnownClient(
         name, client.kind, client.trust, tuple(client.paces), tuple(client.shards), dict(client.elsewhere)
     )
 
 
 def remembered(one: KnownClient) -> TableClient:
-    """The client, which is not here yet."""
+    """Returns the client of a record, not connected."""
     return TableClient(
         slots=0,
         trust=one.trust,

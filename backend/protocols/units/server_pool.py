@@ -1,4 +1,4 @@
-"""The size of the pool of parameter servers, by the results that wait; without clock or processes."""
+"""Sizes the pool of parameter servers by their backlog; without clock or processes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PoolRules:
-    """From `least` to `most` servers, looked at every `window` seconds.
+    """From `least` to `most` servers, adjusted every `window` seconds.
 
-    One more must assimilate `gain` times as much while results wait, else it goes again, and nobody tries
-    that for `rest` windows: where servers wait for one lock, more of them do not help. One goes where the
-    others would be busy for less than `calm` of a window.
+    A new server must raise the throughput by the factor `gain` while results wait; otherwise it is removed,
+    and none is added for `rest` windows: servers that wait for one lock do not profit from more of them. A
+    server is removed if the others would be busy for less than the fraction `calm` of a window.
     """
 
     least: int = 1
@@ -31,9 +31,9 @@ USUAL = PoolRules()
 
 @dataclass(frozen=True)
 class PoolWindow:
-    """What happened since the last look: results `done` and not lost, `busy` seconds of all servers together.
+    """Figures of one window: results `done` and not lost, `busy` seconds of all servers together.
 
-    `backlog` are the results that wait at its end for a server that is free.
+    `backlog` is the number of results that wait for a free server at its end.
     """
 
     done: float
@@ -42,17 +42,17 @@ class PoolWindow:
 
 
 class Pool:
-    """Says after each window how many servers there should be."""
+    """Decides after each window how many servers there should be."""
 
     def __init__(self, rules: PoolRules) -> None:
         self._rules = rules
         self.count = rules.least
-        # Results of a window with one server less, while the newest one is on trial.
+        # Results of a window with one server less, while the newest server is on trial.
         self._before: float | None = None
         self._resting = 0
 
     def looked(self, window: PoolWindow) -> int:
-        """How many servers there should be from now on."""
+        """Returns the number of servers from now on."""
         rules, before = self._rules, self._before
         self._before, self._resting = None, max(0, self._resting - 1)
         if window.backlog < self.count:

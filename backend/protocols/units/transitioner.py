@@ -50,10 +50,10 @@ class Transitioner:
         self._client_table, self._unit_table = client_table, unit_table
 
     def take_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
-        """Whether a part counts for the unit: of the first who did at least half, and nobody else is at it.
+        """Accepts a part if it is at least half of the unit, the first part, and no other client works on it.
 
-        Others have to stop at the same step to be compared with it, and it is always compared: a client
-        cannot know that what it leaves out is not looked at.
+        Returns whether it counts. Others have to stop at the same step to be compared with it. It is always
+        compared, so that a client cannot leave out work unchecked.
         """
         others = unit.count(AWAITED) - (lease.state in AWAITED)
         if unit.state is not UnitState.OPEN or others or part is None or unit.part is not None:
@@ -66,11 +66,11 @@ class Transitioner:
         return True
 
     def reconsider(self, unit: UnitRecord) -> list[Effect]:
-        """What follows from the leases of a unit after one of them changed."""
+        """Returns the effects on a unit after one of its leases changed."""
         if unit.judging:
             return []
         if unit.state is UnitState.DONE:
-            # Late ones are compared once with what was valid; what is in doubt then stays so.
+            # Late results are compared once with the valid one; undecided ones stay undecided.
             unit.judging = tuple(one.id for one in unit.leases if one.state is LeaseState.RETURNED)
             return [Judge(unit.work.unit, unit.judging, unit.valid)] if unit.judging else []
         if unit.state is not UnitState.OPEN:
@@ -88,20 +88,20 @@ class Transitioner:
         if unit.part and not unit.count(AWAITED):
             unit.part = None
         if all(lease.state is LeaseState.RELEASED for lease in unit.leases):
-            # Nothing of it will have to be compared: who is next begins anew.
+            # There is no result to compare: the next client begins from a new base.
             unit.base, unit.quorum, unit.check = None, 1, False
             self._unit_table.reserve(unit, "")
         self._unit_table.changed(unit)
         return []
 
     def judged(self, unit: UnitRecord, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
-        """What follows from the comparison of results that was asked for."""
+        """Returns the effects of a requested comparison."""
         compared, unit.judging = len(verdicts) + (unit.valid is not None) > 1, ()
         effects: list[Effect] = []
         for lease in (self._leases[one] for one in verdicts):
             verdict = verdicts[lease.id]
             if unit.state is UnitState.DONE and verdict is Verdict.INVALID and not unit.proven:
-                # It differs from what nobody else did: either may be wrong.
+                # It differs from a result that no other confirmed: either may be wrong.
                 verdict = Verdict.UNDECIDED
             self._leases.step(lease, _EVENTS[verdict])
             effects += self._consequence(unit, lease, compared)
@@ -110,7 +110,7 @@ class Transitioner:
         return effects + self.reconsider(unit)
 
     def close(self, unit: UnitRecord, event: UnitEvent) -> list[Effect]:
-        """Nothing more is to be done for a unit; who is at work on it may stop."""
+        """Closes a unit; clients that work on it may stop."""
         unit.state = UNITS[unit.state][event]
         at_work = [lease for lease in unit.leases if lease.state is LeaseState.LEASED]
         for lease in at_work:
@@ -124,7 +124,7 @@ class Transitioner:
         return effects
 
     def _call_peer(self, unit: UnitRecord) -> None:
-        """A trusted peer does it next, where there is one that did not have it."""
+        """Reserves the unit for a trusted peer that did not have it, if there is one."""
         unit.check = False
         if any(not unit.had(peer) for peer in self._client_table.trusted):
             unit.quorum = max(unit.quorum, len(unit.pending) + 1)
@@ -144,7 +144,7 @@ class Transitioner:
                 return []
 
     def _settle(self, unit: UnitRecord) -> list[Effect]:
-        """A unit whose results were judged for the first time is done, or takes one more."""
+        """After the first comparison of a unit: closes it, or requests one more result."""
         valid = [lease for lease in unit.leases if lease.state is LeaseState.VALID]
         if valid and unit.base is not None:
             first = valid[0]
@@ -152,6 +152,6 @@ class Transitioner:
             blend = Assimilate(unit.work.unit, first.id, first.client, unit.base)
             return [blend, *self.close(unit, UnitEvent.AGREE)]
         unit.state = UNITS[unit.state][UnitEvent.DISAGREE]
-        # What is in doubt is never enough alone, and each doubt takes one result more, at best a peer's.
+        # Undecided results never suffice; each needs one more result, preferably a trusted peer's.
         unit.quorum, unit.check = max(self._rules.replicas, len(unit.pending) + 1), True
         return []

@@ -1,8 +1,8 @@
 """Trust in clients: pure functions of a client's level and of the comparisons of its results.
 
 As in BOINC's adaptive replication (Anderson 2020, "BOINC: A Platform for Volunteer Computing"): trust grows
-with results that a comparison found valid, and is gone after an invalid one. Being late costs no trust: a
-browser that is throttled or closed is no cheat.
+with results that a comparison found valid, and ends with an invalid one. Being late costs no trust: a browser
+may be throttled or closed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from backend.protocols.units.rules import TrustRules
 DAY_SECONDS = 86_400.0
 
 
-# A Struct, for it is replaced three times a result, and dataclasses take 25 times as long for that.
+# A Struct: it is replaced three times a result, which takes 25 times as long with a dataclass.
 class TrustLevel(Struct, frozen=True):
     """One client with one backend: `streak` compared valid results in a row, `on_time` returns in a row.
 
@@ -30,20 +30,20 @@ class TrustLevel(Struct, frozen=True):
 
 
 def newcomer(rules: TrustRules) -> TrustLevel:
-    """Somebody of whom nothing is known."""
+    """Returns the trust in a new client."""
     return TrustLevel(rules.quota)
 
 
 def must_replicate(trust: TrustLevel, rules: TrustRules, chance: float) -> bool:
-    """Whether somebody else is to do the same; `chance` is drawn from [0, 1).
+    """Whether another client is to repeat the unit; `chance` is drawn from [0, 1).
 
-    Always below `proven`, then one in `streak`.
+    Always below `proven` valid results, then one in `streak`.
     """
     return trust.streak < rules.proven or chance < 1.0 / trust.streak
 
 
 def must_check(rules: TrustRules, chance: float) -> bool:
-    """Whether a trusted peer is to do the same; `chance` may be that of `must_replicate`."""
+    """Whether a trusted peer is to repeat the unit; `chance` may be that of `must_replicate`."""
     return chance >= 1.0 - rules.spot_checks
 
 

@@ -1,4 +1,4 @@
-"""The unit selector: which unit a client gets next, or why it has to wait."""
+"""The unit selector: chooses a client's next unit, or the reason why it has to wait."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from backend.protocols.units.unit_table import UnitTable
 
 
 class UnitSelector:
-    """Selects from the unit table, and changes nothing in it."""
+    """Selects units from the unit table without changing it."""
 
     def __init__(self, rules: Rules, client_table: ClientTable, unit_table: UnitTable) -> None:
         self._rules, self._client_table, self._unit_table = rules, client_table, unit_table
 
     def unit_for(self, name: ClientId, client: TableClient, fresh: bool, now: float) -> UnitRecord | Wait:
-        """What a client is to do next; without `fresh` none that nobody began."""
+        """Returns a client's next unit; without `fresh` only a unit that had a lease before."""
         if (wait := self._must_wait(name, client, now)) is not None:
             return wait
         number = self._best(name, client, fresh)
         if number is not None:
             return self._unit_table.units[number]
-        again = self._kept_until(name, client) if client.tardy else None
-        return Wait(name, "nothing" if again is None else "reliable", again)
+        retry_at = self._kept_until(name, client) if client.tardy else None
+        return Wait(name, "nothing" if retry_at is None else "reliable", retry_at)
 
     def _must_wait(self, name: ClientId, client: TableClient, now: float) -> Wait | None:
         left, units = self._unit_table.progress.left, self._unit_table.progress.units
@@ -41,38 +41,38 @@ class UnitSelector:
         last = left <= self._rules.last_share * units
         if not last or not self._client_table.reliable or self._client_table.is_reliable(client):
             return None
-        # Reliable clients come first, but nobody waits long for them: they may be paused.
+        # Reliable clients come first, but others wait only briefly for them: they may be paused.
         client.held_back = now if client.held_back is None else client.held_back
-        again = client.held_back + self._rules.pace.least
-        return Wait(name, "reliable", again) if now < again else None
+        retry_at = client.held_back + self._rules.pace.least
+        return Wait(name, "reliable", retry_at) if now < retry_at else None
 
     def _best(self, name: ClientId, client: TableClient, fresh: bool) -> UnitId | None:
         rules, unit_table = self._rules.sizes, self._unit_table
         units, waiting = unit_table.units, unit_table.waiting
-        may = {"", TRUSTED if client.trusted else "", client.kind}
-        each = client.seconds(1) if rules.seconds else None
+        reservations = {"", TRUSTED if client.trusted else "", client.kind}
+        pace = client.seconds(1) if rules.seconds else None
 
         def allowed(number: UnitId) -> bool:
             unit = units[number]
             if client.tardy and self._kept(unit) > unit_table.now:
                 return False
-            return unit.reserved in may and not unit.had(name) and (fresh or bool(unit.leases))
+            return unit.reserved in reservations and not unit.had(name) and (fresh or bool(unit.leases))
 
         def suiting(number: UnitId) -> bool:
-            """What nobody began can still be halved."""
+            """Whether the unit is small enough; a fresh unit can still be halved."""
             unit = units[number]
-            small = each is None or not unit.leases or rules.allow(each * unit.examples)
+            small = pace is None or not unit.leases or rules.allow(pace * unit.examples)
             return small and allowed(number)
 
         if client.trusted and (check := waiting.first(TRUSTED, allowed)) is not None:
             return check
         cached = tuple(reversed(client.shards))
         queues = (client.kind, "") if client.kind else ("",)
-        found = waiting.best(cached, queues, suiting)
-        return waiting.best(cached, queues, allowed) if found is None and each else found
+        best = waiting.best(cached, queues, suiting)
+        return waiting.best(cached, queues, allowed) if best is None and pace else best
 
     def _kept(self, unit: UnitRecord) -> float:
-        """Until when a unit that somebody began is kept from who was late last (BOINC: retries)."""
+        """Returns until when a begun unit is not leased to tardy clients (BOINC: retries)."""
         if not self._client_table.punctual:
             return -math.inf
         late = (one.deadline for one in unit.leases if one.state is LeaseState.EXPIRED)
@@ -80,7 +80,7 @@ class UnitSelector:
         return max((*late, *awaited), default=-math.inf) + self._rules.pace.least
 
     def _kept_until(self, name: ClientId, client: TableClient) -> float | None:
-        """When the first is to be had that is kept from this client; None where there is none."""
+        """Returns when the first unit withheld from this client is free; None if there is none."""
         units = (self._unit_table.units[one] for one in self._unit_table.waiting.begun("", client.kind))
         times = (self._kept(unit) for unit in units if not unit.had(name))
         return min((one for one in times if one > self._unit_table.now), default=None)

@@ -1,4 +1,4 @@
-"""The units of an epoch: their counts, the queue of those that want leases, and reservations."""
+"""The units of an epoch: their counts, the queue of units that need leases, and reservations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEASED, _COMPARED = "leased", "compared"
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """The units of an epoch: all, those over in one way or other, at work, and with results that wait."""
+    """The numbers of an epoch's units: all, over (done, failed, dropped), leased, and being compared."""
 
     units: int
     done: int
@@ -27,17 +27,17 @@ class UnitCounts:
 
     @property
     def over(self) -> int:
-        """Those that nothing more is to be done for."""
+        """The number of units that need no more work."""
         return self.done + self.failed + self.dropped
 
     @property
     def open(self) -> int:
-        """Those that nobody has or had."""
+        """The number of units without a lease or a waiting result."""
         return self.units - self.over - self.leased - self.compared
 
 
 class EpochProgress:
-    """Counts the units of one epoch by where they are; `left` are not over. Some may be over from before."""
+    """Counts the units of one epoch by phase; `left` are not over. A restored epoch begins with some over."""
 
     def __init__(self, done: int = 0, failed: int = 0, dropped: int = 0) -> None:
         self._counts: Counter[str] = Counter()
@@ -45,12 +45,12 @@ class EpochProgress:
         self.units, self.left = done + failed + dropped, 0
 
     def added(self, unit: UnitRecord) -> None:
-        """One unit more."""
+        """Counts a new unit."""
         self.units, self.left = self.units + 1, self.left + 1
         self._counts[unit.phase] += 1
 
     def changed(self, unit: UnitRecord) -> None:
-        """Something happened to a unit or to its leases."""
+        """Updates the counts after a change of a unit or its leases."""
         phase = phase_of(unit)
         if phase != unit.phase:
             self._counts[unit.phase] -= 1
@@ -59,7 +59,7 @@ class EpochProgress:
             self.left -= unit.state in CLOSED
 
     def tally(self) -> UnitCounts:
-        """How many are where."""
+        """Returns the counts by phase."""
         count = self._counts
         return UnitCounts(
             self.units,
@@ -72,7 +72,7 @@ class EpochProgress:
 
 
 def phase_of(unit: UnitRecord) -> str:
-    """Its state; of an open one `leased` where somebody is at work, `compared` where a result waits."""
+    """Returns the unit's state; for an open one `compared` if a result waits, `leased` if it has a lease."""
     if unit.state is UnitState.JUDGED or (unit.state is UnitState.OPEN and unit.count(PENDING)):
         return _COMPARED
     if unit.state is UnitState.OPEN and unit.count((LeaseState.LEASED,)):
@@ -80,19 +80,19 @@ def phase_of(unit: UnitRecord) -> str:
     return unit.state
 
 
-# Units begun that a client may not have are those that it had itself. No client looks further.
+# Most units that one search looks at: a client is only refused the begun units that it had itself.
 LOOKED_AT = 64
 
 
 @dataclass
 class UnitQueue:
-    """Open units in their order, those that were begun before the others, and by their shards.
+    """Open units in order, begun units before fresh ones, with an index by shard.
 
-    Those begun stand in queues, by whom they are reserved for; that of everybody has no name. Everybody may
-    have a unit that nobody had yet, so that nobody waits because of units begun by themselves.
+    Begun units are in one queue for each reservation; the queue without reservation has the name "". Any
+    client may get a fresh unit, so no client has to wait because it had the begun ones itself.
     """
 
-    # Unlike a dict, an OrderedDict finds its first key in the same time however many went before.
+    # Unlike a dict, an OrderedDict finds its first key in constant time after deletions at the front.
     _fresh: OrderedDict[UnitId, None] = field(default_factory=OrderedDict)
     _begun: dict[str, OrderedDict[UnitId, None]] = field(default_factory=dict)
     _queue_of: dict[UnitId, str] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class UnitQueue:
         return len(self._queue_of) + len(self._fresh)
 
     def add(self, unit: UnitId, shard: int, begun: bool, queue: str = "") -> None:
-        """One that wants a lease, if it is not among them; `begun` where somebody had it before."""
+        """Adds a unit that needs a lease, if it is not queued; `begun` says whether it had a lease before."""
         if begun and self._queue_of.get(unit) != queue:
             self._take_out(unit)
             self._queue_of[unit] = queue
@@ -112,7 +112,7 @@ class UnitQueue:
         self._by_shard.setdefault(shard, OrderedDict()).setdefault(unit)
 
     def remove(self, unit: UnitId, shard: int) -> None:
-        """One that wants no lease now, if it is among them."""
+        """Removes a unit that needs no lease now, if it is queued."""
         self._take_out(unit)
         if (same := self._by_shard.get(shard)) is not None:
             same.pop(unit, None)
@@ -122,7 +122,7 @@ class UnitQueue:
     def best(
         self, shards: Collection[int], queues: Collection[str], may: Callable[[UnitId], bool]
     ) -> UnitId | None:
-        """A unit that `may` be given: of one of `shards`, or else the first; None where there is none."""
+        """Returns a unit that `may` be leased: of one of `shards`, else the first; None if there is none."""
         for shard in shards:
             if (found := _first(self._by_shard.get(shard, ()), may)) is not None:
                 return found
@@ -132,11 +132,11 @@ class UnitQueue:
         return _first(self._fresh, may)
 
     def first(self, queue: str, may: Callable[[UnitId], bool]) -> UnitId | None:
-        """The first of a queue that `may` be given."""
+        """Returns the first unit of a queue that `may` be leased."""
         return _first(self._begun.get(queue, ()), may)
 
     def begun(self, *queues: str) -> Iterator[UnitId]:
-        """The first of these queues, as far as any client looks."""
+        """Yields the first LOOKED_AT units of each of these queues."""
         for queue in dict.fromkeys(queues):
             yield from islice(self._begun.get(queue, ()), LOOKED_AT)
 
@@ -156,15 +156,15 @@ def _first(units: Iterable[UnitId], may: Callable[[UnitId], bool]) -> UnitId | N
 
 
 class UnitTable:
-    """Owns units: those of `epoch`, and those of the one before for who comes late.
+    """Owns the units of `epoch`, and those of the epoch before for late results.
 
-    `waiting` are those that want leases, `progress` counts this epoch's, and no unit had the number
-    `next_unit` yet. What is reserved `now` (seconds) is for everybody again after the usual time of a lease.
+    `waiting` has the units that need leases, `progress` counts this epoch's, and `next_unit` is the first
+    unused number. A reservation made `now` (seconds) ends after the usual time of a lease.
     """
 
     def __init__(self, rules: Rules) -> None:
         self._most_leases, self._kept_for = rules.most_leases, rules.pace.usual
-        # Until when units are reserved: all for one time, so that they stand in order.
+        # When reservations end; all last equally long, so they are in order.
         self._reserved: OrderedDict[UnitId, float] = OrderedDict()
         self._for_peers: set[UnitId] = set()
         self.units: dict[UnitId, UnitRecord] = {}
@@ -173,13 +173,13 @@ class UnitTable:
         self.epoch, self.next_unit, self.now = 0, 0, 0.0
 
     def of_this_epoch(self) -> Iterator[UnitRecord]:
-        """All of this epoch."""
+        """Yields the units of this epoch."""
         return (unit for unit in self.units.values() if unit.epoch == self.epoch)
 
     def of_next_epoch(self, works: Iterable[WorkUnit]) -> list[UnitRecord]:
-        """What the epoch after this one has, to `begin` it.
+        """Returns the units of the next epoch, for `begin`.
 
-        Raises ValueError where it is nothing, or where one has a number that another has or had.
+        Raises ValueError if there is none, or if a number is not unique.
         """
         units = [UnitRecord(work, self.epoch + 1) for work in works]
         numbers = {one.work.unit for one in units}
@@ -188,14 +188,14 @@ class UnitTable:
         return units
 
     def forget(self) -> list[UnitRecord]:
-        """Units before this epoch, which are kept no more: what comes of them now is too late."""
-        gone = [unit for unit in self.units.values() if unit.epoch < self.epoch]
-        for unit in gone:
+        """Removes and returns the units of earlier epochs; their results would come too late."""
+        removed = [unit for unit in self.units.values() if unit.epoch < self.epoch]
+        for unit in removed:
             del self.units[unit.work.unit]
-        return gone
+        return removed
 
     def begin(self, units: Iterable[UnitRecord]) -> None:
-        """The next epoch has these."""
+        """Begins the next epoch with these units."""
         self.epoch += 1
         self.progress = EpochProgress()
         for unit in units:
@@ -204,20 +204,20 @@ class UnitTable:
     def resume(
         self, epoch: int, next_unit: int, progress: EpochProgress, units: Iterable[UnitRecord]
     ) -> None:
-        """Goes on in an epoch of which these units are still to be done."""
+        """Resumes an epoch with the units that are still open."""
         self.epoch, self.next_unit, self.progress = epoch, next_unit, progress
         for unit in units:
             self.add(unit)
 
     def add(self, unit: UnitRecord) -> None:
-        """One unit more of this epoch."""
+        """Adds a unit to this epoch."""
         self.units[unit.work.unit] = unit
         self.next_unit = max(self.next_unit, unit.work.unit + 1)
         self.progress.added(unit)
         self.changed(unit)
 
     def changed(self, unit: UnitRecord) -> None:
-        """Something happened to a unit or to its leases: it may want one now, or none any more."""
+        """Updates queue and counts after a change of a unit or its leases."""
         work = unit.work
         if unit.wanted and len(unit.leases) < self._most_leases:
             self.waiting.add(work.unit, work.shard, begun=bool(unit.leases), queue=unit.reserved)
@@ -226,31 +226,31 @@ class UnitTable:
         if unit.epoch == self.epoch:
             self.progress.changed(unit)
 
-    def reserve(self, unit: UnitRecord, whom: str) -> None:
-        """Its next lease is for `whom` alone for a while; for everybody where that is empty.
+    def reserve(self, unit: UnitRecord, group: str) -> None:
+        """Reserves the unit's next lease for `group` (TRUSTED or a kind) for a while; "" ends that.
 
-        It counts once the unit is said to have `changed`.
+        It takes effect with the next call of `changed`.
         """
         if unit.reserved:
             self._for_peers.discard(unit.work.unit)
             self._reserved.pop(unit.work.unit, None)
-        unit.reserved = whom
-        if whom:
+        unit.reserved = group
+        if group:
             self._reserved[unit.work.unit] = self.now + self._kept_for
-        if whom == TRUSTED:
+        if group == TRUSTED:
             self._for_peers.add(unit.work.unit)
 
     def without_peers(self) -> None:
-        """No trusted peer is here: others do what was reserved for them."""
+        """Ends the reservations for trusted peers, because none is connected."""
         for number in sorted(self._for_peers):
             self._free(number)
 
     def timer(self) -> float | None:
-        """When the next reservation is over; None where there is none."""
+        """Returns when the next reservation ends; None if there is none."""
         return next(iter(self._reserved.values()), None)
 
     def time_passed(self, now: float) -> None:
-        """Nobody waits long for those for whom units are reserved."""
+        """Ends reservations whose time is over."""
         while self._reserved and (first := next(iter(self._reserved.items())))[1] <= now:
             self._free(first[0])
 
