@@ -1,4 +1,4 @@
-"""The rounds of a mesh, as a machine without I/O: it calls peers together, and never sees a vector.
+"""Coordinates the rounds of a mesh, as a state machine without I/O; it never sees a vector.
 
     WAITING ── enough peers ready ──> GATHERING ── gather seconds ──> TRAINING
        ^                                                                │ all trained, or deadline
@@ -6,10 +6,10 @@
        ├── no group has a result, or nobody brings it: Abandon ── AGGREGATING (groups average, one deposits)
        └── EVALUATING, where peers measure <── recorded ────────────────┘       FINISHED by rounds or rules
 
-What peers made while the server was away is brought and recorded before a round opens (AGGREGATING, without
-groups). docs/reference/mesh.md has the protocol, 0029 and 0033 what the server does in it. Its host
-reports events with `now` (seconds of any steady clock), performs the effects that they return, and calls
-`time_passed` at `timer()`. What a peer says at the wrong time changes nothing.
+A result that peers made while the server was away is deposited and recorded before a round opens
+(AGGREGATING, without groups). docs/reference/mesh.md has the protocol, decisions 0029 and 0033 the server's
+part. The host reports events with `now` (seconds of any steady clock), performs the effects that they
+return, and calls `time_passed` at `timer()`. A frame at the wrong time changes nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from backend.protocols.rounds.shard_assignment import training_seed
 from backend.protocols.rounds.stop_rules import RunProgress
 from backend.wire.mesh_messages import Averaged, Failed, Group, Measure, Trained
 
-# Groups of one start of a server are numbered from a multiple of it on.
+# The groups of each start of a server are numbered from another multiple of this on.
 GROUPS = 1024
 
 
@@ -53,8 +53,8 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
     """The rounds of one mesh, one after the other.
 
     `number` and `version` are the last of an earlier run of the server, `weights` those of that version, made
-    in `weights_round`; `opening` is how often it was started, this time included. Groups bear numbers that no
-    earlier run gave out, so that peers cannot take one for another.
+    in `weights_round`; `opening` counts the server's starts, this one included. Group numbers differ from
+    those of earlier runs, so that peers cannot confuse groups.
     """
 
     def __init__(
@@ -74,60 +74,60 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         self.opening = opening
         self.holdings = WeightHoldings((weights_round, weights))
         self.depositing: Depositing | None = None
-        # Of each peer that told: seconds there and back, and bytes per second, to others.
+        # By reporting peer and other peer: round-trip seconds and bytes per second.
         self.links: dict[str, dict[str, tuple[float, float]]] = {}
 
-    # What the host asks.
+    # Queries.
 
     @property
     def quorum(self) -> int:
-        """How many must train, and how many survive in a group, at least."""
+        """The minimum of peers that train, and of survivors in a group."""
         return max(2, self.plan.quorum)
 
     def timer(self) -> float | None:
-        """When `time_passed` is due; None while only an event can change anything."""
+        """Returns when `time_passed` is due; None while only another event can change anything."""
         return self.depositing.timer() if self.depositing else super().timer()
 
     def deadline(self) -> float | None:
-        """When training, averaging or an evaluation ends at the latest."""
+        """Returns the deadline of training, averaging or an evaluation."""
         return self.depositing.until if self.depositing else super().deadline()
 
     def needed(self) -> int:
-        """How many more peers must be ready before a round opens."""
+        """Returns how many more peers must be ready before a round opens."""
         return max(0, max(2, self.plan.min_available_clients) - self.attendance.available)
 
-    # Peers come and go.
+    # Connections of peers.
 
     def peer_entered(
         self, client: str, now: float = 0.0, certified: tuple[int, str] | None = None
     ) -> list[Effect]:
-        """A peer is here; `certified` are the round and weights of the result that it shows to have."""
+        """Takes a peer's connection; `certified` has round and weights of a result that it proves to hold."""
         self.client_joined(client)
         if certified is not None:
             self.holdings.certified(client, *certified)
         return self._look_back(now)
 
     def client_left(self, client: str, now: float, lost: bool) -> list[Effect]:
-        """A peer stopped, or its connection was lost and it may come back."""
+        """Takes that a peer stopped, or lost its connection and may come back."""
         effects = super().client_left(client, now, lost)
         self.links.pop(client, None)
         if len(self.attendance.connected) < LEAST_WITNESSES:
-            # No round can be made here: to those who are gone, this server is away.
+            # No round is possible with this server: for the peers that left, it is away.
             self.holdings.away = True
         return effects
 
     def links_measured(self, client: str, links: Iterable[Measure]) -> None:
-        """A peer tells of its links: whom groups are made of hangs on them."""
+        """Takes a peer's measurements of its links, on which near groups depend."""
         self.links[client] = {
-            one.client: (one.seconds, one.rate)
-            for one in links
-            if 0.0 <= one.seconds < 3600.0 and 0.0 <= one.rate < 1e12
+            link.client: (link.seconds, link.rate)
+            for link in links
+            if 0.0 <= link.seconds < 3600.0 and 0.0 <= link.rate < 1e12
         }
 
-    # A round.
+    # Events of a round.
 
     def peer_trained(self, client: str, said: Trained, now: float) -> list[Effect]:
-        """A peer's local steps are done. Who says so again, and is in a group by now, is told its group."""
+        """Takes a report of training. If the peer repeats it and is in a group, its order is repeated."""
         _ = self.attendance[client]
         member = self._member(client)
         if self.open is None or member is None or said.round != self.open.number:
@@ -144,7 +144,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         return self._settle(now)
 
     def peer_averaged(self, client: str, said: Averaged, now: float) -> list[Effect]:
-        """A peer has the result of its group, which its signature shows (the host looked at that)."""
+        """Takes a report of a group's result, whose signature the host has checked."""
         member = self._member(client)
         if member is None or not self._is_of(member, said.round, said.group):
             return []
@@ -156,19 +156,19 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         return self._settle(now)
 
     def group_of(self, client: str, number: int, group: int) -> Group | None:
-        """The group of that round and number, if it is open and `client` is in it."""
+        """Returns the group of that round and number, if it is open and `client` is in it."""
         member = self._member(client)
         return member.group if member and self._is_of(member, number, group) else None
 
     def peer_reported(self, client: str, said: Averaged, now: float) -> list[Effect]:
-        """A peer has the result of a group of which this server knows nothing, as it was away."""
+        """Takes a report on a group unknown to this server, which was away then."""
         if self.opening * GROUPS <= said.group < FIRST_SERVERLESS_GROUP:
             return []
         self.holdings.reported(client, said)
         return self._look_back(now)
 
     def peer_failed(self, client: str, said: Failed, now: float) -> list[Effect]:
-        """A peer's group has no result for it."""
+        """Takes that a peer's group has no result for it."""
         member = self._member(client)
         if self.open is None or member is None or not self._is_of(member, said.round, said.group):
             return []
@@ -178,18 +178,18 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         return self._settle(now)
 
     def deposited(self, weights: str) -> list[Effect]:
-        """Somebody brought weights; if they are those that are wanted, they are to be recorded."""
+        """Takes deposited weights, and has them recorded if it waits for them."""
         if not self.wants(weights) or self.depositing is None:
             return []
         self.depositing.arrived = True
         return [RecordWeights(self.depositing.outcome)]
 
     def wants(self, weights: str) -> bool:
-        """Whether these are to be recorded."""
+        """Whether it waits for these weights to record them."""
         return self.depositing is not None and self.depositing.wants(weights)
 
     def recorded(self, version: int, now: float) -> list[Effect]:
-        """The host recorded `version`."""
+        """Takes that the host recorded `version`."""
         if self.depositing is None or version != self.version + 1:
             raise IllegalEventError(f"Version {version} was not asked for.")
         outcome = self.depositing.outcome
@@ -197,31 +197,30 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         return self._version_made(version, outcome.seconds, now)
 
     def not_recorded(self, reason: str, now: float) -> list[Effect]:
-        """The host could not record the version: the round counts for nothing in its records."""
+        """Takes that the host could not record the version; the round is abandoned."""
         if self.depositing is None:
             raise IllegalEventError("Nothing was to be recorded.")
         return self._abandon(reason, now)
 
     def cut_short(self, reason: str, now: float) -> list[Effect]:
-        """See Rounds. Groups that average end with a result all the same, which nobody is asked for."""
+        """See Rounds. Groups that average still end with a result, but it is not deposited."""
         if self.open is None or self.depositing:
             return []
         return self._abandon(reason, now)
 
-    # Inside.
+    # Internal.
 
     def _member(self, client: str) -> Trainee | None:
         return self.open.members.get(client) if self.open else None
 
     def _is_of(self, member: Trainee, number: int, group: int) -> bool:
-        mine = member.group
-        return mine is not None and (mine.round, mine.group) == (number, group)
+        order = member.group
+        return order is not None and (order.round, order.group) == (number, group)
 
     def _look_back(self, now: float) -> list[Effect]:
-        """Ends a round that trains from weights older than those that peers bring from one that this server
-        saw no end of."""
-        convened = self.open
-        if convened is None or convened.groups or self.depositing:
+        """Abandons a round if peers show a newer result, of a round whose end this server did not see."""
+        running = self.open
+        if running is None or running.groups or self.depositing:
             return []
         if not self.holdings.unseen(self.attendance.connected):
             return []
@@ -255,12 +254,12 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         ]
 
     def _take_up(self, now: float) -> list[Effect]:
-        """Peers hold the result of a round of which this server saw no end: it is recorded first."""
+        """Has the result of a round whose end this server did not see deposited and recorded first."""
         self._enter(RoundPhase.AGGREGATING)
-        # A round that this server gave up meanwhile is recorded as such: the result stands under the next.
+        # A round that this server abandoned meanwhile stays recorded so: the result counts as the next round.
         self.round, weights = max(self.round + 1, self.holdings.round), self.holdings.newest
-        held, here = (self.holdings.round, weights), sorted(self.attendance.connected)
-        holders = tuple(client for client in here if self.holdings.known.get(client) == held)
+        result, connected = (self.holdings.round, weights), sorted(self.attendance.connected)
+        holders = tuple(client for client in connected if self.holdings.known.get(client) == result)
         self.open = MeshRound(self.round, self.version, now, now, {}, self.plan.grace)
         self.depositing = taking_up(self.round, self.version, weights, holders, self.plan.deadline, now)
         return [TakeUp(self.round, self.version, holders), *self._ask_again(self.depositing, now)]
@@ -270,10 +269,10 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         parts = self._assigner.assign(clients, len(clients)) if self._assigner else {}
         for client in clients:
             self.attendance.took_part(client)
-            present, shards = self.attendance[client], parts.get(client, ())
+            participant, shards = self.attendance[client], parts.get(client, ())
             sizes = plan.shard_examples
-            examples = sum(sizes[shard] for shard in shards) if sizes else present.examples
-            work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), present.step_ms)
+            examples = sum(sizes[shard] for shard in shards) if sizes else participant.examples
+            work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), participant.step_ms)
             seed = training_seed(client, self.round, plan.seed)
             members[client] = Trainee(self.holdings.base(client), shards, seed, work)
         return members
@@ -285,16 +284,16 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             return self._elect(running, now) if running.groups else self._form(running, now)
         return []
 
-    def _form(self, convened: MeshRound, now: float) -> list[Effect]:
-        """Makes groups of those who trained; the others are late, and say that they are ready again."""
-        for client in convened.awaited():
-            member = convened.members[client]
+    def _form(self, running: MeshRound, now: float) -> list[Effect]:
+        """Forms groups of the peers that trained; late ones must report ready again."""
+        for client in running.awaited():
+            member = running.members[client]
             member.standing = MeshMemberStage.OUT
-            if client in self.attendance and now >= convened.until:
+            if client in self.attendance and now >= running.until:
                 self.attendance.suspend(client)
-            if now >= convened.until:
-                self._speeds.missed(client, member.work.examples, now - convened.opened)
-        trained = convened.trained()
+            if now >= running.until:
+                self._speeds.missed(client, member.work.examples, now - running.opened)
+        trained = running.trained()
         if len(trained) < self.quorum:
             return self._abandon(f"{len(trained)} of at least {self.quorum} peers trained in time.", now)
         self._enter(RoundPhase.AGGREGATING)
@@ -311,19 +310,19 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
                 if other in trained
             },
         )
-        convened.begin(groups, now)
+        running.begin(groups, now)
         return [SendGroup(client, group) for group in groups for client in group.members]
 
-    def _elect(self, convened: MeshRound, now: float) -> list[Effect]:
-        """The groups are done: one survivor of the largest result is asked for it."""
-        results = convened.results()
+    def _elect(self, running: MeshRound, now: float) -> list[Effect]:
+        """Ends averaging: asks a survivor of the largest result for it."""
+        results = running.results()
         if not results:
-            reason = convened.reasons[0] if convened.reasons else "No peer reported a result in time."
+            reason = running.reasons[0] if running.reasons else "No peer reported a result in time."
             return self._abandon(f"No group averaged. {reason}"[:500], now)
         best = results[0]
-        holders = [(client, one.weights) for one in results for client in one.holders]
-        self.holdings.made(convened.number, best.weights, holders)
-        self.depositing = depositing(convened, results, self.plan.deadline, now)
+        holders = [(client, result.weights) for result in results for client in result.holders]
+        self.holdings.made(running.number, best.weights, holders)
+        self.depositing = depositing(running, results, self.plan.deadline, now)
         return self._ask_again(self.depositing, now)
 
     def _ask_again(self, deposit: Depositing, now: float) -> list[Effect]:
@@ -337,7 +336,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         )
 
     def _take_back(self, running: MeshRound) -> None:
-        """Peers that averaged go on from their weights, though nobody brought these for the record."""
+        """Keeps a round that averaged: peers continue from its weights even without a deposit."""
         if self.depositing is None:
             super()._take_back(running)
 

@@ -1,4 +1,4 @@
-"""What the coordinator of a mesh asks its host to do."""
+"""Effects of the mesh coordinator, which its host performs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SendMeshTrain:
 
 @dataclass(frozen=True)
 class SendGroup:
-    """Tell `client` with whom it averages."""
+    """Send `client` the order of its group."""
 
     client: str
     group: Group
@@ -52,7 +52,7 @@ class SendGroup:
 
 @dataclass(frozen=True)
 class RefuseReport:
-    """What `client` trained or averaged does not count in `round`; it may be in the next."""
+    """Tell `client` that its report does not count in `round`; it may join the next."""
 
     client: str
     round: int
@@ -70,10 +70,10 @@ class AskDeposit:
 
 @dataclass(frozen=True)
 class MeshOutcome:
-    """What a round came to: `trained` are the reports of those who averaged, by their ids, and `averaged`
-    what became of them; `weights` are those of the group that ended with most survivors.
+    """The outcome of a round: `weights` of the group with most survivors, and the reports of members.
 
-    Of a round that peers made without the server there are no reports.
+    `trained` and `averaged` are the reports of the members that averaged, by their ids; empty for a round
+    that peers made without the server.
     """
 
     round: int
@@ -87,7 +87,7 @@ class MeshOutcome:
 
 @dataclass(frozen=True)
 class RecordWeights:
-    """The weights of `outcome` are here: record them, then answer `recorded`."""
+    """Record the weights of `outcome`, which have arrived; then answer `recorded`."""
 
     outcome: MeshOutcome
 

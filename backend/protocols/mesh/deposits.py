@@ -1,4 +1,4 @@
-"""What a round of a mesh came to, until one of those who have it has brought it to the server."""
+"""The deposit of a mesh round's result: the server asks holders for the weights until one brings them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from backend.protocols.mesh.mesh_round import GroupResult, MeshRound
 from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.wire.mesh_messages import Averaged, Trained
 
-# One holder has so long to bring the weights before another is asked, too; all have the task's deadline.
+# Time of one holder to bring the weights before the next is asked, too; and the maximum for all of them.
 DEPOSIT_SECONDS, MOST_DEPOSIT_SECONDS = 15.0, 300.0
 
 
 @dataclass
 class Depositing:
-    """What is to be recorded, who may be asked for it next, and until when somebody is waited for.
+    """The result to be recorded, the holders to ask in this order, and the deadline `until`.
 
-    It is `alone` once none of its holders is here. Owned by the coordinator.
+    It is `alone` while none of its holders is connected. Owned by the coordinator.
     """
 
     outcome: MeshOutcome
@@ -29,53 +29,55 @@ class Depositing:
     alone: bool = False
 
     def timer(self) -> float | None:
-        """When `ask` is due; None once the weights are here."""
+        """Returns when `ask` is due; None after the weights arrived."""
         return None if self.arrived else min(self.until, self.asked_until)
 
     def wants(self, weights: str) -> bool:
-        """Whether these are the ones."""
+        """Whether these are the weights it waits for."""
         return not self.arrived and self.outcome.weights == weights
 
-    def ask(self, here: Container[str], now: float) -> AskDeposit | None:
-        """Asks the next holder that is `here`; None where that leads nowhere, perhaps for the time being."""
-        found = next((client for client in self.holders if client in here), None)
+    def ask(self, connected: Container[str], now: float) -> AskDeposit | None:
+        """Asks the next `connected` holder; None if there is none, perhaps for now, or time is over."""
+        holder = next((client for client in self.holders if client in connected), None)
         if now >= self.until:
             return None
-        if found is None:
+        if holder is None:
             self.until = min(self.until, now if self.alone else self.until)
             self.alone, self.asked_until = True, now + RETURN_SECONDS
             return None
         self.alone, self.asked_until = False, now + DEPOSIT_SECONDS
-        self.holders = [*(one for one in self.holders if one != found), found]
-        return AskDeposit(found, self.outcome.round, self.outcome.weights)
+        self.holders = [*(other for other in self.holders if other != holder), holder]
+        return AskDeposit(holder, self.outcome.round, self.outcome.weights)
 
     def over(self, now: float) -> bool:
-        """Whether nobody is waited for any more."""
+        """Whether the deadline has passed."""
         return now >= self.until
 
 
 def taking_up(
     number: int, version: int, weights: str, holders: Sequence[str], seconds: float, now: float
 ) -> Depositing:
-    """The `weights` of round `number`, made without the server, are to be brought within `seconds`."""
+    """Returns the deposit of round `number`, made without the server, due within `seconds`."""
     outcome = MeshOutcome(number, version, weights, len(holders), 0.0)
     return Depositing(outcome, list(holders), now + min(seconds, MOST_DEPOSIT_SECONDS))
 
 
-def depositing(convened: MeshRound, results: Sequence[GroupResult], seconds: float, now: float) -> Depositing:
-    """The first of a round's `results`, the largest, is to be brought within `seconds`."""
+def depositing(
+    mesh_round: MeshRound, results: Sequence[GroupResult], seconds: float, now: float
+) -> Depositing:
+    """Returns the deposit of the first (largest) of a round's `results`, due within `seconds`."""
     trained: dict[str, Trained] = {}
     averaged: dict[str, Averaged] = {}
-    for client in (client for one in results for client in one.holders):
-        member = convened.members[client]
+    for client in (client for result in results for client in result.holders):
+        member = mesh_round.members[client]
         if member.trained is not None and member.averaged is not None:
             trained[client], averaged[client] = member.trained, member.averaged
     outcome = MeshOutcome(
-        convened.number,
-        convened.version,
+        mesh_round.number,
+        mesh_round.version,
         results[0].weights,
-        len(convened.members),
-        now - convened.opened,
+        len(mesh_round.members),
+        now - mesh_round.opened,
         trained,
         averaged,
     )

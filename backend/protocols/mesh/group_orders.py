@@ -1,4 +1,4 @@
-"""The orders of a round's groups: who averages with whom, how, and by when."""
+"""Makes the orders of a round's groups: members, exchange and deadlines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from backend.wire.mesh_messages import Group, Trained
 
 @dataclass(frozen=True)
 class Averages:
-    """What a task says of averaging; `values` is the length of its vector. Times are seconds.
+    """A task's settings for averaging; `values` is the length of its vector. Times are seconds.
 
-    `exchange` may be "auto". `quorum` are the least survivors of a group, which are a majority in any case,
-    `fewest` the least members that it begins with.
+    `exchange` may be "auto". `quorum` is the minimum of a group's survivors, who must be a majority in any
+    case, `fewest` the minimum of members with which it begins.
     """
 
     groups: str
@@ -41,15 +41,15 @@ def group_orders(
     first: int,
     links: Links,
 ) -> list[Group]:
-    """Orders for those who trained in round `number`; groups are numbered from `first` on.
+    """Returns the orders for peers that trained in round `number`; groups are numbered from `first` on.
 
-    `trained` is what each said. Fewer than two, or than they need, make no group.
+    `trained` has the report of each. Fewer than two peers, or than `fewest`, make no group.
     """
     size = encoded_size(averages.values, averages.precision)
-    most, fewest = averages.group_size, averages.fewest
-    groups = form_groups(averages.groups, sorted(trained), most, seed, number, links, size, fewest)
+    maximum, fewest = averages.group_size, averages.fewest
+    groups = form_groups(averages.groups, sorted(trained), maximum, seed, number, links, size, fewest)
     return [
-        _order(averages, {one: trained[one] for one in members}, number, first + index, links, size)
+        _order(averages, {client: trained[client] for client in members}, number, first + index, links, size)
         for index, members in enumerate(groups)
     ]
 
@@ -59,7 +59,7 @@ def _order(
 ) -> Group:
     members, count = list(trained), len(trained)
     exchange = cast(Exchange, choose_exchange(averages.exchange, count, size, averages.reducer))
-    rates = [rate_of(one, members, links) for one in members]
+    rates = [rate_of(client, members, links) for client in members]
     return Group(
         round=number,
         group=group,
@@ -67,11 +67,11 @@ def _order(
         bounds=[0, averages.values] if exchange == "full" else part_bounds(averages.values, rates),
         exchange=exchange,
         precision=averages.precision,
-        subject="changes" if len({one.base for one in trained.values()}) == 1 else "weights",
+        subject="changes" if len({report.base for report in trained.values()}) == 1 else "weights",
         reducer=averages.reducer,
         least=min(count, max(count // 2 + 1, averages.quorum, averages.fewest)),
-        # Nobody weighs more than the most that one of them said; where the reducer is robust each weighs 1.
-        most_weight=max(float(one.examples) for one in trained.values())
+        # No member has more weight than the largest report; with a robust reducer each has the weight 1.
+        most_weight=max(float(report.examples) for report in trained.values())
         if averages.reducer == "mean"
         else 1.0,
         patience=averages.patience,
@@ -80,7 +80,8 @@ def _order(
 
 
 def rate_of(client: str, members: Sequence[str], links: Links) -> float:
-    """Bytes per second that `client` sends to or takes from `members`, in the median; 0 where unknown."""
-    pairs = [pair for one in members if one != client for pair in ((client, one), (one, client))]
+    """Returns the median bytes per second between `client` and `members`, both ways; 0 if unknown."""
+    others = [member for member in members if member != client]
+    pairs = [pair for other in others for pair in ((client, other), (other, client))]
     rates = [links[pair][1] for pair in pairs if pair in links and links[pair][1] > 0]
     return median(rates) if rates else 0.0

@@ -1,4 +1,4 @@
-"""Which weights the peers of a mesh hold, as far as their server knows."""
+"""Tracks which weights the peers of a mesh hold, as far as the server knows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import dataclass, field
 
 from backend.wire.mesh_messages import Averaged
 
-# So many peers must show the same result of a round that this server did not see the end of.
+# Peers that must show the same result of a round whose end this server did not see.
 LEAST_WITNESSES = 2
-# Rounds that peers may have made without their server; nobody counts further ahead.
+# Most rounds that peers may have made without their server; results further ahead are ignored.
 MOST_AHEAD = 1 << 20
 
 
 @dataclass
 class WeightHoldings:
-    """Owned by the coordinator. `newest` are the weights of the newest result, of `round`; `recorded` are
-    those that the server can hand out itself, and their round.
+    """The weights that peers hold. Owned by the coordinator.
 
-    `known` is what peers hold by their signed reports to this server. What they show or tell of results that
-    were made without it is `shown`: it counts while the server is `away` for the mesh, from its start, or
-    from when it had no two peers, to the end of a round; and where two peers show the same.
+    `newest` are the weights of the newest result, of `round`; `recorded` has the round and weights that the
+    server itself can send. `known` has the weights of peers by their signed reports to this server, `shown`
+    those of results made without it. The latter count while the server is `away` for the mesh (from its
+    start, or from when fewer than two peers were connected, to the end of a round), if two peers show the
+    same.
     """
 
     recorded: tuple[int, str]
@@ -32,18 +33,18 @@ class WeightHoldings:
 
     def __post_init__(self) -> None:
         self.round, self.newest = self.recorded
-        # The last round that this server saw the end of.
+        # The last round whose end this server saw.
         self._own = self.round
 
     def certified(self, client: str, number: int, weights: str) -> None:
-        """`client` shows a certificate of the result `weights` of round `number`."""
+        """Takes a certificate of `client` for the result `weights` of round `number`."""
         if (number, weights) in self.known.values():
             self.known[client] = (number, weights)
         elif self.away and number >= self.round:
             self.shown[client] = (number, weights)
 
     def reported(self, client: str, report: Averaged) -> None:
-        """`client` reports the result of a group of an earlier start; a majority of its survivors must."""
+        """Takes a report on a group of an earlier start; a majority of its survivors must report the same."""
         if not self.away or report.round <= self.round:
             return
         reporters = self._reports[report.round, report.group, report.weights]
@@ -52,61 +53,63 @@ class WeightHoldings:
             self.shown |= dict.fromkeys(reporters, (report.round, report.weights))
 
     def made(self, number: int, newest: str, holders: Iterable[tuple[str, str]]) -> None:
-        """Round `number` ended: `holders` are peers with the weights that each has now."""
+        """Takes the end of round `number`: `holders` are peers with the weights that each has now."""
         self.round, self.newest, self.away, self._own = number, newest, False, number
         self._reports.clear()
         self.shown.clear()
         self.known = {client: (number, weights) for client, weights in holders}
 
-    def unseen(self, here: Container[str]) -> tuple[int, str] | None:
-        """The result after the newest that those `here` show.
+    def unseen(self, connected: Container[str]) -> tuple[int, str] | None:
+        """Returns the newer result that `connected` peers show; None if there is none.
 
-        It is of the newest round that more than half of those who show a later one have reached; of several,
-        the one that most show.
+        Of the peers that show a later round, more than half must have reached the result's round. The newest
+        such round counts; of several results, the one that most peers show.
         """
-        later = self._shown(here, self._own + 1)
-        witnessed = {one: n for one, n in _witnessed(later).items() if one[0] > self.round}
+        later = self._shown(connected, self._own + 1)
+        witnessed = {result: n for result, n in _witnessed(later).items() if result[0] > self.round}
         reached = [
             number
             for number, _ in witnessed
-            if 2 * sum(n for (one, _), n in later.items() if one >= number) > later.total()
+            if 2 * sum(n for (shown, _), n in later.items() if shown >= number) > later.total()
         ]
         if not reached:
             return None
-        return max((n, one) for one, n in witnessed.items() if one[0] == max(reached))[1]
+        return max((n, result) for result, n in witnessed.items() if result[0] == max(reached))[1]
 
-    def _shown(self, here: Container[str], first: int) -> Counter[tuple[int, str]]:
+    def _shown(self, connected: Container[str], first: int) -> Counter[tuple[int, str]]:
         rounds = range(first, self.round + MOST_AHEAD)
-        return Counter(one for client, one in self.shown.items() if client in here and one[0] in rounds)
+        return Counter(
+            result for client, result in self.shown.items() if client in connected and result[0] in rounds
+        )
 
-    def settle(self, here: Container[str]) -> bool:
-        """Before a round: takes over the newest unseen result; whether there is one.
+    def settle(self, connected: Container[str]) -> bool:
+        """Adopts the newest unseen result before a round; returns whether there is one.
 
-        Weights that nobody who is `here` has any more are given up for others of their round, or for those
-        that are recorded.
+        Weights that no `connected` peer holds any more are replaced by others of their round, or by the
+        recorded ones.
         """
-        witnessed = _witnessed(self._shown(here, self.round))
-        unseen = self.unseen(here)
+        witnessed = _witnessed(self._shown(connected, self.round))
+        unseen = self.unseen(connected)
         if unseen:
             self.round, self.newest = unseen
-        self.known |= {client: one for client, one in self.shown.items() if one in witnessed}
-        held = Counter(
+        self.known |= {client: result for client, result in self.shown.items() if result in witnessed}
+        holder_counts = Counter(
             weights
             for client, (number, weights) in self.known.items()
-            if client in here and number == self.round
+            if client in connected and number == self.round
         )
-        if self.newest != self.recorded[1] and not held[self.newest]:
-            if held:
-                self.newest = max((n, weights) for weights, n in held.items())[1]
+        if self.newest != self.recorded[1] and not holder_counts[self.newest]:
+            if holder_counts:
+                self.newest = max((n, weights) for weights, n in holder_counts.items())[1]
             else:
                 self.round, self.newest = self.recorded
         return unseen is not None
 
     def base(self, client: str) -> str:
-        """What `client` trains from: its own result of the newest round, else the newest."""
+        """Returns where `client` trains from: its own result of the newest round, else the newest weights."""
         number, weights = self.known.get(client, (-1, ""))
         return weights if number >= self.round else self.newest
 
 
 def _witnessed(shown: Counter[tuple[int, str]]) -> Counter[tuple[int, str]]:
-    return Counter({one: n for one, n in shown.items() if n >= LEAST_WITNESSES})
+    return Counter({result: n for result, n in shown.items() if n >= LEAST_WITNESSES})

@@ -1,24 +1,24 @@
-"""Signs of life on one link: when to beat, who is silent, how long a frame takes there and back.
+"""The keepalive of one link: sends beats, detects silence, measures round-trip time and rate.
 
-Time is that of any steady clock, in seconds.
+Times are seconds of any steady clock.
 """
 
 from __future__ import annotations
 
 from backend.wire.peer_messages import Beat
 
-# Of each new measurement in what is told.
+# Weight of a new measurement in the smoothed value.
 _NEW_SHARE = 0.25
-# The least bytes that a rate is told from: what the system's buffers swallow at once says nothing.
-_TELLING_BYTES = 256 * 1024
-_TELLING_SECONDS = 0.05
+# Minimum for a rate: smaller amounts fit into the system's buffers and measure nothing.
+_MIN_RATE_BYTES = 256 * 1024
+_MIN_RATE_SECONDS = 0.05
 
 
 class Keepalive:
-    """One link's, from the moment `now` at which it came about."""
+    """The keepalive of a link that was opened at `now`."""
 
     def __init__(self, now: float) -> None:
-        # Seconds there and back; 0 as long as nothing is known. Bytes a second; 0 likewise.
+        # Round-trip seconds, and bytes per second; 0 before the first measurement.
         self.seconds = 0.0
         self.rate = 0.0
         self.heard_at = now
@@ -29,11 +29,11 @@ class Keepalive:
         self._busy_bytes = 0
 
     def heard(self, now: float) -> None:
-        """Something came."""
+        """Takes that a frame arrived."""
         self.heard_at = now
 
     def beat_heard(self, beat: Beat, now: float) -> None:
-        """A beat came: its echo tells how long the last one took."""
+        """Takes a beat; its echo gives the round-trip time of the last beat sent."""
         self.heard(now)
         self._their_sent, self._their_sent_at = beat.sent, now
         if not beat.echo:
@@ -43,27 +43,27 @@ class Keepalive:
             self.seconds = _smoothed(self.seconds, max(seconds, 1e-6))
 
     def is_due(self, now: float, every: float) -> bool:
-        """Whether the other should hear a beat."""
+        """Whether the next beat is due."""
         return now - self._beat_at >= every
 
     def beat(self, now: float) -> Beat:
-        """The beat to send now."""
+        """Returns the beat to send now."""
         self._beat_at = now
         return Beat(sent=now, echo=self._their_sent, since=now - self._their_sent_at)
 
     def silence(self, now: float) -> float:
-        """For how many seconds nothing came."""
+        """Returns the seconds since the last frame arrived."""
         return now - self.heard_at
 
     def sent(self, size: int, waiting: int, now: float) -> None:
-        """The link took `size` bytes, and `waiting` are left: a rate is that of a link that has work."""
+        """Takes that the link accepted `size` bytes and `waiting` remain; only a busy link has a rate."""
         if self._busy_since is None:
-            # When the work began is not known; from here on it is.
+            # The start of this busy time is unknown, so it is measured from now on.
             self._busy_since, self._busy_bytes = now, 0
         else:
             self._busy_bytes += size
         seconds = now - self._busy_since
-        if self._busy_bytes >= _TELLING_BYTES and seconds >= _TELLING_SECONDS:
+        if self._busy_bytes >= _MIN_RATE_BYTES and seconds >= _MIN_RATE_SECONDS:
             self.rate = _smoothed(self.rate, self._busy_bytes / seconds)
             self._busy_since, self._busy_bytes = now, 0
         if not waiting:

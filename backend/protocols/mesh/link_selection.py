@@ -1,4 +1,4 @@
-"""Which ways to another peer to try, and when: docs/reference/mesh.md, "Links"."""
+"""Selects which ways to another peer to try, and when: docs/reference/mesh.md, "Links"."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from backend.wire.mesh_fields import Way
 
-# How long the one that does not begin waits for the other; less when a link broke, which both see.
+# Seconds that the peer with the larger id waits for the other; less after a link broke, which both see.
 COURTESY = 3.0
 COURTESY_AFTER_LOSS = 1.0
 RELAY_AFTER = 8.0
 BETTER_EVERY = 60.0
-# An attempt that took so long is given up.
+# Timeout of an attempt, in seconds.
 MOST_SECONDS: dict[Way, float] = {"websocket": 4.0, "webrtc": 20.0, "relay": 10.0}
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 
@@ -42,8 +42,8 @@ class _Attempts:
 class Linking:
     """The ways to one other peer.
 
-    `ways` are those that both can do, the best first. `is_smaller`: this peer's id is the smaller one, which
-    begins. `dials` and `is_dialled` say whether this one, or the other, has an address to connect to.
+    `ways` are those that both support, the best first. `is_smaller`: this peer has the smaller id, and
+    begins. `dials`: the other peer has an address to connect to; `is_dialled`: this peer has one.
     """
 
     ways: Sequence[Way]
@@ -61,16 +61,16 @@ class Linking:
         return next((way for way in self.ways if way in self.open), None)
 
     def answering(self, way: Way, now: float) -> None:
-        """The other began."""
+        """Takes that the other peer began an attempt."""
         self._attempts[way] = _Attempts(now, 0, now)
 
     def opened(self, way: Way) -> None:
-        """A link of this way came about."""
+        """Takes that a link of this way opened."""
         self.open.add(way)
         self._attempts.pop(way, None)
 
     def ended(self, way: Way, now: float) -> None:
-        """The link of this way is gone, or the attempt failed."""
+        """Takes that the link of this way ended, or the attempt failed."""
         was_open, before = way in self.open, self._attempts.get(way, _Attempts())
         self.open.discard(way)
         failures = 0 if was_open else before.failures + 1
@@ -82,7 +82,7 @@ class Linking:
         self._attempts[way] = _Attempts(None, failures, now + pause)
 
     def tick(self, now: float) -> list[TryWay | AbandonWay]:
-        """What is due."""
+        """Returns the attempts to begin and to abandon now."""
         due: list[TryWay | AbandonWay] = []
         best = self.best
         better = self.ways[: self.ways.index(best)] if best else self.ways
@@ -98,11 +98,11 @@ class Linking:
         return due
 
     def may_begin(self, way: Way) -> bool:
-        """Whether this peer can begin that way, and not only the other."""
+        """Whether this peer can begin an attempt of that way."""
         return way != "websocket" or self.dials
 
     def _first(self, way: Way) -> float:
-        """When to try a way first."""
+        """Returns when to try a way for the first time."""
         courtesy = 0.0 if self.is_smaller else self._courtesy
         directly = "websocket" in self.ways and (self.dials or self.is_dialled)
         if way == "websocket":

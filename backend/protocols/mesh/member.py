@@ -1,10 +1,10 @@
-"""What a peer of a mesh does, as a machine without I/O; `mesh/member.ts` is its mirror in the browser.
+"""A mesh peer, as a state machine without I/O; the twin in the browser is `mesh/member.ts`.
 
-It trains by the server's plans, averages in the groups that the server names, and goes on with both while the
-server is away. docs/reference/mesh.md has the protocol, `allreduce` what happens within a group;
-tests/contract/vectors/mesh_member.json holds conversations that both languages replay. Its parts:
-connection.py has the connection, member_work.py a round's work, evaluation.py what is measured,
-member_entry.py what a peer says of itself.
+It trains by the server's plans and averages in the groups that the server names; it continues both while the
+server is away. docs/reference/mesh.md has the protocol, `allreduce` the exchange within a group;
+tests/contract/vectors/mesh_member.json has conversations that both languages replay. Its parts:
+connection.py has the connection, member_work.py a round's work, evaluation.py the evaluation, member_entry.py
+the peer's `enter` frame.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from backend.protocols.mesh.member_events import (
     UploadDeposit,
     WeightsCertified,
 )
-from backend.protocols.mesh.member_work import InHand
+from backend.protocols.mesh.member_work import MemberWork
 from backend.wire import mesh_messages
 from backend.wire.messages import (
     Abandoned,
@@ -57,7 +57,7 @@ from backend.wire.messages import (
 
 
 class MeshPhase(StrEnum):
-    """What the peer does, in the word that its page or terminal explains."""
+    """The peer's activity; its page or terminal explains these values."""
 
     STOPPED = "stopped"
     CONNECTING = "connecting"
@@ -79,11 +79,11 @@ class MeshMember:
     enter: mesh_messages.Enter | None = None
     entered: mesh_messages.Entered | None = None
     ready: Ready | None = None
-    # Whether this connection's server knows that: in a group it waits until that has ended.
+    # Whether this connection's server knows `ready`: a peer in a group reports it after the group has ended.
     said_ready: bool = False
-    in_hand: InHand = field(default_factory=InHand)
+    in_hand: MemberWork = field(default_factory=MemberWork)
     evaluation: AssignedEvaluation = field(default_factory=AssignedEvaluation)
-    # Whether that is what the peers agreed on without the server: then it is nothing to the server.
+    # Whether the peers agreed on the work in hand without the server, which then learns nothing of it.
     by_peers: bool = False
     finished: bool = False
     averaged: int = 0
@@ -92,7 +92,7 @@ class MeshMember:
 
     @property
     def phase(self) -> MeshPhase:
-        if (away := self.connection.away) and not self._goes_on:
+        if (away := self.connection.away) and not self._works_unattended:
             return MeshPhase(away)
         if self.ready is None:
             return MeshPhase.LOADING
@@ -105,8 +105,8 @@ class MeshMember:
         return MeshPhase.EVALUATING if self.evaluation.is_measuring else MeshPhase.WAITING
 
     @property
-    def _goes_on(self) -> bool:
-        """Whether it works at what the peers agreed on."""
+    def _works_unattended(self) -> bool:
+        """Whether it works on a round that the peers agreed on without the server."""
         return self.by_peers and (self.in_hand.is_work or self.evaluation.is_measuring)
 
     def handle(self, event: Event) -> list[Effect]:
@@ -153,10 +153,10 @@ class MeshMember:
         return [SendToServer(self.enter)]
 
     def _disconnected(self, random: float) -> list[Effect]:
-        """Training and averaging go on: neither needs the server."""
-        self.connection, again = self.connection.disconnected(random)
-        self.said_ready = self.said_ready and not again
-        return [*again]
+        """Loses the connection. Training and averaging continue: neither needs the server."""
+        self.connection, effects = self.connection.disconnected(random)
+        self.said_ready = self.said_ready and not effects
+        return [*effects]
 
     def _stop(self) -> list[Effect]:
         if self.connection.is_closed:
@@ -172,7 +172,7 @@ class MeshMember:
         return self._say_ready()
 
     def _trained(self, event: PlanTrained) -> list[Effect]:
-        report = self.in_hand.told_of(event)
+        report = self.in_hand.trained_report(event)
         if report is None:
             return []
         self.in_hand = replace(self.in_hand, trained=report)
@@ -217,11 +217,11 @@ class MeshMember:
         return []
 
     def _measured(self, event: VersionMeasured) -> list[Effect]:
-        self.evaluation, found = self.evaluation.measured(event)
-        return self._say(found) if found else []
+        self.evaluation, report = self.evaluation.measured(event)
+        return self._say(report) if report else []
 
     def _say(self, frame: mesh_messages.PeerToServer) -> list[Effect]:
-        """Sends it now, or after the next `entered`, where what was not answered is said again."""
+        """Sends a frame if the connection is open; after `entered` unanswered reports are repeated."""
         return [SendToServer(frame)] if self.connection.is_open else []
 
     def _say_ready(self) -> list[Effect]:
@@ -234,7 +234,7 @@ class MeshMember:
         return [] if self.said_ready else self._say_ready()
 
     def _frame(self, frame: mesh_messages.ServerToPeer) -> list[Effect]:
-        """Before `entered` only that and `closing` make sense, after it everything but `entered`."""
+        """Before `entered` only that and `closing` are legal, after it every frame but `entered`."""
         match frame, self.connection.state:
             case mesh_messages.Entered(), ConnectionState.GREETED:
                 return self._entered(frame)
@@ -262,7 +262,7 @@ class MeshMember:
         return []
 
     def _agreed(self, frame: Train | mesh_messages.Group | Evaluate) -> list[Effect]:
-        """Stands for what the server would say; while that is there, it says so itself."""
+        """Takes an agreement of the peers as a server's frame; ignored while the server is connected."""
         if (
             self.connection.state not in (ConnectionState.LOST, ConnectionState.GREETED)
             or self.ready is None
@@ -279,10 +279,10 @@ class MeshMember:
                 return self._evaluate(frame)
 
     def _entered(self, frame: mesh_messages.Entered) -> list[Effect]:
-        known, self.entered = self.entered, frame
+        before, self.entered = self.entered, frame
         self.connection = self.connection.welcomed()
-        if known is None or known.bundle != frame.bundle:
-            # The first visit, or the task's model was converted again while we were away.
+        if before is None or before.bundle != frame.bundle:
+            # The first connection, or the task's model was converted again during the absence.
             self.ready, self.by_peers = None, False
             if self.enter:
                 self.enter = member_entry.without_foreign(self.enter, frame.bundle)
@@ -293,11 +293,11 @@ class MeshMember:
         report = self.in_hand.report
         reported: list[Effect] = [SendToServer(report)] if report else []
         waiting = None if report else self.in_hand.trained
-        said = (SendToServer(one) for one in (waiting, self.evaluation.result) if one)
-        return [*aborted, *reported, *self._say_ready(), *said]
+        repeated = (SendToServer(report) for report in (waiting, self.evaluation.result) if report)
+        return [*aborted, *reported, *self._say_ready(), *repeated]
 
     def _forget_agreed(self) -> list[Effect]:
-        """The server is back: what it did not order, and is not in a group, ends."""
+        """Ends work that the returned server did not order, outside of a group."""
         if not self.by_peers:
             return []
         self.by_peers = False
@@ -307,12 +307,12 @@ class MeshMember:
         if self.ready is None:
             return []
         if self.in_hand.repeats(plan):
-            # The server repeats the plan after a reconnection; the work in hand is the one it asks for. One
-            # that was restarted opens the round only now, and has passed over what was said on entering.
+            # After a reconnection the server repeats the plan of the work in hand. A restarted server opens
+            # the round only now, and has ignored the report that was sent on entering.
             waiting = self.in_hand.trained if self.in_hand.group is None else None
             return self._say(waiting) if waiting else []
         aborted = self._forget_all()
-        self.in_hand, self.finished = InHand(plan), False
+        self.in_hand, self.finished = MemberWork(plan), False
         return [*aborted, StartTraining(plan)]
 
     def _group(self, order: mesh_messages.Group) -> list[Effect]:
@@ -325,7 +325,7 @@ class MeshMember:
         return [Average(order)]
 
     def _evaluate(self, request: Evaluate) -> list[Effect]:
-        """Training and averaging come first: who does either says nothing."""
+        """Takes a request to evaluate; training and averaging come first, then it is ignored."""
         if self.ready is None or (self.in_hand.plan and self.in_hand.report is None):
             return []
         if self.evaluation.is_of(request):
@@ -335,9 +335,9 @@ class MeshMember:
         return [*effects]
 
     def _over(self, number: int) -> list[Effect]:
-        """Round `number`, and all before it, are over for the server.
+        """Takes the end of round `number`, and of all before it, at the server.
 
-        A group goes on to its own end. Who had not come to one must say that it is ready for the next round.
+        A group continues to its own end. A peer that was in none must report ready for the next round.
         """
         plan = self.in_hand.plan
         if plan is None or plan.round > number or self.in_hand.group is not None:
@@ -347,8 +347,8 @@ class MeshMember:
         return [*aborted, *self._say_ready()] if late else aborted
 
     def _forget_round(self) -> list[Effect]:
-        left, self.in_hand = self.in_hand, InHand()
-        return [*left.aborted()]
+        work, self.in_hand = self.in_hand, MemberWork()
+        return [*work.aborted()]
 
     def _forget_evaluation(self, until: int | None = None) -> list[Effect]:
         self.evaluation, aborted = self.evaluation.forgotten(until)

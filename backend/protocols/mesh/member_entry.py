@@ -1,6 +1,6 @@
-"""What a peer of a mesh says of itself when it enters, as the weights that it holds become others.
+"""Updates a mesh peer's `enter` frame when the weights that it holds change.
 
-Pure functions; `protocol/mesh/member-entry.ts` is the mirror.
+Pure functions; the twin is `protocol/mesh/member-entry.ts`.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from backend.wire.mesh_messages import Certificate, Enter, Trained
 
 
 def fetched(enter: Enter, report: Trained) -> Enter:
-    """Who trained holds what it trained from: a newcomer fetched that for its plan, and can hand it on."""
+    """Returns `enter` with the weights the peer trained from, which it fetched and can send to others."""
     if enter.holds == report.base:
         return enter
     return replace(enter, round=max(0, report.round - 1), holds=report.base, certificate=None)
 
 
 def averaged(enter: Enter, event: GroupAveraged) -> Enter:
-    """A group ended with other weights, which nobody has signed yet."""
+    """Returns `enter` with the weights of a group's result, which no peer has signed yet."""
     return replace(enter, round=event.round, holds=event.weights, certificate=None)
 
 
 def certified(enter: Enter, certificate: Certificate) -> Enter:
-    """More than half of the survivors signed weights: these, or others."""
+    """Returns `enter` with a certificate, if it certifies the weights that the peer holds."""
     return replace(enter, certificate=certificate) if enter.holds == certificate.weights else enter
 
 
 def without_foreign(enter: Enter, bundle: str) -> Enter:
-    """Weights of another bundle are of no use; without a certificate nobody knows whose they are."""
+    """Returns `enter` without weights of another bundle; uncertified weights have no known bundle."""
     if enter.certificate is not None and enter.certificate.bundle == bundle:
         return enter
     return replace(enter, round=0, holds=None, certificate=None)

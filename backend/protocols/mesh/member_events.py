@@ -1,7 +1,7 @@
-"""What the host of a mesh's member tells the machine, and what the machine asks of it.
+"""Events and effects of the machine of a mesh's member.
 
-Events and effects are msgspec structs, so that a conversation is plain JSON (bytes in base64). What several
-machines of a client share is that of participant_events.py.
+They are msgspec structs, so that a conversation is plain JSON (bytes in base64). Those that several machines
+of a client share are in participant_events.py.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from backend.wire.messages import Evaluate, Hash, Sums, Train
 
 
 class EnterMesh(Struct, frozen=True, tag="start"):
-    """Take part from now on; `enter` is sent on every connection, with what has become of its peer since."""
+    """Take part from now on; `enter` is sent on every connection, with the weights held by then."""
 
     enter: Enter
 
 
 class ServerFrame(Struct, frozen=True, tag="frame"):
-    """The server said something. Introductions (members, signals, parcels) need not be reported."""
+    """The server sent a frame. Introductions (members, signals, parcels) need not be reported."""
 
     frame: ServerToPeer
 
 
 class Agreed(Struct, frozen=True, tag="agreed"):
-    """The peers agreed on it among themselves, as the server is away (rounds.py)."""
+    """The peers agreed on a frame without the server, which is away (serverless/rounds.py)."""
 
     frame: Train | Group | Evaluate
 
@@ -119,11 +119,11 @@ class Average(Struct, frozen=True, tag="average"):
 
 
 class AbortAveraging(Struct, frozen=True, tag="abort_averaging"):
-    """Leave the group in hand; the others go on without this peer."""
+    """Leave the group in hand; the others continue without this peer."""
 
 
 class UploadDeposit(Struct, frozen=True, tag="deposit"):
-    """Bring the server these weights, if they are here."""
+    """Upload these weights to the server, if this peer has them."""
 
     weights: Hash
 

@@ -1,4 +1,4 @@
-"""What a peer of a mesh has in hand of a round; `protocol/mesh/member-work.ts` is the mirror."""
+"""The work that a mesh peer has in hand for one round; the twin is `protocol/mesh/member-work.ts`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from backend.wire.messages import Train
 
 
 @dataclass(frozen=True)
-class InHand:
-    """`plan` is in hand until its round is over, and `group` from its order to its result.
+class MemberWork:
+    """The work in hand: `plan` until its round is over, and `group` from its order to its result.
 
-    `trained` and `report` are what the server is told of each, until it needs no repetition of that.
+    `trained` and `report` are the reports to the server of either, until they need no repetition.
     """
 
     plan: Train | None = None
@@ -24,7 +24,7 @@ class InHand:
 
     @property
     def is_work(self) -> bool:
-        """Whether there is anything left to do before the round's report."""
+        """Whether the round has work left before its report."""
         return self.group is not None or (self.plan is not None and self.report is None)
 
     @property
@@ -33,13 +33,17 @@ class InHand:
         return self.is_work and (self.trained is None or self.group is not None)
 
     def repeats(self, plan: Train) -> bool:
-        """Whether the work for `plan` is in hand already."""
-        mine = self.plan
-        same = mine and (mine.round, mine.weights, mine.seed) == (plan.round, plan.weights, plan.seed)
+        """Whether the peer is already working on `plan`."""
+        current = self.plan
+        same = current and (current.round, current.weights, current.seed) == (
+            plan.round,
+            plan.weights,
+            plan.seed,
+        )
         return bool(same) and self.report is None
 
-    def told_of(self, event: PlanTrained) -> mesh_messages.Trained | None:
-        """What the server is told of a training that is done; None if it was not asked for, or is known."""
+    def trained_report(self, event: PlanTrained) -> mesh_messages.Trained | None:
+        """Returns the report of a finished training; None if not asked for, or already reported."""
         plan = self.plan
         if plan is None or self.trained is not None or event.round != plan.round:
             return None
@@ -53,16 +57,16 @@ class InHand:
         )
 
     def awaits(self, order: mesh_messages.Group) -> bool:
-        """Whether an order counts: once, and for what was trained."""
+        """Whether an order is accepted: once, and only after training in its round."""
         trained = self.trained is not None and self.trained.round == order.round
         return trained and self.report is None and self.group is None
 
     def is_of(self, event: GroupAveraged | GroupFailed) -> bool:
-        """Whether that is the end of the group in hand."""
+        """Whether the event ends the group in hand."""
         return self.group is not None and (self.group.round, self.group.group) == (event.round, event.group)
 
     def aborted(self) -> list[AbortTraining | AbortAveraging]:
-        """What the host leaves where nothing of this is in hand any more."""
+        """Returns the effects that end the work in hand."""
         if self.plan is not None and self.trained is None:
             return [AbortTraining()]
         return [AbortAveraging()] if self.group is not None else []

@@ -1,4 +1,4 @@
-"""The open round of a mesh: who trains, who averages with whom, and what came of it."""
+"""The open round of a mesh: its members, groups and results."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from backend.protocols.rounds.phases import waits_until
 from backend.wire.mesh_messages import Averaged, Group, Trained
 from backend.wire.messages import Status
 
-# Beyond a group's own time and its patience: reports are on their way.
+# Added to a group's time and patience, because reports need time to arrive.
 REPORT_SECONDS = 2.0
 
 
 class MeshMemberStage(StrEnum):
-    """How far a member of the open round is."""
+    """The progress of a member of the open round."""
 
     TRAINING = "training"
     TRAINED = "trained"
@@ -40,7 +40,7 @@ class MeshMemberStage(StrEnum):
 
 @dataclass
 class Trainee:
-    """One member: what it is to do, from the weights `base`, and what it said of that."""
+    """One member: its work, from the weights `base`, and its reports."""
 
     base: str
     shards: tuple[int, ...]
@@ -55,7 +55,7 @@ class Trainee:
 
 @dataclass(frozen=True)
 class GroupResult:
-    """What one group ended with: `weights`, by the reports of `holders`."""
+    """The result of one group: `weights`, by the reports of `holders`."""
 
     weights: str
     holders: tuple[str, ...]
@@ -65,8 +65,8 @@ class GroupResult:
 class MeshRound:
     """The members of round `number`. Owned by the coordinator.
 
-    They train until `until`; then those who trained average, and report until `reports_until`. One that lost
-    its connection may come back within `grace` seconds.
+    They train until `until`; then those that trained average, and report until `reports_until`. A member that
+    lost its connection may come back within `grace` seconds.
     """
 
     number: int
@@ -80,32 +80,32 @@ class MeshRound:
     reasons: list[str] = field(default_factory=list)
 
     def timer(self) -> float:
-        """When what is awaited now is over at the latest."""
-        lost = (self.members[one].lost_at for one in self.awaited())
+        """Returns when the wait of the current stage ends; lost members may come back within `grace`."""
+        lost = (self.members[client].lost_at for client in self.awaited())
         return waits_until(self.deadline(), lost, self.grace)
 
     def deadline(self) -> float:
-        """When what is awaited now is over, however many are connected."""
+        """Returns the deadline of the current stage, whether members are connected or not."""
         return self.reports_until if self.groups else self.until
 
     def awaited(self) -> list[str]:
-        """Members of whom something is due: to have trained or, once there are groups, to have averaged."""
+        """Returns the members whose report is due: of training or, with groups, of averaging."""
         if not self.groups:
             return [name for name, one in self.members.items() if one.standing is MeshMemberStage.TRAINING]
-        found: list[str] = []
+        averaging: list[str] = []
         for group in self.groups:
-            found += [one for one in self._survivors(group) if self._averages(one)]
-        return found
+            averaging += [client for client in self._survivors(group) if self._averages(client)]
+        return averaging
 
     def counts(self) -> tuple[int, int]:
-        """How many are in it, or in its groups, and how many of them are done."""
+        """Returns the number of members (with groups, of those in groups), and how many of them are done."""
         inside = len(self.members)
         if self.groups:
             inside = sum(len(group.members) for group in self.groups)
         return inside, inside - len(self.awaited())
 
     def status(self, client: str) -> Status | None:
-        """What a member does, in the wire's word; None of one that is out."""
+        """Returns the status of a member as on the wire; None if it is out."""
         member = self.members.get(client)
         match member.standing if member else MeshMemberStage.OUT:
             case MeshMemberStage.TRAINING:
@@ -118,23 +118,23 @@ class MeshRound:
                 return None
 
     def assigned(self) -> dict[str, tuple[int, ...]]:
-        """The shards that each member was assigned."""
+        """Returns the shards that each member was assigned."""
         return {client: member.shards for client, member in self.members.items()}
 
     def order(self, client: str, now: float) -> SendMeshTrain:
-        """What a member is to do in the time that is left."""
+        """Returns the order to train in the remaining time."""
         member, seconds = self.members[client], max(0.0, self.until - now)
         return SendMeshTrain(
             client, self.number, self.version, member.base, member.shards, member.seed, seconds
         )
 
     def returned(self, client: str) -> None:
-        """A peer is connected (again)."""
+        """Takes the connection of a peer."""
         if client in self.members:
             self.members[client].lost_at = None
 
     def left(self, client: str, now: float, lost: bool) -> None:
-        """A member stopped, or its connection to the server was lost: its group may go on all the same."""
+        """Takes that a member stopped, or lost its connection to the server; its group may continue."""
         member = self.members.get(client)
         if member is None:
             return
@@ -147,7 +147,7 @@ class MeshRound:
             member.standing = MeshMemberStage.OUT
 
     def trained(self) -> dict[str, Trained]:
-        """What those said who can be in a group now."""
+        """Returns the reports of the members that can join a group now."""
         return {
             name: one.trained
             for name, one in self.members.items()
@@ -155,7 +155,7 @@ class MeshRound:
         }
 
     def begin(self, groups: list[Group], now: float) -> None:
-        """The members of `groups` average from now on."""
+        """Starts averaging in `groups`."""
         self.groups = groups
         self.reports_until = now + REPORT_SECONDS + max(one.seconds + 3 * one.patience for one in groups)
         for group in groups:
@@ -163,9 +163,9 @@ class MeshRound:
                 self.members[name].standing, self.members[name].group = MeshMemberStage.AVERAGING, group
 
     def results(self) -> list[GroupResult]:
-        """Of each group that ended with a result what a majority of its survivors report, the most first."""
-        found = [result for group in self.groups if (result := self._result(group)) is not None]
-        return sorted(found, key=lambda one: -len(one.holders))
+        """Returns each group's result that a majority of its survivors report, most holders first."""
+        results = [result for group in self.groups if (result := self._result(group)) is not None]
+        return sorted(results, key=lambda result: -len(result.holders))
 
     def _result(self, group: Group) -> GroupResult | None:
         reports = {
@@ -179,7 +179,7 @@ class MeshRound:
         return None
 
     def _survivors(self, group: Group) -> list[str]:
-        """Those who may report a result: all, until somebody says who they are."""
+        """Returns the members that may report a result: all, until a report names the survivors."""
         for name in group.members:
             if (report := self.members[name].averaged) is not None:
                 return [group.members[place] for place in report.survivors]
@@ -190,7 +190,7 @@ class MeshRound:
 
 
 def objection(member: Trainee, said: Trained, rows: int) -> UpdateRefusedError | None:
-    """Why what a member says that it trained cannot be; None if it can. `rows` are those of its metrics."""
+    """Returns why a training report is invalid, or None. `rows` is the number of metric rows."""
     if said.base != member.base:
         return StaleRoundError(f"Round {said.round} trains other weights than those. Load the ones it names.")
     if error := too_much(member.work, said.examples, said.steps) or wrong_sums(len(said.sums), rows):
@@ -204,7 +204,7 @@ def objection(member: Trainee, said: Trained, rows: int) -> UpdateRefusedError |
 
 
 def misreport(group: Group, client: str, said: Averaged) -> UpdateRefusedError | None:
-    """Why what a member reports of its group cannot be; None if it can."""
+    """Returns why a report on a group is invalid, or None."""
     survivors = set(said.survivors)
     fits = len(survivors) == len(said.survivors) and all(place < len(group.members) for place in survivors)
     if not fits or len(survivors) < group.least or group.members.index(client) not in survivors:
@@ -215,5 +215,5 @@ def misreport(group: Group, client: str, said: Averaged) -> UpdateRefusedError |
 
 
 def works_of(members: Mapping[str, Trainee]) -> dict[str, PlannedWork]:
-    """What each is asked for."""
+    """Returns the planned work of each member."""
     return {name: one.work for name, one in members.items()}
