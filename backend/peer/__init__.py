@@ -1,1 +1,1 @@
-"""Headless client: session, TensorFlow trainer, evaluator."""
+"""A headless client: its sessions, its data, and training and evaluation with TensorFlow."""

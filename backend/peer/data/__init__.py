@@ -1,4 +1,4 @@
-"""Where a peer's examples come from: the server's shards, an address, or files of its own.
+"""A peer's examples, from the server's shards, from URLs or from local files: fetched and checked.
 
-Fetched, checked and cached here; nothing here trains.
+No module of this package trains.
 """

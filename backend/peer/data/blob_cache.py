@@ -19,14 +19,14 @@ LARGEST_BLOB = 4 << 30
 
 
 class BlobSource(Protocol):
-    """Where bytes are had by their SHA-256."""
+    """A source of blobs by their SHA-256."""
 
     async def get(self, sha256: str, at_most: int = LARGEST_BLOB) -> bytes:
-        """Those bytes. Raises PeerError, and UnreachableError where trying again may help."""
+        """Returns the blob. Raises PeerError, and UnreachableError where a retry may help."""
 
 
 class BlobCache:
-    """Bytes by SHA-256 from one server. Owns nothing but its cache folder, which several peers may share."""
+    """Blobs of one server by their SHA-256. Owns only its cache folder, which several peers may share."""
 
     def __init__(
         self, client: httpx.AsyncClient, root: str, cache: Path, cache_bytes: int = CACHE_BYTES
@@ -37,21 +37,21 @@ class BlobCache:
         self._cache_bytes = cache_bytes
 
     async def get(self, sha256: str, at_most: int = LARGEST_BLOB) -> bytes:
-        """The blob of that hash, at most `at_most` bytes long.
+        """Returns the blob with that hash, at most `at_most` bytes long, from the cache or the server.
 
         Raises UnreachableError when the server does not answer, and PeerError when it has no such blob or
-        sends other bytes. Whoever needs the bytes retries (backend/peer/session/retry.py).
+        sends other bytes. The caller retries (backend/peer/session/retry.py).
         """
         path = self._cache / sha256
         cached = await asyncio.to_thread(_read_checked, path, sha256)
         if cached is not None:
             return cached
         content = await self.fetch(sha256, at_most)
-        await asyncio.to_thread(self._keep, path, content)
+        await asyncio.to_thread(self._write, path, content)
         return content
 
     async def fetch(self, sha256: str, at_most: int) -> bytes:
-        """The same, past the cache: for what is needed once."""
+        """Returns the blob from the server without caching it, for blobs that are needed once."""
         content = bytearray()
         try:
             async with self._client.stream("GET", f"{self._root}/blobs/{sha256}") as response:
@@ -73,15 +73,15 @@ class BlobCache:
             raise PeerError(f"Blob {sha256[:12]} arrived damaged; check the connection and try again.")
         return bytes(content)
 
-    def _keep(self, path: Path, content: bytes) -> None:
-        """A full disk costs only time."""
+    def _write(self, path: Path, content: bytes) -> None:
+        """Caches a blob. A full disk costs only another download."""
         with suppress(OSError):
             write_whole(path, content)
             evict(self._cache, self._cache_bytes)
 
 
 def _read_checked(path: Path, sha256: str) -> bytes | None:
-    """The cached blob, marked as used; None when it is missing or was damaged on the disk."""
+    """Returns the cached blob and marks it as used; None when it is missing or damaged."""
     with suppress(OSError):
         content = path.read_bytes()
         if hashlib.sha256(content).hexdigest() == sha256:

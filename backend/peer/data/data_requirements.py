@@ -1,4 +1,4 @@
-"""Loads the data that a task needs of its clients, and reports them before the peer joins."""
+"""Loads the data that a task requires of its clients, and reports them before the peer joins."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _SHOWN = 5
 async def load_local_data(
     data: TaskData, path: Path | None, reporter: Reporter, is_canceled: Callable[[], bool]
 ) -> LocalDataset | None:
-    """The examples at `path`, which it reports; None where the task deals out its own.
+    """Loads and reports the examples at `path`; None where the server assigns the task's shards.
 
-    Raises PeerError when data are missing or not wanted, DataError when they cannot be used.
+    Raises PeerError when data are missing or not taken, DataError when they cannot be used.
     """
     if data.volunteer is None or data.preprocess is None:
         if path is None:
@@ -45,9 +45,10 @@ async def load_local_data(
 async def load_url_data(
     data: TaskData, cache: Path, server: str, reporter: Reporter, is_canceled: Callable[[], bool]
 ) -> LocalDataset | None:
-    """The examples that all clients of the task fetch from a URL; None where there are none such.
+    """Loads the examples that all clients of the task fetch from URLs; None if it has no such data.
 
-    `server` is the host of the task's own server. Retries while that host is away. Raises DataError.
+    `server` is the hostname of the task's own server. Retries while the files' host is unreachable. Raises
+    DataError.
     """
     url, fitted = data.url, data.preprocess
     if url is None or fitted is None:
@@ -68,16 +69,16 @@ async def load_url_data(
 
 
 def describe_requirements(fitted: Fitted, limits: VolunteerData) -> str:
-    """What to bring, in words."""
-    return f"{limits.minimum:,} to {limits.maximum:,}, from {_holder(fitted)}"
+    """Describes the required data in words."""
+    return f"{limits.minimum:,} to {limits.maximum:,}, from {_description(fitted)}"
 
 
-def _holder(fitted: Fitted) -> str:
+def _description(fitted: Fitted) -> str:
     match fitted:
         case Image(label=label):
             return f"pictures in folders named {', '.join(label.classes)}"
         case FittedTable(columns=columns, label_columns=labels):
-            names = [*(one.column for one in columns), *labels]
+            names = [*(fitted_column.column for fitted_column in columns), *labels]
             return f"a CSV, Parquet or Arrow file with the columns {', '.join(names)}"
         case Arrays(x=x, y=y):
             return f"an .npz file with the arrays {', '.join((*x, *y))}"
@@ -91,7 +92,7 @@ def _holder(fitted: Fitted) -> str:
 
 
 def report_local_data(local_data: LocalDataset, path: Path, reporter: Reporter) -> None:
-    """Reports how much there is, of which classes, what was left out and why, and the model's inputs."""
+    """Reports the examples, their classes, what was left out and why, and the model's first inputs."""
     count, holdout = len(local_data.held_out), int(local_data.held_out.sum())
     sentence = (
         f"{count:,} examples at {path}: {count - holdout:,} to train on, {holdout:,} kept aside to measure "
@@ -114,5 +115,5 @@ def _left_out(broken: list[str]) -> list[str]:
     if not broken:
         return []
     more = len(broken) - _SHOWN
-    lines = [f"{len(broken):,} were left out:", *(f"  {one}" for one in broken[:_SHOWN])]
+    lines = [f"{len(broken):,} were left out:", *(f"  {problem}" for problem in broken[:_SHOWN])]
     return [*lines, f"  and {more:,} more."] if more > 0 else lines

@@ -1,4 +1,4 @@
-"""A volunteer's own data: read and checked by the task's preprocessing, never sent anywhere."""
+"""Reads and checks a volunteer's own data by the task's preprocessing; they are never sent."""
 
 from __future__ import annotations
 
@@ -25,37 +25,41 @@ from backend.peer.data.shards import Examples, load_examples
 
 @dataclass(frozen=True)
 class PartitionedData:
-    """How examples that all clients have are dealt out: the key of their files, and the most in a part."""
+    """The partition of examples that all clients have: the key of their files and the largest part."""
 
     key: str
-    most: int
+    largest: int
 
 
 @dataclass(frozen=True)
 class LocalData:
-    """A client's own examples: to train on, and held out to measure on."""
+    """A client's own examples: those to train on, and those held out for measuring."""
 
     train: Examples
     holdout: Examples
     partition: PartitionedData | None = None
 
     def part(self, name: str) -> Examples:
-        """The examples of a part that the server deals out by name. Raises PeerError for another's name."""
+        """Returns the examples of the part `name` that the server assigned.
+
+        Raises PeerError for the name of other data.
+        """
         if self.partition is None:
             raise PeerError("This task trains on its clients' own data, and its server deals nothing out.")
         try:
             half, number = parse_part(self.partition.key, name)
             examples = self.train if half == "train" else self.holdout
-            return examples.picked(part_rows(len(examples), self.partition.most, number))
+            return examples.picked(part_rows(len(examples), self.partition.largest, number))
         except ValueError as error:
             raise PeerError(f"{error} Reload the task: it may have other data by now.") from error
 
 
 @dataclass(frozen=True)
 class LocalDataset:
-    """Stored arrays [n, ...] and which examples are held out [n]; `broken` says what was left out and why.
+    """Stored arrays [n, ...] and which examples are held out [n].
 
-    `partition` is set where all clients have these same examples, and parts of them are dealt out.
+    `broken` lists what was left out and why. `partition` is set where all clients have the same examples and
+    are assigned parts of them.
     """
 
     fitted: Fitted
@@ -67,7 +71,7 @@ class LocalDataset:
     partition: PartitionedData | None = None
 
     def for_bundle(self, manifest: Manifest) -> LocalData:
-        """The examples as the graphs take them. Raises DataError when the model takes others."""
+        """Returns the examples as the graphs take them. Raises DataError when the model takes other data."""
         check_fits(self.fitted, manifest)
         return LocalData(
             self._part(manifest, ~self.held_out), self._part(manifest, self.held_out), self.partition
@@ -75,16 +79,18 @@ class LocalDataset:
 
     def _part(self, manifest: Manifest, rows: NDArray[np.bool_]) -> Examples:
         weights = np.ones(np.count_nonzero(rows), np.float32)
-        return load_examples([one[rows] for one in self.x], [one[rows] for one in self.y], weights, manifest)
+        return load_examples(
+            [values[rows] for values in self.x], [values[rows] for values in self.y], weights, manifest
+        )
 
 
 def read_local_data(
     path: Path, fitted: Fitted, limits: VolunteerData, is_canceled: Callable[[], bool] = lambda: False
 ) -> LocalDataset:
-    """The data at `path`; the share `limits.holdout` is held out for measuring, always the same examples.
+    """Reads the data at `path`; holds out the share `limits.holdout`, always the same examples.
 
-    Files and rows that are broken are left out. Raises DataError when fewer examples than wanted, or more,
-    are left, and once `is_canceled` says so.
+    Broken files and rows are left out. Raises DataError when fewer or more examples remain than the limits
+    allow, and as soon as `is_canceled` returns True.
     """
     broken: list[str] = []
 
@@ -92,12 +98,12 @@ def read_local_data(
         broken.append(str(error))
 
     split = HoldoutSplit(limits.holdout, lambda n: permutation(0, 0, _checked_count(path, n, limits.maximum)))
-    made = _read(path, fitted, split, note, is_canceled)
-    count = sum(len(chunk.held_out) for chunk in made)
+    loaded = _read(path, fitted, split, note, is_canceled)
+    count = sum(len(chunk.held_out) for chunk in loaded)
     if count < limits.minimum:
         raise DataError(_too_few(path, count, limits.minimum, broken))
     _checked_count(path, count, limits.maximum)
-    local_data = _joined(fitted, made, broken)
+    local_data = _joined(fitted, loaded, broken)
     if local_data.held_out.all():
         raise DataError(f"{path} leaves no example to train on once some are held out; bring more.")
     return local_data
@@ -106,7 +112,7 @@ def read_local_data(
 def read_shared_data(
     path: Path, fitted: Fitted, holdout: float, is_canceled: Callable[[], bool] = lambda: False
 ) -> LocalDataset:
-    """The data at `path`, which have to be good to the last example: all clients number them alike.
+    """Reads the data at `path`, which must not have a broken example: all clients number them alike.
 
     Raises DataError.
     """
@@ -117,21 +123,21 @@ def read_shared_data(
 def _read(
     path: Path, fitted: Fitted, split: HoldoutSplit, broken: Broken, is_canceled: Callable[[], bool]
 ) -> list[ExampleChunk]:
-    made = []
+    loaded = []
     for chunk in chunks(fitted, path, split, broken):
         if is_canceled():
             raise DataError(f"{path} was not read to its end.")
-        made.append(chunk)
-    return made
+        loaded.append(chunk)
+    return loaded
 
 
-def _joined(fitted: Fitted, made: list[ExampleChunk], broken: list[str]) -> LocalDataset:
-    if not made:
+def _joined(fitted: Fitted, loaded: list[ExampleChunk], broken: list[str]) -> LocalDataset:
+    if not loaded:
         raise DataError("The data hold no example.")
-    x = [np.concatenate(parts) for parts in zip(*(chunk.x for chunk in made), strict=True)]
-    y = [np.concatenate(parts) for parts in zip(*(chunk.y for chunk in made), strict=True)]
-    held = np.concatenate([chunk.held_out for chunk in made])
-    return LocalDataset(fitted, x, y, held, count_classes(fitted, y), broken)
+    x = [np.concatenate(parts) for parts in zip(*(chunk.x for chunk in loaded), strict=True)]
+    y = [np.concatenate(parts) for parts in zip(*(chunk.y for chunk in loaded), strict=True)]
+    held_out = np.concatenate([chunk.held_out for chunk in loaded])
+    return LocalDataset(fitted, x, y, held_out, count_classes(fitted, y), broken)
 
 
 def _too_few(path: Path, count: int, minimum: int, broken: list[str]) -> str:
@@ -142,7 +148,7 @@ def _too_few(path: Path, count: int, minimum: int, broken: list[str]) -> str:
 
 
 def _checked_count(path: Path, n: int, maximum: int) -> int:
-    most = min(maximum, MAX_EXAMPLES)
-    if n > most:
-        raise DataError(f"{path} gives {n:,} examples; this task takes at most {most:,}. Bring fewer.")
+    limit = min(maximum, MAX_EXAMPLES)
+    if n > limit:
+        raise DataError(f"{path} gives {n:,} examples; this task takes at most {limit:,}. Bring fewer.")
     return n

@@ -1,4 +1,4 @@
-"""What the model gets of a volunteer's first examples, as lines of text."""
+"""Shows a volunteer's first examples as the model receives them, in lines of text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TOKENS = 40
 
 
 def first_examples(local_data: LocalDataset) -> list[str]:
-    """A heading and a line for each of the first examples."""
+    """Returns a heading and a line for each of the first examples."""
     lines = [
         f"{_inputs(local_data, row)} -> {_label(local_data, row)}"
         for row in range(min(_EXAMPLES, len(local_data.held_out)))
@@ -31,11 +31,11 @@ def _inputs(local_data: LocalDataset, row: int) -> str:
         return ", ".join(_cells(local_data.fitted, local_data.x, row))
     if isinstance(local_data.fitted, FittedText) and local_data.fitted.tokenizer in ("characters", "words"):
         return _text(local_data.fitted, local_data.x[0][row])
-    return "; ".join(_array(one[row]) for one in local_data.x)
+    return "; ".join(_array(values[row]) for values in local_data.x)
 
 
 def _cells(fitted: FittedTable, x: list[NDArray[Any]], row: int) -> Iterator[str]:
-    """Each column's name and the numbers that it became; columns fill their input one after the other."""
+    """Yields each column's name and the numbers that it became; columns fill their input in order."""
     ends = dict.fromkeys(range(len(x)), 0)
     for column in fitted.columns:
         start = ends[column.input]
@@ -67,8 +67,8 @@ def _numbers(values: NDArray[Any]) -> str:
 def _label(local_data: LocalDataset, row: int) -> str:
     label = label_of(local_data.fitted)
     if label is not None:
-        numbers = class_numbers(local_data.fitted, [one[row : row + 1] for one in local_data.y])
+        numbers = class_numbers(local_data.fitted, [values[row : row + 1] for values in local_data.y])
         return label.classes[int(numbers[0])] if numbers is not None else ""
     if isinstance(local_data.fitted, FittedText) and local_data.fitted.tokenizer in ("characters", "words"):
         return _text(local_data.fitted, np.atleast_1d(local_data.y[0][row]))
-    return "; ".join(_array(one[row]) for one in local_data.y)
+    return "; ".join(_array(values[row]) for values in local_data.y)

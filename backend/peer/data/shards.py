@@ -1,4 +1,4 @@
-"""Examples ready for the graphs: shards preprocessed, joined, and cut into padded batches."""
+"""Prepares examples for the graphs: preprocesses and joins shards, and cuts padded batches."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ class Examples:
         return len(self.sample_weight)
 
     def picked(self, rows: Any) -> Examples:
-        """The examples `rows`, in this order."""
+        """Returns the examples `rows`, in this order."""
         x, y = (tuple(values[rows] for values in columns) for columns in (self.x, self.y))
         return Examples(x, y, self.sample_weight[rows])
 
     def batch(self, rows: Any, size: int) -> dict[str, Array]:
-        """The examples `rows` as the graphs' inputs, filled up to `size` with the first of them at weight 0.
+        """Returns the examples `rows` as the graphs' inputs, padded to `size` with the first one at weight 0.
 
-        An example that is there anyway shows no layer what it would not see otherwise: an average over the
-        words of an empty text is no number, and stays none at weight 0.
+        An existing example as padding gives no layer an input that it would not see otherwise: an average
+        over the words of an empty text is NaN, and stays NaN at weight 0.
         """
         named = {f"x_{i}": values for i, values in enumerate(self.x)}
         named |= {f"y_{i}": values for i, values in enumerate(self.y)}
-        batch = {name: _filled(values[rows], size) for name, values in named.items()}
+        batch = {name: _padded(values[rows], size) for name, values in named.items()}
         weights = self.sample_weight[rows]
         return batch | {"sample_weight": np.pad(weights, (0, size - len(weights)))}
 
 
 def read_shard(content: bytes, manifest: Manifest) -> Examples:
-    """The examples of one shard, ready for the graphs. Raises BundleError when it does not fit the bundle."""
+    """Returns the preprocessed examples of one shard. Raises BundleError if it does not fit the bundle."""
     raw = decode_shard(content, manifest)
     return load_examples(raw.x, raw.y, raw.sample_weight, manifest)
 
@@ -54,7 +54,7 @@ def read_shard(content: bytes, manifest: Manifest) -> Examples:
 def load_examples(
     x: Sequence[Array], y: Sequence[Array], sample_weight: NDArray[np.float32], manifest: Manifest
 ) -> Examples:
-    """Stored arrays [n, ...] in the dtypes of the bundle, inputs scaled as it says."""
+    """Converts stored arrays [n, ...] to the dtypes of the bundle, and scales inputs as it specifies."""
     steps = manifest.preprocess
     inputs = tuple(
         load_values(values, steps.scale, steps.offset)
@@ -69,7 +69,7 @@ def load_examples(
 
 
 def zero_examples(manifest: Manifest, count: int) -> Examples:
-    """`count` examples of zeros, of weight 1."""
+    """Returns `count` examples of zeros with weight 1."""
     return Examples(
         tuple(np.zeros([count, *spec.shape], spec.dtype) for spec in manifest.inputs),
         tuple(np.zeros([count, *spec.shape], spec.dtype) for spec in manifest.labels),
@@ -78,7 +78,7 @@ def zero_examples(manifest: Manifest, count: int) -> Examples:
 
 
 def join_shards(shards: Iterable[Examples]) -> Examples:
-    """All examples in one piece, in order. There must be at least one shard."""
+    """Concatenates all examples in order. There must be at least one shard."""
     parts = list(shards)
     return Examples(
         tuple(np.concatenate(columns) for columns in zip(*(part.x for part in parts), strict=True)),
@@ -87,6 +87,6 @@ def join_shards(shards: Iterable[Examples]) -> Examples:
     )
 
 
-def _filled(values: Array, size: int) -> Array:
+def _padded(values: Array, size: int) -> Array:
     missing = size - len(values)
     return np.concatenate([values, np.repeat(values[:1], missing, 0)]) if missing else values

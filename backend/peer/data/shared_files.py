@@ -1,4 +1,4 @@
-"""Files that peers of a machine share: written whole or not at all, in folders of bounded size."""
+"""Writes files that peers of a machine share, atomically, and bounds the size of their folders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a temporary file first, so that nobody reads half of one. Raises OSError."""
+    """Writes a temporary file and renames it, so that no process reads half of one. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
         try:
@@ -20,7 +20,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def evict(folder: Path, at_most: int) -> None:
-    """Removes the files that were not used for longest until `folder` holds at most so many bytes."""
+    """Removes the least recently used files until `folder` holds at most `at_most` bytes."""
     entries = []
     for path in folder.iterdir():
         with suppress(OSError):

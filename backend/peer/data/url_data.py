@@ -31,7 +31,7 @@ _REPORT_SECONDS = 5.0
 
 
 class FetchedUrlFile(Struct, frozen=True):
-    """One file, as the server says it."""
+    """One file of a task's URL data, as described by the server."""
 
     address: Annotated[str, Meta(max_length=2000)]
     sha256: Hash
@@ -40,7 +40,7 @@ class FetchedUrlFile(Struct, frozen=True):
 
 
 class FetchedUrlData(Struct, frozen=True):
-    """All files, and how many examples they hold. Only the server's word: all of it is checked here."""
+    """All files and the number of their examples, as described by the server; all of it is verified."""
 
     files: Annotated[list[FetchedUrlFile], Meta(min_length=1, max_length=64)]
     train: Annotated[int, Meta(ge=1, le=1 << 21)]
@@ -57,9 +57,9 @@ def fetch_url_data(
     reporter: Reporter,
     is_canceled: Callable[[], bool],
 ) -> LocalDataset:
-    """The examples, from cached files where there are any. `server` is the host of the task's own server.
+    """Returns the examples, from cached files where possible. `server` is the task server's hostname.
 
-    Raises DataError where they are not what the task says, and UnreachableError where another try may help.
+    Raises DataError where the files do not match the task, and UnreachableError where a retry may help.
     """
     folder = cache / "data"
     try:
@@ -92,7 +92,7 @@ def _cached_file(
     if path.is_file() and path.stat().st_size == file.bytes and file_sha256(path) == file.sha256:
         path.touch()
         return path
-    # A task of a stranger's must not make this machine look into the network that it is in.
+    # The task of a stranger must not make this machine send requests into its own network.
     is_same_host = urlsplit(file.address).hostname == server
     request = DownloadRequest(file.address, file.bytes, file.sha256, private=is_same_host)
     reporter.tell("fetching", f"Fetching {file.bytes / 1e6:,.1f} MB of examples from {request.host}.")
@@ -117,15 +117,15 @@ def _cached_file(
 
 @contextmanager
 def _linked_files(url: FetchedUrlData, paths: list[Path]) -> Iterator[Path]:
-    """The files under their names: one by itself, several in a folder."""
+    """Yields the path of the files under their names: a single file, or a folder of several."""
     with tempfile.TemporaryDirectory(prefix="minga-data-") as folder:
         root = Path(folder)
         for file, path in zip(url.files, paths, strict=True):
-            place = root / file.name
-            place.parent.mkdir(parents=True, exist_ok=True)
+            link = root / file.name
+            link.parent.mkdir(parents=True, exist_ok=True)
             try:
-                place.symlink_to(path.resolve())
+                link.symlink_to(path.resolve())
             except OSError:
-                # Some systems let only administrators make links.
-                shutil.copyfile(path, place)
+                # Some systems allow only administrators to create links.
+                shutil.copyfile(path, link)
         yield root / url.files[0].name if len(url.files) == 1 else root

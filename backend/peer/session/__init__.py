@@ -1,4 +1,4 @@
-"""What sessions of all schemes share: the connection to the server, retries, progress, identity.
+"""Parts that the sessions of all schemes share: connections, retries, progress reports, identity.
 
-A scheme's own session lives in rounds/, units/ or mesh/.
+A scheme's own session is in rounds/, units/ or mesh/.
 """

@@ -1,4 +1,4 @@
-"""The coroutines that run beside each other in one session."""
+"""Runs the background coroutines of one session."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 class SessionTasks:
-    """Coroutines of one session. `on_error` is called with an exception that ends one."""
+    """The background coroutines of one session. `on_error` is called with an exception that ends one."""
 
     def __init__(self, on_error: Callable[[BaseException], None]) -> None:
         self._on_error = on_error
         self._running: set[asyncio.Task[None]] = set()
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Starts `work`."""
+        """Starts `work` as a task."""
         task = asyncio.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._done)
@@ -27,7 +27,7 @@ class SessionTasks:
             self._on_error(error)
 
     async def end(self) -> None:
-        """Cancels those that still run."""
+        """Cancels the coroutines that are still running."""
         running = list(self._running)
         for task in running:
             task.cancel()

@@ -1,4 +1,4 @@
-"""Stores this machine's identity: a secret token, and a key that signs its part of masked rounds."""
+"""Stores this machine's identity: a secret token, and the key that signs in masked rounds."""
 
 from __future__ import annotations
 
@@ -30,13 +30,16 @@ class ClientIdentity:
 
     @property
     def public(self) -> str:
-        """By what others may know it: the public key, in hexadecimal."""
+        """The public key in hexadecimal, by which other clients may know this one."""
         return identity_key(self.key).hex()
 
 
 @contextmanager
 def machine_identity(state: Path) -> Iterator[ClientIdentity]:
-    """This machine's while no other peer uses it; otherwise, or if `state` is read-only, a new one."""
+    """Yields this machine's identity, or a temporary one while another peer uses it.
+
+    It is also temporary where the folder `state` cannot be written.
+    """
     temporary = ClientIdentity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES))
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -51,13 +54,16 @@ def machine_identity(state: Path) -> Iterator[ClientIdentity]:
 
 
 def stored_identity(state: Path) -> ClientIdentity:
-    """This machine's identity, made if there is none, whether or not a peer uses it."""
+    """Returns this machine's identity, even while a peer uses it; makes it if there is none."""
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
     return _stored_identity(state, ClientIdentity(secrets.token_urlsafe(32), secrets.token_bytes(KEY_BYTES)))
 
 
 def _locked(lock: int) -> bool:
-    """Takes the lock, which the system releases with the process; Windows has none and makes new ones."""
+    """Whether the lock was taken. The system releases it when the process ends.
+
+    Windows has no such lock, so a peer there always takes a temporary identity.
+    """
     if sys.platform == "win32":
         return False
     try:

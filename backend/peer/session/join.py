@@ -1,4 +1,4 @@
-"""Which session a task takes: rounds with a server that averages, a mesh, or work units."""
+"""Chooses the session for a task by its scheme: rounds, a mesh, or work units."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class JoinedSession(Protocol):
 
 @dataclass(frozen=True)
 class JoinOptions:
-    """The options that a person gave to `minga peer join`; None where nothing was given."""
+    """The options of `minga peer join`; None for an option that was not given."""
 
     device: Device
     min_masked: int | None
@@ -70,7 +70,7 @@ class JoinRequest:
     headers: Mapping[str, str]
 
     def session(self, client: httpx.AsyncClient, cache: Path, reporter: Reporter) -> JoinedSession:
-        """The session that fits the task. Raises PeerError for options that do not fit it."""
+        """Returns the session for the task's scheme. Raises PeerError for options that do not fit it."""
         blobs = BlobCache(client, self.server.root, cache)
         trust_store = TrustStore(self.state / "met", self.options.roster)
         if self.task.scheme == "decentralized":

@@ -1,4 +1,4 @@
-"""Whether the provider of a machine is about to take it away: what its metadata service says."""
+"""Watches the cloud provider's metadata service for the notice that it preempts this machine."""
 
 from __future__ import annotations
 
@@ -13,32 +13,38 @@ import httpx
 from backend.errors import UnreachableError
 from backend.peer.session.progress import Teller
 
-# Amazon gives two minutes and asks to look every five seconds; Google gives thirty seconds.
-EVERY = 5.0
-# A service that is not there may still be starting with its machine.
-AWAY = 60.0
+# Amazon gives two minutes of notice and asks for a poll every five seconds; Google gives thirty seconds.
+POLL_SECONDS = 5.0
+# A service that does not answer may still be starting with its machine.
+ABSENT_POLL_SECONDS = 60.0
 ANSWER_SECONDS = 2.0
 
 
 class Provider(Protocol):
-    """One kind of metadata service."""
+    """The metadata service of one cloud provider."""
 
     name: str
 
-    async def leaves(self, client: httpx.AsyncClient) -> bool:
-        """Whether the machine is about to be taken. Raises UnreachableError where it is no such machine."""
+    async def is_preempted(self, client: httpx.AsyncClient) -> bool:
+        """Whether the machine is about to be preempted.
+
+        Raises UnreachableError if this is no machine of the provider.
+        """
 
 
 @dataclass
 class Ec2:
-    """Amazon EC2's spot instances, by version 2 of its instance metadata service."""
+    """Amazon EC2's spot instances, through version 2 of its instance metadata service."""
 
     root: str
     name: str = "Amazon EC2"
     _token: str = field(default="", repr=False)
 
-    async def leaves(self, client: httpx.AsyncClient) -> bool:
-        """An `instance-action` is there (stop, terminate, hibernate); else the answer is 404."""
+    async def is_preempted(self, client: httpx.AsyncClient) -> bool:
+        """Whether the service has an `instance-action` (stop, terminate, hibernate).
+
+        Without one it answers 404.
+        """
         if not self._token:
             lifetime = {"X-aws-ec2-metadata-token-ttl-seconds": "21600"}
             answer = await client.put(f"{self.root}/latest/api/token", headers=lifetime)
@@ -48,7 +54,7 @@ class Ec2:
         headers = {"X-aws-ec2-metadata-token": self._token}
         answer = await client.get(f"{self.root}/latest/meta-data/spot/instance-action", headers=headers)
         if answer.status_code == 401:
-            # The token is over: the next look takes a new one.
+            # The token has expired: the next poll requests a new one.
             self._token = ""
         return answer.status_code == 200
 
@@ -60,8 +66,8 @@ class Gce:
     root: str
     name: str = "Google Compute Engine"
 
-    async def leaves(self, client: httpx.AsyncClient) -> bool:
-        """The value `preempted` is TRUE."""
+    async def is_preempted(self, client: httpx.AsyncClient) -> bool:
+        """Whether the metadata value `preempted` is TRUE."""
         headers = {"Metadata-Flavor": "Google"}
         answer = await client.get(f"{self.root}/computeMetadata/v1/instance/preempted", headers=headers)
         if answer.headers.get("Metadata-Flavor") != "Google":
@@ -70,7 +76,7 @@ class Gce:
 
 
 def providers(environment: Mapping[str, str] = os.environ) -> list[Provider]:
-    """All that are known, at the addresses that their own programs take from the environment, too."""
+    """Returns the known providers, at the addresses that their own tools read from the environment."""
     ec2 = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254")
     gce = environment.get("GCE_METADATA_HOST", "metadata.google.internal")
     return [Ec2(ec2.rstrip("/")), Gce(f"http://{gce}")]
@@ -80,37 +86,49 @@ async def watch(
     watched: Sequence[Provider],
     stop: asyncio.Event,
     teller: Teller,
-    every: float = EVERY,
-    away: float = AWAY,
+    poll_seconds: float = POLL_SECONDS,
+    absent_poll_seconds: float = ABSENT_POLL_SECONDS,
 ) -> None:
-    """Sets `stop` as soon as one of these says that the machine is about to be taken; then it is done."""
-    # Metadata are of this machine: no proxy is on the way.
+    """Sets `stop` as soon as one of the providers is about to preempt the machine, and returns.
+
+    Polls every `poll_seconds`, and every `absent_poll_seconds` until a provider's service has answered once.
+    """
+    # The metadata service is on this machine's own network: no proxy is used.
     async with httpx.AsyncClient(timeout=ANSWER_SECONDS, trust_env=False) as client:
-        tasks = [asyncio.ensure_future(_wait_for_notice(one, client, teller, every, away)) for one in watched]
+        tasks = [
+            asyncio.ensure_future(
+                _wait_for_notice(provider, client, teller, poll_seconds, absent_poll_seconds)
+            )
+            for provider in watched
+        ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in tasks:
-                one.cancel()
+            for task in tasks:
+                task.cancel()
         name = next(iter(done)).result()
     teller.tell("preempted", f"{name} is about to take this machine away.", provider=name)
     stop.set()
 
 
 async def _wait_for_notice(
-    provider: Provider, client: httpx.AsyncClient, teller: Teller, every: float, away: float
+    provider: Provider,
+    client: httpx.AsyncClient,
+    teller: Teller,
+    poll_seconds: float,
+    absent_poll_seconds: float,
 ) -> str:
-    """The provider's name, once it takes the machine."""
+    """Returns the provider's name once it is about to preempt the machine."""
     has_answered = False
     while True:
         try:
-            if await provider.leaves(client):
+            if await provider.is_preempted(client):
                 return provider.name
             if not has_answered:
                 has_answered = True
                 sentence = f"Watching {provider.name} for the notice that it takes this machine away."
                 teller.tell("preemptible", sentence, provider=provider.name)
-            await asyncio.sleep(every)
+            await asyncio.sleep(poll_seconds)
         except (httpx.HTTPError, UnreachableError):
-            # Whose service answered once is only busy.
-            await asyncio.sleep(every if has_answered else away)
+            # A service that answered once is only busy.
+            await asyncio.sleep(poll_seconds if has_answered else absent_poll_seconds)

@@ -1,4 +1,4 @@
-"""What a peer tells the person who started it: a live display, plain lines, or JSON lines."""
+"""Reports a peer's progress to the person who started it: live display, plain lines or JSON lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 Value = str | int | float | bool | None | dict[str, float]
 
 
-# What the moving line says after these events, until training goes on.
+# The label of the progress bar after these events, until training continues.
 _BAR_LABELS = {
     "loading": "Loading",
     "ready": "Waiting",
@@ -27,13 +27,13 @@ _COLOURS = {"accepted": "green", "refused": "yellow", "offline": "yellow", "trou
 
 
 class Teller(Protocol):
-    """Where news go of what happened once."""
+    """Receives events that happen once, each with a sentence for people."""
 
     def tell(self, event: str, sentence: str, **values: Value) -> None: ...
 
 
 class Reporter(Teller, Protocol):
-    """Where all news go; `step` is for the training in progress, `of` a round or a unit."""
+    """Receives all reports; `step` reports the training of `of`, which is a round or a unit."""
 
     def step(self, of: str, step: int, steps: int, loss: float) -> None: ...
 
@@ -45,7 +45,7 @@ class Reporter(Teller, Protocol):
 
 
 class _LineReporter:
-    """What reporters without a display share."""
+    """The common part of reporters without a display."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -57,18 +57,18 @@ class _LineReporter:
         return None
 
     def step(self, of: str, step: int, steps: int, loss: float) -> None:
-        """Steps are for displays."""
+        """Ignores steps, which only a display shows."""
 
 
 class JsonLines(_LineReporter):
-    """One JSON object an event, with `event` and its values."""
+    """Writes one JSON object per event, with the key `event` and the event's values."""
 
     def tell(self, event: str, sentence: str, **values: Value) -> None:
         print(json.dumps({"event": event, **values, "message": sentence}), file=self._stream, flush=True)
 
 
 class PlainLines(_LineReporter):
-    """One sentence an event."""
+    """Writes one sentence per event."""
 
     def tell(self, event: str, sentence: str, **values: Value) -> None:
         del event, values
@@ -76,7 +76,7 @@ class PlainLines(_LineReporter):
 
 
 class Display:
-    """Sentences that scroll by, over one line that moves while training goes on."""
+    """Prints sentences above a progress bar, which moves during training."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -110,7 +110,7 @@ class Display:
 
 
 def make_reporter(as_json: bool) -> Reporter:
-    """JSON lines if wanted, the display on a terminal, plain lines elsewhere."""
+    """Returns JSON lines if `as_json`, else the display on a terminal and plain lines otherwise."""
     if as_json:
         return JsonLines(sys.stdout)
     return Display(Console()) if sys.stdout.isatty() else PlainLines(sys.stdout)

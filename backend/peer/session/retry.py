@@ -1,4 +1,4 @@
-"""Retries work that fails while another machine is away: the one loop, and the pauses that it keeps."""
+"""Retries work that fails while another machine is unreachable, with pauses set by a policy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """`pauses` are the seconds after each failure; after the last one the last `repeated` come round again.
+    """The pauses between attempts, which failures are reported, and which errors are retried.
 
-    Of each pass through `pauses` the first `silent` failures are not reported. `retried` is what is tried
-    again; one that is no UnreachableError is reported at once, and the last pause follows.
+    `pauses` are the seconds after each failure; after the last one, the last `repeated` pauses repeat. The
+    first `silent` failures of each pass through `pauses` are not reported. Errors of type `retried` are
+    retried; one that is no UnreachableError is reported immediately, and the last pause follows.
     """
 
     pauses: tuple[float, ...]
@@ -28,26 +29,26 @@ class RetryPolicy:
     retried: type[PeerError] = UnreachableError
 
     def pause(self, failures: int) -> float:
-        """Seconds after the failure number `failures`, from 0 on."""
+        """Returns the seconds to wait after failure number `failures`, counted from 0."""
         first = len(self.pauses) - self.repeated
         return self.pauses[min(failures, first + (failures - first) % self.repeated)]
 
     def is_reported(self, failures: int) -> bool:
-        """Whether the failure number `failures` is reported to a person."""
+        """Whether failure number `failures` is reported to a person."""
         return failures % len(self.pauses) >= self.silent
 
     def last_of_pass(self, failures: int) -> int:
-        """The number of the failure that would end the present pass through `pauses`."""
+        """Returns the number of the failure that would end the current pass through `pauses`."""
         return failures - failures % len(self.pauses) + len(self.pauses) - 1
 
 
-# Before a session: another machine answers, or a person has to check the address.
+# Before a session: the other machine answers in the end, or a person has to check the address.
 START = RetryPolicy((1.0, 2.0, 4.0, 8.0, 16.0, 30.0))
-# A session's loading, fetching, training and measuring, most of which is downloads.
+# The jobs of a session: loading, fetching, training and measuring, which are mostly downloads.
 JOB = RetryPolicy((0.5, 1.0, 2.0, 2.0), repeated=4, silent=3)
-# Weights that neither a peer nor the server had; another peer may have them by then.
+# Weights that neither a peer nor the server had; another peer may have them by the next attempt.
 WEIGHTS = RetryPolicy((0.5, 1.0, 2.0, 1.0), repeated=4, silent=3, retried=PeerError)
-# A deposit of weights at the server.
+# An upload of weights to the server.
 DEPOSIT = RetryPolicy((2.0,))
 
 
@@ -58,10 +59,10 @@ async def retry(
     is_canceled: Callable[[], bool] = lambda: False,
     give_up_after: float = math.inf,
 ) -> T | None:
-    """The result of `work`, tried again by `policy`; None once it is canceled.
+    """Returns the result of `work`, retried by `policy`; None once it is canceled.
 
-    `report` takes the error and the seconds until the next attempt. Raises UnreachableError after
-    `give_up_after` seconds, and what `work` raises that is not tried again, unless it is canceled.
+    `report` receives the error and the seconds until the next attempt. Raises UnreachableError after
+    `give_up_after` seconds, and any error of `work` that is not retried, unless the work is canceled.
     """
     clock = asyncio.get_running_loop().time
     end, failures = clock() + give_up_after, 0
@@ -70,7 +71,7 @@ async def retry(
             return await work()
         except PeerError as error:
             if is_canceled():
-                break  # The server may have let go what nobody needs any more.
+                break  # The server may have deleted data that are no longer needed.
             if not isinstance(error, policy.retried):
                 raise
             remaining = end - clock()
@@ -95,7 +96,7 @@ async def retry_start(
     is_canceled: Callable[[], bool] = lambda: False,
     give_up_after: float = math.inf,
 ) -> T | None:
-    """The result of what has to be known before a session begins; reports that the server is away."""
+    """Returns the result of work that a session needs before it begins; reports an unreachable server."""
 
     def report(error: PeerError, pause: float) -> None:
         advice = f"Trying again in {pause:.2g} s; check the address if this goes on."
@@ -110,7 +111,7 @@ async def retry_job(
     is_canceled: Callable[[], bool] = lambda: False,
     policy: RetryPolicy = JOB,
 ) -> T | None:
-    """The result of a session's job, however long the server is away; reports the trouble."""
+    """Returns the result of a session's job, however long the server is unreachable; reports failures."""
 
     def report(error: PeerError, pause: float) -> None:
         reporter.tell("trouble", f"{error} Trying again in {pause:.0f} s.")

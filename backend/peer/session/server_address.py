@@ -1,4 +1,4 @@
-"""From what a person types to the task's addresses."""
+"""Parses the server's address that a person typed, and queries the server about its tasks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from backend.peer.data.url_data import FetchedUrlData
 
 @dataclass(frozen=True)
 class ServerAddress:
-    """A server's root, without a slash at its end, and the task that the address named, if it did.
+    """A server's root without a final slash, and the task that the address named, if any.
 
-    `invitation` is the code behind the # of an invitation's address.
+    `invitation` is the code after the # in the address of an invitation.
     """
 
     root: str
@@ -29,12 +29,12 @@ class ServerAddress:
     invitation: str | None = field(default=None, repr=False)
 
     def socket(self, task: str) -> str:
-        """Address of the task's WebSocket."""
+        """Returns the address of the task's WebSocket."""
         return f"ws{self.root.removeprefix('http')}/api/tasks/{task}/socket"
 
 
 class Choice(Struct, frozen=True):
-    """A task, and how it is coordinated."""
+    """A task of the server, and the scheme that coordinates it."""
 
     name: str
     scheme: str
@@ -57,7 +57,10 @@ class _Refused(Struct, frozen=True):
 
 
 class TaskData(Struct, frozen=True):
-    """Where examples come from: `volunteer` says how each brings its own, `url` where all fetch them."""
+    """The source of a task's examples.
+
+    `volunteer` describes the data that each volunteer brings; `url` names the files that all clients fetch.
+    """
 
     source: Literal["shards", "volunteer", "url"]
     preprocess: Fitted | None
@@ -66,9 +69,9 @@ class TaskData(Struct, frozen=True):
 
 
 def parse_address(address: str) -> ServerAddress:
-    """Understands a site's root, a task's pages or an invitation; `http://` may be left out.
+    """Parses a site's root, the address of a task's page, or an invitation; `http://` is optional.
 
-    Raises PeerError when it is no address of the web.
+    Raises PeerError when it is no web address.
     """
     text = address if "://" in address else f"http://{address}"
     try:
@@ -87,16 +90,19 @@ def parse_address(address: str) -> ServerAddress:
 
 
 def visitor_headers(token: str) -> dict[str, str]:
-    """By which a server knows the holder of a client's secret token as whom it let in before."""
+    """Returns the cookies by which a server recognises a client that it admitted before.
+
+    They are derived from the client's secret token.
+    """
     visitor = hashlib.sha256(b"minga visitor " + token.encode()).hexdigest()
-    # Over https the server looks for the second name, which browsers guard better.
+    # Over https the server reads the second name, which browsers protect better.
     return {"Cookie": f"minga_visitor={visitor}; __Host-minga_visitor={visitor}"}
 
 
 async def accept_invitation(client: httpx.AsyncClient, server: ServerAddress) -> ServerAddress:
-    """The site with the task of its invitation, which lets in the visitor that `client` names.
+    """Redeems the invitation for the visitor that `client` names; returns the address with its task.
 
-    Raises PeerError for an invitation that does not hold, and UnreachableError when nobody answers.
+    Raises PeerError for an invalid invitation, and UnreachableError when the server does not answer.
     """
     try:
         response = await client.post(f"{server.root}/api/join", json={"code": server.invitation})
@@ -113,10 +119,10 @@ async def accept_invitation(client: httpx.AsyncClient, server: ServerAddress) ->
 
 
 async def choose_task(client: httpx.AsyncClient, server: ServerAddress, name: str | None) -> Choice:
-    """The task: the wanted one, the one in the address, or the site's only one.
+    """Returns the task called `name`, or the task in the address, or the only task of the site.
 
-    Raises PeerError when there is no such task or the address is of something else than Minga, and
-    UnreachableError when nobody answers.
+    Raises PeerError when there is no such task or the address is not of a Minga server, and UnreachableError
+    when the server does not answer.
     """
     tasks = {task.name: task for task in await _tasks(client, server)}
     name = name or server.task
@@ -131,10 +137,10 @@ async def choose_task(client: httpx.AsyncClient, server: ServerAddress, name: st
 
 
 async def task_data(client: httpx.AsyncClient, server: ServerAddress, task: str) -> TaskData:
-    """Where the task's examples come from, and what volunteers' own have to be like.
+    """Returns the source of the task's examples, and the requirements for volunteers' own data.
 
-    Raises PeerError when the server says nothing that can be understood, and UnreachableError when nobody
-    answers.
+    Raises PeerError for an answer that cannot be decoded, and UnreachableError when the server does not
+    answer.
     """
     content = await _get(client, server, f"/api/tasks/{task}/data")
     try:

@@ -1,4 +1,4 @@
-"""Holds the connections of a peer to its task's server, one after the other."""
+"""Holds the successive connections of a peer to its task's server."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from backend.peer.session.transport import NO_HEADERS, Inbound, Outbound, WirePr
 
 
 def _ignore(_: object) -> None:
-    """For connections whose owner does not need to know what the socket took."""
+    """Ignores a sent frame, for connections whose owner needs no notice of it."""
 
 
 class ServerConnection(Generic[Outbound, Inbound]):
-    """Owns the socket at `address`, one after the other, and the frames that wait to be sent.
+    """Owns the current socket to `address` and the outbox of frames to send.
 
-    Those are bounded by the server's credit, so that sending never blocks.
+    The server's credit bounds the outbox, so that sending never blocks.
     """
 
     def __init__(
@@ -32,9 +32,9 @@ class ServerConnection(Generic[Outbound, Inbound]):
         on_frame: Callable[[Inbound], None],
         on_sent: Callable[[Outbound], None] = _ignore,
     ) -> str:
-        """Holds one connection until it ends; why it ended, as the end of a sentence.
+        """Holds one connection until it ends; returns the reason, as the end of a sentence.
 
-        What was queued for the one before is not sent any more. `on_sent` is called with each frame that the
+        Frames queued for the previous connection are dropped. `on_sent` is called with each frame that the
         socket took.
         """
         self._outbox = asyncio.Queue()
@@ -55,5 +55,5 @@ class ServerConnection(Generic[Outbound, Inbound]):
         self._outbox.put_nowait(frame)
 
     def finish(self) -> None:
-        """Ends the connection after all that was queued."""
+        """Closes the connection after all queued frames are sent."""
         self._outbox.put_nowait(None)

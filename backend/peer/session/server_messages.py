@@ -1,4 +1,4 @@
-"""What the server says, in sentences for the person who started the peer."""
+"""Reports the server's messages as sentences for the person who started the peer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from backend.wire.messages import (
 
 
 def tell_news(reporter: Reporter, frame: ServerFrame, masked: int) -> None:
-    """Tells what the frame means for this peer, whose update is `masked` among so many, if it is masked."""
+    """Reports what the frame means for this peer.
+
+    `masked` is the number of clients among which the peer's update is masked, 0 if it is not.
+    """
     match frame:
         case Welcome(client=client):
             reporter.tell("connected", f"Connected as {client}.", client=client)
@@ -44,7 +47,7 @@ def tell_news(reporter: Reporter, frame: ServerFrame, masked: int) -> None:
 
 
 def tell_mesh_news(reporter: Reporter, frame: ServerToPeer) -> None:
-    """Tells what the server of a mesh said, as far as it is news to a person."""
+    """Reports a message of a mesh's server, if it concerns a person."""
     match frame:
         case Entered(client=client):
             reporter.tell("connected", f"Connected as {client}.", client=client)
@@ -59,7 +62,7 @@ def tell_mesh_news(reporter: Reporter, frame: ServerToPeer) -> None:
 def tell_peers_evaluation(
     reporter: Reporter, client: str, evaluation: Evaluation, specs: Sequence[MetricSpec]
 ) -> None:
-    """Tells what the peer `client` measured while the server is away. What cannot be is no news."""
+    """Reports the evaluation of the peer `client` while the server is away; ignores an invalid one."""
     counted = evaluation.examples and len(evaluation.sums) == sum(spec.rows for spec in specs)
     if not counted or not math.isfinite(evaluation.loss):
         return
@@ -80,27 +83,27 @@ def tell_peers_evaluation(
 
 
 class LinkNews:
-    """Tells of links to other peers: one that is heard again after a silence is no news."""
+    """Reports links to other peers. A link that is heard again after a silence is not reported again."""
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
         self._ways: dict[str, Way] = {}
 
     def up(self, client: str, way: Way) -> None:
-        """There is a link to `client`, or it goes this way now, or something was heard again."""
+        """Reports that a link to `client` opened or changed its `way`."""
         if self._ways.get(client) != way:
             how = "through the server, sealed" if way == "relay" else f"by {way}"
             self._reporter.tell("linked", f"Linked with {client} {how}.", client=client, way=way)
         self._ways[client] = way
 
     def down(self, client: str, reason: str) -> None:
-        """The last link to `client` is gone; `reason` ends a sentence."""
+        """Reports that the last link to `client` is closed; `reason` ends a sentence."""
         self._ways.pop(client, None)
         self._reporter.tell("unlinked", f"The link to {client} is gone: {reason}.", client=client)
 
 
 def tell_partial(reporter: Reporter, number: int, steps: int, planned: int) -> None:
-    """Tells that an update has fewer steps than planned, if it has."""
+    """Reports an update with fewer steps than planned."""
     if steps < planned:
         share = f"{100 * steps / planned:.0f} % of the steps ({steps} of {planned})"
         sentence = f"Round {number}: sending {share}, what was done in time."

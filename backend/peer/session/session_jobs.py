@@ -15,7 +15,7 @@ from backend.wire.messages import Evaluate
 
 
 async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> participant_events.BundleLoaded | None:
-    """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
+    """Loads the bundle, however long the server is unreachable. Raises the errors of the job."""
     reporter.tell("loading", "Loading the model.")
     loaded = await retry_job(lambda: jobs.load(bundle), reporter)
     if loaded is None:
@@ -29,14 +29,14 @@ async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> participa
 async def measure(
     jobs: TrainingJobs, job: TrainingJob[Evaluate], reporter: Reporter
 ) -> participant_events.VersionMeasured | None:
-    """What the version does on held-out examples; None where that cannot be said any more."""
+    """Measures the version on held-out examples; None if that failed or is no longer needed."""
     request = job.order
     sentence = f"Measuring version {request.version} on held-out examples."
     reporter.tell("measuring", sentence, version=request.version)
     try:
         measured = await retry_job(lambda: jobs.measure(job), reporter, job.stop.is_set)
     except PeerError as error:
-        # The server does without; training goes on.
+        # The server needs no evaluation of this client; training continues.
         reporter.tell("trouble", str(error))
         return None
     if job.aborted or measured is None:
@@ -50,7 +50,10 @@ async def measure(
 
 
 def report_steps(of: str, reporter: Reporter) -> Callable[[TrainingProgress], None]:
-    """Tells the steps of `of`, a round or a unit, from the thread that trains. Made in the session's loop."""
+    """Returns a callback that reports the steps of `of`, a round or a unit, from the training thread.
+
+    Must be called in the session's event loop.
+    """
     loop = asyncio.get_running_loop()
 
     def report(progress: TrainingProgress) -> None:

@@ -15,7 +15,7 @@ from backend.protocols.client.connection import TaskConnection
 from backend.protocols.client.participant_events import Connected, Disconnected, StopParticipant
 from backend.wire.messages import Closing
 
-# A peer that has to stop ends within 25 s: this for the work in hand, the rest for a long step.
+# A peer that has to stop ends within 25 s: this many for the current work, the rest for a long step.
 WIND_DOWN_SECONDS = 8.0
 GOODBYE_SECONDS = 3.0
 
@@ -26,18 +26,18 @@ Inbound_co = TypeVar("Inbound_co", covariant=True)
 
 
 class ClientMachine(Protocol):
-    """What a session loop reads of the machine of its client."""
+    """The part of a client's machine that the session loop reads."""
 
     connection: TaskConnection
     reason: str | None
 
     @property
     def phase(self) -> StrEnum:
-        """The client's present phase."""
+        """The client's current phase."""
 
 
 class ClientSession(Protocol[Event_contra]):
-    """One client of one task, whose events the loop delivers."""
+    """One client of one task, to which the loop delivers events."""
 
     @property
     def machine(self) -> ClientMachine:
@@ -47,28 +47,28 @@ class ClientSession(Protocol[Event_contra]):
         """Passes `event` to the machine, and performs the effects that it returns."""
 
     def wind_down(self) -> None:
-        """Ends the work in hand after its current step."""
+        """Ends the current work after its current step."""
 
 
 class Connections(Protocol[Inbound_co]):
-    """The connections to the server, one after the other; server_connection.py has the words."""
+    """The successive connections to the server; `ServerConnection` implements them."""
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a connection now."""
+        """Whether a connection is open now."""
 
     async def run_once(self, on_open: Callable[[], None], on_frame: Callable[[Inbound_co], None]) -> str:
-        """Holds one connection until it ends, and returns why."""
+        """Holds one connection until it ends; returns the reason."""
 
     def finish(self) -> None:
-        """Ends it after all that was queued."""
+        """Closes the connection after all queued frames are sent."""
 
 
 class SessionLoop(Generic[Event, Inbound]):
-    """Delivers events to a session, one after the other, and opens its connections.
+    """Delivers events to a session one at a time, and opens its connections.
 
-    Owns the events to come, the session's background tasks, and the present connection's task. `to_event`
-    makes an event of a frame; `offline_note` ends the sentence about a server that is away.
+    Owns the inbox of events, the session's background tasks, and the task of the current connection.
+    `to_event` makes an event of a frame; `offline_note` ends the sentence about an unreachable server.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class SessionLoop(Generic[Event, Inbound]):
         self._reporter = reporter
         self._random = random
         self._offline_note = offline_note
-        # Each event with the frame that it is made of.
+        # Each event with the frame that it was made of, if any.
         self._inbox: asyncio.Queue[
             tuple[Event | Connected | Disconnected | StopParticipant | BaseException, Inbound | None]
         ] = asyncio.Queue()
         self._background = SessionTasks(lambda error: self._inbox.put_nowait((error, None)))
         self.spawn = self._background.spawn
         self._connecting: asyncio.Task[None] | None = None
-        # Why the last connection ended, as the end of a sentence.
+        # The reason why the last connection ended, as the end of a sentence.
         self.reason = ""
         self._last_connected = 0.0
         self._reconnect = asyncio.Event()
@@ -102,17 +102,17 @@ class SessionLoop(Generic[Event, Inbound]):
         self._inbox.put_nowait((event, None))
 
     def set_idle(self, is_idle: bool) -> None:
-        """Sets whether no work is in hand; a peer that is stopped leaves then."""
+        """Sets whether the session has no work; a peer that is stopping leaves as soon as it is idle."""
         if is_idle:
             self._idle.set()
         else:
             self._idle.clear()
 
     async def run(self, session: ClientSession[Event], start: Event, stop: asyncio.Event) -> None:
-        """Begins with `start`, and runs until `stop` is set, the task is finished, or the server ends it.
+        """Runs from `start` until `stop` is set, the task is finished, or the server ends the session.
 
-        Raises what ends a background task, ReplacedError when the server talks to another peer with the same
-        token, and UnfitError when the task does not take this one.
+        Raises the error that ended a background task, ReplacedError when the server serves another peer with
+        the same token, and UnfitError when the task does not admit this one.
         """
         self._last_connected = asyncio.get_running_loop().time()
         self.spawn(self._wind_down_when(stop, session))
@@ -133,7 +133,7 @@ class SessionLoop(Generic[Event, Inbound]):
                     return
 
     def connect(self, delay: float, dismissal: str | None) -> None:
-        """Opens a connection after `delay` seconds; `dismissal`: why the server closed the last."""
+        """Opens a connection after `delay` seconds; `dismissal` is why the server closed the last one."""
         if delay:
             cause = dismissal or f"The server is away ({self.reason})."
             sentence = f"{cause} Next attempt in {delay:.1f} s{self._offline_note}."
@@ -141,15 +141,15 @@ class SessionLoop(Generic[Event, Inbound]):
         self._connecting = self.spawn(self._connect_after(delay))
 
     def seconds_away(self, delay: float) -> float:
-        """For how many seconds the server will have been away in `delay` seconds."""
+        """Returns for how many seconds the server will have been unreachable in `delay` seconds."""
         return asyncio.get_running_loop().time() + delay - self._last_connected
 
     def reconnect_now(self) -> None:
-        """Makes the next attempt at once."""
+        """Makes the next attempt to connect immediately."""
         self._reconnect.set()
 
     async def end(self) -> None:
-        """Lets the goodbye go out, then ends all background tasks."""
+        """Lets the goodbye be sent, then ends all background tasks."""
         if self._connecting and self._connections.is_open:
             self._connections.finish()
             await asyncio.wait([self._connecting], timeout=GOODBYE_SECONDS)
@@ -175,7 +175,7 @@ class SessionLoop(Generic[Event, Inbound]):
         self._inbox.put_nowait((Disconnected(self._random()), None))
 
     async def _wind_down_when(self, stop: asyncio.Event, session: ClientSession[Event]) -> None:
-        """Ends the work in hand after the current step, gives it a few seconds, and leaves."""
+        """Waits for `stop`, then ends the current work after its step, within a few seconds, and leaves."""
         await stop.wait()
         self._reporter.tell("stopping", "Stopping after the current step.")
         session.wind_down()
@@ -186,7 +186,7 @@ class SessionLoop(Generic[Event, Inbound]):
 
 
 def _final_error(frame: object, reason: str | None) -> MingaError:
-    """Why this peer is not to come back."""
+    """Returns the error that explains why this peer must not rejoin."""
     if isinstance(frame, Closing) and frame.code == ReplacedError.code:
         return ReplacedError(reason or "Another peer took this one's place.")
     return UnfitError(reason or "The task does not take this peer.")

@@ -1,4 +1,4 @@
-"""One WebSocket connection to a task, from the first byte to the reason of its end."""
+"""Runs one WebSocket connection to a task, until it ends for a reason."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ OPEN_SECONDS = 10.0
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 
-# Most tasks are open to everybody.
+# Most tasks are open to all clients.
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class WireProtocol(Generic[Outbound, Inbound]):
-    """The name and the codec of what is said on a connection."""
+    """The subprotocol's name and the codec of a connection's frames."""
 
     name: str
     encode: Callable[[Outbound], bytes]
@@ -47,7 +47,10 @@ UNITS: WireProtocol[UnitsToServer, ServerToUnits] = WireProtocol(UNITS_PROTOCOL,
 
 
 def chunks(content: memoryview, number: int, start: int, until: int, size: int) -> Iterator[Chunk]:
-    """Bytes [start, until) of what belongs to round or lease `number`, in frames of at most `size` bytes."""
+    """Yields bytes [start, until) of an update or a result in frames of at most `size` bytes.
+
+    `number` is the round or the lease to which they belong.
+    """
     for offset in range(start, until, size):
         yield Chunk(round=number, offset=offset, data=content[offset : min(offset + size, until)])
 
@@ -61,10 +64,11 @@ async def converse(
     on_sent: Callable[[Outbound], None],
     headers: Mapping[str, str],
 ) -> str:
-    """Holds one connection until it ends, and returns why, as the end of a sentence.
+    """Holds one connection until it ends; returns the reason, as the end of a sentence.
 
-    None in the outbox asks for a regular end after all that stands before it. `on_sent` is called with each
-    frame that the socket took. `headers` go with the handshake, for a task by invitation.
+    None in the outbox closes the connection regularly after all frames before it. `on_sent` is called with
+    each frame that the socket took. `headers` are sent with the handshake, for a task that needs an
+    invitation.
     """
     try:
         async with connect(

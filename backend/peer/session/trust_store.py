@@ -1,4 +1,4 @@
-"""Whose identities this peer trusts: those it met in a task before, and those that its operator listed."""
+"""Stores the identities that this peer trusts: those met in a task before, and those in its roster."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from backend.errors import PeerError
 from backend.peer.data.shared_files import write_whole
 
 _IDENTITY = re.compile("[0-9a-f]{64}")
-# Beyond it the oldest are forgotten: a file of some megabytes.
+# The oldest identities beyond this number are dropped; the file stays at some megabytes.
 MOST_IDENTITIES = 50_000
 
 
 class TrustStore:
-    """Identities of one task's clients, by client (trust on first use), in a file of `folder`.
+    """The identity of each client of one task (trust on first use), in a file of `folder`.
 
-    With `roster` nobody else is trusted. Several peers of a machine may share the folder; who writes last is
-    remembered, and what is lost is learnt again.
+    With a `roster` only the identities in it are trusted. Several peers of a machine may share the folder:
+    the last write wins, and lost entries are learnt again.
     """
 
     def __init__(self, folder: Path, roster: Collection[str] | None = None) -> None:
@@ -31,18 +31,18 @@ class TrustStore:
         self._identities: dict[str, str] = {}
 
     def enter(self, task: str) -> None:
-        """From now on it is about `task`, by its whole address."""
+        """Switches to the identities of `task`, given by its whole address."""
         self._path = self._folder / f"{hashlib.sha256(task.encode()).hexdigest()[:32]}.json"
         self._identities = _read(self._path)
 
     def is_untrusted(self, client: str, identity: str) -> bool:
-        """Whether `client` is known by another identity, or this one is not on the list."""
+        """Whether `client` had another identity before, or `identity` is not in the roster."""
         if self.roster is not None and identity not in self.roster:
             return True
         return self._identities.get(client, identity) != identity
 
     def remember(self, identities: Mapping[str, str]) -> None:
-        """Remembers clients whose signatures were right. A full disk costs only this."""
+        """Stores the identities of clients whose signatures were valid. A full disk loses only this write."""
         new = identities.items() - self._identities.items()
         if not new or self._path is None:
             return
@@ -53,9 +53,9 @@ class TrustStore:
 
 
 def read_roster(path: Path) -> frozenset[str]:
-    """The identities in a file: one a line, 64 hexadecimal digits, then whose it is if you like.
+    """Reads the identities in a file: one a line, 64 hexadecimal digits, then an optional name.
 
-    # begins a note. Raises PeerError with the line that cannot be read.
+    # begins a comment. Raises PeerError with the line that cannot be read.
     """
     try:
         lines = path.read_text("utf-8").splitlines()
@@ -76,6 +76,8 @@ def read_roster(path: Path) -> frozenset[str]:
 def _read(path: Path) -> dict[str, str]:
     with suppress(OSError, ValueError):
         stored = json.loads(path.read_bytes())
-        if isinstance(stored, dict) and all(isinstance(one, str) for pair in stored.items() for one in pair):
+        if isinstance(stored, dict) and all(
+            isinstance(word, str) for pair in stored.items() for word in pair
+        ):
             return stored
     return {}

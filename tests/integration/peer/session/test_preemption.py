@@ -110,7 +110,7 @@ class Told:
 async def watching(asked: list[Provider]) -> AsyncIterator[tuple[Told, asyncio.Event]]:
     """Looks at these very often; what is told, and what is set by a notice."""
     told, stop = Told(), asyncio.Event()
-    task = asyncio.create_task(watch(asked, stop, told, every=0.01, away=0.01))
+    task = asyncio.create_task(watch(asked, stop, told, poll_seconds=0.01, absent_poll_seconds=0.01))
     async with asyncio.timeout(PATIENCE):
         yield told, stop
     task.cancel()
@@ -132,11 +132,11 @@ async def test_one_token_serves_until_it_is_over(metadata: tuple[Metadata, str])
     said, place = metadata
     ec2 = Ec2(f"http://{place}")
     async with httpx.AsyncClient() as client:
-        assert [await ec2.leaves(client) for _ in range(3)] == [False] * 3
+        assert [await ec2.is_preempted(client) for _ in range(3)] == [False] * 3
         assert said.asked.count("/latest/api/token") == 1
         said.token, said.taken = "second", True
-        assert not await ec2.leaves(client)
-        assert await ec2.leaves(client)
+        assert not await ec2.is_preempted(client)
+        assert await ec2.is_preempted(client)
         assert said.asked.count("/latest/api/token") == 2
 
 
@@ -144,9 +144,9 @@ async def test_other_services_at_those_addresses_are_none(metadata: tuple[Metada
     _, place = metadata
     async with httpx.AsyncClient() as client:
         with pytest.raises(UnreachableError, match="no metadata service of Amazon EC2"):
-            await Ec2(f"http://{place}/elsewhere").leaves(client)
+            await Ec2(f"http://{place}/elsewhere").is_preempted(client)
         with pytest.raises(UnreachableError, match="no metadata service of Google"):
-            await Gce(f"http://{place}/elsewhere").leaves(client)
+            await Gce(f"http://{place}/elsewhere").is_preempted(client)
 
 
 async def test_a_provider_that_is_away_does_not_hide_the_other(metadata: tuple[Metadata, str]) -> None:
