@@ -1,4 +1,4 @@
-"""A peer's part in federated rounds: its session, and its part in masked ones.
+"""A peer's federated rounds: its session, and its part in masked rounds.
 
-The decisions are in `protocols.client` and `protocols.secagg`; here they are carried out.
+`protocols.client` and `protocols.secagg` make the decisions; this package performs them.
 """

@@ -1,4 +1,4 @@
-"""Hosts the machine of a member of masked rounds; secrets are computed in a thread beside TensorFlow's."""
+"""Hosts the machine of a masked round's member; a thread beside TensorFlow's computes with secrets."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from backend.wire.messages import Accepted, ClientFrame, ServerFrame, Train, Wel
 
 T = TypeVar("T")
 
-# A computation with a round's secrets; returns the event that it ends in.
+# A computation with a round's secrets; returns the event that reports its result.
 SecretWork = Callable[[RoundSecrets], member_events.Event]
 
 
 @dataclass(frozen=True)
 class MaskedModel:
-    """The size of a masked update: so many `parameters`, and `rows` of metrics."""
+    """The size of a masked update: the numbers of `parameters` and of metric `rows`."""
 
     parameters: int
     rows: int
 
 
 class Masker:
-    """Owns the machine, and the secrets of the open round, which it drops when that is over.
+    """Owns the machine, and the secrets of the open round, which it drops at the end of the round.
 
-    `identity` is the private key that signs; this peer takes part among `minimum` clients at least. `send` is
-    asked to send a frame if the connection is open, `spawn` to run what takes time and to see to its errors,
-    `give_up` to end the training of a round. `draw` gives so many random bytes of the system's generator.
+    `identity` is the private signing key; this peer takes part among at least `minimum` clients. `send` sends
+    a frame if the connection is open, `spawn` runs a coroutine and handles its errors, `give_up` ends the
+    training of a round. `draw` returns a number of random bytes from the system's generator.
     """
 
     def __init__(
@@ -65,36 +65,36 @@ class Masker:
         self._task = ""
         self._secrets: RoundSecrets | None = None
         self._masks_ready: asyncio.Future[RoundSecrets | None] | None = None
-        # What this client's updates for this model left unsent.
+        # The part of this client's updates for this model that is not sent yet.
         self._residual, self._residual_of = Residual(), ("", "")
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="masks")
 
     @property
     def members(self) -> int:
-        """Among how many the update of the open round is masked; 0 where that is not known yet."""
+        """The number of clients among which the open round's update is masked; 0 before that is known."""
         return self.machine.members
 
     # What the session reports.
 
     def plan_received(self, welcome: Welcome, plan: Train, model: MaskedModel) -> None:
-        """The server sent a plan with masking, perhaps once more."""
+        """The server sent a plan with masking; it may repeat it."""
         self._task, self._model = welcome.task, model
         if self._residual_of != (welcome.bundle, welcome.client):
             self._residual, self._residual_of = Residual(), (welcome.bundle, welcome.client)
         self._handle(member_events.Planned(welcome.client, welcome.bundle, self._minimum, plan))
 
     def frame_received(self, frame: ServerFrame) -> None:
-        """The server sent a frame, of any kind."""
+        """The server sent a frame of any kind."""
         if isinstance(frame, Accepted):
             self._accepted(frame.round)
         self._handle(member_events.MaskedFrame(frame))
 
     def connection_opened(self) -> None:
-        """The connection is open (again)."""
+        """The connection is open, perhaps after a reconnection."""
         self._handle(member_events.Welcomed())
 
     async def masked(self, number: int, trained: UnmaskedUpdate) -> memoryview | None:
-        """The masked update of round `number`, as soon as it may be masked; None where it cannot be."""
+        """Returns the masked update of round `number` as soon as it may be masked; None if it never may."""
         if self._secrets is None or self._secrets.terms.round != number or self._masks_ready is None:
             return None
         secrets = await self._masks_ready
@@ -104,23 +104,23 @@ class Masker:
             trained = self._with_residual(trained, secrets.terms)
             return await self._in_thread(lambda: secrets.mask(trained))
         except UpdateRefusedError as error:
-            # Nobody could find it in the sum and leave it out.
+            # In the sum it could be neither found nor left out.
             self._handle(member_events.HostFailed(number, str(error)))
             return None
 
     def close(self) -> None:
-        """Forgets everything."""
+        """Drops all state and ends the thread."""
         self._handle(member_events.Stopped())
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _with_residual(self, trained: UnmaskedUpdate, terms: Terms) -> UnmaskedUpdate:
-        """The training, and what updates before it left unsent."""
+        """Adds the unsent part of earlier updates, where the round sends a share of the parameters."""
         if terms.share == 1.0:
             return trained
         return replace(trained, owed=self._residual.own(terms.version, terms.parameters))
 
     def _accepted(self, number: int) -> None:
-        """The update of round `number` counts: what it left unsent is owed from now on."""
+        """Stores the unsent part of round `number`'s update, which was accepted."""
         secrets = self._secrets
         if secrets is not None and secrets.terms.round == number and secrets.unsent is not None:
             self._residual.keep(secrets.terms.version, secrets.unsent)
@@ -193,7 +193,7 @@ class Masker:
         self._spawn(prepare())
 
     def _compute(self, number: int, work: SecretWork) -> None:
-        """Does `work` in the thread, and brings its event before the machine."""
+        """Runs `work` in the thread, and passes its event to the machine."""
         secrets = self._secrets
         if secrets is None:
             return

@@ -1,7 +1,7 @@
-"""Holds one client's secrets of one masked round and computes what needs them.
+"""Holds one client's secrets of one masked round, and performs the computations that need them.
 
-The machine that masking_host.py hosts decides what is computed, and when. Nothing here is ever printed.
-docs/reference/masked-rounds.md has the protocol.
+The machine hosted by masking_host.py decides what is computed, and when. No secret is ever printed.
+docs/reference/masked-rounds.md specifies the protocol.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ from backend.protocols.secagg import member_events
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of
 from backend.wire.masked_messages import Keys, Member
 
-# Stands for shares that could not be opened: no share is as large as the prime.
+# Replaces shares that could not be opened: no share is as large as the prime.
 NO_SHARE = b"\xff" * 32
-# Values that get their noise at a time.
+# The number of values that get their noise in one piece.
 NOISE_PART = 1 << 18
 
 
 @dataclass(frozen=True)
 class UnmaskedUpdate:
-    """What a training came to, before it is masked: its `update` [parameters] and what an offer would say.
+    """A trained update [parameters] before it is masked, and the values of an offer.
 
-    Of one that is `private` only the update is sent. `owed` [parameters] is what updates before it
-    left unsent; it is added where a round sends a share of the parameters.
+    Of a `private` one only the update is sent. `owed` [parameters] is the unsent part of earlier updates; it
+    is added where a round sends a share of the parameters.
     """
 
     update: Vector
@@ -67,9 +67,9 @@ class UnmaskedUpdate:
 
 
 class RoundSecrets:
-    """Owned by the masker's thread. `draw` gives so many random bytes of the system's generator.
+    """The secrets of one round, owned by the masker's thread. `draw` returns random bytes of the system.
 
-    Raises ValueError where it is used in another order than the machine's.
+    Raises ValueError if `mask` is called before `prepare`.
     """
 
     def __init__(self, terms: Terms, client: str, identity: bytes, draw: Callable[[int], bytes]) -> None:
@@ -83,17 +83,17 @@ class RoundSecrets:
         self._share_key = draw(KEY_BYTES)
         self._members: Sequence[Member] = ()
         self._context = b""
-        # Shares of others' secrets and of its own, by their owners' places; the seed's first.
+        # Shares of others' secrets and of the own ones, by their owners' places; the seed's share is first.
         self._shares: dict[int, tuple[bytes, bytes]] = {}
-        # With neighbours, by their places: what seals shares for them and opens theirs.
+        # Key agreements with neighbours, by their places: they seal shares for them and open theirs.
         self._agreements: dict[int, bytes] = {}
         self._masks: Words | None = None
         self._masked: memoryview | None = None
-        # What the masked update left unsent; None where it left nothing.
+        # The part of the update that is not sent; None where all of it is.
         self.unsent: Vector | None = None
 
     def keys(self) -> Keys:
-        """The public keys, signed."""
+        """Returns the signed public keys."""
         mask_key, share_key = agreement_key(self._mask_key), agreement_key(self._share_key)
         seed_hash = hashlib.sha256(self._seed).digest()
         statement = keys_statement(self._base, self._client, mask_key, share_key, seed_hash)
@@ -109,7 +109,7 @@ class RoundSecrets:
     def check(
         self, request: member_events.CheckRoster, trust_store: TrustStore
     ) -> member_events.RosterChecked:
-        """Looks at every key; signatures and identities too where that is asked for, or a list was given."""
+        """Checks every key; also signatures and identities if requested or if this peer has a roster."""
         self._members = request.members
         roster = roster_hash(self._base, request.members)
         self._context = context_hash(
@@ -134,15 +134,15 @@ class RoundSecrets:
         return member_events.RosterChecked(request.round, order, wrong, changed)
 
     def seal(self, request: member_events.SealShares) -> member_events.SharesSealed:
-        """Cuts both secrets into shares, keeps its own, and seals the others."""
+        """Splits both secrets into shares, keeps the own ones, and seals the others."""
         holders = sorted([*request.neighbours, request.place])
         publics = [self._members[place].share_key for place in request.neighbours]
         self._agreements = dict(zip(request.neighbours, agree_all(self._share_key, publics), strict=True))
-        cut = [
+        split_secrets = [
             split(secret, holders, request.threshold, self._draw(randomness_bytes(request.threshold)))
             for secret in (self._seed, self._mask_key)
         ]
-        shares = dict(zip(holders, zip(*cut, strict=True), strict=True))
+        shares = dict(zip(holders, zip(*split_secrets, strict=True), strict=True))
         self._shares[request.place] = shares.pop(request.place)
         sealed = [
             seal(self._sealing_key(place, request.place, place), self._context, request.place, place, *pair)
@@ -162,7 +162,7 @@ class RoundSecrets:
         return member_events.SharesOpened(request.round, unopened)
 
     def prepare(self, request: member_events.MaskUpdate) -> None:
-        """Expands the masks, which takes most of the time, while the update is still being made."""
+        """Expands the masks, which takes most of the time, while the update is still being trained."""
         neighbours = {place: self._members[place].mask_key for place in request.pairs}
         keys = mask_keys(self._context, request.place, self._seed, self._mask_key, neighbours)
         sent = encoding_of(self.terms, len(self._members)).parameters
@@ -172,7 +172,7 @@ class RoundSecrets:
             self._add_noise(self._masks[:sent])
 
     def mask(self, trained: UnmaskedUpdate) -> memoryview:
-        """The masked update as it is sent: what was masked once is sent again, and nothing else ever.
+        """Returns the masked update as it is sent; a repeated call returns the bytes of the first.
 
         Raises NotFiniteError for NaN or infinity.
         """
@@ -189,34 +189,38 @@ class RoundSecrets:
         return self._masked
 
     def sign_survivors(self, request: member_events.SignSurvivors) -> member_events.SurvivorsSigned:
-        """Its signature over the survivors."""
+        """Signs the list of survivors."""
         statement = survivors_statement(self._context, request.alive)
         return member_events.SurvivorsSigned(request.round, sign(self._identity, statement))
 
     def check_consistency_signatures(
         self, request: member_events.CheckConsistencySignatures
     ) -> member_events.ConsistencySignaturesChecked:
-        """The places of those whose signatures are not over these survivors."""
+        """Returns the places whose signatures are not over these survivors."""
         statement = survivors_statement(self._context, request.alive)
         pairs = zip(request.vouchers, request.signatures, strict=True)
-        wrong = [place for place, one in pairs if not verify(self._members[place].identity, one, statement)]
+        wrong = [
+            place
+            for place, signature in pairs
+            if not verify(self._members[place].identity, signature, statement)
+        ]
         return member_events.ConsistencySignaturesChecked(request.round, wrong)
 
     def reveal(self, request: member_events.MakeReveal) -> member_events.RevealMade:
-        """One share of each; all others are forgotten."""
+        """Returns one share per owner, and deletes all others."""
         chosen = dict.fromkeys(request.seeds, 0) | dict.fromkeys(request.mask_keys, 1)
-        nothing = (NO_SHARE, NO_SHARE)
-        shares = [self._shares.get(place, nothing)[which] for place, which in sorted(chosen.items())]
+        unopened = (NO_SHARE, NO_SHARE)
+        shares = [self._shares.get(place, unopened)[which] for place, which in sorted(chosen.items())]
         self._shares.clear()
         return member_events.RevealMade(request.round, shares)
 
     def _split(self, trained: UnmaskedUpdate) -> tuple[UnmaskedUpdate, Vector | None]:
-        """What of a training is sent in this round, and what is left of it."""
+        """Splits an update into the part that this round sends and the unsent part."""
         chosen = chosen_of(self.terms, self._context)
         if chosen is None:
             return trained, None
         update = trained.update if trained.owed is None else trained.update + trained.owed
-        # What is left must be finite, too: it is sent later.
+        # The unsent part must be finite, too: it is sent later.
         finite_norm(update)
         sent, unsent = chosen.split(update)
         return replace(trained, update=sent, owed=None), unsent
@@ -229,7 +233,7 @@ class RoundSecrets:
         return contribution(trained.update, trained.examples, terms.examples, trained.loss, sums)
 
     def _add_noise(self, words: Words) -> None:
-        """Adds this client's share of the noise, from a key that nobody else ever has."""
+        """Adds this client's share of the noise, from a fresh secret key."""
         noise = Skellam(encoding_of(self.terms, len(self._members)).share_variance)
         key = self._draw(KEY_BYTES)
         for start in range(0, len(words), NOISE_PART):
@@ -251,7 +255,7 @@ def _random_words(key: bytes, start: int, count: int) -> Words:
 
 
 def _random_secret(draw: Callable[[int], bytes]) -> bytes:
-    """32 random bytes that can be cut into shares; drawn again once in 2^248 times."""
+    """Returns 32 random bytes that can be split into shares; redraws with probability 2^-248."""
     while not valid(secret := draw(KEY_BYTES)):
         pass
     return secret

@@ -1,4 +1,4 @@
-"""One peer of one task of rounds: performs the effects of the participant's machine."""
+"""Runs one peer of one task of rounds: performs the effects of the participant's machine."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ from backend.wire.messages import (
 
 @dataclass(frozen=True)
 class TrainedUpdate:
-    """What one training made, until the next one is done."""
+    """The result of the last finished training."""
 
     plan: Train
     content: memoryview
     change: Vector | None
-    # The control variate's, of this task's run and this client.
+    # The control variate's name, which identifies the task's run and this client.
     name: str
 
 
 class RoundsSession:
-    """Owns the machine, the connection and the training of one peer. `run` once."""
+    """Owns the machine, the connection and the training of one peer. `run` may be called once."""
 
     def __init__(
         self,
@@ -94,11 +94,11 @@ class RoundsSession:
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
+        """Takes part until `stop` is set, the task is finished, or another peer replaces this one.
 
         Raises BundleError for a bundle that is refused, PeerError when this machine cannot train it,
-        ReplacedError when the server talks to another peer with the same token, and UnfitError when the task
-        does not add up updates in any way that this peer allows.
+        ReplacedError when the server serves another peer with the same token, and UnfitError when the task
+        aggregates updates in no way that this peer allows.
         """
         try:
             await self._loop.run(self, participant_events.StartParticipant(self._hello), stop)
@@ -123,7 +123,7 @@ class RoundsSession:
         self._loop.set_idle(self.machine.plan is None)
 
     def _forward(self, frame: ServerFrame) -> None:
-        """Lets the machine of masked rounds hear what the server said."""
+        """Passes the server's frame to the machine of masked rounds."""
         plan = self.machine.plan
         match frame:
             case Welcome() if self.machine.ready is not None:
@@ -138,7 +138,7 @@ class RoundsSession:
             self._connection.send(frame)
 
     def _give_up(self, number: int) -> None:
-        """No update of round `number` will be sent."""
+        """Aborts the training of round `number`, of which no update will be sent."""
         if self._training and self._training.order.round == number:
             self._training.abort()
         self._loop.set_idle(True)
@@ -182,7 +182,7 @@ class RoundsSession:
             self._connection.send(chunk)
 
     def _time_upload(self) -> None:
-        """An update was answered: how fast did it get there?"""
+        """Measures the upload's rate when the server has answered an update."""
         if self._update is not None and self._uploading_since is not None:
             spent = time.monotonic() - self._uploading_since
             self._pace = self._pace.uploaded(len(self._update.content), spent)
@@ -232,12 +232,12 @@ class RoundsSession:
             self._loop.post(measured)
 
     def wind_down(self) -> None:
-        """Ends the training after its current step; what it made is still sent."""
+        """Ends the training after its current step; its update is still sent."""
         if self._training:
             self._training.stop.set()
 
     async def _end(self) -> None:
-        """Lets the goodbye go out, then ends what is left."""
+        """Lets the goodbye be sent, then ends all work."""
         _abort(self._training)
         _abort(self._measuring)
         await self._loop.end()
@@ -246,7 +246,7 @@ class RoundsSession:
 
 
 def _unmasked_update(plan: Train, result: TrainingResult) -> UnmaskedUpdate:
-    """What of a training goes into its masked update; under privacy neither loss nor metrics."""
+    """Returns the part of a result that is masked; under privacy it has neither loss nor metrics."""
     if plan.privacy is None:
         return UnmaskedUpdate(result.update, result.examples, result.loss, result.sums)
     silent = [(0.0, 0.0)] * len(result.sums)

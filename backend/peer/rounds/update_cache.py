@@ -1,4 +1,4 @@
-"""A finished training whose round had no result, cached for the next round of the same version."""
+"""Caches a finished training whose round was abandoned, for the next round of the same version."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from msgspec.structs import replace
 from backend.peer.training.trainer import TrainingResult
 from backend.wire.messages import Refused, ServerFrame, Train, Version
 
-# Refused for what it is; any other refusal is about the round it was for.
-PERMANENT_REFUSALS = frozenset({"not-finite", "norm-too-large", "wrong-length", "bad-examples"})
+# Refusals of the update itself; all others concern only the round.
+INVALID_UPDATE_CODES = frozenset({"not-finite", "norm-too-large", "wrong-length", "bad-examples"})
 
 
 @dataclass
 class UpdateCache:
-    """The last whole training of one session, until a version is made or the update is found bad.
+    """The last whole training of a session, until there is a new version or the update is found invalid.
 
-    An abandoned round costs its clients nothing: what they trained holds as long as nobody has a newer
-    version. Where updates are masked it was not seen by anybody, and is masked anew.
+    An abandoned round costs its clients nothing: their updates stay valid until a newer version exists. A
+    masked update was seen by no other party, and is masked again with new masks.
     """
 
     name: str = ""
@@ -26,20 +26,23 @@ class UpdateCache:
     result: TrainingResult | None = None
 
     def keep(self, name: str, plan: Train, result: TrainingResult) -> None:
-        """Remembers what `plan` made if it was done to its end; `name` says whose and what run's it is."""
+        """Stores the result of `plan` if all its steps were done; `name` identifies client and task run."""
         if result.steps == result.planned:
-            self.name, self.plan, self.result = name, _same_training(plan), result
+            self.name, self.plan, self.result = name, _comparable_plan(plan), result
 
     def take(self, name: str, plan: Train) -> TrainingResult | None:
-        """What `plan` would make, if that was made already."""
-        return self.result if (self.name, self.plan) == (name, _same_training(plan)) else None
+        """Returns the result of `plan`, if it is in the cache."""
+        return self.result if (self.name, self.plan) == (name, _comparable_plan(plan)) else None
 
     def observe(self, frame: ServerFrame) -> None:
-        """Forgets what a newer version makes stale, and what the server will never take."""
-        if isinstance(frame, Version) or (isinstance(frame, Refused) and frame.code in PERMANENT_REFUSALS):
+        """Drops what a newer version makes stale, and what the server refused as invalid."""
+        if isinstance(frame, Version) or (isinstance(frame, Refused) and frame.code in INVALID_UPDATE_CODES):
             self.plan = self.result = None
 
 
-def _same_training(plan: Train) -> Train:
-    """What a plan asks to be trained. Its seed only orders the examples anew."""
+def _comparable_plan(plan: Train) -> Train:
+    """Returns the plan without the fields that do not change its result.
+
+    The seed only changes the order of the examples.
+    """
     return replace(plan, round=0, seed=0, seconds=0.0, masking=None)

@@ -1,4 +1,4 @@
 """Training and evaluation with TensorFlow, on a bundle's native graphs.
 
-The only part of the backend that imports TensorFlow; it knows no socket.
+Only this package of the backend imports TensorFlow; it uses no socket.
 """

@@ -1,4 +1,4 @@
-"""The client's own control variates (SCAFFOLD) between rounds and restarts: a file for each task run."""
+"""Stores the client's control variates (SCAFFOLD) between rounds and restarts, one file per task run."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _DIGEST = 32
 
 
 class Variates:
-    """Vectors [T] by name. Owns nothing but its folder, which several peers may share.
+    """Vectors [T] by name. Owns only its folder, which several peers may share.
 
-    A file holds the version that the last counted update began with (8 bytes), the values (float32), all
-    little-endian, and the SHA-256 of both: what is damaged or lost starts at zero again.
+    A file holds the version that the last accepted update began with (8 bytes) and the values (float32), both
+    little-endian, and the SHA-256 of both. A damaged or lost vector starts at zero again.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, name: str, version: int, length: int) -> Vector:
-        """The vector that a round from `version` begins with: zeros where none is stored.
+        """Returns the vector for a round from `version`: zeros where none is stored.
 
-        One that was stored at `version` or later is of another run of the task, and counts for nothing here.
+        A vector stored at `version` or later belongs to another run of the task, and is ignored.
         """
         stored = self._read(name)
         if stored is None or stored[0] >= version or stored[1].shape != (length,):
@@ -37,12 +37,12 @@ class Variates:
         return stored[1]
 
     def add(self, name: str, version: int, change: Vector) -> None:
-        """Adds the change [T] of an update from `version` that counts. A full disk costs only this."""
+        """Adds the change [T] of an accepted update from `version`. A full disk loses only this change."""
         values = self.read(name, version, len(change)) + change
         self._write(name, version, values)
 
     def take_back(self, name: str, version: int, change: Vector) -> None:
-        """Undoes `add`: the round from `version` was abandoned, and is begun again."""
+        """Subtracts what `add` added: the round from `version` was abandoned, and begins again."""
         stored = self._read(name)
         if stored is not None and stored[0] == version and stored[1].shape == change.shape:
             self._write(name, version - 1, stored[1] - change)
@@ -51,8 +51,8 @@ class Variates:
         with suppress(OSError):
             content = self._path(name).read_bytes()
             body, digest = content[:-_DIGEST], content[-_DIGEST:]
-            whole = len(body) >= _VERSION and len(body) % 4 == 0
-            if whole and hashlib.sha256(body).digest() == digest:
+            is_complete = len(body) >= _VERSION and len(body) % 4 == 0
+            if is_complete and hashlib.sha256(body).digest() == digest:
                 version = int.from_bytes(body[:_VERSION], "little", signed=True)
                 return version, np.frombuffer(body, "<f4", offset=_VERSION)
         return None

@@ -1,8 +1,9 @@
-"""Measures versions on held-out shards, as a process of its own: `python -m backend.peer.training.evaluator`.
+"""Measures versions on held-out shards in a process: `python -m backend.peer.training.evaluator`.
 
-JSON lines. First in comes `{"bundle": FOLDER, "shards": [PATH, ...]}`; if that is unusable, the process says
-why on standard error and exits with code 1. Then each `{"version": n, "weights": PATH}` is answered by
-`{"version": n, "loss": x, "metrics": {...}}` or `{"version": n, "error": sentence}`. It ends with its input.
+The process reads and writes JSON lines. The first input is `{"bundle": FOLDER, "shards": [PATH, ...]}`; if
+that is unusable, the process writes the reason to standard error and exits with code 1. Each further input
+`{"version": n, "weights": PATH}` is answered by `{"version": n, "loss": x, "metrics": {...}}` or `{"version":
+n, "error": sentence}`. The process ends with its input.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from backend.peer.training.step import Vector, never, read_totals
 
 
 class Setup(Struct, frozen=True, forbid_unknown_fields=True):
-    """First line of the input: the bundle's folder and the files of the held-out shards."""
+    """The first line of the input: the bundle's folder and the files of the held-out shards."""
 
     bundle: str
     shards: list[str]
@@ -40,7 +41,7 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EvaluationMeans(Struct, frozen=True):
-    """Exact means over the held-out examples."""
+    """The exact means over the held-out examples."""
 
     version: int
     loss: float
@@ -48,14 +49,14 @@ class EvaluationMeans(Struct, frozen=True):
 
 
 class EvaluationFailed(Struct, frozen=True):
-    """Why there is no measurement."""
+    """The reason why a version was not measured."""
 
     version: int | None
     error: str
 
 
 class HoldoutEvaluator:
-    """The evaluate graph and the held-out examples."""
+    """Runs the evaluate graph on the held-out examples."""
 
     def __init__(self, graphs: Graphs, examples: Examples) -> None:
         self._metrics = graphs.manifest.metrics
@@ -63,7 +64,10 @@ class HoldoutEvaluator:
         self._examples = examples
 
     def evaluate(self, version: int, weights: Vector) -> EvaluationMeans:
-        """Loss and metrics of `weights` [P]. Raises PeerError when their number is wrong."""
+        """Returns loss and metrics of `weights` [P].
+
+        Raises PeerError for a wrong number of weights or a loss that is not finite.
+        """
         _, loss, sums = read_totals(self._measurer.totals(weights, self._examples, never))
         if not math.isfinite(loss):
             raise PeerError(f"The loss of version {version} is not a finite number.")
@@ -71,7 +75,7 @@ class HoldoutEvaluator:
 
 
 def open_evaluator(setup: Setup) -> HoldoutEvaluator:
-    """The evaluator of a setup. Raises MingaError, with a sentence."""
+    """Returns the evaluator for a setup. Raises MingaError, with a sentence."""
     bundle = open_bundle(Path(setup.bundle), ["evaluate"])
     try:
         shards = [read_shard(Path(path).read_bytes(), bundle.manifest) for path in setup.shards]
@@ -103,7 +107,7 @@ def _answer(evaluator: HoldoutEvaluator, line: str) -> EvaluationMeans | Evaluat
 
 
 def main() -> int:
-    """Keeps the real standard output for answers alone: TensorFlow's notices go to standard error."""
+    """Serves standard input. Standard output has answers only; TensorFlow's notices go to standard error."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:

@@ -1,4 +1,4 @@
-"""A bundle's native graphs in TensorFlow: checked against the allow-list first, then run on flat vectors."""
+"""Loads a bundle's native graphs in TensorFlow, after a check against the allow-list of ops."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from backend.formats.op_allowlist import check_native, read_allow_list
 ALLOW_LIST = Path(backend.__file__).parents[1] / "converter" / "ops.json"
 
 Device = Literal["auto", "cpu", "cuda"]
-# Tensors of TensorFlow, which ships no types.
+# A tensor of TensorFlow, which ships no types.
 Tensor = Any
 Graph = Callable[[Mapping[str, Tensor]], dict[str, Tensor]]
 
 
 @dataclass(frozen=True)
 class CheckedBundle:
-    """A bundle whose native graphs hold only ops of the allow-list. `graphs` are serialized GraphDefs."""
+    """A bundle whose native graphs contain only ops of the allow-list. `graphs` are serialized GraphDefs."""
 
     manifest: Manifest
     graphs: Mapping[SignatureName, bytes]
 
 
 def check_bundle(manifest: bytes, native: Mapping[SignatureName, bytes]) -> CheckedBundle:
-    """Reads bundle.json and checks every graph, without TensorFlow.
+    """Parses bundle.json and checks every graph, without TensorFlow.
 
-    Raises BundleError when the manifest is damaged, a graph has no signature, or it asks for an op that is
-    not on the allow-list: such a bundle could read files or run code, and is never handed to TensorFlow.
+    Raises BundleError when the manifest is damaged, a graph has no signature, or it contains an op that is
+    not on the allow-list: such a bundle could read files or run code, so it never reaches TensorFlow.
     """
-    read = parse_manifest(manifest)
+    parsed = parse_manifest(manifest)
     allowed = read_allow_list(ALLOW_LIST)
     for name, graph in native.items():
-        if name not in read.signatures:
+        if name not in parsed.signatures:
             raise BundleError(f"bundle.json has no signature {name}; convert the model again.")
         check_native(f"native/{name}.pb", graph, allowed)
-    return CheckedBundle(read, dict(native))
+    return CheckedBundle(parsed, dict(native))
 
 
 def open_bundle(folder: Path, names: Iterable[SignatureName]) -> CheckedBundle:
-    """The bundle in a folder, checked. Raises BundleError, also when a file is missing."""
+    """Returns the checked bundle in a folder. Raises BundleError, also for a missing file."""
     try:
         native = {name: (folder / "native" / f"{name}.pb").read_bytes() for name in names}
         return check_bundle((folder / "bundle.json").read_bytes(), native)
@@ -57,7 +57,7 @@ def open_bundle(folder: Path, names: Iterable[SignatureName]) -> CheckedBundle:
 
 @dataclass(frozen=True)
 class Graphs:
-    """The graphs of one bundle, ready to run. Each maps named tensors to named tensors (see bundle.md)."""
+    """The runnable graphs of one bundle. Each maps named tensors to named tensors (see bundle.md)."""
 
     manifest: Manifest
     backend: str
@@ -65,18 +65,18 @@ class Graphs:
 
 
 def import_graphs(bundle: CheckedBundle, device: Device = "auto") -> Graphs:
-    """Hands a checked bundle to TensorFlow. Raises PeerError without TensorFlow, or without the wanted GPU.
+    """Imports a checked bundle. Raises PeerError without TensorFlow, or without the requested GPU.
 
     XLA stays off: on the CPU it made the small CNN's step several times slower.
     """
     tf = import_tensorflow()
-    backend_word = _choose_device(tf, device)
+    backend_name = _choose_device(tf, device)
     run = {name: _import_graph(tf, bundle.manifest, name, graph) for name, graph in bundle.graphs.items()}
-    return Graphs(bundle.manifest, backend_word, run)
+    return Graphs(bundle.manifest, backend_name, run)
 
 
 def import_tensorflow() -> Any:
-    """The module `tensorflow`. Raises PeerError, which says how to install it, when it is missing."""
+    """Returns the module `tensorflow`. Raises PeerError with install instructions if it is missing."""
     try:
         with _without_notices():
             import tensorflow as tf
@@ -89,9 +89,9 @@ def import_tensorflow() -> Any:
 
 @contextmanager
 def _without_notices() -> Iterator[None]:
-    """Drops what TensorFlow's libraries write to standard error while they are loaded; no setting does.
+    """Discards what TensorFlow's libraries write to standard error while they load; no setting does so.
 
-    Python's own `sys.stderr` goes on to the real one: other threads may have something to say meanwhile.
+    Python's own `sys.stderr` still writes to the real one, because other threads may report meanwhile.
     """
     if "tensorflow" in sys.modules:
         yield
@@ -109,7 +109,7 @@ def _without_notices() -> Iterator[None]:
 
 
 def _choose_device(tf: Any, device: Device) -> str:
-    """Makes the wanted device the one that TensorFlow uses, and returns its word for the wire."""
+    """Makes TensorFlow use the requested device, and returns the backend's name on the wire."""
     gpus = tf.config.list_physical_devices("GPU")
     if device == "cuda" and not gpus:
         raise PeerError(
@@ -122,7 +122,7 @@ def _choose_device(tf: Any, device: Device) -> str:
         for gpu in gpus:
             tf.config.experimental.set_memory_growth(gpu, True)
     except RuntimeError as error:
-        # TensorFlow settles devices once per process.
+        # TensorFlow fixes its devices once per process.
         raise PeerError(
             f"TensorFlow runs already with other devices ({error}); start a new process."
         ) from error
@@ -130,7 +130,7 @@ def _choose_device(tf: Any, device: Device) -> str:
 
 
 def _import_graph(tf: Any, manifest: Manifest, name: SignatureName, graph: bytes) -> Graph:
-    """One frozen graph as a function from named inputs to named outputs."""
+    """Returns one frozen graph as a function from named inputs to named outputs."""
     signature = manifest.signatures[name]
     definition = tf.compat.v1.GraphDef()
     try:

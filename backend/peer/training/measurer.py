@@ -1,4 +1,4 @@
-"""A version's loss and metrics on held-out examples, as sums that add up over batches, shards and clients."""
+"""Measures a version on held-out examples, as sums that add up over batches, shards and clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backend.protocols.client.training_pace import Stride
 
 
 class VersionMeasurer:
-    """The evaluate graph of one bundle. Owned by one thread at a time."""
+    """Runs the evaluate graph of one bundle. Owned by one thread at a time."""
 
     def __init__(self, graphs: Graphs) -> None:
         self._manifest = graphs.manifest
@@ -27,10 +27,10 @@ class VersionMeasurer:
         self._measure = tf.function(measure, autograph=False)
 
     def totals(self, weights: Vector, examples: Examples, halt: Halt) -> Totals:
-        """The sums over `examples` of `weights` [P], for `step.read_totals`; they add up over calls.
+        """Returns the sums over `examples` for `weights` [P], to add up over calls; see `step.read_totals`.
 
-        `halt` may end it before any batch. Raises PeerError when the number of weights is wrong or TensorFlow
-        fails.
+        `halt` may end the work before any batch. Raises PeerError for a wrong number of weights, or if
+        TensorFlow fails.
         """
         sizes = self._manifest.parameters
         if weights.shape != (sizes.total,):
@@ -46,7 +46,7 @@ class VersionMeasurer:
             raise PeerError(f"TensorFlow failed ({cause}); --device cpu may help.") from error
 
     def _sum(self, parts: dict[str, Tensor], examples: Examples, halt: Halt) -> Totals:
-        """Padding rows weigh nothing, so that the sums are exact."""
+        """Sums over batches. Padding rows have weight 0, so that the sums are exact."""
         summed = np.zeros(totals_size(self._manifest.metrics), np.float64)
         size, stride, started = self._manifest.batch_size, Stride(), time.perf_counter()
         for start in range(0, len(examples), size):

@@ -1,4 +1,4 @@
-"""Gaussian noise that nobody can foretell."""
+"""Draws unpredictable Gaussian noise."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from backend.numerics.privacy.gaussian import gaussian, uniform_words
 
 
 def fresh_words() -> Words:
-    """A stream that nobody can guess or repeat: its key is of the platform's generator."""
+    """Returns a stream of random words, keyed by the platform's generator, that no one can predict."""
     return keyed_words(secrets.token_bytes(KEY_BYTES))
 
 
 class Noise:
-    """Owns its stream of random words, which nobody else has. No part of it is used twice."""
+    """Gaussian noise from a secret stream of random words that it owns. No part of it is used twice."""
 
     def __init__(self) -> None:
         self._words = fresh_words()
 
     def gaussian(self, values: int, deviation: float) -> NDArray[np.float32]:
-        """Independent Gaussian values [n] with this standard deviation; nothing is drawn for 0."""
+        """Returns independent Gaussian values [n] with this standard deviation; draws nothing for 0."""
         if deviation == 0.0:
             return np.zeros(values, np.float32)
-        drawn = gaussian(self._words(uniform_words(values)))[:values]
-        return (deviation * drawn).astype(np.float32)
+        samples = gaussian(self._words(uniform_words(values)))[:values]
+        return (deviation * samples).astype(np.float32)

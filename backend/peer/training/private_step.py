@@ -1,4 +1,4 @@
-"""The gradient of a step that says little about any one example (DP-SGD; Abadi et al. 2016, algorithm 1)."""
+"""Computes the clipped gradient of a private step (DP-SGD; Abadi et al. 2016, algorithm 1)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from backend.peer.training.graphs import Graphs, Tensor
 
 @dataclass(frozen=True)
 class ExampleClip:
-    """Gradients of `microbatch` examples at a time are cut to the L2 norm `clip`.
+    """The clipping of gradients, each of `microbatch` examples, to the L2 norm `clip`.
 
-    The sum of a step's gets Gaussian noise of `noise` times `clip` on each value.
+    The sum of a step's clipped gradients gets Gaussian noise of standard deviation `noise` times `clip` on
+    each value.
     """
 
     clip: float
@@ -24,14 +25,14 @@ class ExampleClip:
 
 @dataclass(frozen=True)
 class MicrobatchRows:
-    """Which graph a microbatch runs on, and how many rows it takes."""
+    """The graph that a microbatch runs on, and the number of rows that it takes."""
 
     graph: SignatureName
     count: int
 
 
 def rows_of(graphs: Graphs, microbatch: int) -> MicrobatchRows:
-    """Slices where whole microbatches fit into one: fewer rows that do not count. Else whole batches."""
+    """Chooses slices if whole microbatches fit into one, which have fewer unused rows; else whole batches."""
     part = graphs.manifest.slice
     if part is not None and "train_slice" in graphs.run and part.batch_size % microbatch == 0:
         return MicrobatchRows("train_slice", part.batch_size)
@@ -41,10 +42,11 @@ def rows_of(graphs: Graphs, microbatch: int) -> MicrobatchRows:
 def clipped_outputs(
     tf: Any, graphs: Graphs, microbatch: int, clip: Tensor, inputs: Mapping[str, Tensor]
 ) -> dict[str, Tensor]:
-    """Outputs of `train` for a batch, but `gradient` [T] is the sum of the microbatches' clipped ones.
+    """Returns the outputs of `train`; `gradient` [T] is the sum of the microbatches' clipped gradients.
 
-    Microbatches are neighbours in the batch; rows of weight 0 belong to none. `loss` is the mean over
-    existing rows, as ever. There is no `new_state`: statistics of a batch would go out unclipped.
+    Microbatches are consecutive rows of the batch; rows of weight 0 belong to none. `loss` is the mean over
+    existing rows, as without clipping. There is no `new_state`, because a batch's statistics would leave
+    unclipped.
     """
     rows, manifest = rows_of(graphs, microbatch), graphs.manifest
     run, weights = graphs.run[rows.graph], inputs["sample_weight"]
@@ -81,7 +83,7 @@ def _clipped(tf: Any, gradient: Tensor, clip: Tensor) -> Tensor:
 
 
 def _has_rows(name: str, shape: Any, size: int) -> bool:
-    """Examples have rows, and so have random inputs whose first axis is the batch's."""
+    """Whether an input has a row per example: examples do, and random inputs with the batch as first axis."""
     if name.startswith("random_"):
         return len(shape) > 0 and shape[0] == size
     return name.startswith(("x_", "y_")) or name == "sample_weight"

@@ -1,4 +1,4 @@
-"""What a client does to its update before anybody sees it (local differential privacy)."""
+"""Protects a client's update before it is sent (local differential privacy)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from backend.wire.messages import Privacy
 
 
 def protected(result: TrainingResult, privacy: Privacy | None, words: Words) -> TrainingResult:
-    """What may be told of a training: all of it where a plan asks for no privacy.
+    """Returns the part of a result that may be sent: all of it if the plan asks for no privacy.
 
-    Else neither loss nor sums, and an update that is clipped and noised as far as the plan says so.
+    Else it has neither loss nor sums, and its update is clipped and noised as the plan specifies.
     """
     if privacy is None:
         return result

@@ -1,4 +1,4 @@
-"""One training step in one TensorFlow call, and the sums that steps and evaluations add up."""
+"""Runs one training step in one TensorFlow call, and sums losses and metrics of steps and evaluations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backend.peer.training.graphs import Graphs, Tensor
 from backend.peer.training.private_step import clipped_outputs
 
 Vector = NDArray[np.float32]
-# Asked before each step with the steps done and the seconds that the next one will take; True ends the work.
+# Called before each step with the steps done and the expected seconds of the next one; True ends the work.
 Halt = Callable[[int, float], bool]
 Carry = dict[str, Tensor]
 Totals = NDArray[np.float64]
@@ -21,11 +21,12 @@ Sums = list[tuple[float, float]]
 
 
 def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
-    """One step: random inputs, gradient, corrections, local optimizer, running totals.
+    """Returns a function that runs one step, from random inputs to running totals.
 
-    `key` [3], int64, is the plan's seed, the step's number, from 1, and the steps of earlier rounds.
-    With `microbatch` the gradient is private: `bound` has the norm `clip` [], the `noise` [T], and how many
-    `microbatches` [] a step has by the plan, what the noised sum is divided by.
+    A step draws random inputs, computes the gradient, corrects it, applies the local optimizer and adds to
+    the totals. `key` [3], int64, is the plan's seed, the step's number, from 1, and the steps of earlier
+    rounds. With `microbatch` the gradient is private: `bound` has the norm `clip` [], the `noise` [T], and
+    the number of `microbatches` [] of a step in the plan, by which the noised sum is divided.
     """
     manifest = graphs.manifest
     train, apply = graphs.run["train"], graphs.run["apply"]
@@ -39,19 +40,19 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
         bound: Mapping[str, Tensor],
         microbatch: int = 0,
     ) -> Carry:
-        draws = {
+        random_inputs = {
             spec.name: tf.random.stateless_uniform(
                 spec.shape, seed=tf.stack([key[0], key[1] + (stream << 32)]), alg="philox"
             )
             for stream, spec in enumerate(manifest.random)
         }
-        inputs = {**carry, **batch, **draws}
+        inputs = {**carry, **batch, **random_inputs}
         if microbatch:
-            grown = clipped_outputs(tf, graphs, microbatch, bound["clip"], inputs)
-            gradient = (grown["gradient"] + bound["noise"]) / bound["microbatches"]
+            outputs = clipped_outputs(tf, graphs, microbatch, bound["clip"], inputs)
+            gradient = (outputs["gradient"] + bound["noise"]) / bound["microbatches"]
         else:
-            grown = train(inputs)
-            gradient = grown["gradient"]
+            outputs = train(inputs)
+            gradient = outputs["gradient"]
         rates = {
             "learning_rate": learning_rate,
             "step": tf.cast(key[1], tf.float32),
@@ -61,19 +62,19 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
         moved = apply({**carry, **rates, "gradient": gradient})
         return {
             "trainable": moved["new_trainable"],
-            "state": grown.get("new_state", carry["state"]),
+            "state": outputs.get("new_state", carry["state"]),
             "slots": moved.get("new_slots", carry["slots"]),
-            "totals": carry["totals"] + totals(tf, grown, batch["sample_weight"]),
+            "totals": carry["totals"] + totals(tf, outputs, batch["sample_weight"]),
         }
 
     return step
 
 
 def corrected(gradient: Tensor, trainable: Tensor, corrections: Mapping[str, Tensor]) -> Tensor:
-    """The gradient [T] after what a plan adds to it.
+    """Returns the gradient [T] plus the plan's corrections.
 
-    `start` [T] and `mu` []: mu * (trainable - start), FedProx (Li et al. 2020, alg. 2);
-    `drift` [T]: c - c_i, SCAFFOLD (Karimireddy et al. 2020, alg. 1).
+    `start` [T] and `mu` []: mu * (trainable - start), FedProx (Li et al. 2020, alg. 2). `drift` [T]: c - c_i,
+    SCAFFOLD (Karimireddy et al. 2020, alg. 1).
     """
     if "start" in corrections:
         gradient = gradient + corrections["mu"] * (trainable - corrections["start"])
@@ -83,7 +84,7 @@ def corrected(gradient: Tensor, trainable: Tensor, corrections: Mapping[str, Ten
 
 
 def totals(tf: Any, outputs: Mapping[str, Tensor], sample_weight: Tensor) -> Tensor:
-    """[examples, examples * loss, each metric's numerator and denominator] of one batch, float64."""
+    """Returns [examples, examples * loss, each metric's numerator and denominator] of a batch, float64."""
     count = tf.reduce_sum(tf.cast(sample_weight > 0.0, tf.float64))
     parts = [tf.stack([count, count * tf.cast(outputs["loss"], tf.float64)])]
     if "metrics" in outputs:
@@ -92,17 +93,17 @@ def totals(tf: Any, outputs: Mapping[str, Tensor], sample_weight: Tensor) -> Ten
 
 
 def totals_size(metrics: Sequence[MetricSpec]) -> int:
-    """The length of `totals`."""
+    """Returns the length of `totals`."""
     return 2 + 2 * sum(spec.rows for spec in metrics)
 
 
 def read_totals(summed: Totals) -> tuple[int, float, Sums]:
-    """Examples, mean loss and the metrics' [numerator, denominator] of `totals` added up."""
+    """Returns examples, mean loss and the metrics' [numerator, denominator] of summed `totals`."""
     count, loss, *sums = summed.tolist()
     return round(count), loss / max(count, 1.0), list(zip(sums[::2], sums[1::2], strict=True))
 
 
 def never(done: int, step_seconds: float) -> bool:
-    """A Halt that lets the work go to its end."""
+    """A Halt that never ends the work."""
     del done, step_seconds
     return False

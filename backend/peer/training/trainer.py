@@ -1,4 +1,4 @@
-"""Local training by a plan: the same walk over the same examples as the browser's worker, in TensorFlow."""
+"""Trains by a plan in TensorFlow, on the same batches in the same order as the browser's worker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.step import Carry, Halt, Sums, Vector, never, read_totals, step_of, totals_size
 from backend.protocols.client.training_pace import Stride
 
-# A GPU works behind our back: every so many seconds it is waited for, so that a training ends in time.
+# A GPU works asynchronously: the host waits for it at this interval in seconds, so that a training ends in
+# time.
 WAIT_EVERY = 0.1
 REPORT_EVERY = 0.25
 
@@ -34,10 +35,10 @@ class Control:
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """What one round asks of a client.
+    """The training that one round asks of a client.
 
-    `steps` 0 makes as many as `epochs`; `batch_size` None is the bundle's; `past_steps` is where a
-    learning-rate schedule stands; `proximal_mu` is FedProx's, 0 without.
+    `steps` 0 makes as many as `epochs` need; `batch_size` None is the bundle's; `past_steps` is the position
+    in a learning-rate schedule; `proximal_mu` is FedProx's, 0 for none.
     """
 
     epochs: int
@@ -53,7 +54,7 @@ class TrainingPlan:
 
 @dataclass(frozen=True)
 class TrainingProgress:
-    """After `step` of `steps`: the mean loss over the examples so far."""
+    """The mean loss over the examples so far, after `step` of `steps`."""
 
     step: int
     steps: int
@@ -62,7 +63,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """`update` [P] is local minus global; `change` [T] is that of the control variate, if there is one.
+    """The `update` [P], local minus global, and the `change` [T] of the control variate, if any.
 
     `examples` counts each visit to an example; `steps` of `planned` were done.
     """
@@ -77,12 +78,12 @@ class TrainingResult:
     step_ms: float
 
     def content(self) -> bytes:
-        """What is sent: the update, little-endian."""
+        """Returns the bytes to send: the update, little-endian."""
         return self.update.astype("<f4", copy=False).tobytes()
 
 
 class Trainer:
-    """Runs plans on the train and apply graphs of one bundle; several threads may do so at once."""
+    """Runs plans on the train and apply graphs of one bundle; several threads may do so concurrently."""
 
     def __init__(self, graphs: Graphs) -> None:
         self._tf = import_tensorflow()
@@ -101,9 +102,9 @@ class Trainer:
     ) -> TrainingResult:
         """Trains from `weights` [P] over `examples`.
 
-        `halt` may end it before any step; the result is then that of the steps done. `report` is called now
-        and then, from this thread. Raises PeerError when weights, examples or the plan do not fit, or
-        TensorFlow fails (for want of memory, for example).
+        `halt` may end it before any step; the result is then of the steps done. `report` is called at
+        intervals, from this thread. Raises PeerError when weights, examples or the plan do not fit, or
+        TensorFlow fails (for example out of memory).
         """
         self._check(weights, plan, examples)
         try:
@@ -126,8 +127,8 @@ class Trainer:
         planned = walk.length(len(examples))
         started = reported = time.perf_counter()
         done, carry = 0, self._start(weights)
-        for stepped in self._steps(carry, plan, walk, weights, examples, halt):
-            done, carry = done + 1, stepped
+        for next_carry in self._steps(carry, plan, walk, weights, examples, halt):
+            done, carry = done + 1, next_carry
             if (now := time.perf_counter()) - reported > REPORT_EVERY and done < planned:
                 reported = now
                 _, loss, _ = read_totals(carry["totals"].numpy())
@@ -142,11 +143,11 @@ class Trainer:
     def _steps(
         self, carry: Carry, plan: TrainingPlan, walk: Walk, weights: Vector, examples: Examples, halt: Halt
     ) -> Iterator[Carry]:
-        """What step after step makes. On a GPU the last few may still be under way."""
+        """Yields the carry after each step. On a GPU the last few steps may still be running."""
         corrections, noise = self._corrections(plan, weights), Noise()
         microbatch = plan.privacy.microbatch if plan.privacy else 0
         rate = np.float32(plan.learning_rate)
-        stride, waited, ahead = Stride(), time.perf_counter(), 0
+        stride, waited, unfinished = Stride(), time.perf_counter(), 0
         for done, rows in enumerate(walk.batches(len(examples))):
             if halt(done, stride.step_seconds):
                 return
@@ -154,16 +155,16 @@ class Trainer:
             key = np.array([plan.seed, done + 1, plan.past_steps])
             bound = self._bound(plan, noise)
             carry = self._step(carry, batch, rate, key, corrections, bound, microbatch)
-            ahead += 1
-            if ahead * stride.step_seconds >= WAIT_EVERY or done < 2:
+            unfinished += 1
+            if unfinished * stride.step_seconds >= WAIT_EVERY or done < 2:
                 carry["totals"].numpy()
                 now = time.perf_counter()
-                stride.stepped(now - waited, ahead)
-                waited, ahead = now, 0
+                stride.stepped(now - waited, unfinished)
+                waited, unfinished = now, 0
             yield carry
 
     def time_step(self) -> float:
-        """Milliseconds that one step takes on zeros, after a first one that lets TensorFlow settle."""
+        """Returns the milliseconds of one step on zeros, after a first one that lets TensorFlow trace."""
         manifest = self._manifest
         zeros = zero_examples(manifest, manifest.batch_size)
         weights = np.zeros(manifest.parameters.total, np.float32)
@@ -203,7 +204,7 @@ class Trainer:
         return Walk(plan.seed, plan.epochs, plan.steps, plan.batch_size or self._manifest.batch_size)
 
     def _corrections(self, plan: TrainingPlan, weights: Vector) -> Mapping[str, Tensor]:
-        """What `step.corrected` takes, on the device for the whole training."""
+        """Returns the `corrections` of `step.corrected`, on the device for the whole training."""
         tf = self._tf
         constants: dict[str, Tensor] = {}
         if plan.proximal_mu:
@@ -214,7 +215,7 @@ class Trainer:
         return constants
 
     def _bound(self, plan: TrainingPlan, noise: Noise) -> Mapping[str, Tensor]:
-        """What a private step takes (`step_of`); nothing for any other. The noise is new at each call."""
+        """Returns the `bound` of a private step (`step_of`) with new noise, empty for other steps."""
         if plan.privacy is None:
             return {}
         clip, size = plan.privacy.clip, self._manifest.parameters.trainable

@@ -1,4 +1,4 @@
-"""The heavy work of a peer, in threads of its own, so that the socket never waits for TensorFlow."""
+"""Runs a peer's computations in threads of their own, so that the socket never waits for TensorFlow."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ MAX_MANIFEST = 16 << 20
 
 @dataclass
 class TrainingJob(Generic[Order]):
-    """One order of the server. `stop` ends it after the current step; `aborted`: nobody wants its result.
+    """One order of the server. `stop` ends it after the current step; `aborted` discards its result.
 
-    `ends` is when it must be done, by `time.monotonic`. `totals` are the sums over shards that a measurement
-    has done, so that an attempt after a failed download does not repeat them.
+    `ends` is its deadline, by `time.monotonic`. `totals` are the sums over the shards that a measurement has
+    finished, so that a retry after a failed download does not repeat them.
     """
 
     order: Order
@@ -53,12 +53,12 @@ class TrainingJob(Generic[Order]):
         self.stop.set()
 
     def late(self, done: int, step_seconds: float) -> bool:
-        """Whether the next step would end too late."""
+        """Whether the next step would end after the deadline."""
         del done
         return self.stop.is_set() or time.monotonic() + step_seconds > self.ends
 
     def late_for_more(self, done: int, step_seconds: float) -> bool:
-        """The same, but one step is always done."""
+        """Whether the next step would end after the deadline; the first step is always done."""
         return self.stop.is_set() or (done > 0 and self.late(done, step_seconds))
 
 
@@ -72,14 +72,14 @@ class _Loaded:
 
 
 def example_clip(privacy: Privacy) -> ExampleClip | None:
-    """What a plan's privacy asks of each step, if anything."""
+    """Returns the per-example clipping that a plan's privacy asks for, if any."""
     if not privacy.microbatch:
         return None
     return ExampleClip(privacy.example_clip, privacy.example_noise, privacy.microbatch)
 
 
 class TrainingJobs:
-    """Loads a bundle and runs orders on it, `at_once` at a time. Owned by one session.
+    """Loads a bundle and runs orders on it, `at_once` concurrently. Owned by one session.
 
     `read_local_data` reads the client's own examples for a bundle; without it the peer trains on shards.
     """
@@ -102,13 +102,13 @@ class TrainingJobs:
 
     @property
     def busy(self) -> bool:
-        """Whether a thread is at work; a step of TensorFlow cannot be interrupted."""
+        """Whether a thread is working; a step of TensorFlow cannot be interrupted."""
         return self._running > 0
 
     async def load(self, address: str) -> tuple[str, float, int]:
-        """Fetches, checks and loads the bundle: the backend's word, a step's milliseconds, own examples.
+        """Fetches, checks and loads the bundle; returns backend, milliseconds per step, and own examples.
 
-        Raises BundleError for a bundle that is refused, PeerError when it cannot be had or run here.
+        Raises BundleError for a bundle that is refused, PeerError when it cannot be fetched or run here.
         """
         bundle = await self._fetch_bundle(address, "train", "apply", "train_slice")
         trainer = await self._in_thread(lambda: Trainer(import_graphs(bundle, self._device)))
@@ -121,22 +121,22 @@ class TrainingJobs:
 
     @property
     def manifest(self) -> Manifest:
-        """What the loaded bundle says of itself. Raises PeerError before one is loaded."""
+        """The manifest of the loaded bundle. Raises PeerError before one is loaded."""
         return self._current().manifest
 
     def update_bytes(self) -> int:
-        """What an update will weigh on the wire."""
+        """Returns the size of an update on the wire, in bytes."""
         return 4 * self._current().manifest.parameters.total
 
     def model(self) -> MaskedModel:
-        """What a masked update is made of."""
+        """Returns the size of a masked update of the loaded bundle."""
         manifest = self._current().manifest
         return MaskedModel(manifest.parameters.total, sum(metric.rows for metric in manifest.metrics))
 
     async def train(
         self, job: TrainingJob[Train], name: str, report: Callable[[TrainingProgress], None]
     ) -> TrainingResult:
-        """Runs the plan of `job`; `report` is called from the thread, `name` is the control variate's.
+        """Runs the plan of `job`; `report` is called from the thread, `name` identifies the control variate.
 
         Raises PeerError.
         """
@@ -176,12 +176,12 @@ class TrainingJobs:
         halt: Halt,
         report: Callable[[TrainingProgress], None],
     ) -> TrainingResult:
-        """What `plan` makes of these, as `Trainer.train`; `report` is called from the thread."""
+        """Trains by `plan`, as `Trainer.train`; `report` is called from the thread."""
         trainer = self._current().trainer
         return await self._in_thread(lambda: trainer.train(weights, plan, examples, halt, report))
 
     async def measure(self, job: TrainingJob[Evaluate]) -> tuple[int, float, Sums]:
-        """Examples, mean loss and metric rows of the version; shards are in memory one at a time.
+        """Returns examples, mean loss and metric rows of the version; holds one shard in memory at a time.
 
         Raises PeerError.
         """
@@ -202,12 +202,12 @@ class TrainingJobs:
         return read_totals(sum(job.totals, np.zeros(totals_size(loaded.manifest.metrics), np.float64)))
 
     def keep(self, name: str, version: int, change: Vector, *, undo: bool) -> None:
-        """Adds the change of an update from `version` to the control variate, or takes it back out."""
+        """Adds the change of an update from `version` to the control variate, or subtracts it again."""
         work = self._variates.take_back if undo else self._variates.add
         self._submit(lambda: work(name, version, change))
 
     def close(self) -> None:
-        """Lets the threads end by themselves once their work is done."""
+        """Lets the threads end once their work is done."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _current(self) -> _Loaded:
@@ -228,12 +228,12 @@ class TrainingJobs:
             return None
         length = self._current().manifest.parameters.trainable
         server = await self._vector(plan.control, length)
-        # In the thread, so that the change of the round before is in.
+        # The change of the previous round is written in the same thread, so it is included.
         client = await self._in_thread(lambda: self._variates.read(name, plan.version, length))
         return Control(server, client)
 
     async def examples(self, shard: Shard) -> Examples:
-        """Those of a shard, ready for the graphs. Raises PeerError and BundleError."""
+        """Returns the examples of a shard, ready for the graphs. Raises PeerError and BundleError."""
         loaded = self._current()
         if loaded.local_data is not None:
             return loaded.local_data.part(shard.sha256)
@@ -244,7 +244,7 @@ class TrainingJobs:
         return await self._in_thread(lambda: VersionMeasurer(import_graphs(bundle, self._device)))
 
     async def _fetch_bundle(self, address: str, *names: SignatureName) -> CheckedBundle:
-        """With these graphs, as far as a bundle of its kind has them."""
+        """Fetches the bundle with the graphs in `names` that its kind has."""
         content = await self._blobs.get(address, at_most=MAX_MANIFEST)
         manifest = parse_manifest(content)
         files, native = manifest.files, {}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from backend.peer.rounds.update_cache import PERMANENT_REFUSALS, UpdateCache
+from backend.peer.rounds.update_cache import INVALID_UPDATE_CODES, UpdateCache
 from backend.peer.training.trainer import TrainingResult
 from backend.wire.messages import Masking, Privacy, Refused, Shard, Train, Version
 from tests.support.peer.peer_process import joined
@@ -87,7 +87,7 @@ def test_a_new_version_makes_it_stale() -> None:
     assert one.take("me", NEXT) is None
 
 
-@pytest.mark.parametrize("code", sorted(PERMANENT_REFUSALS))
+@pytest.mark.parametrize("code", sorted(INVALID_UPDATE_CODES))
 def test_what_was_found_bad_is_not_handed_in_again(code: str) -> None:
     one = kept()
     one.observe(Refused(round=3, code=code, reason="Lower the learning rate."))
