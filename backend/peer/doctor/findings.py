@@ -1,4 +1,4 @@
-"""What was found about a network, and what follows from it, in sentences."""
+"""Explains the findings about a machine's network in sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True)
 class IceFinding:
-    """What came of one STUN or TURN server: an address, or why there is none (the end of a sentence)."""
+    """The result for one STUN or TURN server: an address, or why there is none (the end of a sentence)."""
 
     url: str
     address: Address | None
@@ -19,7 +19,7 @@ class IceFinding:
 
     @property
     def is_turn(self) -> bool:
-        """Whether it carries bytes."""
+        """Whether it is a TURN server, which relays bytes."""
         return self.url.startswith("turn")
 
 
@@ -28,7 +28,8 @@ class NetworkFindings:
     """The results of all probes.
 
     `local_addresses` are this machine's, `mapped` those of one socket as several STUN servers see it.
-    `listening` is None where nobody asked to listen, and empty where it went well.
+    `listening` is None where no listening address was given, empty where listening worked, or else the
+    problem.
     """
 
     server_seconds: float
@@ -41,7 +42,7 @@ class NetworkFindings:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One thing to know: good, bad, or neither."""
+    """One conclusion; `is_good` is None if it is neither good nor bad."""
 
     about: Literal["server", "listen", "stun", "turn", "webrtc", "relay"]
     is_good: bool | None
@@ -49,17 +50,23 @@ class Sentence:
 
 
 def sentences(findings: NetworkFindings) -> list[Sentence]:
-    """What to tell, in the order in which peers try ways."""
+    """Returns the conclusions, in the order in which peers try ways to link."""
     milliseconds = round(1000 * findings.server_seconds)
     server = Sentence("server", True, f"The server takes peers of the mesh; it answers in {milliseconds} ms.")
-    servers = [_of_server(one) for one in findings.ice]
+    servers = [_ice_sentence(finding) for finding in findings.ice]
     relay = (
         "Where no other way is found, bytes go through the task's server, sealed: nothing is needed for it."
     )
-    return [server, _of_listening(findings), *servers, _of_webrtc(findings), Sentence("relay", True, relay)]
+    return [
+        server,
+        _listening_sentence(findings),
+        *servers,
+        _webrtc_sentence(findings),
+        Sentence("relay", True, relay),
+    ]
 
 
-def _of_listening(findings: NetworkFindings) -> Sentence:
+def _listening_sentence(findings: NetworkFindings) -> Sentence:
     if findings.listening is None:
         return Sentence(
             "listen",
@@ -81,26 +88,28 @@ def _of_listening(findings: NetworkFindings) -> Sentence:
     )
 
 
-def _of_server(one: IceFinding) -> Sentence:
-    about: Literal["stun", "turn"] = "turn" if one.is_turn else "stun"
-    if one.address is None:
+def _ice_sentence(finding: IceFinding) -> Sentence:
+    about: Literal["stun", "turn"] = "turn" if finding.is_turn else "stun"
+    if finding.address is None:
         return Sentence(
             about,
             False,
-            f"{one.url} is of no use here: {one.problem}. A firewall may be in the way of UDP.",
+            f"{finding.url} is of no use here: {finding.problem}. A firewall may be in the way of UDP.",
         )
-    shown = f"{one.address[0]} port {one.address[1]}"
-    if one.is_turn:
-        return Sentence("turn", True, f"{one.url} carries bytes for this machine, at {shown}.")
-    return Sentence("stun", True, f"{one.url} sees this machine as {shown}.")
+    shown = f"{finding.address[0]} port {finding.address[1]}"
+    if finding.is_turn:
+        return Sentence("turn", True, f"{finding.url} carries bytes for this machine, at {shown}.")
+    return Sentence("stun", True, f"{finding.url} sees this machine as {shown}.")
 
 
-def _of_webrtc(findings: NetworkFindings) -> Sentence:
-    """Whether browsers, and Python peers that cannot be connected to, link directly with this machine."""
-    public_addresses = {one.address[0] for one in findings.ice if one.address is not None and not one.is_turn}
-    has_turn = any(one.is_turn and one.address is not None for one in findings.ice)
+def _webrtc_sentence(findings: NetworkFindings) -> Sentence:
+    """Explains whether browsers, and Python peers that do not listen, link directly with this machine."""
+    public_addresses = {
+        finding.address[0] for finding in findings.ice if finding.address is not None and not finding.is_turn
+    }
+    has_turn = any(finding.is_turn and finding.address is not None for finding in findings.ice)
     turn = "the TURN server then carries the bytes" if has_turn else "bytes then go through the task's server"
-    if not any(not one.is_turn for one in findings.ice):
+    if not any(not finding.is_turn for finding in findings.ice):
         text = (
             "The server names no STUN server, so that WebRTC links this machine only with peers of its own "
             f"network, or with those that can be reached from everywhere; {turn} otherwise."

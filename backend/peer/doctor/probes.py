@@ -1,4 +1,4 @@
-"""Tries what links need: the server's socket, STUN and TURN servers, and connections to this machine."""
+"""Probes what links need: the server's socket, STUN and TURN servers, and connections to this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from backend.wire.mesh_fields import MESH_PROTOCOL
 from backend.wire.mesh_messages import Enter, Entered, IceServer
 from backend.wire.messages import Closing, Leave
 
-# As long as aiortc waits for one server.
+# The time for which aiortc waits for one server.
 ICE_SECONDS = 5.0
 ANSWER_SECONDS = 10.0
 
@@ -39,14 +39,14 @@ async def examine(
     address: str | None,
     headers: Mapping[str, str] | None = None,
 ) -> NetworkFindings:
-    """Tries everything. Raises UnreachableError where not even the server can be reached.
+    """Runs all probes. Raises UnreachableError if even the server is unreachable.
 
-    `listen` is where to take WebSockets, `address` how others reach that, if not by itself; `headers` let
-    into a task that is not open.
+    `listen` is where to accept WebSockets, `address` how others reach it, if that differs; `headers` are for
+    a task that needs an invitation.
     """
     seconds, servers = await enter_and_leave(socket_address, headers)
     urls = [(url, server) for server in servers for url in server.urls]
-    ice = await asyncio.gather(*(ask_ice(url, one.username, one.credential) for url, one in urls))
+    ice = await asyncio.gather(*(ask_ice(url, server.username, server.credential) for url, server in urls))
     listening = None
     if listen is not None:
         host = f"[{listen[0]}]" if ":" in listen[0] else listen[0]
@@ -65,9 +65,9 @@ async def examine(
 async def enter_and_leave(
     address: str, headers: Mapping[str, str] | None = None
 ) -> tuple[float, list[IceServer]]:
-    """Seconds until the mesh's server answers, and the ICE servers that it names.
+    """Returns the seconds until the mesh's server answers, and the ICE servers that it names.
 
-    Nobody links with who is there for this moment: it takes no way that others could begin.
+    No peer links with this short-lived entry: it accepts no way that other peers could begin.
     """
     enter = Enter(
         token=secrets.token_urlsafe(32),
@@ -109,7 +109,7 @@ async def enter_and_leave(
 
 
 async def ask_ice(url: str, username: str, credential: str) -> IceFinding:
-    """The address that a STUN server sees, or a TURN server gives."""
+    """Returns the address that a STUN server sees, or that a TURN server allocates."""
     candidate_type = "relay" if url.startswith("turn") else "srflx"
     try:
         gatherer = RTCIceGatherer([RTCIceServer([url], username or None, credential or None)])
@@ -118,11 +118,13 @@ async def ask_ice(url: str, username: str, credential: str) -> IceFinding:
     try:
         async with asyncio.timeout(2 * ICE_SECONDS):
             await gatherer.gather()
-        candidates = [one for one in gatherer.getLocalCandidates() if one.type == candidate_type]
+        candidates = [
+            candidate for candidate in gatherer.getLocalCandidates() if candidate.type == candidate_type
+        ]
     except (OSError, TimeoutError) as error:
         return IceFinding(url, None, str(error) or "it does not answer")
     finally:
-        # What was gathered is held by this alone.
+        # The gathered sockets are owned by this connection alone.
         await gatherer._connection.close()
     if not candidates:
         refused = ", or refuses the password" if candidate_type == "relay" else ""
@@ -131,7 +133,7 @@ async def ask_ice(url: str, username: str, credential: str) -> IceFinding:
 
 
 async def mappings(urls: Sequence[str]) -> list[Address]:
-    """How several STUN servers see one socket of this machine; those that do not answer are left out."""
+    """Returns how several STUN servers see one socket of this machine, without those that do not answer."""
     loop = asyncio.get_running_loop()
     transport, probe = await loop.create_datagram_endpoint(_StunProbe, local_addr=("0.0.0.0", 0))  # noqa: S104 - of any address.
     try:
@@ -142,7 +144,7 @@ async def mappings(urls: Sequence[str]) -> list[Address]:
 
 
 async def reach_itself(listen: tuple[str, int], address: str) -> str:
-    """Listens, and connects to `address`: empty where it works, or why not, as the end of a sentence."""
+    """Listens, and connects to `address`: returns "" if it works, else why not, as the end of a sentence."""
     word = secrets.token_hex(16)
 
     async def greet(connection: ServerConnection) -> None:
@@ -164,7 +166,7 @@ async def reach_itself(listen: tuple[str, int], address: str) -> str:
 
 
 class _StunProbe(asyncio.DatagramProtocol):
-    """Asks STUN servers from one socket."""
+    """Queries STUN servers from one socket."""
 
     def __init__(self) -> None:
         self._transport: Any = None
@@ -182,7 +184,7 @@ class _StunProbe(asyncio.DatagramProtocol):
                 pending.set_result((host, port))
 
     async def ask(self, url: str) -> Address | None:
-        """How the server at `url` sees this socket."""
+        """Returns how the server at `url` sees this socket; None if it does not answer."""
         server, loop = parse_stun_turn_uri(url), asyncio.get_running_loop()
         try:
             candidates = await loop.getaddrinfo(

@@ -1,1 +1,1 @@
-"""A headless peer of work units: several at once, the next fetched and the last sent meanwhile."""
+"""A headless peer of work units: trains several concurrently, and fetches and sends others meanwhile."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from backend.errors import UnreachableError
 from backend.wire.unit_messages import MOST_SLOTS, Enlist
 
-# A rented machine costs money while it waits for a server that is gone.
+# A rented machine costs money while it waits for a server that does not return.
 GIVE_UP_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
 class UnitOptions:
-    """How a peer takes units: `at_once` are trained at the same time.
+    """The options of a peer of work units: it trains `at_once` units concurrently.
 
-    `preemptible`: a machine that is stopped by its provider, not by a person. `give_up_after` is how many
-    seconds the server may be away.
+    `preemptible` marks a machine that its provider stops, not a person. `give_up_after` is how many seconds
+    the server may be unreachable.
     """
 
     address: str
@@ -27,14 +27,14 @@ class UnitOptions:
 
     @property
     def slots(self) -> int:
-        """Those in training, and one that is fetched meanwhile."""
+        """The number of units to hold: those in training, and one that is fetched meanwhile."""
         return min(self.at_once + 1, MOST_SLOTS)
 
     def check_patience(self, away: float, reason: str) -> None:
-        """Raises UnreachableError where the server would be `away` for too many seconds; see `reason`."""
-        most = self.give_up_after
-        if away > most:
+        """Raises UnreachableError if `away` seconds are too many; `reason` says why the server is away."""
+        limit = self.give_up_after
+        if away > limit:
             raise UnreachableError(
-                f"The server is away ({reason}), and this peer waits no longer than {most:.0f} s. "
+                f"The server is away ({reason}), and this peer waits no longer than {limit:.0f} s. "
                 "Ask whoever runs the server, and join again when it is back."
             )

@@ -1,4 +1,4 @@
-"""What the server of work units says, in sentences for the person who started the peer."""
+"""Reports the work-unit server's messages as sentences for the person who started the peer."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _IDLE = {
 
 
 class UnitNews:
-    """Tells what is news to a person, each thing once."""
+    """Reports what is news to a person, each thing once."""
 
     def __init__(self, reporter: Teller) -> None:
         self._reporter = reporter
-        # Which unit a lease is of, until it is decided.
+        # The unit of each lease whose result is not decided yet.
         self._units: dict[int, int] = {}
         self._epoch = 0
         self._measured = 0
         self._trusted: bool | None = None
 
     def report(self, frame: ServerToUnits) -> None:
-        """The server said this."""
+        """Reports a frame of the server."""
         tell = self._reporter.tell
         match frame:
             case Enlisted(client=client):
@@ -67,12 +67,12 @@ class UnitNews:
                 self._report_board(frame)
 
     def report_release(self, frame: Release) -> None:
-        """This peer gave a unit back."""
+        """Reports that this peer gave a unit back."""
         sentence = f"{self._end(frame.lease)}: given back, for others to train."
         self._reporter.tell("released", sentence, lease=frame.lease, cause=frame.cause)
 
     def _name(self, lease: int) -> str:
-        """The unit of `lease`, for people. Those of an earlier visit have no number here."""
+        """Returns the unit of `lease` for people; leases of an earlier session have no number here."""
         return f"Unit {self._units[lease]}" if lease in self._units else "A unit from before"
 
     def _end(self, lease: int) -> str:

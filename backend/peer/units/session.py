@@ -1,4 +1,4 @@
-"""One peer of one task of work units: performs the effects of its machine."""
+"""Runs one peer of one task of work units: performs the effects of its machine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from backend.protocols.client.unit_client import UnitClientMachine
 from backend.wire.messages import CHUNK_BYTES
 from backend.wire.unit_messages import Cause, Enlisted, Rejected, Release, ServerToUnits, Unit
 
-# After so many units in a row that could not be done, a person has to look at the machine.
+# After this many failed units in a row a person has to check the machine.
 MOST_FAILURES = 5
 LONGEST_PAUSE = 30.0
 
 
 class UnitsSession:
-    """Owns the machine, the connection and the units of one peer. `run` once."""
+    """Owns the machine, the connection and the units of one peer. `run` may be called once."""
 
     def __init__(
         self,
@@ -55,17 +55,18 @@ class UnitsSession:
         )
         self._chunk_bytes = CHUNK_BYTES
         self._work: dict[int, UnitWork] = {}
-        # Leases of those that came over a connection that was lost.
+        # Leases of units that arrived over an earlier connection.
         self._earlier_leases: set[int] = set()
         self._failures = 0
         self._stopping = False
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
+        """Takes part until `stop` is set, the task is finished, or another peer replaces this one.
 
         Raises BundleError for a bundle that is refused, PeerError when this machine cannot train it or fails
-        at one unit after the other, ReplacedError when the server talks to another peer with the same token,
-        UnfitError when the task does not take this peer, and UnreachableError when the server stays away.
+        at several units in a row, ReplacedError when the server serves another peer with the same token,
+        UnfitError when the task does not admit this peer, and UnreachableError when the server stays
+        unreachable.
         """
         start = unit_client_events.StartUnitClient(
             self._options.enlist, self._options.slots, self._options.at_once
@@ -83,7 +84,7 @@ class UnitsSession:
             case unit_client_events.UnitFrame(Rejected(lease=lease)):
                 self._trainer.rejected(lease)
             case Disconnected():
-                # What of these cannot be had later, the server lost: no fault of this machine.
+                # If their data cannot be fetched later, the server lost them; this machine is not at fault.
                 self._earlier_leases = set(self._work)
         for effect in self.machine.handle(event):
             self._perform(effect)
@@ -108,7 +109,7 @@ class UnitsSession:
             case unit_client_events.FetchUnit(unit):
                 work = self._work[unit.lease] = UnitWork(unit)
                 self._loop.spawn(self._fetch(work))
-                self._loop.spawn(self._beat(work))
+                self._loop.spawn(self._send_heartbeats(work))
             case unit_client_events.TrainUnit(unit):
                 self._loop.spawn(self._train(self._work[unit.lease]))
             case unit_client_events.FinishUnit(lease):
@@ -162,7 +163,7 @@ class UnitsSession:
         self._loop.post(unit_client_events.UnitTrained(unit.lease, len(work.content), *done))
 
     def _give_back(self, work: UnitWork, cause: Cause, error: Exception) -> None:
-        """Gives a unit back, and rests before the next: its server may have nothing else to give."""
+        """Gives a unit back, and pauses before the next: the server may have only such units to lease."""
         if work.forgotten:
             return
         lease, unit = work.unit.lease, work.unit.unit
@@ -183,8 +184,8 @@ class UnitsSession:
         if not self._stopping:
             self._loop.post(unit_client_events.WantUnits(self._options.slots, self._options.at_once))
 
-    async def _beat(self, work: UnitWork) -> None:
-        """Signs of life, from a unit's arrival until it is over."""
+    async def _send_heartbeats(self, work: UnitWork) -> None:
+        """Sends heartbeats from a unit's arrival until it is over."""
         while not work.forgotten:
             await asyncio.sleep(max(1.0, work.unit.heartbeat))
             if not work.forgotten:
@@ -205,16 +206,16 @@ class UnitsSession:
 
     @property
     def _stop_cause(self) -> Cause:
-        """What a unit is given back for by a peer that was told to stop."""
+        """The reason with which a stopping peer gives a unit back."""
         return "preempted" if self._options.preemptible else "stopping"
 
     def wind_down(self) -> None:
-        """Ends training after the current steps; what they made is still sent."""
+        """Ends training after the current steps; the results are still sent."""
         self._stopping = True
         self._loop.post(unit_client_events.WindDown(self._stop_cause))
 
     async def _end(self) -> None:
-        """Lets the goodbye go out, then ends what is left."""
+        """Lets the goodbye be sent, then ends all work."""
         for work in self._work.values():
             work.forget()
         await self._loop.end()

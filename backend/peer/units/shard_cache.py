@@ -1,4 +1,4 @@
-"""Lists the shards of a task that lie in the cache from earlier visits: their units come here first."""
+"""Remembers which shards of a task are in the cache, so that the server prefers units of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Shards = Annotated[list[Hash], Meta(max_length=MOST_HELD)]
 class ShardCache:
     """The shards of the task at one address, the newest last, in a file of `folder`.
 
-    Several peers of a machine may share both the folder and the `cache`; who writes last is remembered.
+    Several peers of a machine may share both the folder and the `cache`; the last write wins.
     """
 
     def __init__(self, folder: Path, address: str, cache: Path) -> None:
@@ -28,13 +28,13 @@ class ShardCache:
         self._cache = cache
 
     def write(self, shards: list[str]) -> None:
-        """Remembers these. A full disk costs only this."""
+        """Stores the list of shards. A full disk loses only this write."""
         with suppress(OSError):
             write_whole(self._path, msgspec.json.encode(shards))
 
     def read(self) -> list[str]:
-        """Those that are still in the cache; none without a visit, and for a file that was damaged."""
+        """Returns the shards that are still in the cache; none without a file or for a damaged one."""
         with suppress(OSError, msgspec.DecodeError):
             shards = msgspec.json.decode(self._path.read_bytes(), type=_Shards)
-            return [one for one in shards if (self._cache / one).is_file()]
+            return [shard for shard in shards if (self._cache / shard).is_file()]
         return []

@@ -1,4 +1,7 @@
-"""Weights that units in hand start from: in memory alone, each fetched once, however many units name it."""
+"""Fetches the weights that current units start from, once for all units of the same weights.
+
+They are in memory only.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from backend.peer.training.step import Vector
 
 
 class FetchedWeights:
-    """Owns the vectors for as long as a lease needs them; `fetch` gets one by its SHA-256."""
+    """Owns each vector for as long as a lease needs it; `fetch` loads one by its SHA-256."""
 
     def __init__(self, fetch: Callable[[str], Awaitable[Vector]]) -> None:
         self._fetch = fetch
@@ -17,16 +20,19 @@ class FetchedWeights:
         self._needed: dict[int, str] = {}
 
     async def take(self, lease: int, address: str) -> Vector:
-        """The weights for `lease`, until `release`. Raises what `fetch` raises; then ask again."""
+        """Returns the weights for `lease`, until `release`.
+
+        Raises the errors of `fetch`; a later call retries.
+        """
         self._needed[lease] = address
         task = self._vectors.get(address)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = self._vectors[address] = asyncio.ensure_future(self._get(address))
-        # One lease that is forgotten takes nothing away from the others.
+        # A lease that is forgotten must not cancel the download for the others.
         return await asyncio.shield(task)
 
     def release(self, lease: int) -> None:
-        """`lease` needs its weights no longer."""
+        """Drops the weights of `lease`, unless another lease needs them."""
         address = self._needed.pop(lease, None)
         if address is not None and address not in self._needed.values():
             self._vectors.pop(address).cancel()

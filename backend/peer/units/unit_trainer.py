@@ -1,4 +1,4 @@
-"""What one unit takes: its rows and weights, and training from where the plan says."""
+"""Fetches the rows and weights of work units, and trains units from the weights that the plan names."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from backend.wire.unit_messages import Unit
 
 @dataclass
 class UnitWork:
-    """One unit in hand, from its arrival until it is forgotten.
+    """One leased unit, from its arrival until it is forgotten.
 
-    `stop` ends its training after the present step; `forgotten`: nobody wants what comes of it. `steps` were
-    taken so far, and `content` is what is sent.
+    `stop` ends its training after the current step; `forgotten` discards its result. `steps` counts the steps
+    taken so far, and `content` is the result to send.
     """
 
     unit: Unit
@@ -47,11 +47,11 @@ class UnitTrainer:
         self._blobs = blobs
         self._jobs = jobs
         self._snapshots = FetchedWeights(self._weights)
-        # The lease of the last result, and the weights that it led to.
+        # The lease of the last result, and the weights after it.
         self._last_result: tuple[int, Vector] | None = None
 
     async def fetch(self, work: UnitWork) -> None:
-        """Gets the rows and the weights of a unit. Raises PeerError, and UnreachableError to try again."""
+        """Fetches the rows and the weights of a unit. Raises PeerError, and UnreachableError to retry."""
         unit = work.unit
         work.weights = await self._snapshots.take(unit.lease, unit.weights)
         shard = await self._jobs.examples(unit.shard)
@@ -63,9 +63,9 @@ class UnitTrainer:
         work.examples = shard.picked(slice(unit.first, unit.first + unit.examples))
 
     async def train(self, work: UnitWork, report: Callable[[TrainingProgress], None]) -> TrainingResult:
-        """Trains a unit that was fetched; `report` is called from the thread. Raises PeerError.
+        """Trains a fetched unit; `report` is called from the thread. Raises PeerError.
 
-        `work.content` is then the change from the unit's weights, little-endian.
+        Sets `work.content` to the change from the unit's weights, little-endian.
         """
         unit, weights, examples = work.unit, work.weights, work.examples
         if weights is None or examples is None:
@@ -81,27 +81,27 @@ class UnitTrainer:
         )
         start = self._start(unit, weights)
 
-        def watched(progress: TrainingProgress) -> None:
+        def report_step(progress: TrainingProgress) -> None:
             work.steps = progress.step
             report(progress)
 
-        result = await self._jobs.run(plan, start, examples, lambda *_: work.stop.is_set(), watched)
+        result = await self._jobs.run(plan, start, examples, lambda *_: work.stop.is_set(), report_step)
         work.steps, work.examples, work.weights = result.steps, None, None
         if result.steps and not work.forgotten:
-            reached = start + result.update
+            end = start + result.update
             if unit.start != "given":
-                self._last_result = (unit.lease, reached)
-            change = result.update if start is weights else reached - weights
+                self._last_result = (unit.lease, end)
+            change = result.update if start is weights else end - weights
             work.content = memoryview(change.astype("<f4", copy=False).tobytes())
         return result
 
     def rejected(self, lease: int) -> None:
-        """The result of `lease` did not count: if it was the last, training begins at the given weights."""
+        """Discards the last result if it was of `lease`: the next training starts from the given weights."""
         if self._last_result is not None and self._last_result[0] == lease:
             self._last_result = None
 
     def release(self, lease: int) -> None:
-        """`lease` is over."""
+        """Drops the weights of `lease`, which is over."""
         self._snapshots.release(lease)
 
     def _start(self, unit: Unit, weights: Vector) -> Vector:
