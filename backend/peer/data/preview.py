@@ -49,8 +49,8 @@ def _text(fitted: FittedText, ids: NDArray[Any]) -> str:
         fitted.tokens[number - fitted.first] if number >= fitted.first else "□"
         for number in ids[:_TOKENS].tolist()
     ]
-    shown = ("" if fitted.tokenizer == "characters" else " ").join(names)
-    return repr(shown) + (" ..." if len(ids) > _TOKENS else "")
+    text = ("" if fitted.tokenizer == "characters" else " ").join(names)
+    return repr(text) + (" ..." if len(ids) > _TOKENS else "")
 
 
 def _array(values: NDArray[Any]) -> str:
@@ -60,8 +60,8 @@ def _array(values: NDArray[Any]) -> str:
 
 
 def _numbers(values: NDArray[Any]) -> str:
-    shown = " ".join(f"{value:.4g}" for value in values[:_VALUES].tolist())
-    return f"{shown} ..." if len(values) > _VALUES else shown
+    text = " ".join(f"{value:.4g}" for value in values[:_VALUES].tolist())
+    return f"{text} ..." if len(values) > _VALUES else text
 
 
 def _label(local_data: LocalDataset, row: int) -> str:

@@ -96,10 +96,10 @@ def _ice_sentence(finding: IceFinding) -> Sentence:
             False,
             f"{finding.url} is of no use here: {finding.problem}. A firewall may be in the way of UDP.",
         )
-    shown = f"{finding.address[0]} port {finding.address[1]}"
+    address = f"{finding.address[0]} port {finding.address[1]}"
     if finding.is_turn:
-        return Sentence("turn", True, f"{finding.url} carries bytes for this machine, at {shown}.")
-    return Sentence("stun", True, f"{finding.url} sees this machine as {shown}.")
+        return Sentence("turn", True, f"{finding.url} carries bytes for this machine, at {address}.")
+    return Sentence("stun", True, f"{finding.url} sees this machine as {address}.")
 
 
 def _webrtc_sentence(findings: NetworkFindings) -> Sentence:

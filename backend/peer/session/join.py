@@ -75,15 +75,15 @@ class JoinRequest:
         trust_store = TrustStore(self.state / "met", self.options.roster)
         if self.task.scheme == "decentralized":
             self._refuse_unit_options()
-            return self._in_mesh(client, blobs, reporter, trust_store)
+            return self._mesh_session(client, blobs, reporter, trust_store)
         if self.options.listening:
             raise PeerError(
                 "In this task the server averages, and no peer connects to another; leave --listen out."
             )
         if self.task.scheme == "volunteer":
-            return self._in_units(blobs, cache, reporter)
+            return self._units_session(blobs, cache, reporter)
         self._refuse_unit_options()
-        return self._in_rounds(blobs, reporter, trust_store)
+        return self._rounds_session(blobs, reporter, trust_store)
 
     def _refuse_unit_options(self) -> None:
         if self.options.at_once is not None:
@@ -91,7 +91,7 @@ class JoinRequest:
         if self.options.give_up_after is not None:
             raise PeerError("Only a peer of work units gives its server up; leave --give-up-after out.")
 
-    def _in_mesh(
+    def _mesh_session(
         self, client: httpx.AsyncClient, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore
     ) -> MeshSession:
         if self.options.min_masked:
@@ -121,7 +121,9 @@ class JoinRequest:
         )
         return MeshSession(member, client, blobs, self._jobs, reporter, random.random, trust_store)
 
-    def _in_rounds(self, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore) -> RoundsSession:
+    def _rounds_session(
+        self, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore
+    ) -> RoundsSession:
         options = self.options
         hello = Hello(
             token=self.identity.token,
@@ -139,7 +141,7 @@ class JoinRequest:
             address, hello, jobs, reporter, random.random, self.identity.key, trust_store, self.headers
         )
 
-    def _in_units(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:
+    def _units_session(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:
         options = self.options
         if options.min_masked or options.roster is not None:
             raise PeerError(

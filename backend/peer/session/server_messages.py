@@ -69,7 +69,7 @@ def tell_peers_evaluation(
     metrics = metric_values(specs, [evaluation.sums])
     sentence = (
         f"Round {evaluation.round} on {evaluation.examples} examples that {client} holds out: "
-        f"loss {evaluation.loss:.4f}{_shown(metrics)}."
+        f"loss {evaluation.loss:.4f}{_metrics_text(metrics)}."
     )
     reporter.tell(
         "evaluated",
@@ -92,8 +92,8 @@ class LinkNews:
     def up(self, client: str, way: Way) -> None:
         """Reports that a link to `client` opened or changed its `way`."""
         if self._ways.get(client) != way:
-            how = "through the server, sealed" if way == "relay" else f"by {way}"
-            self._reporter.tell("linked", f"Linked with {client} {how}.", client=client, way=way)
+            route = "through the server, sealed" if way == "relay" else f"by {way}"
+            self._reporter.tell("linked", f"Linked with {client} {route}.", client=client, way=way)
         self._ways[client] = way
 
     def down(self, client: str, reason: str) -> None:
@@ -111,10 +111,10 @@ def tell_partial(reporter: Reporter, number: int, steps: int, planned: int) -> N
 
 
 def _tell_version(reporter: Reporter, frame: Version) -> None:
-    shown = f" (the cohort's loss {frame.loss:.4f})" if frame.metrics or frame.loss else ""
+    loss = f" (the cohort's loss {frame.loss:.4f})" if frame.metrics or frame.loss else ""
     reporter.tell(
         "version",
-        f"Version {frame.version} is there{shown}.",
+        f"Version {frame.version} is there{loss}.",
         version=frame.version,
         round=frame.round,
         loss=frame.loss,
@@ -124,7 +124,7 @@ def _tell_version(reporter: Reporter, frame: Version) -> None:
 
 def _tell_evaluated(reporter: Reporter, frame: Evaluated) -> None:
     where = "on held-out data" if frame.source == "server" else "on what clients hold out"
-    sentence = f"Version {frame.version} {where}: loss {frame.loss:.4f}{_shown(frame.metrics)}."
+    sentence = f"Version {frame.version} {where}: loss {frame.loss:.4f}{_metrics_text(frame.metrics)}."
     reporter.tell(
         "evaluated",
         sentence,
@@ -135,5 +135,5 @@ def _tell_evaluated(reporter: Reporter, frame: Evaluated) -> None:
     )
 
 
-def _shown(metrics: Metrics) -> str:
+def _metrics_text(metrics: Metrics) -> str:
     return "".join(f", {name} {value:.4f}" for name, value in metrics.items())

@@ -53,8 +53,8 @@ class UnitNews:
                 sentence = f"{self._name(lease)}: the result was sent; {then}."
                 tell("taken", sentence, lease=lease, waits=waits)
             case Counted(lease=lease, examples=examples, blended=blended):
-                how = "and is in the model" if blended else "and agrees with the one in the model"
-                sentence = f"{self._end(lease)}: your result counts, with {examples} examples, {how}."
+                outcome = "and is in the model" if blended else "and agrees with the one in the model"
+                sentence = f"{self._end(lease)}: your result counts, with {examples} examples, {outcome}."
                 tell("counted", sentence, lease=lease, examples=examples, blended=blended)
             case Rejected(lease=lease, code=code, reason=reason):
                 sentence = f"{self._end(lease)}: your result does not count. {reason}"
@@ -100,10 +100,10 @@ class UnitNews:
         if frame.loss is None or frame.measured <= self._measured:
             return
         self._measured = frame.measured
-        shown = "".join(f", {name} {value:.4f}" for name, value in frame.metrics.items())
+        metrics = "".join(f", {name} {value:.4f}" for name, value in frame.metrics.items())
         self._reporter.tell(
             "evaluated",
-            f"With {frame.measured} results on held-out data: loss {frame.loss:.4f}{shown}.",
+            f"With {frame.measured} results on held-out data: loss {frame.loss:.4f}{metrics}.",
             measured=frame.measured,
             epoch=frame.epoch,
             loss=frame.loss,
