@@ -44,7 +44,7 @@ def test_the_whole_burst_may_come_at_once_and_again_when_it_is_gained_back() -> 
 
 
 def test_one_key_does_not_spend_for_another() -> None:
-    rates = TokenBuckets(Rate(1.0, 1), most=10)
+    rates = TokenBuckets(Rate(1.0, 1), max_keys=10)
     assert rates.spend("a", 0.0)
     assert not rates.spend("a", 0.5)
     assert rates.spend("b", 0.5)
@@ -53,7 +53,7 @@ def test_one_key_does_not_spend_for_another() -> None:
 
 @pytest.mark.parametrize("step", [0.0, 0.01, 10.0])
 def test_only_so_many_keys_are_kept_and_full_ones_not_at_all(step: float) -> None:
-    rates = TokenBuckets(Rate(1.0, 3), most=100)
+    rates = TokenBuckets(Rate(1.0, 3), max_keys=100)
     for number in range(1000):
         assert rates.spend(str(number), number * step)
         assert len(rates) <= min(100, 1 / step + 1 if step else 100)
