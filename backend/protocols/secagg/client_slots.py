@@ -34,7 +34,7 @@ class ClientSlot:
     consistency_signature: bytes | None = None
     reveal: Reveal | None = None
     # Excluded: late, refused, or gone. No later frame of it is used.
-    out: bool = False
+    is_excluded: bool = False
     lost_at: float | None = None
 
     def member(self) -> Member | None:
@@ -75,9 +75,9 @@ def keys_refusal(keys: Keys, client: str, base: bytes, taken: Collection[bytes])
 
 def exclude(slots: Iterable[ClientSlot], reason: str) -> list[Exclude]:
     """Excludes `slots` from the round; slots that are out already get no second message."""
-    excluded = [slot for slot in slots if not slot.out]
+    excluded = [slot for slot in slots if not slot.is_excluded]
     for slot in excluded:
-        slot.out = True
+        slot.is_excluded = True
     return [Exclude(slot.client, NotMaskedError(f"{reason} Wait for the next round.")) for slot in excluded]
 
 

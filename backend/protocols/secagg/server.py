@@ -97,7 +97,7 @@ class MaskedRound:
             return not_selected(self.terms.round)
         if self.stage not in (ServerStage.ADVERTISE_KEYS, ServerStage.SHARE_KEYS, ServerStage.MASKED_INPUT):
             return StaleRoundError(f"Round {self.terms.round} is not open (any more). Wait for the next one.")
-        if slot.out:
+        if slot.is_excluded:
             return NotMaskedError(f"You are out of masked round {self.terms.round}. Wait for the next one.")
         if not self.graph.shares_masks(client):
             return NotMaskedError("Shares are exchanged before an update is masked; it cannot be unmasked.")
@@ -167,7 +167,7 @@ class MaskedRound:
         slot = self._slot(client, frame.round, ServerEvent.CLIENT_DECLINED)
         if slot is None:
             return []
-        slot.out = True
+        slot.is_excluded = True
         error = NotMaskedError(f"You gave masked round {frame.round} up. Wait for the next one.")
         excluded: list[Effect] = [] if slot.accepted else [Exclude(client, error)]
         return [*excluded, *self._settle(now)]
@@ -186,7 +186,7 @@ class MaskedRound:
         slot = self._slot(client, self.terms.round, ServerEvent.CLIENT_LEFT)
         if slot is None:
             return []
-        slot.lost_at, slot.out = now, not lost
+        slot.lost_at, slot.is_excluded = now, not lost
         return self._settle(now)
 
     # Events of the Round and the host.
@@ -245,7 +245,7 @@ class MaskedRound:
         if number != self.terms.round or not self._takes(event):
             return None
         slot = self._slots.get(client)
-        return None if slot is None or slot.out else slot
+        return None if slot is None or slot.is_excluded else slot
 
     def _require_recovery(self, event: ServerEvent) -> None:
         if not self._takes(event) or not self._reveals.recovering:
@@ -273,7 +273,7 @@ class MaskedRound:
         late = [slot for slot in self._slots.values() if slot.keys is None]
         excluded = exclude(late, "Your keys did not come in time.")
         limit = MOST_ACTIVE if self._server == "active" else MOST_MEMBERS
-        slots = [slot for slot in self._slots.values() if not slot.out]
+        slots = [slot for slot in self._slots.values() if not slot.is_excluded]
         chosen = largest_group(sorted(slots, key=lambda slot: slot.client)[:limit])
         clients = {slot.client for slot in chosen}
         others = [slot for slot in slots if slot.client not in clients]
@@ -291,7 +291,7 @@ class MaskedRound:
     def _end_shares(self) -> list[Effect]:
         """Pairs the members whose secrets can be recovered from the shares that came; excludes the others."""
         places = self.graph.places
-        members = {places[slot.client]: slot for slot in self._slots.values() if not slot.out}
+        members = {places[slot.client]: slot for slot in self._slots.values() if not slot.is_excluded}
         shared = {place: slot.minimum for place, slot in members.items() if slot.shares}
         excluded = exclude(
             [slot for slot in members.values() if not slot.shares], "Your shares did not come in time."
@@ -368,7 +368,7 @@ class MaskedRound:
 
     def _refuse(self, slot: ClientSlot, error: UpdateRefusedError, now: float) -> list[Effect]:
         """Excludes a client. If its update counts already, it stays in the sum."""
-        slot.out = True
+        slot.is_excluded = True
         refused: Effect = IgnoreReveal(slot.client, error) if slot.accepted else Exclude(slot.client, error)
         return [refused, *self._settle(now)]
 

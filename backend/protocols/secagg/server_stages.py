@@ -95,7 +95,7 @@ TRANSITIONS: dict[ServerStage, StageRow] = {
 
 def owes(slot: ClientSlot, stage: ServerStage) -> bool:
     """Whether `stage` still waits for a frame of this client."""
-    if slot.out:
+    if slot.is_excluded:
         return False
     match stage:
         case ServerStage.ADVERTISE_KEYS:

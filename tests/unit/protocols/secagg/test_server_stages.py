@@ -152,7 +152,7 @@ def test_a_client_owes_what_the_stage_asks_for_until_it_said_it(
 ) -> None:
     assert owes(slot(accepted=accepted), stage)
     assert not owes(slot(accepted=accepted, **said), stage)
-    assert not owes(slot(accepted=accepted, out=True), stage)
+    assert not owes(slot(accepted=accepted, is_excluded=True), stage)
 
 
 def test_who_is_not_in_the_sum_owes_nothing_for_it() -> None:
@@ -189,7 +189,7 @@ def test_where_all_who_owe_something_are_lost_the_last_has_its_grace_to_come_bac
     one, other = slot(lost_at=1.0), slot(lost_at=3.0)
     wait = StageWait.for_keys([one, other], 100.0, 0.0, 5.0)
     assert wait.deadline(ServerStage.ADVERTISE_KEYS) == 8.0
-    other.out = True
+    other.is_excluded = True
     assert wait.deadline(ServerStage.ADVERTISE_KEYS) == 6.0
     one.lost_at = None
     assert wait.deadline(ServerStage.ADVERTISE_KEYS) == EXCHANGE_SECONDS
@@ -199,7 +199,7 @@ def test_where_all_who_owe_something_are_lost_the_last_has_its_grace_to_come_bac
 def test_a_stage_waits_for_the_last_one_in_whatever_order_they_answer(last: int) -> None:
     slots = [slot(), slot()]
     wait = StageWait.for_keys(slots, 100.0, 0.0, 5.0)
-    slots[1 - last].out = True
+    slots[1 - last].is_excluded = True
     assert not wait.is_complete(ServerStage.ADVERTISE_KEYS)
-    slots[last].out = True
+    slots[last].is_excluded = True
     assert wait.is_complete(ServerStage.ADVERTISE_KEYS)
