@@ -55,7 +55,7 @@ def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Re
     now = longest = 0.0
     began = time.process_time()
     while cycles < min_cycles or time.process_time() - began < seconds:
-        if not scheduler.left:
+        if not scheduler.remaining:
             scheduler.begin_epoch(_work_units(epoch, units))
             epoch += 1
             continue

@@ -13,13 +13,13 @@ from backend.protocols.units.rules import PaceRules, TrustRules
 from backend.protocols.units.scheduler_effects import ClientId, LeaseId
 from backend.protocols.units.trust import TrustLevel
 
-# Paces stored for a client; fewer than FEW are not enough for a percentile.
-REMEMBERED, FEW = 32, 3
+# Paces stored for a client; fewer than MIN_PACES are not enough for a percentile.
+MAX_PACES, MIN_PACES = 32, 3
 
 
 def allowed_seconds(examples: int, paces: Sequence[float], rules: PaceRules) -> float:
     """Returns the seconds of a lease of `examples`; `paces` are seconds per example, the newest last."""
-    if len(paces) < FEW:
+    if len(paces) < MIN_PACES:
         return rules.usual
     ordered = sorted(paces)
     # The 90th percentile.
@@ -35,38 +35,38 @@ def seconds_for(examples: int, paces: Sequence[float], said: float | None) -> fl
 
 
 # Shards of a client that are searched for a unit; its cache may have more.
-SHARDS = 8
+MAX_SHARDS = 8
 
 
 @dataclass(slots=True)
 class TableClient:
-    """A client with `slots` units at a time. `here` says whether it is connected.
+    """A client with `slots` units at a time.
 
-    `kind` names its compute backend: trust belongs to a client with that kind, and `elsewhere` has its trust
-    with other kinds. `paces` are seconds per example, the newest last; `pace` is its own estimate. `clock`
-    counts its results. Since `held_back` it waits for reliable clients to take the last units. `tardy`: its
-    last lease expired without a sign of life.
+    `kind` names its compute backend: `trust` belongs to the client with that kind, and `trust_of_other_kinds`
+    has its trust with other kinds. `paces` are seconds per example, the newest last; `pace` is its own
+    estimate. `clock` counts its results. Since `waiting_since` it waits for reliable clients to take the last
+    units. `was_late`: its last lease expired without a sign of life.
     """
 
     slots: int
     trust: TrustLevel
     kind: str = ""
     trusted: bool = False
-    here: bool = True
+    is_connected: bool = True
     pace: float | None = None
-    held_back: float | None = None
-    tardy: bool = False
+    waiting_since: float | None = None
+    was_late: bool = False
     clock: int = 0
     leases: set[LeaseId] = field(default_factory=set)
-    paces: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    paces: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_PACES))
     shards: OrderedDict[int, None] = field(default_factory=OrderedDict)
-    elsewhere: dict[str, TrustLevel] = field(default_factory=dict)
+    trust_of_other_kinds: dict[str, TrustLevel] = field(default_factory=dict)
 
     def has_shard(self, shard: int) -> None:
         """Takes that it has this shard in its cache; the least recent shards are dropped."""
         self.shards[shard] = None
         self.shards.move_to_end(shard)
-        if len(self.shards) > SHARDS:
+        if len(self.shards) > MAX_SHARDS:
             self.shards.popitem(last=False)
 
     def seconds(self, examples: int) -> float | None:
@@ -90,22 +90,24 @@ class ClientTable:
         """Takes a client's connection, the first or a later one."""
         client = self.clients.get(name)
         if client is None:
-            client = self.clients[name] = TableClient(slots, trust.newcomer(self._rules), kind, here=False)
+            client = self.clients[name] = TableClient(
+                slots, trust.newcomer(self._rules), kind, is_connected=False
+            )
         self._leave(name, client)
         if client.kind != kind:
-            client.elsewhere[client.kind] = client.trust
-            earlier = client.elsewhere.pop(kind, trust.newcomer(self._rules))
+            client.trust_of_other_kinds[client.kind] = client.trust
+            earlier = client.trust_of_other_kinds.pop(kind, trust.newcomer(self._rules))
             client.trust, client.kind = trust.with_kind(client.trust, earlier), kind
             client.paces.clear()
-        client.slots, client.trusted, client.pace, client.here = slots, trusted, pace, True
+        client.slots, client.trusted, client.pace, client.is_connected = slots, trusted, pace, True
         self._enter(name, client)
         return client
 
-    def wants(self, name: ClientId, slots: int) -> None:
+    def set_slots(self, name: ClientId, slots: int) -> None:
         """Takes the number of units that a client processes at a time."""
-        if (client := self.clients.get(name)) is not None and client.here:
+        if (client := self.clients.get(name)) is not None and client.is_connected:
             self._leave(name, client)
-            client.slots, client.here = slots, True
+            client.slots, client.is_connected = slots, True
             self._enter(name, client)
 
     def client_disconnected(self, name: ClientId) -> None:
@@ -117,15 +119,15 @@ class ClientTable:
         """Sets the client's trust level."""
         before = self.is_reliable(client)
         client.trust = level
-        if client.here:
+        if client.is_connected:
             self.reliable += self.is_reliable(client) - before
 
     def set_late(self, client: TableClient, late: bool) -> None:
         """Sets whether its last lease expired, even if a result came later."""
         self.set_trust(client, trust.after_return(client.trust, not late))
         before = _is_punctual(client)
-        client.tardy = late
-        if client.here:
+        client.was_late = late
+        if client.is_connected:
             self.punctual += _is_punctual(client) - before
 
     def is_reliable(self, client: TableClient) -> bool:
@@ -156,7 +158,7 @@ class ClientTable:
             self._clocks[client.clock + 1] += 1
         client.clock += 1
 
-    def remember(self, clients: Iterable[tuple[ClientId, TableClient]]) -> None:
+    def add_restored(self, clients: Iterable[tuple[ClientId, TableClient]]) -> None:
         """Restores clients known before a restart; none of them is connected."""
         self.clients.update(clients)
 
@@ -167,11 +169,11 @@ class ClientTable:
             self.trusted.add(name)
 
     def _leave(self, name: ClientId, client: TableClient) -> None:
-        if client.here:
+        if client.is_connected:
             self.reliable -= self.is_reliable(client)
             self.punctual -= _is_punctual(client)
             self.trusted.discard(name)
-            client.here = False
+            client.is_connected = False
 
     def _drop_clock(self, clock: int) -> None:
         self._clocks[clock] -= 1
@@ -181,4 +183,4 @@ class ClientTable:
 
 def _is_punctual(client: TableClient) -> bool:
     """Whether it takes units, and its last lease did not expire."""
-    return client.slots > 0 and not client.tardy
+    return client.slots > 0 and not client.was_late

@@ -44,12 +44,19 @@ class Leases:
         record = self._leases.get(lease)
         return record if record is not None and record.client == client else None
 
-    def give(
-        self, client: ClientId, unit: UnitRecord, now: float, seconds: float, most: float, rules: bool
+    def create(
+        self,
+        client: ClientId,
+        unit: UnitRecord,
+        now: float,
+        seconds: float,
+        longest: float,
+        by_trusted_peer: bool,
     ) -> Lease:
         """Leases a unit, or the part of it that another client did, to a client for `seconds`.
 
-        It can be renewed up to `most` seconds in all; `rules` says whether the client is a trusted peer.
+        It can be renewed up to `longest` seconds in all; `by_trusted_peer` says whether the client is a
+        trusted peer.
         """
         lease = Lease(
             id=self.next,
@@ -57,20 +64,20 @@ class Leases:
             client=client,
             began=now,
             deadline=now + seconds,
-            latest=now + most,
-            rules=rules,
+            latest=now + longest,
+            by_trusted_peer=by_trusted_peer,
             part=unit.part,
         )
         self.next += 1
         self._leases[lease.id] = lease
         unit.leases.append(lease)
-        self._at_work(lease, lease.deadline)
+        self._start(lease, lease.deadline)
         return lease
 
     def renew(self, lease: Lease, until: float) -> None:
         """Renews an expired lease."""
         self.step(lease, LeaseEvent.RENEW)
-        self._at_work(lease, until)
+        self._start(lease, until)
 
     def step(self, lease: Lease, event: LeaseEvent) -> bool:
         """Applies `event` to the lease; returns False, and changes nothing, if it is illegal."""
@@ -104,12 +111,12 @@ class Leases:
         for lease in leases:
             self._leases.pop(lease.id, None)
 
-    def _at_work(self, lease: Lease, until: float) -> None:
+    def _start(self, lease: Lease, until: float) -> None:
         self._client_table.lease_started(self._client_table.clients[lease.client], lease.id)
         heapq.heappush(self._deadlines, (until, lease.id))
 
 
-def parts(
+def split_work(
     work: WorkUnit, seconds: float | None, halved: int, rules: SizeRules, number: UnitId
 ) -> list[WorkUnit]:
     """Halves `work` until its first part suits a client that takes `seconds` for it; the smallest first.
@@ -159,7 +166,7 @@ class LeaseGranter:
         if unit.leases or not self._rules.sizes.seconds:
             return []
         unit_table, seconds = self._unit_table, client.seconds(unit.work.examples)
-        pieces = parts(unit.work, seconds, unit.halvings, self._rules.sizes, unit_table.next_unit)
+        pieces = split_work(unit.work, seconds, unit.halvings, self._rules.sizes, unit_table.next_unit)
         if len(pieces) == 1:
             return []
         unit.work = pieces[0]
@@ -180,14 +187,16 @@ class LeaseGranter:
         self, name: ClientId, client: TableClient, unit: UnitRecord, base: int, now: float
     ) -> GrantLease:
         seconds, work = self.seconds(unit, client), unit.work
-        lease = self._leases.give(name, unit, now, seconds, self._rules.pace.most, rules=client.trusted)
-        client.held_back = None
+        lease = self._leases.create(
+            name, unit, now, seconds, self._rules.pace.most, by_trusted_peer=client.trusted
+        )
+        client.waiting_since = None
         client.trust = trust.after_lease(client.trust, now)
         holds_shard = work.shard in client.shards
         client.has_shard(work.shard)
         if unit.reserved == TRUSTED and client.trusted:
             self._unit_table.reserve(unit, "")
-        if self._rules.homogeneous and unit.wanted and len(unit.leases) == 1:
+        if self._rules.homogeneous and unit.missing_leases and len(unit.leases) == 1:
             self._unit_table.reserve(unit, client.kind)
         self._unit_table.changed(unit)
         return GrantLease(

@@ -71,7 +71,7 @@ class UnitEvent(StrEnum):
     DROP = "drop"
 
 
-_FOUND = {
+_VERDICTS = {
     LeaseEvent.FIND_VALID: LeaseState.VALID,
     LeaseEvent.FIND_INVALID: LeaseState.INVALID,
     LeaseEvent.FIND_UNDECIDED: LeaseState.UNDECIDED,
@@ -90,8 +90,8 @@ LEASES: Mapping[LeaseState, Mapping[LeaseEvent, LeaseState]] = {
         LeaseEvent.RETURN: LeaseState.RETURNED,
     },
     LeaseState.ABORTED: {LeaseEvent.RELEASE: LeaseState.RELEASED, LeaseEvent.RETURN: LeaseState.RETURNED},
-    LeaseState.RETURNED: _FOUND,
-    LeaseState.UNDECIDED: _FOUND,
+    LeaseState.RETURNED: _VERDICTS,
+    LeaseState.UNDECIDED: _VERDICTS,
     LeaseState.RELEASED: {},
     LeaseState.VALID: {},
     LeaseState.INVALID: {},
@@ -143,8 +143,8 @@ class PartialWork:
 class Lease:
     """A unit assigned to a client. It ends by `deadline`, and by `latest` even if it is renewed.
 
-    `rules`: its client is a trusted peer, with whose result the others are compared. `part` is the requested
-    part of the unit; None for all.
+    `by_trusted_peer`: its client is a trusted peer, with whose result the others are compared. `part` is the
+    requested part of the unit; None for all.
     """
 
     id: LeaseId
@@ -153,7 +153,7 @@ class Lease:
     began: float
     deadline: float
     latest: float
-    rules: bool = False
+    by_trusted_peer: bool = False
     part: PartialWork | None = None
     state: LeaseState = LeaseState.LEASED
     came_late: bool = False
@@ -188,12 +188,12 @@ class UnitRecord:
         """Returns the number of its leases in one of these states."""
         return sum([lease.state in states for lease in self.leases])
 
-    def had(self, client: ClientId) -> bool:
+    def was_leased_to(self, client: ClientId) -> bool:
         """Whether `client` had a lease of it: two results of one client prove nothing."""
         return any(lease.client == client for lease in self.leases)
 
     @property
-    def wanted(self) -> int:
+    def missing_leases(self) -> int:
         """The number of leases missing for a quorum."""
         if self.state is not UnitState.OPEN:
             return 0
@@ -205,9 +205,9 @@ class UnitRecord:
         return tuple(lease.id for lease in self.leases if lease.state in PENDING)
 
     @property
-    def ruling(self) -> LeaseId | None:
+    def trusted_result(self) -> LeaseId | None:
         """A trusted peer's result that waits for a verdict."""
-        return next((one.id for one in self.leases if one.rules and one.state in PENDING), None)
+        return next((one.id for one in self.leases if one.by_trusted_peer and one.state in PENDING), None)
 
     @property
     def examples(self) -> int:

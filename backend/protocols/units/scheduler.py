@@ -33,7 +33,13 @@ from backend.protocols.units.scheduler_effects import (
     Wait,
     WorkUnit,
 )
-from backend.protocols.units.scheduler_snapshot import LEAP, OpenUnit, Snapshot, known, remembered
+from backend.protocols.units.scheduler_snapshot import (
+    LEAP,
+    OpenUnit,
+    Snapshot,
+    client_record,
+    restored_client,
+)
 from backend.protocols.units.transitioner import Transitioner
 from backend.protocols.units.unit_selector import UnitSelector
 from backend.protocols.units.unit_table import EpochProgress, UnitTable
@@ -74,9 +80,9 @@ class Scheduler:
         return self._unit_table.progress
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """The number of units of this epoch that are not over."""
-        return self._unit_table.progress.left
+        return self._unit_table.progress.remaining
 
     @property
     def pending(self) -> int:
@@ -88,7 +94,7 @@ class Scheduler:
 
         Raises ValueError if two units have the same number, and then changes nothing.
         """
-        units = self._unit_table.of_next_epoch(works)
+        units = self._unit_table.make_next_units(works)
         effects = [effect for unit in list(self.units()) for effect in self.drop(unit.work.unit)]
         for unit in self._unit_table.forget():
             self._leases.forget(unit.leases)
@@ -113,15 +119,15 @@ class Scheduler:
         for shard in shards:
             table_client.has_shard(shard)
 
-    def wants(self, client: ClientId, slots: int) -> None:
+    def set_slots(self, client: ClientId, slots: int) -> None:
         """Takes the number of units that a client processes at a time."""
-        self._client_table.wants(client, slots)
-        self._without_peers()
+        self._client_table.set_slots(client, slots)
+        self._check_for_peers()
 
     def client_disconnected(self, client: ClientId) -> None:
         """Takes a client's disconnection. Its leases last until their deadlines: it may come back."""
         self._client_table.client_disconnected(client)
-        self._without_peers()
+        self._check_for_peers()
 
     def ask(self, client: ClientId, base: int, chance: float, now: float, fresh: bool = True) -> list[Effect]:
         """Takes a client's request for work; `base` is the newest version, `chance` drawn from [0, 1).
@@ -144,7 +150,7 @@ class Scheduler:
             return [RefuseResult(client, _OVER)]
         unit, table_client = self._unit_table.units[lease_record.unit], self._client_table.clients[client]
         latest = min(lease_record.latest, now + self._granter.seconds(unit, table_client))
-        if lease_record.state is LeaseState.EXPIRED and unit.wanted and latest > now:
+        if lease_record.state is LeaseState.EXPIRED and unit.missing_leases and latest > now:
             # No other client got a lease in its place meanwhile.
             self._leases.renew(lease_record, latest)
             self._unit_table.changed(unit)
@@ -167,7 +173,7 @@ class Scheduler:
             return [RefuseResult(client, "This result was here before.")]
         unit, table_client = self._unit_table.units[lease_record.unit], self._client_table.clients[client]
         done_part = part or lease_record.part
-        if done_part != unit.part and not self._transitioner.take_part(unit, lease_record, done_part):
+        if done_part != unit.part and not self._transitioner.accept_part(unit, lease_record, done_part):
             return [RefuseResult(client, _NOT_COMPARABLE), *self.released(client, lease)]
         lease_record.came_late = lease_record.state is LeaseState.EXPIRED
         self._leases.step(lease_record, LeaseEvent.RETURN)
@@ -218,7 +224,7 @@ class Scheduler:
 
     def units(self) -> Iterable[UnitRecord]:
         """Returns all units of this epoch, read-only."""
-        return self._unit_table.of_this_epoch()
+        return self._unit_table.current_units()
 
     def client(self, client: ClientId) -> TableClient:
         """Returns a client that ever connected, read-only. Raises KeyError for others."""
@@ -240,14 +246,14 @@ class Scheduler:
             failed=tally.failed,
             dropped=tally.dropped,
             open=tuple(OpenUnit(unit.work, unit.halvings) for unit in still_open),
-            clients=tuple(known(*entry) for entry in self._client_table.clients.items()),
+            clients=tuple(client_record(*entry) for entry in self._client_table.clients.items()),
             next_unit=self.next_unit,
             next_lease=self._leases.next,
         )
 
     @classmethod
     def restored(cls, rules: Rules, snapshot: Snapshot) -> Scheduler:
-        """Restores a scheduler. All leases are void; if no unit is `left`, the next epoch is to begin."""
+        """Restores a scheduler. All leases are void; without `remaining` units the next epoch is due."""
         scheduler = cls(rules)
         scheduler._unit_table.resume(
             snapshot.epoch,
@@ -256,9 +262,11 @@ class Scheduler:
             (UnitRecord(unit.work, snapshot.epoch, halvings=unit.halvings) for unit in snapshot.open),
         )
         scheduler._leases.next = snapshot.next_lease + LEAP
-        scheduler._client_table.remember((client.name, remembered(client)) for client in snapshot.clients)
+        scheduler._client_table.add_restored(
+            (client.name, restored_client(client)) for client in snapshot.clients
+        )
         return scheduler
 
-    def _without_peers(self) -> None:
+    def _check_for_peers(self) -> None:
         if not self._client_table.trusted:
-            self._unit_table.without_peers()
+            self._unit_table.free_peer_reservations()

@@ -51,12 +51,12 @@ class GrantLease:
 class Wait:
     """There is nothing for `client` now: `slots`, `quota`, `reliable`, `bound`, `nothing` or `over`.
 
-    That may change at the time `again` without an event; None if only an event can change it.
+    That may change at the time `retry_at` without an event; None if only an event can change it.
     """
 
     client: ClientId
     reason: str
-    again: float | None = None
+    retry_at: float | None = None
 
 
 @dataclass(frozen=True)

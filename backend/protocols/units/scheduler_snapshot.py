@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
-from backend.protocols.units.client_table import REMEMBERED, TableClient
+from backend.protocols.units.client_table import MAX_PACES, TableClient
 from backend.protocols.units.scheduler_effects import ClientId, WorkUnit
 from backend.protocols.units.trust import TrustLevel
 
@@ -47,21 +47,26 @@ class Snapshot:
     next_lease: int
 
 
-def known(name: ClientId, client: TableClient) -> KnownClient:
+def client_record(name: ClientId, client: TableClient) -> KnownClient:
     """Returns the record of a client."""
     return KnownClient(
-        name, client.kind, client.trust, tuple(client.paces), tuple(client.shards), dict(client.elsewhere)
+        name,
+        client.kind,
+        client.trust,
+        tuple(client.paces),
+        tuple(client.shards),
+        dict(client.trust_of_other_kinds),
     )
 
 
-def remembered(one: KnownClient) -> TableClient:
+def restored_client(record: KnownClient) -> TableClient:
     """Returns the client of a record, not connected."""
     return TableClient(
         slots=0,
-        trust=one.trust,
-        kind=one.kind,
-        here=False,
-        paces=deque(one.paces, maxlen=REMEMBERED),
-        shards=OrderedDict.fromkeys(one.shards),
-        elsewhere=dict(one.elsewhere),
+        trust=record.trust,
+        kind=record.kind,
+        is_connected=False,
+        paces=deque(record.paces, maxlen=MAX_PACES),
+        shards=OrderedDict.fromkeys(record.shards),
+        trust_of_other_kinds=dict(record.elsewhere),
     )

@@ -48,13 +48,13 @@ class Pool:
         self._rules = rules
         self.count = rules.least
         # Results of a window with one server less, while the newest server is on trial.
-        self._before: float | None = None
-        self._resting = 0
+        self._results_before: float | None = None
+        self._resting_windows = 0
 
-    def looked(self, window: PoolWindow) -> int:
+    def update(self, window: PoolWindow) -> int:
         """Returns the number of servers from now on."""
-        rules, before = self._rules, self._before
-        self._before, self._resting = None, max(0, self._resting - 1)
+        rules, before = self._rules, self._results_before
+        self._results_before, self._resting_windows = None, max(0, self._resting_windows - 1)
         if window.backlog < self.count:
             needed = window.busy / rules.window
             if window.backlog == 0 and self.count > rules.least and needed < rules.calm * (self.count - 1):
@@ -62,8 +62,8 @@ class Pool:
             return self.count
         if before is not None and window.done < rules.gain * before:
             self.count -= 1
-            self._resting = rules.rest
-        elif self.count < rules.most and not self._resting:
+            self._resting_windows = rules.rest
+        elif self.count < rules.most and not self._resting_windows:
             self.count += 1
-            self._before = window.done
+            self._results_before = window.done
         return self.count

@@ -49,7 +49,7 @@ class Transitioner:
         self._rules, self._leases = rules, leases
         self._client_table, self._unit_table = client_table, unit_table
 
-    def take_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
+    def accept_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
         """Accepts a part if it is at least half of the unit, the first part, and no other client works on it.
 
         Returns whether it counts. Others have to stop at the same step to be compared with it. It is always
@@ -61,7 +61,7 @@ class Transitioner:
         if not unit.work.examples <= 2 * part.examples <= 2 * unit.work.examples:
             return False
         unit.part = part
-        if not lease.rules:
+        if not lease.by_trusted_peer:
             unit.quorum, unit.check = max(unit.quorum, self._rules.replicas), True
         return True
 
@@ -75,15 +75,15 @@ class Transitioner:
             return [Judge(unit.work.unit, unit.judging, unit.valid)] if unit.judging else []
         if unit.state is not UnitState.OPEN:
             return []
-        pending, ruling = unit.pending, unit.ruling
-        if unit.check and pending and ruling is None:
-            self._call_peer(unit)
-        if ruling is not None or len(pending) >= unit.quorum:
+        pending, trusted_result = unit.pending, unit.trusted_result
+        if unit.check and pending and trusted_result is None:
+            self._request_peer(unit)
+        if trusted_result is not None or len(pending) >= unit.quorum:
             unit.state, unit.judging = UNITS[unit.state][UnitEvent.JUDGE], pending
             self._unit_table.reserve(unit, "")
             self._unit_table.changed(unit)
-            return [Judge(unit.work.unit, pending, ruling)]
-        if unit.wanted and len(unit.leases) >= self._rules.most_leases:
+            return [Judge(unit.work.unit, pending, trusted_result)]
+        if unit.missing_leases and len(unit.leases) >= self._rules.most_leases:
             return [GivenUp(unit.work.unit), *self.close(unit, UnitEvent.GIVE_UP)]
         if unit.part and not unit.count(AWAITED):
             unit.part = None
@@ -118,15 +118,15 @@ class Transitioner:
         self._unit_table.reserve(unit, "")
         self._unit_table.changed(unit)
         effects: list[Effect] = [Abort(lease.client, lease.id) for lease in at_work]
-        if unit.epoch == self._unit_table.epoch and not self._unit_table.progress.left:
+        if unit.epoch == self._unit_table.epoch and not self._unit_table.progress.remaining:
             tally = self._unit_table.progress.tally()
             effects.append(EpochClosed(unit.epoch, tally.done, tally.failed))
         return effects
 
-    def _call_peer(self, unit: UnitRecord) -> None:
+    def _request_peer(self, unit: UnitRecord) -> None:
         """Reserves the unit for a trusted peer that did not have it, if there is one."""
         unit.check = False
-        if any(not unit.had(peer) for peer in self._client_table.trusted):
+        if any(not unit.was_leased_to(peer) for peer in self._client_table.trusted):
             unit.quorum = max(unit.quorum, len(unit.pending) + 1)
             self._unit_table.reserve(unit, TRUSTED)
 
@@ -148,7 +148,7 @@ class Transitioner:
         valid = [lease for lease in unit.leases if lease.state is LeaseState.VALID]
         if valid and unit.base is not None:
             first = valid[0]
-            unit.valid, unit.proven = first.id, len(valid) > 1 or first.rules
+            unit.valid, unit.proven = first.id, len(valid) > 1 or first.by_trusted_peer
             blend = Assimilate(unit.work.unit, first.id, first.client, unit.base)
             return [blend, *self.close(unit, UnitEvent.AGREE)]
         unit.state = UNITS[unit.state][UnitEvent.DISAGREE]

@@ -25,12 +25,12 @@ class UnitSelector:
         number = self._best(name, client, fresh)
         if number is not None:
             return self._unit_table.units[number]
-        retry_at = self._kept_until(name, client) if client.tardy else None
+        retry_at = self._next_available(name, client) if client.was_late else None
         return Wait(name, "nothing" if retry_at is None else "reliable", retry_at)
 
     def _must_wait(self, name: ClientId, client: TableClient, now: float) -> Wait | None:
-        left, units = self._unit_table.progress.left, self._unit_table.progress.units
-        if not left:
+        remaining, units = self._unit_table.progress.remaining, self._unit_table.progress.units
+        if not remaining:
             return Wait(name, "over")
         if len(client.leases) >= client.slots:
             return Wait(name, "slots")
@@ -38,12 +38,12 @@ class UnitSelector:
             return Wait(name, "quota", trust.next_day(now))
         if self._rules.bound and not self._client_table.may_begin(client, self._rules.bound):
             return Wait(name, "bound")
-        last = left <= self._rules.last_share * units
+        last = remaining <= self._rules.last_share * units
         if not last or not self._client_table.reliable or self._client_table.is_reliable(client):
             return None
         # Reliable clients come first, but others wait only briefly for them: they may be paused.
-        client.held_back = now if client.held_back is None else client.held_back
-        retry_at = client.held_back + self._rules.pace.least
+        client.waiting_since = now if client.waiting_since is None else client.waiting_since
+        retry_at = client.waiting_since + self._rules.pace.least
         return Wait(name, "reliable", retry_at) if now < retry_at else None
 
     def _best(self, name: ClientId, client: TableClient, fresh: bool) -> UnitId | None:
@@ -54,9 +54,13 @@ class UnitSelector:
 
         def allowed(number: UnitId) -> bool:
             unit = units[number]
-            if client.tardy and self._kept(unit) > unit_table.now:
+            if client.was_late and self._withheld_until(unit) > unit_table.now:
                 return False
-            return unit.reserved in reservations and not unit.had(name) and (fresh or bool(unit.leases))
+            return (
+                unit.reserved in reservations
+                and not unit.was_leased_to(name)
+                and (fresh or bool(unit.leases))
+            )
 
         def suiting(number: UnitId) -> bool:
             """Whether the unit is small enough; a fresh unit can still be halved."""
@@ -71,7 +75,7 @@ class UnitSelector:
         best = waiting.best(cached, queues, suiting)
         return waiting.best(cached, queues, allowed) if best is None and pace else best
 
-    def _kept(self, unit: UnitRecord) -> float:
+    def _withheld_until(self, unit: UnitRecord) -> float:
         """Returns until when a begun unit is not leased to tardy clients (BOINC: retries)."""
         if not self._client_table.punctual:
             return -math.inf
@@ -79,8 +83,8 @@ class UnitSelector:
         awaited = (one.began for one in unit.leases if one.state in AWAITED)
         return max((*late, *awaited), default=-math.inf) + self._rules.pace.least
 
-    def _kept_until(self, name: ClientId, client: TableClient) -> float | None:
+    def _next_available(self, name: ClientId, client: TableClient) -> float | None:
         """Returns when the first unit withheld from this client is free; None if there is none."""
         units = (self._unit_table.units[one] for one in self._unit_table.waiting.begun("", client.kind))
-        times = (self._kept(unit) for unit in units if not unit.had(name))
+        times = (self._withheld_until(unit) for unit in units if not unit.was_leased_to(name))
         return min((one for one in times if one > self._unit_table.now), default=None)

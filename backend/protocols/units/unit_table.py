@@ -37,16 +37,19 @@ class UnitCounts:
 
 
 class EpochProgress:
-    """Counts the units of one epoch by phase; `left` are not over. A restored epoch begins with some over."""
+    """Counts the units of one epoch by phase; `remaining` are not over.
+
+    A restored epoch begins with some over.
+    """
 
     def __init__(self, done: int = 0, failed: int = 0, dropped: int = 0) -> None:
         self._counts: Counter[str] = Counter()
         self._counts.update({UnitState.DONE: done, UnitState.FAILED: failed, UnitState.DROPPED: dropped})
-        self.units, self.left = done + failed + dropped, 0
+        self.units, self.remaining = done + failed + dropped, 0
 
     def added(self, unit: UnitRecord) -> None:
         """Counts a new unit."""
-        self.units, self.left = self.units + 1, self.left + 1
+        self.units, self.remaining = self.units + 1, self.remaining + 1
         self._counts[unit.phase] += 1
 
     def changed(self, unit: UnitRecord) -> None:
@@ -56,7 +59,7 @@ class EpochProgress:
             self._counts[unit.phase] -= 1
             self._counts[phase] += 1
             unit.phase = phase
-            self.left -= unit.state in CLOSED
+            self.remaining -= unit.state in CLOSED
 
     def tally(self) -> UnitCounts:
         """Returns the counts by phase."""
@@ -81,7 +84,7 @@ def phase_of(unit: UnitRecord) -> str:
 
 
 # Most units that one search looks at: a client is only refused the begun units that it had itself.
-LOOKED_AT = 64
+SEARCH_LIMIT = 64
 
 
 @dataclass
@@ -136,9 +139,9 @@ class UnitQueue:
         return _first(self._begun.get(queue, ()), may)
 
     def begun(self, *queues: str) -> Iterator[UnitId]:
-        """Yields the first LOOKED_AT units of each of these queues."""
+        """Yields the first SEARCH_LIMIT units of each of these queues."""
         for queue in dict.fromkeys(queues):
-            yield from islice(self._begun.get(queue, ()), LOOKED_AT)
+            yield from islice(self._begun.get(queue, ()), SEARCH_LIMIT)
 
     def _take_out(self, unit: UnitId) -> None:
         self._fresh.pop(unit, None)
@@ -148,7 +151,7 @@ class UnitQueue:
 
 def _first(units: Iterable[UnitId], may: Callable[[UnitId], bool]) -> UnitId | None:
     for looked, unit in enumerate(units):
-        if looked == LOOKED_AT:
+        if looked == SEARCH_LIMIT:
             return None
         if may(unit):
             return unit
@@ -163,20 +166,20 @@ class UnitTable:
     """
 
     def __init__(self, rules: Rules) -> None:
-        self._most_leases, self._kept_for = rules.most_leases, rules.pace.usual
+        self._max_leases, self._reservation_seconds = rules.most_leases, rules.pace.usual
         # When reservations end; all last equally long, so they are in order.
         self._reserved: OrderedDict[UnitId, float] = OrderedDict()
-        self._for_peers: set[UnitId] = set()
+        self._reserved_for_peers: set[UnitId] = set()
         self.units: dict[UnitId, UnitRecord] = {}
         self.waiting = UnitQueue()
         self.progress = EpochProgress()
         self.epoch, self.next_unit, self.now = 0, 0, 0.0
 
-    def of_this_epoch(self) -> Iterator[UnitRecord]:
+    def current_units(self) -> Iterator[UnitRecord]:
         """Yields the units of this epoch."""
         return (unit for unit in self.units.values() if unit.epoch == self.epoch)
 
-    def of_next_epoch(self, works: Iterable[WorkUnit]) -> list[UnitRecord]:
+    def make_next_units(self, works: Iterable[WorkUnit]) -> list[UnitRecord]:
         """Returns the units of the next epoch, for `begin`.
 
         Raises ValueError if there is none, or if a number is not unique.
@@ -219,7 +222,7 @@ class UnitTable:
     def changed(self, unit: UnitRecord) -> None:
         """Updates queue and counts after a change of a unit or its leases."""
         work = unit.work
-        if unit.wanted and len(unit.leases) < self._most_leases:
+        if unit.missing_leases and len(unit.leases) < self._max_leases:
             self.waiting.add(work.unit, work.shard, begun=bool(unit.leases), queue=unit.reserved)
         else:
             self.waiting.remove(work.unit, work.shard)
@@ -232,17 +235,17 @@ class UnitTable:
         It takes effect with the next call of `changed`.
         """
         if unit.reserved:
-            self._for_peers.discard(unit.work.unit)
+            self._reserved_for_peers.discard(unit.work.unit)
             self._reserved.pop(unit.work.unit, None)
         unit.reserved = group
         if group:
-            self._reserved[unit.work.unit] = self.now + self._kept_for
+            self._reserved[unit.work.unit] = self.now + self._reservation_seconds
         if group == TRUSTED:
-            self._for_peers.add(unit.work.unit)
+            self._reserved_for_peers.add(unit.work.unit)
 
-    def without_peers(self) -> None:
+    def free_peer_reservations(self) -> None:
         """Ends the reservations for trusted peers, because none is connected."""
-        for number in sorted(self._for_peers):
+        for number in sorted(self._reserved_for_peers):
             self._free(number)
 
     def timer(self) -> float | None:

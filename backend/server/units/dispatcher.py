@@ -94,8 +94,8 @@ class Dispatcher:
         if wait.reason == "slots":
             return
         self._idle[wait.client] = None
-        if wait.again is not None:
-            self._retry_at = wait.again if self._retry_at is None else min(self._retry_at, wait.again)
+        if wait.retry_at is not None:
+            self._retry_at = wait.retry_at if self._retry_at is None else min(self._retry_at, wait.retry_at)
         causes: dict[str, Cause] = {"quota": "quota", "reliable": "reliable", "bound": "bound"}
         self._tell_idle(wait.client, causes.get(wait.reason, "nothing"))
 

@@ -52,13 +52,13 @@ class EpochController:
     def begin(self) -> list[Effect]:
         """Begins the run, or ends it, when the parameter servers are ready."""
         self._state.run.begun = True
-        if not self._state.scheduler.left and self._state.run.epoch.number > self._state.history.round:
+        if not self._state.scheduler.remaining and self._state.run.epoch.number > self._state.history.round:
             # It closed, but is not recorded yet.
             self._state.run.closed = True
             return []
         if reason := self.reason():
             return self._over(reason)
-        return [] if self._state.scheduler.left else self._begin_epoch()
+        return [] if self._state.scheduler.remaining else self._begin_epoch()
 
     def reason(self) -> str | None:
         """Returns the reason why no further epoch follows; None if one does."""
@@ -66,7 +66,7 @@ class EpochController:
         # The open epoch does not count.
         closed_epochs = (
             state.run.epoch.number
-            if state.run.closed or not state.scheduler.left
+            if state.run.closed or not state.scheduler.remaining
             else state.run.epoch.number - 1
         )
         if closed_epochs >= state.units.epochs:

@@ -254,7 +254,7 @@ class ParameterServers:
                 now - max(since, self._window_began) for since in starts if since is not None
             )
             assimilated = self._assimilated - (self.lost - lost_before)
-            self._resize(self._pool.looked(PoolWindow(assimilated, busy, self.backlog)))
+            self._resize(self._pool.update(PoolWindow(assimilated, busy, self.backlog)))
             self._busy_seconds, self._assimilated, self._window_began, lost_before = 0.0, 0, now, self.lost
 
     def _resize(self, count: int) -> None:

@@ -80,7 +80,7 @@ def test_a_check_that_no_peer_makes_is_made_by_others(how: str) -> None:
     elif how == "leaves":
         one.client_disconnected("peer")
     else:
-        one.wants("peer", 0)
+        one.set_slots("peer", 0)
     second = lease(one, "bob", 102.0, chance=0.9)
     assert one.returned("bob", second.lease, 103.0) == [Judge(first.unit, (first.lease, second.lease), None)]
 

@@ -21,7 +21,7 @@ RULES = Rules(pace=PACE)
 def stocked(units: int = 3) -> UnitTable:
     """An epoch with units 0, 1, ..."""
     one = UnitTable(RULES)
-    one.begin(one.of_next_epoch(works(units)))
+    one.begin(one.make_next_units(works(units)))
     return one
 
 
@@ -38,29 +38,29 @@ def test_a_number_is_given_to_one_unit_only() -> None:
     one.add(UnitRecord(works(1, first=3)[0], one.epoch))
     for numbers in ([2], [3], [4, 4], []):
         with pytest.raises(ValueError, match="a number of its own"):
-            one.of_next_epoch([work for number in numbers for work in works(1, first=number)])
-    assert [unit.work.unit for unit in one.of_next_epoch(works(2, first=4))] == [4, 5]
+            one.make_next_units([work for number in numbers for work in works(1, first=number)])
+    assert [unit.work.unit for unit in one.make_next_units(works(2, first=4))] == [4, 5]
     assert (one.epoch, one.next_unit) == (1, 4)
 
 
 def test_units_are_kept_for_one_epoch_more() -> None:
     one = stocked()
     assert one.forget() == []
-    one.begin(one.of_next_epoch(works(2, first=3)))
+    one.begin(one.make_next_units(works(2, first=3)))
     assert [unit.work.unit for unit in one.forget()] == [0, 1, 2]
-    one.begin(one.of_next_epoch(works(1, first=5)))
+    one.begin(one.make_next_units(works(1, first=5)))
     assert sorted(one.units) == [3, 4, 5]
-    assert [unit.work.unit for unit in one.of_this_epoch()] == [5]
+    assert [unit.work.unit for unit in one.current_units()] == [5]
 
 
 def test_who_wants_a_lease_is_known_after_each_change() -> None:
     one = stocked()
     unit = one.units[0]
     unit.state = UnitState.DONE
-    assert (len(one.waiting), one.progress.left) == (3, 3)
+    assert (len(one.waiting), one.progress.remaining) == (3, 3)
     one.changed(unit)
     one.changed(unit)
-    assert (len(one.waiting), one.progress.left) == (2, 2)
+    assert (len(one.waiting), one.progress.remaining) == (2, 2)
 
 
 def test_what_is_reserved_is_free_after_the_usual_time_of_a_lease_or_without_peers() -> None:
@@ -72,7 +72,7 @@ def test_what_is_reserved_is_free_after_the_usual_time_of_a_lease_or_without_pee
     assert one.timer() == 1.0 + PACE.usual
     one.time_passed(1.0 + PACE.usual)
     assert [unit.reserved for unit in one.units.values()] == ["", "browser wasm", TRUSTED]
-    one.without_peers()
+    one.free_peer_reservations()
     assert [unit.reserved for unit in one.units.values()] == ["", "browser wasm", ""]
     assert one.timer() == 2.0 + PACE.usual
     one.reserve(one.units[1], "")
@@ -86,7 +86,7 @@ EVENTS = st.sampled_from([LeaseEvent.RETURN, LeaseEvent.RELEASE, LeaseEvent.ABOR
 def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, LeaseEvent]]) -> None:
     client_table, leases = leasing("ann", "bob")
     given = [
-        leases.give(client, UnitRecord(work, 1), 0.0, seconds=10.0, most=99.0, rules=False)
+        leases.create(client, UnitRecord(work, 1), 0.0, seconds=10.0, longest=99.0, by_trusted_peer=False)
         for work in works(4)
         for client in ("ann", "bob")
     ]
@@ -103,7 +103,7 @@ def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, Le
 def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[int], renewed: int) -> None:
     _, leases = leasing("ann")
     given = [
-        leases.give("ann", UnitRecord(work, 1), 0.0, seconds=seconds, most=99.0, rules=False)
+        leases.create("ann", UnitRecord(work, 1), 0.0, seconds=seconds, longest=99.0, by_trusted_peer=False)
         for work, seconds in zip(works(len(times)), times, strict=True)
     ]
     for one in given[:3]:
@@ -118,7 +118,9 @@ def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[
 
 def test_an_expired_lease_that_is_renewed_expires_again() -> None:
     client_table, leases = leasing("ann")
-    lease = leases.give("ann", UnitRecord(works(1)[0], 1), 0.0, seconds=10.0, most=99.0, rules=False)
+    lease = leases.create(
+        "ann", UnitRecord(works(1)[0], 1), 0.0, seconds=10.0, longest=99.0, by_trusted_peer=False
+    )
     assert leases.expire(9.0) is None
     assert leases.expire(10.0) is lease
     assert not client_table.clients["ann"].leases
@@ -131,7 +133,7 @@ def test_an_expired_lease_that_is_renewed_expires_again() -> None:
 def test_leases_are_their_clients_alone_until_they_are_forgotten() -> None:
     _, leases = leasing("ann", "bob")
     unit = UnitRecord(works(1)[0], 1)
-    lease = leases.give("ann", unit, 0.0, seconds=10.0, most=99.0, rules=False)
+    lease = leases.create("ann", unit, 0.0, seconds=10.0, longest=99.0, by_trusted_peer=False)
     assert (leases.of("ann", lease.id), leases.of("bob", lease.id)) == (lease, None)
     leases.forget(unit.leases)
     assert leases.of("ann", lease.id) is None

@@ -229,7 +229,7 @@ def test_a_quota_that_is_used_up_waits_for_the_next_day() -> None:
     one = begun(9, "ann", trust=TrustRules(quota=2), **ALONE)
     done(one, "ann")
     done(one, "ann")
-    assert one.ask("ann", 5, 0.5, 9.0) == [Wait("ann", "quota", again=86_400.0)]
+    assert one.ask("ann", 5, 0.5, 9.0) == [Wait("ann", "quota", retry_at=86_400.0)]
     lease(one, "ann", 86_400.0)
 
 
@@ -242,18 +242,18 @@ def test_reliable_clients_are_preferred_for_the_last_units_but_not_for_ever() ->
     alone = lease(one, "ann", 2.0)
     one.returned("ann", alone.lease, 3.0)
     one.judged(alone.unit, {alone.lease: VALID})
-    assert one.left == 3
-    assert one.ask("new", 5, 0.5, 4.0) == [Wait("new", "reliable", again=14.0)]
+    assert one.remaining == 3
+    assert one.ask("new", 5, 0.5, 4.0) == [Wait("new", "reliable", retry_at=14.0)]
     lease(one, "ann", 4.0)
     # Whoever is reliable may be paused, or away.
-    assert one.ask("new", 5, 0.5, 13.0) == [Wait("new", "reliable", again=14.0)]
+    assert one.ask("new", 5, 0.5, 13.0) == [Wait("new", "reliable", retry_at=14.0)]
     second = lease(one, "new", 14.0)
     one.released("new", second.lease)
     one.client_disconnected("ann")
     one.client_disconnected("bob")
     lease(one, "new", 15.0)
     one.client_connected("ann", slots=4)
-    assert one.ask("new", 5, 0.5, 16.0) == [Wait("new", "reliable", again=26.0)]
+    assert one.ask("new", 5, 0.5, 16.0) == [Wait("new", "reliable", retry_at=26.0)]
 
 
 def test_what_somebody_was_late_for_goes_first_to_who_was_not() -> None:
@@ -261,7 +261,7 @@ def test_what_somebody_was_late_for_goes_first_to_who_was_not() -> None:
     lease(one, "ann")
     lease(one, "eve")
     one.time_passed(100.0)
-    assert one.ask("eve", 5, 0.5, 101.0) == [Wait("eve", "reliable", again=110.0)]
+    assert one.ask("eve", 5, 0.5, 101.0) == [Wait("eve", "reliable", retry_at=110.0)]
     # Bob was not late, and may have both.
     first = lease(one, "bob", 102.0)
     one.released("bob", first.lease)
@@ -279,7 +279,7 @@ def test_the_second_result_of_a_unit_is_not_left_to_who_was_late_either() -> Non
     mine = lease(one, "ann", 120.0)
     assert mine.unit == late.unit
     other = lease(one, "ann", 120.0)
-    assert one.ask("eve", 5, 0.5, 121.0) == [Wait("eve", "reliable", again=130.0)]
+    assert one.ask("eve", 5, 0.5, 121.0) == [Wait("eve", "reliable", retry_at=130.0)]
     assert {lease(one, "bob", 122.0).unit, lease(one, "bob", 122.0).unit} == {mine.unit, other.unit}
 
 

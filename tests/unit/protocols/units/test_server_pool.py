@@ -10,7 +10,7 @@ RULES = PoolRules(least=1, most=4, window=10.0, rest=3)
 
 
 def _counts(pool: Pool, windows: list[tuple[int, float, int]]) -> list[int]:
-    return [pool.looked(PoolWindow(*window)) for window in windows]
+    return [pool.update(PoolWindow(*window)) for window in windows]
 
 
 def test_servers_come_one_by_one_while_results_wait_and_each_brings_more() -> None:

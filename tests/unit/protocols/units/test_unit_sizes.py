@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.units.leases import parts
+from backend.protocols.units.leases import split_work
 from backend.protocols.units.rules import SizeRules
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import (
@@ -35,7 +35,7 @@ SIZES = SizeRules(seconds=10.0, grain=8)
 )
 def test_parts_are_the_unit_in_whole_batches(examples: int, seconds: float, halved: int, first: int) -> None:
     work = WorkUnit(4, 2, examples, 9, first)
-    pieces = parts(work, seconds, halved, SIZES, number=50)
+    pieces = split_work(work, seconds, halved, SIZES, number=50)
     rows = sorted((piece.first, piece.examples) for piece in pieces)
     assert rows[0][0] == first
     assert all(a + n == b for (a, n), (b, _) in itertools.pairwise(rows))
@@ -57,7 +57,7 @@ def test_a_slow_client_gets_a_part_and_others_the_rest() -> None:
     assert split == SplitUnit(
         (WorkUnit(0, 0, 24, 0, 0), WorkUnit(2, 0, 24, 0, 24), WorkUnit(1, 0, 52, 0, 48))
     )
-    assert (grant.unit, grant.first, grant.examples, one.left, one.next_unit) == (0, 0, 24, 3, 3)
+    assert (grant.unit, grant.first, grant.examples, one.remaining, one.next_unit) == (0, 0, 24, 3, 3)
     others = [done(one, "fast") for _ in range(2)]
     assert sorted((other.first, other.examples) for other in others) == [(24, 24), (48, 52)]
     one.returned("slow", grant.lease, 8.0)
@@ -124,14 +124,14 @@ def test_an_epoch_goes_on_after_a_restart() -> None:
     one.client_connected("slow", 1, pace=1.0)
     open_lease = lease(one, "slow")
     again = restarted(one)
-    assert (again.epoch, again.left, again.next_unit) == (1, one.left, one.next_unit)
+    assert (again.epoch, again.remaining, again.next_unit) == (1, one.remaining, one.next_unit)
     assert again.progress.tally() == replace(one.progress.tally(), leased=0)
     assert again.client("ann").trust == one.client("ann").trust
     assert isinstance(again.returned("slow", open_lease.lease, 1.0)[0], RefuseResult)
     rows: Counter[int] = Counter()
     for name in ("ann", "bob"):
         again.client_connected(name, 99)
-    while again.left:
+    while again.remaining:
         grants = [lease(again, "ann", 2.0, chance=0.0), lease(again, "bob", 2.0)]
         assert grants[0].unit == grants[1].unit
         assert grants[0].lease > open_lease.lease
@@ -159,7 +159,7 @@ def test_what_is_not_in_the_weights_is_done_again_after_a_restart() -> None:
     taken = one.snapshot(unblended=[grants[1].unit])
     assert taken.done == 1
     assert [unit.work.unit for unit in taken.open] == [1, 2]
-    assert Scheduler.restored(one._rules, taken).left == 2
+    assert Scheduler.restored(one._rules, taken).remaining == 2
 
 
 def test_units_are_counted_by_where_they_are() -> None:
