@@ -1,8 +1,9 @@
-"""Events and effects of the machine of a masked round's member.
+"""Defines events and effects of a masked round's member. The twin is `secagg/member-events.ts`.
 
-Secrets stay with the host: it draws, seals, opens, masks and signs, and stores a round's secrets (its keys,
-the roster's context, opened shares) until `forget`. The machine decides what may be sent. Lists of places
-ascend; a member's data for several neighbours are in the order of their places.
+Secrets stay with the host: it draws, seals, opens, masks and signs, and keeps the round's keys, the roster's
+context and the opened shares until `forget`. The machine decides what may be sent at all. Lists of places are
+in ascending order; what a member sends to or receives from several neighbours is in the order of their
+places.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from backend.wire.messages import ClientFrame, Hash, ServerFrame, Train
 
 
 class Planned(Struct, frozen=True, tag="planned"):
-    """The server sent a plan with masking, perhaps once more. `client` and `bundle` are those of Welcome.
+    """The server sent a plan with masking; it may repeat it.
 
-    The volunteer takes part only among `minimum` clients or more.
+    `client` and `bundle` are those of Welcome. The volunteer takes part only among at least `minimum`
+    clients.
     """
 
     client: str
@@ -31,26 +33,26 @@ class Planned(Struct, frozen=True, tag="planned"):
 
 
 class MaskedFrame(Struct, frozen=True, tag="frame"):
-    """The server sent a frame, of any kind: the machine ignores those that are not its own."""
+    """The server sent a frame of any kind. The machine ignores frames that are not its own."""
 
     frame: ServerFrame
 
 
 class Welcomed(Struct, frozen=True, tag="welcomed"):
-    """The connection is open (again), and the participant said that it is ready."""
+    """The connection is open, perhaps after a reconnection, and the participant is ready."""
 
 
 class KeysMade(Struct, frozen=True, tag="keys_made"):
-    """The result of `make_keys`."""
+    """The host made the keys that `make_keys` asked for."""
 
     keys: Keys
 
 
 class RosterChecked(Struct, frozen=True, tag="roster_checked"):
-    """The outcome of `check_roster`: `order` has the places in the order of the ring.
+    """The result of `check_roster`: `order` lists the places in the order of the ring.
 
-    `wrong` are places with keys that cannot be used or, with `verify`, with a wrong signature;
-    `changed` places whose identity is not the one known or listed for that client.
+    `wrong` lists those with unusable keys or, if `verify` was set, with a wrong signature. `changed` lists
+    those whose identity differs from the one known or listed for that client.
     """
 
     round: Count
@@ -60,49 +62,52 @@ class RosterChecked(Struct, frozen=True, tag="roster_checked"):
 
 
 class SharesSealed(Struct, frozen=True, tag="shares_sealed"):
-    """The result of `seal`."""
+    """The host sealed the shares that `seal` asked for."""
 
     round: Count
     sealed: list[Sealed]
 
 
 class SharesOpened(Struct, frozen=True, tag="shares_opened"):
-    """The host stored the shares of `open`, except those of `unopened`, not sealed for this member."""
+    """The host keeps the shares that `open` asked for, except from senders in `unopened`.
+
+    Those sealed no shares that this member can open.
+    """
 
     round: Count
     unopened: Members
 
 
 class SurvivorsSigned(Struct, frozen=True, tag="survivors_signed"):
-    """The result of `sign_survivors`."""
+    """The host signed what `sign_survivors` asked for."""
 
     round: Count
     signature: Signature
 
 
 class ConsistencySignaturesChecked(Struct, frozen=True, tag="vouchers_checked"):
-    """The outcome of `check_vouchers`: the places in `wrong` did not sign that list."""
+    """The result of `check_vouchers`: the places in `wrong` did not sign that list of survivors."""
 
     round: Count
     wrong: Members
 
 
 class RevealMade(Struct, frozen=True, tag="revealed"):
-    """The result of `make_reveal`."""
+    """The host took the shares that `make_reveal` asked for."""
 
     round: Count
     shares: list[Key]
 
 
 class HostFailed(Struct, frozen=True, tag="failed"):
-    """The host failed at the last effect for `round`; `reason` is for people and holds no secret."""
+    """The host cannot perform the last effect of `round`. `reason` is for people and reveals no secret."""
 
     round: Count
     reason: Annotated[str, Meta(max_length=500)]
 
 
 class Stopped(Struct, frozen=True, tag="stopped"):
-    """The volunteer stopped, or another window took its place."""
+    """The volunteer stopped, or another window replaced this one."""
 
 
 Event = (
@@ -124,13 +129,16 @@ Event = (
 
 
 class SendMasked(Struct, frozen=True, tag="send"):
-    """Send one frame if the connection is open; the machine repeats it after `welcomed`."""
+    """Send one frame if the connection is open; the machine repeats the effect after `welcomed`."""
 
     frame: ClientFrame
 
 
 class MakeKeys(Struct, frozen=True, tag="make_keys"):
-    """Draw a seed and two X25519 keys, all new, for the round of `plan`, and sign them; then `keys_made`."""
+    """Draw a new seed and two new X25519 keys for the round of `plan`, and sign them.
+
+    Then report `keys_made`.
+    """
 
     client: str
     bundle: Hash
@@ -140,8 +148,8 @@ class MakeKeys(Struct, frozen=True, tag="make_keys"):
 class CheckRoster(Struct, frozen=True, tag="check_roster"):
     """Compute the round's context and ring, and check every key; then report `roster_checked`.
 
-    `verify` also checks signatures and compares identities with known ones; without it `wrong` are places
-    whose keys cannot be used, and `changed` is empty.
+    With `verify`, also check the signatures and compare the identities with those known; without it `wrong`
+    lists only unusable keys, and `changed` is empty.
     """
 
     round: Count
@@ -152,9 +160,10 @@ class CheckRoster(Struct, frozen=True, tag="check_roster"):
 
 
 class SealShares(Struct, frozen=True, tag="seal"):
-    """Cut both secrets into shares for the `neighbours` and oneself at `place`; `threshold` recover them.
+    """Split both secrets into shares for the `neighbours` and for this member at `place`.
 
-    Seal the neighbours' shares for them, and store one's own. Then report `shares_sealed`.
+    `threshold` shares recover a secret. The neighbours' shares are sealed for them, the own ones are kept.
+    Then report `shares_sealed`.
     """
 
     round: Count
@@ -173,10 +182,10 @@ class OpenShares(Struct, frozen=True, tag="open"):
 
 
 class MaskUpdate(Struct, frozen=True, tag="mask"):
-    """Mask the round's update once, with one's own mask and the masks shared with `pairs`.
+    """Allow the round's update to be masked once, with the own mask and the pairwise masks of `pairs`.
 
-    It may come before training ends. Offer the masked bytes, and repeat exactly these bytes if necessary.
-    Report `failed` if there is no update.
+    The effect may come before or while training ends. The masked bytes are offered; a repeated offer has the
+    same bytes. Report `failed` if no update can be masked.
     """
 
     round: Count
@@ -203,8 +212,8 @@ class CheckConsistencySignatures(Struct, frozen=True, tag="check_vouchers"):
 class MakeReveal(Struct, frozen=True, tag="make_reveal"):
     """Take one share for each place in `seeds` (of its seed) and `mask_keys` (of its private mask key).
 
-    The shares are in the order of all these places; 32 bytes 0xff if a place's shares could not be opened.
-    Forget the other share of each place. Then report `revealed`.
+    The shares are in the order of all these places. A share that could not be opened is 32 bytes of 0xff. The
+    other share of each place is deleted. Then report `revealed`.
     """
 
     round: Count
@@ -213,9 +222,9 @@ class MakeReveal(Struct, frozen=True, tag="make_reveal"):
 
 
 class LeaveRound(Struct, frozen=True, tag="give_up"):
-    """Take no further part in `round`: offer no update of it. `reason` is for people.
+    """Take no further part in `round`, and offer no update of it. `reason` is for people.
 
-    `forget` follows if there are secrets, and a `send` that informs the server.
+    A `forget` follows if the round has secrets, and a `send` that notifies the server.
     """
 
     round: Count

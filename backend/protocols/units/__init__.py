@@ -1,5 +1,5 @@
-"""The machine of work units: scheduler, transitioner and their tables (decision 0048).
+"""The state machine of work units: scheduler, transitioner and their tables (decision 0048).
 
-Pure state: events in, effects out. No sockets, clock, randomness or vectors; those are the host's
+It is pure: events in, effects out. Sockets, clock, randomness and vectors belong to its host
 (`server/units`).
 """
