@@ -1,1 +1,1 @@
-"""Links to other peers of a mesh: docs/reference/mesh.md, "Links"."""
+"""Connects a peer with the other peers of its mesh: docs/reference/mesh.md, "Links"."""

@@ -7,14 +7,17 @@ from collections.abc import Callable
 
 
 class Backpressure:
-    """`buffered` says how many bytes wait for a client; `notify` is called when that may be fewer."""
+    """Blocks senders to a client while too many bytes wait for it.
+
+    `buffered` returns the bytes that wait for a client; `notify` is called when these may be fewer.
+    """
 
     def __init__(self, buffered: Callable[[str], int]) -> None:
         self._buffered = buffered
         self._waiting: dict[str, list[tuple[int, asyncio.Future[None]]]] = {}
 
     async def wait(self, client: str, below: int) -> None:
-        """Until fewer than `below` bytes wait, or none."""
+        """Waits until fewer than `below` bytes wait for `client`, or none."""
         below = max(below, 1)
         if self._buffered(client) >= below:
             future = asyncio.get_running_loop().create_future()
@@ -22,7 +25,7 @@ class Backpressure:
             await future
 
     def notify(self, client: str) -> None:
-        """Releases those that waited for this."""
+        """Resumes the senders for which few enough bytes wait now."""
         waiting = self._waiting.get(client)
         if not waiting:
             return

@@ -1,4 +1,4 @@
-"""The base of links and of what makes them, and the interfaces that they need."""
+"""Defines the base classes of links and link makers, and the interfaces that these use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backend.wire.mesh_messages import Neighbour
 from backend.wire.peer_messages import PeerFrame
 from backend.wire.signals import SignalBody, SignedSignal
 
-# The largest frame of each way, and how many bytes of data a chunk in it may have.
+# The largest frame of each way, and the bytes of data that a chunk in it may have.
 FRAME_BYTES: dict[Way, int] = {
     "websocket": MAX_PEER_FRAME,
     "webrtc": 16 * 1024,
@@ -28,9 +28,9 @@ ROOM: dict[Way, int] = {way: min(CHUNK_BYTES, largest - _ENVELOPE) for way, larg
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPeer:
-    """This peer: its public id, its private Ed25519 key, and the ways it takes, best first.
+    """This peer: its public id, its private Ed25519 key, and the ways it supports, best first.
 
-    `address` is where it takes WebSockets, as others may reach it.
+    `address` is where other peers reach its WebSocket listener.
     """
 
     task: str
@@ -41,76 +41,76 @@ class LocalPeer:
 
 
 class SignallingServer(Protocol):
-    """What links ask of the connection to the task's server."""
+    """The connection to the task's server, as links use it."""
 
     def signal(self, client: str, data: bytes) -> bool:
-        """Sends a signal for `client`. False while the server is away."""
+        """Sends a signal for `client`; returns False while the server is away."""
 
     async def relay(self, client: str, data: bytes) -> bool:
-        """Sends a sealed frame for `client` as soon as there is room. False if the server is away."""
+        """Sends a sealed frame for `client` as soon as there is room; returns False if the server is away."""
 
 
 class Listener(Protocol):
-    """Receives news of links: the peer's session. Nothing here may wait."""
+    """Receives events of links: the peer's session implements it. No method may block."""
 
     def up(self, client: str, way: Way) -> None:
-        """There is a link to `client`, or it goes another way now, or is no longer silent."""
+        """Reports a link to `client`, a change of its way, or the end of its silence."""
 
     def down(self, client: str, reason: str) -> None:
-        """The last link to `client` is gone, with all that was not sent; `reason` ends a sentence."""
+        """Reports that the last link to `client` and its unsent frames are lost; `reason` ends a sentence."""
 
     def received(self, client: str, frame: PeerFrame) -> None:
-        """A frame came; its bytes are the listener's to keep."""
+        """Takes a frame; the listener owns its bytes."""
 
     def silent(self, client: str) -> None:
-        """For the patience of the group nothing came from `client`. Reported once each time."""
+        """Reports that nothing came from `client` for the group's patience; once for each silence."""
 
     def refused(self, client: str, reason: str) -> None:
-        """There will be no link to `client`; `reason` is a sentence."""
+        """Reports that `client` gets no link; `reason` is a sentence."""
 
 
 class TrustedIdentities(Protocol):
-    """Whose identities are trusted: backend.peer.session.trust_store.TrustStore is one."""
+    """The trusted identities of peers; backend.peer.session.trust_store.TrustStore implements it."""
 
     def is_untrusted(self, client: str, identity: str) -> bool: ...
     def remember(self, identities: dict[str, str]) -> None: ...
 
 
 class LinkEvents(Protocol):
-    """What ways report and ask: LinkManager is one."""
+    """Receives reports and requests of the ways; LinkManager implements it."""
 
     local: LocalPeer
 
     def neighbour(self, client: str) -> Neighbour | None:
-        """The peer `client`, if it is known and trusted."""
+        """Returns the peer `client`; None if it is unknown or not trusted."""
 
     def sign_signal(self, client: str, session: bytes, body: SignalBody) -> bytes:
-        """A signed signal for `client`."""
+        """Returns a signed signal for `client`."""
 
     def check_signal(self, client: str, note: bytes) -> SignedSignal:
-        """The signal in a note of `client`. Raises LinkError or FrameError if it did not sign it."""
+        """Returns the signal in a note that `client` signed; raises LinkError or FrameError for any other."""
 
     def signal(self, client: str, session: bytes, body: SignalBody) -> None:
         """Sends a signed signal to `client`."""
 
     def attempt_received(self, client: str, way: Way) -> None:
-        """`client` began an attempt of this way."""
+        """Reports that `client` began an attempt of this way."""
 
     def link_opened(self, link: PeerLink) -> None:
-        """A link came about."""
+        """Reports an open link."""
 
     def frame_received(self, link: PeerLink, frame: bytes) -> None:
-        """A frame came."""
+        """Takes a frame of `link`."""
 
     def bytes_sent(self, link: PeerLink, size: int) -> None:
-        """The way took `size` bytes of what waited."""
+        """Reports that the way took `size` bytes of the queue."""
 
     def link_ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
-        """A link is gone, or, without one, an attempt failed."""
+        """Reports that `link` ended or, if it is None, that an attempt failed."""
 
 
 class PeerLink(ABC):
-    """One link by one way. It owns its tasks, and ends once."""
+    """One link to a peer by one way: owns its tasks, and ends once."""
 
     way: ClassVar[Way]
 
@@ -122,26 +122,26 @@ class PeerLink(ABC):
         self.keepalive = Keepalive(self.opened_at)
 
     def beat(self) -> None:
-        """Sends a sign of life."""
+        """Sends a heartbeat."""
         self.send(encode_mesh(self.keepalive.beat(time.monotonic())), False)
 
     @property
     @abstractmethod
     def buffered(self) -> int:
-        """Bytes that wait to be sent."""
+        """The bytes that wait to be sent."""
 
     @property
     def unsent(self) -> int:
-        """Bytes that would be lost if the link ended now."""
+        """The bytes that would be lost if the link ended now."""
         return self.buffered
 
     @abstractmethod
     def send(self, frame: bytes, bulk: bool) -> None:
-        """Queues a frame; what is not bulk goes before bulk."""
+        """Queues a frame; control frames go before bulk."""
 
     @abstractmethod
     def close(self) -> None:
-        """Ends it from this side, without telling `LinkEvents`."""
+        """Ends the link from this side, without a report to `LinkEvents`."""
 
 
 class Maker(ABC):
@@ -155,11 +155,11 @@ class Maker(ABC):
 
     @abstractmethod
     def give_up(self, client: str) -> None:
-        """Drops the attempt to `client`, if there is one, without telling `LinkEvents`."""
+        """Drops the attempt to `client`, if there is one, without a report to `LinkEvents`."""
 
     @abstractmethod
     def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
-        """A signal came. One that is not for this way, or of an older link, is passed over."""
+        """Takes a signal; ignores one that is for another way or of an older link."""
 
     @abstractmethod
     async def close(self) -> None:

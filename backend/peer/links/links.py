@@ -1,4 +1,4 @@
-"""Makes, watches and measures all links of one peer, and passes frames on between them and the session."""
+"""Makes, watches and measures all links of one peer; carries frames between them and the session."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 0.2
 BEAT_SECONDS = 2.0
-# Outside of groups.
+# Seconds without data after which a peer counts as silent, outside of groups.
 PATIENCE = 15.0
 FAREWELL_SECONDS = 2.0
 
@@ -68,7 +68,7 @@ class LinkManager:
         self._relays = Relays(self, server)
         self._webrtc: WebRtc | None = None
         if "webrtc" in local.ways:
-            # Loads aiortc, which takes a second, and which only peers have.
+            # Imports aiortc, which takes a second and is installed only for peers.
             from backend.peer.links.webrtc import WebRtc
 
             self._webrtc = WebRtc(self, relay_only)
@@ -76,10 +76,9 @@ class LinkManager:
         self._makers = {maker.way: maker for maker in makers if maker is not None}
 
     async def open(self, host: str | None = None, port: int = 0, address: str | None = None) -> None:
-        """Begins, and takes WebSockets at `host` if given; `local.address` then says how others reach it.
+        """Begins, and listens for WebSockets at `host` if given, which sets `local.address` for others.
 
-        That is `address`, where this machine has another one for others. Raises LinkError if the port is
-        taken.
+        That is `address`, if others reach this machine at another one. Raises LinkError if the port is taken.
         """
         if host is not None:
             port = await self._websockets.listen(host, port)
@@ -88,7 +87,7 @@ class LinkManager:
         self._ticking = asyncio.create_task(self._tick_forever())
 
     async def close(self) -> None:
-        """Ends all links, as soon as what waits is sent."""
+        """Ends all links once all queued frames are sent, at the latest after FAREWELL_SECONDS."""
         if self._ticking is not None:
             self._ticking.cancel()
             with suppress(asyncio.CancelledError):
@@ -97,7 +96,7 @@ class LinkManager:
             if not any(link.unsent for pair in self._pairs.values() for link in pair.links.values()):
                 break
             await asyncio.sleep(FAREWELL_SECONDS / 100)
-        # Others try again as soon as they lose a link; nothing would end what that began here.
+        # Others try again as soon as they lose a link; nothing would end the links that they begin now.
         self._is_closing = True
         for pair in self._pairs.values():
             for link in list(pair.links.values()):
@@ -108,7 +107,7 @@ class LinkManager:
     # Calls of the session.
 
     def set_neighbours(self, neighbours: Iterable[Neighbour]) -> None:
-        """Takes over who is in the mesh, as `members` says. Links to others stay for as long as they last."""
+        """Takes the members of the mesh from a `members` frame. Links to others are kept until they end."""
         now = time.monotonic()
         for neighbour in neighbours:
             if neighbour.client == self.local.client or self._rejected.is_rejected(neighbour):
@@ -120,18 +119,18 @@ class LinkManager:
         self._websockets.neighbours_changed()
 
     def use_ice(self, servers: Sequence[IceServer]) -> None:
-        """Takes over STUN and TURN servers, as `entered` says."""
+        """Takes the STUN and TURN servers from an `entered` frame."""
         if self._webrtc is not None:
             self._webrtc.use_ice(servers)
 
     def set_targets(self, clients: Collection[str]) -> None:
-        """Chooses to whom links are made, and made again when they break. Others are not cut."""
+        """Sets the clients to which links are made, and repaired. Links to others are kept."""
         self._targets = frozenset(clients)
 
     def set_group_patience(self, patience: float | None) -> None:
-        """Sets after how many seconds of silence a group loses members; None where no group averages now.
+        """Sets the seconds of silence after which a peer is reported; None while no group averages.
 
-        A peer that is silent already is reported again: a new group does not know it.
+        A peer that is silent already is reported again, because a new group does not know it.
         """
         self._patience = patience
         for pair in self._pairs.values():
@@ -140,7 +139,7 @@ class LinkManager:
     def send(self, client: str, frame: PeerFrame | bytes, bulk: bool = False) -> None:
         """Queues a frame, or an encoded one, for `client`; without a link it is lost.
 
-        Raises LinkError for a frame longer than the way takes: `room` says how large chunks may be.
+        Raises LinkError for a frame that is too long for the way: `room` returns the limit for chunks.
         """
         pair = self._pairs.get(client)
         if pair is None or pair.sending is None:
@@ -152,12 +151,12 @@ class LinkManager:
         pair.sending.send(data, bulk)
 
     def room(self, client: str) -> int:
-        """Bytes of data that a chunk for `client` may have now; 0 without a link. It changes with the way."""
+        """Returns the bytes of data that a chunk for `client` may have now; 0 without a link."""
         pair = self._pairs.get(client)
         return pair.room if pair else 0
 
     def buffered(self, client: str) -> int:
-        """Bytes that wait to be sent to `client`."""
+        """Returns the bytes that wait to be sent to `client`."""
         pair = self._pairs.get(client)
         return pair.sending.buffered if pair and pair.sending else 0
 
@@ -166,22 +165,22 @@ class LinkManager:
         await self._backpressure.wait(client, below)
 
     def drop(self, client: str, reason: str) -> None:
-        """Ends the links to `client`; they are made again if it is wanted. `reason` ends a sentence."""
+        """Ends the links to `client`; they are made again if it is a target. `reason` ends a sentence."""
         if pair := self._pairs.get(client):
             for link in list(pair.links.values()):
                 self._drop(pair, link, reason)
 
     def way(self, client: str) -> Way | None:
-        """How `client` is sent to, or None without a link."""
+        """Returns the way by which frames go to `client`; None without a link."""
         pair = self._pairs.get(client)
         return pair.sending.way if pair and pair.sending else None
 
     def linked(self) -> list[str]:
-        """To whom there are links."""
+        """Returns the clients to which there are links."""
         return [client for client, pair in self._pairs.items() if pair.sending is not None]
 
     def measures(self) -> list[Measure]:
-        """All links, as this end sees them."""
+        """Returns the measurements of all links at this end."""
         links = [(client, self._pairs[client].sending) for client in self.linked()]
         return [
             Measure(client, link.way, link.keepalive.seconds, link.keepalive.rate)
@@ -189,10 +188,10 @@ class LinkManager:
             if link is not None
         ]
 
-    # News from the server.
+    # Events of the server.
 
     def signalled(self, client: str, data: bytes) -> None:
-        """A signal of `client` came. What is not signed by it is passed over, and after the end all is."""
+        """Takes a signal of `client`; ignores one that it did not sign, and all signals while closing."""
         if self._is_closing:
             return
         with suppress(MingaError):
@@ -202,31 +201,31 @@ class LinkManager:
                 maker.signalled(client, signal.session, body)
 
     def relayed(self, client: str, data: bytes) -> None:
-        """The server carried a sealed frame of `client`."""
+        """Takes a sealed frame of `client` that the server relayed."""
         self._relays.relayed(client, data)
 
     def unreachable(self, client: str) -> None:
-        """What the server was given for `client` is lost."""
+        """Handles the server's report that it could not deliver to `client`."""
         self._relays.unreachable(client)
         self._signals.unreachable(client)
 
     def server_away(self) -> None:
-        """The connection to the server is lost: relayed links are, too."""
+        """Handles the loss of the connection to the server: relayed links are lost, too."""
         self._relays.server_away()
 
     # `LinkEvents`, for the ways.
 
     def neighbour(self, client: str) -> Neighbour | None:
-        """The peer `client`, if it is known and trusted."""
+        """Returns the peer `client`; None if it is unknown or not trusted."""
         pair = self._pairs.get(client)
         return pair.neighbour if pair else None
 
     def sign_signal(self, client: str, session: bytes, body: SignalBody) -> bytes:
-        """A signed signal for `client`."""
+        """Returns a signed signal for `client`."""
         return signed_note(self.local, client, session, body)
 
     def check_signal(self, client: str, note: bytes) -> SignedSignal:
-        """The signal in a note of `client`. Raises LinkError or FrameError if it did not sign it."""
+        """Returns the signal in a note that `client` signed; raises LinkError or FrameError for any other."""
         neighbour = self.neighbour(client)
         if neighbour is None:
             raise LinkError(f"Peer {client} is not in this mesh.")
@@ -237,11 +236,11 @@ class LinkManager:
         self._signals.send(client, self.sign_signal(client, session, body))
 
     def attempt_received(self, client: str, way: Way) -> None:
-        """`client` began an attempt of this way."""
+        """Records that `client` began an attempt of this way."""
         self._pairs[client].linking.answering(way, time.monotonic())
 
     def link_opened(self, link: PeerLink) -> None:
-        """A link came about."""
+        """Adds an open link, unless the present one of its way is kept."""
         pair, now = self._pairs[link.client], time.monotonic()
         if not pair.accepts(link, now):
             link.close()
@@ -254,7 +253,7 @@ class LinkManager:
         self._choose_link(pair, now)
 
     def frame_received(self, link: PeerLink, frame: bytes) -> None:
-        """A frame came. Raises FrameError for what is none."""
+        """Takes a frame of `link`. Raises FrameError for an invalid one."""
         now = time.monotonic()
         link.keepalive.heard(now)
         pair = self._pairs[link.client]
@@ -272,12 +271,12 @@ class LinkManager:
                 self._listener.received(link.client, other)
 
     def bytes_sent(self, link: PeerLink, size: int) -> None:
-        """The way took `size` bytes of what waited."""
+        """Records that the way took `size` bytes of the queue."""
         link.keepalive.sent(size, link.buffered, time.monotonic())
         self._backpressure.notify(link.client)
 
     def link_ended(self, client: str, way: Way, link: PeerLink | None, reason: str) -> None:
-        """A link is gone, or, without one, an attempt failed."""
+        """Removes `link` or, if it is None, records a failed attempt."""
         pair = self._pairs[client]
         if link is None:
             if way not in pair.links:
@@ -285,10 +284,10 @@ class LinkManager:
         elif pair.links.get(way) is link:
             self._forget(pair, link, reason)
 
-    # Inside.
+    # The choice and watch of links.
 
     def _send_if_linked(self, client: str, frame: PeerFrame) -> bool:
-        """Sends `frame` if there is a link that takes it."""
+        """Sends `frame` if there is a link that takes it; returns whether it was sent."""
         data, pair = encode_mesh(frame), self._pairs.get(client)
         if pair is None or pair.sending is None or len(data) > pair.frame_bytes:
             return False
@@ -296,7 +295,7 @@ class LinkManager:
         return True
 
     def _choose_link(self, pair: NeighbourLinks, now: float) -> None:
-        """Sends on the best way, once nothing can be overtaken."""
+        """Switches to the best way, once it can overtake no frame."""
         best = pair.best()
         if best is pair.sending:
             return
@@ -313,7 +312,7 @@ class LinkManager:
         self._forget(pair, link, reason)
 
     def _forget(self, pair: NeighbourLinks, link: PeerLink, reason: str) -> None:
-        """`link` is gone. Frames that it had are lost, so that the other ways do not hide it."""
+        """Removes `link`. Its frames are lost, so its end is reported even if there are other ways."""
         now = time.monotonic()
         del pair.links[link.way]
         pair.linking.ended(link.way, now)
@@ -330,22 +329,22 @@ class LinkManager:
 
     def _tick(self, now: float) -> None:
         patience = self._patience or PATIENCE
-        every = min(BEAT_SECONDS, self._patience / 4) if self._patience else BEAT_SECONDS
+        interval = min(BEAT_SECONDS, self._patience / 4) if self._patience else BEAT_SECONDS
         for client, pair in list(self._pairs.items()):
             self._backpressure.notify(client)
             for link in pair.expired(now):
                 self._drop(pair, link, f"nothing came for {link.keepalive.silence(now):.0f} seconds")
             if pair.sending is not None:
-                self._check_silence(pair, now, patience, every)
+                self._check_silence(pair, now, patience, interval)
             if client in self._targets:
                 self._try_ways(pair, now)
                 if pair.sending is not None and pair.is_stalled(now):
                     self._makers[pair.sending.way].begin(pair.neighbour)
 
-    def _check_silence(self, pair: NeighbourLinks, now: float, patience: float, every: float) -> None:
-        """Sends heartbeats, and reports a peer from which nothing comes."""
+    def _check_silence(self, pair: NeighbourLinks, now: float, patience: float, interval: float) -> None:
+        """Sends heartbeats, and reports a silent peer."""
         self._choose_link(pair, now)
-        if pair.sending is not None and pair.sending.keepalive.is_due(now, every):
+        if pair.sending is not None and pair.sending.keepalive.is_due(now, interval):
             pair.sending.beat()
         if not pair.is_reported_silent and now - pair.last_received_at() > patience:
             pair.is_reported_silent = True

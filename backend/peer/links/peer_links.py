@@ -1,4 +1,4 @@
-"""All links between this peer and one other, and the one that frames are sent on."""
+"""Keeps all links between this peer and one other, and the one that carries frames."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from backend.protocols.mesh.link_selection import Linking
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Neighbour
 
-# A link over which so long nothing came is dead, whatever the system thinks of it.
+# A link without incoming data for this long is dead, whatever the system reports of it.
 DEAD_SECONDS = 20.0
-# Beside a direct link over which so long nothing came another one is begun: what was lost while a line was
-# cut is sent again ever more seldom, long after the line is there again.
+# After this long without incoming data on a direct link, another one is begun beside it: the system sends
+# packets that were lost while a line was cut again at growing intervals, long after the line is back.
 STALLED_SECONDS = 5.0
-# A better way is taken once nothing but heartbeats was sent for so long: nothing overtakes anything.
+# A better way is used once only heartbeats were sent for this long, so that no frame overtakes another.
 QUIET_SECONDS = 1.0
-# A way beside a better one goes when so long nothing came by it.
+# A link beside a better one ends after this long without incoming data.
 UNUSED_SECONDS = 30.0
-# Two links of one way in so short a time are one attempt of each side.
+# Two links of one way within this time are one attempt of each side.
 GLARE_SECONDS = 10.0
 
 
 class NeighbourLinks:
-    """This peer and `neighbour`."""
+    """Keeps the links between this peer and `neighbour`, and the schedule of attempts."""
 
     def __init__(self, local: LocalPeer, neighbour: Neighbour, now: float) -> None:
         self.local = local
@@ -35,15 +35,16 @@ class NeighbourLinks:
         self.linking = self._plan(now)
 
     def replace(self, neighbour: Neighbour, now: float) -> None:
-        """Takes over what the other says of itself now."""
+        """Takes the other peer's new description of itself."""
         before, self.neighbour = self.neighbour, neighbour
         if (before.ways, before.address) != (neighbour.ways, neighbour.address):
             self.linking = self._plan(now)
 
     def accepts(self, link: PeerLink, now: float) -> bool:
-        """Whether a new link replaces the one that there is of the same way.
+        """Whether a new link replaces the present one of the same way.
 
-        When both began at once, that of the smaller id stays. Otherwise the other has lost the old one.
+        If both peers began at the same time, the link of the smaller id stays. Otherwise the other peer has
+        lost the old one.
         """
         old = self.links.get(link.way)
         if old is None or old.is_initiator == link.is_initiator or now - old.opened_at > GLARE_SECONDS:
@@ -51,20 +52,20 @@ class NeighbourLinks:
         return link.is_initiator == self._is_smaller
 
     def best(self) -> PeerLink | None:
-        """The link of the best way."""
+        """Returns the link of the best way; None without links."""
         return min(self.links.values(), key=lambda link: self.local.ways.index(link.way), default=None)
 
     def frame_sent(self, now: float) -> None:
-        """Something else than a heartbeat was sent."""
+        """Records the time of a frame that is not a heartbeat."""
         self._sent_at = now
 
     def is_quiet(self, now: float) -> bool:
-        """Whether nothing that was sent can be overtaken by the next frame."""
+        """Whether the next frame can overtake none that was sent."""
         sending = self.sending
         return sending is None or (not sending.buffered and now - self._sent_at >= QUIET_SECONDS)
 
     def is_stalled(self, now: float) -> bool:
-        """Whether to begin another link beside the one that is sent on; then not again for a while."""
+        """Whether to begin another link beside the present one: true at most once in STALLED_SECONDS."""
         sending = self.sending
         if sending is None or sending.way == "relay" or now - self.last_received_at() < STALLED_SECONDS:
             return False
@@ -74,11 +75,11 @@ class NeighbourLinks:
         return True
 
     def last_received_at(self) -> float:
-        """When something came last, by any way."""
+        """Returns the time of the last incoming data, by any way."""
         return max(link.keepalive.heard_at for link in self.links.values())
 
     def expired(self, now: float) -> list[PeerLink]:
-        """Links of no use any more."""
+        """Returns the links that are dead, or unused beside a better one."""
         return [
             link
             for link in self.links.values()
@@ -87,12 +88,12 @@ class NeighbourLinks:
 
     @property
     def room(self) -> int:
-        """Bytes of data that a chunk may have now."""
+        """The bytes of data that a chunk may have on the present link; 0 without one."""
         return ROOM[self.sending.way] if self.sending else 0
 
     @property
     def frame_bytes(self) -> int:
-        """The largest frame now."""
+        """The bytes of the largest frame on the present link; 0 without one."""
         return FRAME_BYTES[self.sending.way] if self.sending else 0
 
     @property

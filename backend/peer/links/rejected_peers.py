@@ -7,7 +7,7 @@ from backend.wire.mesh_messages import Neighbour
 
 
 class RejectedPeers:
-    """Reports each such peer once."""
+    """Checks identities against the trusted ones; reports each rejected peer once."""
 
     def __init__(self, trusted: TrustedIdentities, listener: Listener) -> None:
         self._trusted = trusted
@@ -15,7 +15,7 @@ class RejectedPeers:
         self._refused: set[tuple[str, bytes]] = set()
 
     def is_rejected(self, neighbour: Neighbour) -> bool:
-        """Whether it has another identity than before, or one that is not on the list."""
+        """Whether the peer has another identity than before, or one that is not on the list."""
         client, identity = neighbour.client, neighbour.identity
         if not self._trusted.is_untrusted(client, identity.hex()):
             return False
@@ -29,5 +29,5 @@ class RejectedPeers:
         return True
 
     def remember(self, neighbour: Neighbour) -> None:
-        """There is a link: its identity is known from now on."""
+        """Remembers the identity of a peer to which there is a link."""
         self._trusted.remember({neighbour.client: neighbour.identity.hex()})

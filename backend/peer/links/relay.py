@@ -1,4 +1,4 @@
-"""Links whose sealed frames the task's server carries, where two peers cannot reach each other."""
+"""Makes links whose sealed frames the server relays, for peers that cannot reach each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_ENDED = 1024
 
 
 class RelayLink(PeerLink):
-    """A session of two keys; `is_up` once a sealed frame of the other opened."""
+    """A relayed link with its keys; `is_up` once a sealed frame of the other peer was opened."""
 
     way: ClassVar[Way] = "relay"
 
@@ -41,7 +41,7 @@ class RelayLink(PeerLink):
 
     @property
     def buffered(self) -> int:
-        """Bytes that wait to be sent."""
+        """The bytes that wait to be sent."""
         return self._queue.waiting
 
     def send(self, frame: bytes, bulk: bool) -> None:
@@ -49,27 +49,27 @@ class RelayLink(PeerLink):
         self._queue.put(frame, bulk)
 
     def open(self, data: bytes) -> bytes:
-        """The frame in what the server carried. Raises LinkError."""
+        """Returns the frame in a sealed one. Raises LinkError."""
         return self._opener.open(data)
 
     def stop(self) -> None:
-        """Sends no more."""
+        """Stops sending."""
         if self._sending is not asyncio.current_task():
             self._sending.cancel()
 
     def close(self) -> None:
-        """Ends it from this side."""
+        """Ends the link from this side."""
         self._relays.end(self)
 
     async def _transmit(self, frame: bytes) -> None:
         if not await self._relays.server.relay(self.client, self._sealer.seal(frame)):
             self._relays.fail(self, "the server is away")
-            # The task ends here: what comes after a lost frame does not open.
+            # The task ends: the other peer cannot open any frame after a lost one.
             raise asyncio.CancelledError
 
 
 class Relays(Maker):
-    """Makes relayed links by an exchange of `seal`; of two begun at once that of the smaller id stays."""
+    """Makes relayed links by an exchange of `seal`; of two simultaneous ones the smaller id's stays."""
 
     way: ClassVar[Way] = "relay"
 
@@ -78,29 +78,29 @@ class Relays(Maker):
         self._events = events
         self._handshakes: dict[str, Handshake] = {}
         self._links: dict[str, RelayLink] = {}
-        # They never count again: who carried a signal may carry it twice.
+        # They are never accepted again: a carrier of signals may replay them.
         self._ended_sessions: deque[tuple[str, bytes]] = deque(maxlen=MOST_ENDED)
 
     def begin(self, other: Neighbour) -> None:
-        """Sends a key."""
+        """Sends this peer's key to `other`."""
         handshake = self._handshakes[other.client] = Handshake()
         self._events.signal(other.client, handshake.session, handshake.signal)
 
     def give_up(self, client: str) -> None:
-        """Forgets it."""
+        """Drops the attempt to `client`."""
         self._handshakes.pop(client, None)
         if (link := self._links.get(client)) and not link.is_up:
             self.end(link)
 
     def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
-        """The other's key, or its end."""
+        """Takes the other peer's key, or its end of the link."""
         if isinstance(body, SealKey):
             self._key_received(client, session, body)
         elif isinstance(body, Bye) and (link := self._links.get(client)) and link.session == session:
             self.fail(link, "the other ended it")
 
     def relayed(self, client: str, data: bytes) -> None:
-        """The server carried a frame. One that comes while there are no keys is of an older link."""
+        """Takes a relayed frame; ignores one that comes before the keys, which is of an older link."""
         link = self._links.get(client)
         if link is None or client in self._handshakes:
             return
@@ -115,13 +115,13 @@ class Relays(Maker):
             self.fail(link, str(error))
 
     def unreachable(self, client: str) -> None:
-        """What the server was given for `client` is lost."""
+        """Ends the link or attempt to `client`, which the server cannot reach."""
         self._handshakes.pop(client, None)
         if link := self._links.get(client):
             self.fail(link, "the server cannot reach it")
 
     def server_away(self) -> None:
-        """All that was under way is lost."""
+        """Ends all links and attempts: frames under way are lost."""
         self._handshakes.clear()
         for link in list(self._links.values()):
             self.fail(link, "the server is away")
@@ -137,7 +137,7 @@ class Relays(Maker):
             self._events.signal(link.client, link.session, Bye())
 
     def fail(self, link: RelayLink, reason: str) -> None:
-        """A link is gone."""
+        """Removes a link, and reports its end."""
         if self._forget(link):
             self._events.link_ended(link.client, self.way, link if link.is_up else None, reason)
 
@@ -160,7 +160,7 @@ class Relays(Maker):
         if (client, session) in self._ended_sessions:
             return
         if pending is not None and self._events.local.client < client:
-            # The other may have come back since it was sent.
+            # The other peer may have come back since the key was sent.
             self._events.signal(client, pending.session, pending.signal)
             return
         self._handshakes.pop(client, None)

@@ -1,15 +1,15 @@
-"""aiortc's SCTP and DTLS with less to do for each packet; docs/decisions/0027-links.md has the figures.
+"""Patches aiortc's SCTP and DTLS to do less for each packet; docs/decisions/0027-links.md has figures.
 
-What is different:
+Differences:
 
-- every second packet is acknowledged, not each (RFC 9260, section 6.2), and at once when one is missing;
-- packets that are sent and not acknowledged are looked through for lost ones only after a sign of loss;
-- the window begins at ten packets and grows by what was acknowledged until the first loss, but not beyond
-  what the buffers of a system hold and a line of MOST_RATE carries: what they drop costs a timeout;
+- every second packet is acknowledged, not each (RFC 9260, section 6.2), and immediately when one is missing;
+- packets that are sent and not acknowledged are searched for lost ones only after a sign of loss;
+- the window begins at ten packets and grows by the acknowledged bytes until the first loss, but not beyond
+  what a system's buffers hold and a line of MOST_RATE carries: a packet that they drop costs a timeout;
 - that timeout is at least 0.4 s, not 1 s;
 - DTLS writes an answer only to packets that have no data.
 
-Made for aiortc 1.16, of which it uses what is not public.
+The patches fit aiortc 1.16, and use its private attributes.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from aiortc.utils import uint32_gt, uint32_gte
 from OpenSSL import SSL
 
 FIRST_WINDOW = 10 * USERDATA_MAX_LENGTH
-# What a socket's buffer holds where nobody raised the system's limits, of packets that all come at once.
+# What a socket's buffer holds of a burst of packets, with the system's default limits.
 LEAST_MOST_WINDOW = 128 * USERDATA_MAX_LENGTH
-# Bytes a second that a window is made for, by the shortest round trip.
+# Bytes per second that a window is sized for, by the shortest round trip.
 MOST_RATE = 8_000_000
-# Packets that leave at once, at most: a switch may hold no more.
+# The most bytes that leave in one burst: a switch may hold no more.
 BURST = 16 * USERDATA_MAX_LENGTH
 PACKETS_PER_ACKNOWLEDGEMENT = 2
 ACKNOWLEDGE_WITHIN = 0.02
@@ -38,18 +38,18 @@ _MOST_PACKET = 1500
 
 
 class PatchedSctp(RTCSctpTransport):
-    """An RTCSctpTransport that became one by `patch_sctp`."""
+    """An RTCSctpTransport with the patches; `patch_sctp` makes it one."""
 
     _most_window: int
     _least_round_trip: float
     _unacknowledged: int
     _acknowledging: asyncio.TimerHandle | None
     _answering: asyncio.Future[None] | None
-    # Whether there was a sign of loss, until nothing is left to be sent again.
+    # Whether there was a sign of loss, until no packet has to be sent again.
     _is_suspicious: bool
 
     def _mark_received(self, tsn: int) -> bool:
-        """Whether `tsn` came before; in order, as nearly always, there is nothing to sort."""
+        """Whether `tsn` came before. Packets in order, as nearly all are, need no sorting."""
         if (
             self._sack_misordered
             or self._sack_duplicates
@@ -90,7 +90,7 @@ class PatchedSctp(RTCSctpTransport):
             await self._acknowledge()
 
     async def _receive_sack_chunk(self, chunk: SackChunk) -> None:
-        """The other acknowledges: without gaps there is little to do."""
+        """Takes an acknowledgement; one without gaps needs little work."""
         if chunk.gaps or self._is_suspicious or self._fast_recovery_exit is not None:
             self._is_suspicious = True
             await super()._receive_sack_chunk(chunk)
@@ -109,7 +109,7 @@ class PatchedSctp(RTCSctpTransport):
         await self._transmit()
 
     def _take_acknowledged(self, tsn: int) -> int:
-        """Forgets what arrived, up to `tsn`; how many bytes that was."""
+        """Removes the packets that arrived, up to `tsn`; returns their bytes."""
         self._last_sacked_tsn, queue, size = tsn, self._sent_queue, 0
         while queue and uint32_gte(tsn, queue[0].tsn):
             sent = queue.popleft()
@@ -120,7 +120,7 @@ class PatchedSctp(RTCSctpTransport):
         return size
 
     def _widen(self, acknowledged: int) -> None:
-        """Slow start counts bytes (RFC 9260, section 7.2.1, and RFC 3465 for two packets at once)."""
+        """Widens the window; slow start counts bytes (RFC 9260, 7.2.1; RFC 3465 for two packets at once)."""
         if self._cwnd <= self._ssthresh:
             self._cwnd += min(acknowledged, PACKETS_PER_ACKNOWLEDGEMENT * USERDATA_MAX_LENGTH)
         else:
@@ -142,7 +142,7 @@ class PatchedSctp(RTCSctpTransport):
         super()._t3_expired()
 
     async def _transmit(self) -> None:
-        """Sends what the window takes."""
+        """Sends as many packets as the window allows."""
         if self._is_suspicious or self._forward_tsn_chunk is not None:
             await super()._transmit()
             self._is_suspicious = self._fast_recovery_exit is not None or any(
@@ -162,13 +162,13 @@ class PatchedSctp(RTCSctpTransport):
 
 
 class PatchedDtls(RTCDtlsTransport):
-    """An RTCDtlsTransport that became one by `patch_sctp`. It carries no media."""
+    """An RTCDtlsTransport with the patches, which carries no media; `patch_sctp` makes it one."""
 
     async def _recv_next(self) -> None:
         """Takes the next packet. Raises ConnectionError at the end."""
         tls = self._ssl
         if tls is None or self.state != "connected" or tls.DTLSv1_get_timeout() is not None:
-            # The handshake, or the end of it.
+            # The handshake is not done, or has to send again.
             await super()._recv_next()
             return
         tls.bio_write(await self.transport._recv())
@@ -177,7 +177,7 @@ class PatchedDtls(RTCDtlsTransport):
         except SSL.ZeroReturnError as error:
             raise ConnectionError("The other ended it.") from error
         except SSL.Error:
-            # Nothing for us in it: of the protocol itself, or garbage.
+            # The packet has no data: it is of the protocol itself, or garbage.
             data = b""
         if not data:
             await self._write_ssl()
@@ -186,12 +186,12 @@ class PatchedDtls(RTCDtlsTransport):
 
 
 def patch_sctp(sctp: RTCSctpTransport | None) -> None:
-    """Makes a new association, before it begins, a quick one, and what it goes over."""
+    """Patches a new association, before it begins, and its DTLS transport."""
     if sctp is None:
         return
     sctp.__class__ = PatchedSctp
     sctp.transport.__class__ = PatchedDtls
-    fresh = {
+    initial = {
         "_most_window": LEAST_MOST_WINDOW,
         "_least_round_trip": MOST_TIMEOUT,
         "_unacknowledged": 0,
@@ -200,10 +200,10 @@ def patch_sctp(sctp: RTCSctpTransport | None) -> None:
         "_is_suspicious": False,
         "_cwnd": FIRST_WINDOW,
     }
-    vars(sctp).update(fresh)
+    vars(sctp).update(initial)
 
 
 def unacknowledged(sctp: RTCSctpTransport) -> int:
-    """Bytes that the other may not have."""
+    """Returns the bytes that the other end may not have received."""
     queues = (sctp._outbound_queue, sctp._sent_queue)
     return sum(len(chunk.user_data) for queue in queues for chunk in queue)

@@ -1,4 +1,4 @@
-"""The two ends of a sealed link: its keys, and the signals that bring them about."""
+"""Agrees on the keys of a sealed link, by a signed signal of each end."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from backend.wire.signals import SealKey
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """This peer's fresh key for the link `session`."""
+    """This peer's new private key for the link `session`: makes its signal and derives the seals."""
 
     session: bytes = field(default_factory=lambda: secrets.token_bytes(SESSION_BYTES))
     _private: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES), repr=False)
 
     @property
     def signal(self) -> SealKey:
-        """What the other must hear, signed."""
+        """The public key as a signal, which is sent signed."""
         return SealKey(key=agreement_key(self._private))
 
     def seals(self, local: str, other: str, peer_key: SealKey) -> tuple[Sealer, FrameOpener]:
-        """For what peer `local` sends to `other`, and for what it hears. Raises BadKeyError."""
+        """Returns the sealer of frames to `other` and the opener of its frames. Raises BadKeyError."""
         keys = link_keys(local, other, self._private, peer_key.key)
         return Sealer(keys.outward), FrameOpener(keys.inward)

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 
 
 class SendQueue:
-    """Sends frames one after the other, what is not bulk first. Its link owns it.
+    """Sends frames one after the other, control frames first. Its link owns it.
 
-    `transmit` waits for as long as the way is full; `sent` hears the size of each frame that is gone.
+    `transmit` waits while the way is full; `sent` is called with the size of each frame after it was sent.
     """
 
     def __init__(self, transmit: Callable[[bytes], Awaitable[object]], sent: Callable[[int], None]) -> None:
@@ -28,7 +28,7 @@ class SendQueue:
         self._filled.set()
 
     async def run(self) -> None:
-        """Sends for ever; whatever `transmit` raises ends it."""
+        """Sends until cancelled, or until `transmit` raises."""
         while True:
             while not (self._control or self._bulk):
                 self._filled.clear()

@@ -1,4 +1,4 @@
-"""Sends signals through the server, or through peers where it is away or cannot reach the other."""
+"""Sends signals through the server, or through peers if it is away or cannot reach the receiver."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable
 from backend.peer.links.interfaces import SignallingServer
 from backend.wire.peer_messages import Passed, Passing, PeerFrame
 
-# A signal whose loss is reported after so long is of no use any more.
+# A signal whose loss is reported after this long is useless.
 FRESH_SECONDS = 10.0
-# Over how many peers a signal goes at once: one of them may be about to leave.
+# The number of peers that carry one signal: one of them may be about to leave.
 MOST_CARRIERS = 2
-# What one peer may have passed on in ten seconds.
+# The most signals that are forwarded for one peer in `_PASSED_SECONDS`.
 MOST_PASSED = 100
 _PASSED_SECONDS = 10.0
 
@@ -21,9 +21,9 @@ SendFrame = Callable[[str, PeerFrame], bool]
 
 
 class SignalRouter:
-    """Carries the signals of the peer `local`, and those of others to whom it is linked.
+    """Sends the signals of the peer `local`, and forwards those of linked peers.
 
-    `send_frame` sends a frame over a link, or returns False; `linked` are those to whom there are any.
+    `send_frame` sends a frame over a link, or returns False; `linked` returns the clients that have links.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class SignalRouter:
         self._forwarded: dict[str, deque[float]] = {}
 
     def send(self, client: str, note: bytes) -> None:
-        """Sends a signal on the way that there is."""
+        """Sends a signal through the server or, while it is away, through peers."""
         if not self._server.signal(client, note):
             self._send_through_peers(client, note)
             return
@@ -47,14 +47,14 @@ class SignalRouter:
             recent.popleft()
 
     def unreachable(self, client: str) -> None:
-        """What the server was given for `client` is lost: peers may reach it."""
+        """Sends recent signals, which the server could not deliver to `client`, through peers."""
         now = time.monotonic()
         for sent, note in self._recent.pop(client, ()):
             if now - sent <= FRESH_SECONDS:
                 self._send_through_peers(client, note)
 
     def forward(self, sender: str, client: str, note: bytes, now: float) -> None:
-        """`sender` asks to pass a signal on to `client`."""
+        """Forwards a signal of `sender` to `client`; ignores it beyond the limit of MOST_PASSED."""
         times = self._forwarded.setdefault(sender, deque())
         while times and now - times[0] > _PASSED_SECONDS:
             times.popleft()

@@ -1,4 +1,4 @@
-"""Signals that this peer signs, and those of others that it checks."""
+"""Signs this peer's signals, and checks those of others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backend.wire.signals import (
 
 
 def signed_note(local: LocalPeer, client: str, session: bytes, content: SignalBody) -> bytes:
-    """A signed signal of this peer for `client`."""
+    """Returns a signed and encoded signal of this peer for `client`."""
     kind, body = KINDS[type(content)], encode_body(content)
     statement = signal_statement(
         Signalled(
@@ -29,9 +29,9 @@ def signed_note(local: LocalPeer, client: str, session: bytes, content: SignalBo
 
 
 def checked_signal(local: LocalPeer, sender: Neighbour, note: bytes) -> SignedSignal:
-    """The signal in a note that `sender` signed for this peer.
+    """Returns the signal in a note that `sender` signed for this peer.
 
-    Raises FrameError for what is no signal, LinkError for one that somebody else signed.
+    Raises FrameError for an invalid signal, LinkError for one that `sender` did not sign.
     """
     signal = decode_signal(note)
     statement = signal_statement(

@@ -1,4 +1,7 @@
-"""Links by WebRTC data channels, with aiortc. A session of signals is the life of one RTCPeerConnection."""
+"""Makes links by WebRTC data channels, with aiortc.
+
+A session of signals belongs to one RTCPeerConnection.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +33,10 @@ from backend.wire.mesh_messages import IceServer, Neighbour
 from backend.wire.signals import Bye, Candidate, Description, SignalBody
 
 CONTROL, BULK = 0, 1
-# aiortc sends the messages of all channels in one line, so that a control frame waits behind these.
+# aiortc sends the messages of all channels in one queue, so that a control frame waits behind these.
 MOST_BUFFERED = 256 * 1024
 DRAINED = 128 * 1024
-# Of signals that wait, and of sessions that are over.
+# The most signals of an attempt that wait, and the most ended sessions that are remembered.
 MOST_SIGNALS, MOST_ENDED = 64, 1024
 # What aiortc raises on a description or a candidate that it cannot use.
 _UNUSABLE = (
@@ -51,7 +54,7 @@ _UNUSABLE = (
 
 
 class WebRtcAttempt:
-    """One RTCPeerConnection and its two channels; the link, once both are open."""
+    """One RTCPeerConnection and its two channels, which become a link once both are open."""
 
     def __init__(
         self, client: str, session: bytes, is_initiator: bool, configuration: RTCConfiguration
@@ -73,7 +76,7 @@ class WebRtcAttempt:
 
 
 class RtcLink(PeerLink):
-    """Two open channels."""
+    """A link over two open data channels."""
 
     way: ClassVar[Way] = "webrtc"
 
@@ -87,13 +90,13 @@ class RtcLink(PeerLink):
 
     @property
     def buffered(self) -> int:
-        """Bytes that wait to be sent."""
+        """The bytes that wait to be sent."""
         waiting = sum(queue.waiting for queue in self._queues)
         return waiting + sum(channel.bufferedAmount for channel in self._channels)
 
     @property
     def unsent(self) -> int:
-        """Bytes that would be lost if the link ended now: those on their way, too."""
+        """The bytes that would be lost if the link ended now, including those on their way."""
         return self.buffered + unacknowledged(self._channels[CONTROL].transport)
 
     def send(self, frame: bytes, bulk: bool) -> None:
@@ -101,19 +104,19 @@ class RtcLink(PeerLink):
         self._queues[BULK if bulk else CONTROL].put(frame, bulk)
 
     def stop(self) -> None:
-        """Sends no more."""
+        """Stops sending."""
         for task in self._tasks:
             task.cancel()
 
     def close(self) -> None:
-        """Ends it from this side."""
+        """Ends the link from this side."""
         self._on_end()
 
     def _sent(self, size: int) -> None:
         self._events.bytes_sent(self, size)
 
     def _transmit_to(self, channel: RTCDataChannel) -> Callable[[bytes], asyncio.Future[None]]:
-        """Sends a message at once, and is done when there is room for the next one."""
+        """Returns a function that sends a message, and resolves when there is room for the next."""
         room: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         room.set_result(None)
 
@@ -136,7 +139,7 @@ class RtcLink(PeerLink):
 
 
 class WebRtc(Maker):
-    """Makes links by offers and answers; of two offers at once that of the smaller id stays."""
+    """Makes links by offers and answers; of two simultaneous offers the smaller id's stays."""
 
     way: ClassVar[Way] = "webrtc"
 
@@ -150,23 +153,24 @@ class WebRtc(Maker):
         self._closing: set[asyncio.Task[None]] = set()
 
     def use_ice(self, servers: Sequence[IceServer]) -> None:
-        """STUN and TURN servers of attempts from now on."""
+        """Sets the STUN and TURN servers of later attempts."""
         self._servers = [
-            RTCIceServer(one.urls, one.username or None, one.credential or None) for one in servers
+            RTCIceServer(server.urls, server.username or None, server.credential or None)
+            for server in servers
         ]
 
     def begin(self, other: Neighbour) -> None:
-        """Makes an offer."""
+        """Begins an attempt with an offer."""
         self.give_up(other.client)
         self._start(other.client, secrets.token_bytes(SESSION_BYTES), is_initiator=True)
 
     def give_up(self, client: str) -> None:
-        """Drops the attempt."""
+        """Drops the attempt to `client`."""
         if attempt := self._attempts.get(client):
             self._end(attempt)
 
     def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
-        """An offer, or something of an attempt that there is."""
+        """Takes an offer, or a signal of a present attempt."""
         attempt = self._sessions.get((client, session))
         if attempt is None and isinstance(body, Description) and body.type == "offer":
             attempt = self._offered(client, session)
@@ -181,13 +185,13 @@ class WebRtc(Maker):
         await asyncio.gather(*self._closing)
 
     def _offered(self, client: str, session: bytes) -> WebRtcAttempt | None:
-        """An attempt that answers, unless this peer's own offer stays."""
+        """Starts an attempt that answers; None if the session is over or this peer's own offer stays."""
         if (client, session) in self._ended_sessions:
             return None
         current = self._attempts.get(client)
         if current is not None and current.is_initiator and self._events.local.client < client:
             if current.offer is not None:
-                # The other may have come back since it was sent.
+                # The other peer may have come back since the offer was sent.
                 self._events.signal(client, current.session, current.offer)
             return None
         self.give_up(client)
@@ -212,7 +216,7 @@ class WebRtc(Maker):
         return attempt
 
     async def _negotiate(self, attempt: WebRtcAttempt) -> None:
-        """Does what signals say, one after the other."""
+        """Applies the signals of an attempt, one after the other."""
         connection, early, is_described = attempt.connection, list[Candidate](), False
         try:
             if attempt.is_initiator:
@@ -274,7 +278,7 @@ class WebRtc(Maker):
             self._events.link_ended(attempt.client, self.way, attempt.link, reason)
 
     def _end(self, attempt: WebRtcAttempt) -> None:
-        """Ends it without telling."""
+        """Ends the attempt and its link without a report."""
         if attempt.has_ended:
             return
         attempt.has_ended = True

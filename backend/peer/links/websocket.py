@@ -1,4 +1,4 @@
-"""Links over a WebSocket straight to the other peer, sealed from the second message on."""
+"""Makes links over a direct WebSocket to the other peer, sealed from the second message on."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from backend.wire.signals import SealKey, SignalBody, decode_body
 
 PROTOCOL = Subprotocol("minga-link.1")
 HANDSHAKE_SECONDS = 4.0
-# For a peer that learnt of this one first.
+# How long a peer that connects waits until this one learns of it, too.
 INTRODUCTION_SECONDS = 3.0
 MOST_HANDSHAKES = 64
 CLOSE_SECONDS = 1.0
-# What the library may hold on to, so that the next frame is sealed while the last one leaves.
+# Bytes that the library may buffer, so that the next frame is sealed while the last one is sent.
 _WRITE_LIMIT = 512 * 1024
 
 
@@ -56,7 +56,7 @@ _OPTIONS = _Options(
 
 
 class WebSocketLink(PeerLink):
-    """A link over one connection. `run` ends with it."""
+    """A link over one WebSocket. `run` ends with it."""
 
     way: ClassVar[Way] = "websocket"
 
@@ -78,7 +78,7 @@ class WebSocketLink(PeerLink):
 
     @property
     def buffered(self) -> int:
-        """Bytes that wait to be sent."""
+        """The bytes that wait to be sent."""
         return self._queue.waiting
 
     def send(self, frame: bytes, bulk: bool) -> None:
@@ -86,16 +86,16 @@ class WebSocketLink(PeerLink):
         self._queue.put(frame, bulk)
 
     def close(self) -> None:
-        """Ends it from this side."""
+        """Ends the link from this side."""
         self._is_closed = True
         self._sending.cancel()
-        # What the library holds still goes out, but not for ever.
+        # The library still sends what it has buffered, but has limited time for it.
         transport = self._connection.transport
         transport.close()
         asyncio.get_running_loop().call_later(CLOSE_SECONDS, transport.abort)
 
     async def run(self) -> None:
-        """Hears the other until one of them ends it."""
+        """Receives frames until one of the two peers ends the link."""
         reason, is_up = "the connection was closed", False
         try:
             async for data in self._connection:
@@ -105,7 +105,7 @@ class WebSocketLink(PeerLink):
                     continue
                 frame = self._opener.open(data)
                 if not is_up:
-                    # Only now the other is known to be there: its signed key may be an old one.
+                    # Only a sealed frame proves that the other peer is there: its key may be an old one.
                     is_up = True
                     self._events.link_opened(self)
                 self._events.frame_received(self, frame)
@@ -130,7 +130,7 @@ class WebSocketLink(PeerLink):
 
 
 class WebSockets(Maker):
-    """Connects to peers that have an address, and takes connections where this one has."""
+    """Connects to peers that have an address, and accepts connections if this one has."""
 
     way: ClassVar[Way] = "websocket"
 
@@ -143,7 +143,7 @@ class WebSockets(Maker):
         self._neighbours_changed = asyncio.Event()
 
     async def listen(self, host: str, port: int) -> int:
-        """Takes connections from now on; returns the port. Raises LinkError if the place is taken."""
+        """Accepts connections from now on; returns the port. Raises LinkError if it cannot listen."""
         try:
             self._server = await serve(self._accept, host, port, **_OPTIONS)
         except OSError as error:
@@ -153,7 +153,7 @@ class WebSockets(Maker):
         return int(next(iter(self._server.sockets)).getsockname()[1])
 
     def begin(self, other: Neighbour) -> None:
-        """Connects."""
+        """Begins to connect to `other`."""
         self._dialling[other.client] = asyncio.create_task(self._dial(other))
 
     def give_up(self, client: str) -> None:
@@ -162,10 +162,10 @@ class WebSockets(Maker):
             dialling.cancel()
 
     def signalled(self, client: str, session: bytes, body: SignalBody) -> None:
-        """Needs none: what is to be signed goes over the connection."""
+        """Ignores signals: keys are exchanged over the connection itself."""
 
     def neighbours_changed(self) -> None:
-        """Others are known now."""
+        """Resumes handshakes that wait until their peer is known."""
         self._neighbours_changed.set()
         self._neighbours_changed = asyncio.Event()
 
@@ -193,7 +193,7 @@ class WebSockets(Maker):
             self._run_in_background(link)
 
     async def _shake_hands(self, connection: Connection, client: str) -> WebSocketLink:
-        """Speaks first."""
+        """Exchanges keys with the peer at the other end; this one sends first."""
         handshake = Handshake()
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS):
@@ -207,7 +207,7 @@ class WebSockets(Maker):
             raise
 
     async def _accept(self, connection: ServerConnection) -> None:
-        """Another peer connected."""
+        """Accepts a connection of another peer, which sends its key first."""
         try:
             async with asyncio.timeout(HANDSHAKE_SECONDS + INTRODUCTION_SECONDS), self._introductions:
                 session, peer_key, client = await self._receive_key(connection, None)
@@ -234,7 +234,7 @@ class WebSockets(Maker):
         await connection.send(encode_mesh(Passed(client=self._events.local.client, data=note)))
 
     async def _receive_key(self, connection: Connection, expected: str | None) -> tuple[bytes, SealKey, str]:
-        """Session and key of the other, which is `expected` or anyone that is known, and its id."""
+        """Receives the session, key and id of the other peer: `expected`, or any known one if None."""
         data = await connection.recv(decode=False)
         answer = decode_peer(data)
         if not isinstance(answer, Passed):
