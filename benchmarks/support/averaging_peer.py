@@ -77,7 +77,7 @@ class Peer:
     def received(self, client: str, frame: PeerFrame) -> None:
         if isinstance(frame, OfGroup):
             if self.exchange and frame.round == self.number:
-                self.exchange.heard(client, frame)
+                self.exchange.frame_received(client, frame)
             elif frame.round > self.number:
                 self.early.append((client, frame))
 

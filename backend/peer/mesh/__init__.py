@@ -1,1 +1,1 @@
-"""A peer of a mesh: docs/decisions/0030-peers-of-a-mesh.md."""
+"""Runs a peer of a mesh: docs/decisions/0030-peers-of-a-mesh.md."""

@@ -1,4 +1,4 @@
-"""Averages a peer's training in groups: from its update to new weights that all survivors have."""
+"""Averages with groups: turns what the peer trained into new weights that all survivors have."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from backend.wire.mesh_messages import Group
 from backend.wire.messages import Train
 from backend.wire.peer_messages import Attest, GroupFrame
 
-# What others say of a group before its order is here: some frames of each of them, before all pieces.
+# Frames of a group that arrive before its order: a few of each member, before any piece.
 MOST_EARLY = 64
 MOST_GROUPS = 3
 Place = tuple[int, int]
@@ -33,13 +33,13 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class TrainedWork:
-    """What a training made, from which weights, and how the way is changed before averaging."""
+    """The result of a training, the weights it began from, and the outer step before averaging."""
 
     plan: Train
     result: TrainingResult
     base: bytes
     outer: Outer
-    # Values that are trained; the rest is running statistics.
+    # The number of trained values; the rest are running statistics.
     trainable: int
     bundle: str
 
@@ -50,12 +50,12 @@ class _EarlyFrames:
 
     frames: dict[Place, dict[str, list[GroupFrame]]] = field(default_factory=dict)
 
-    def keep(self, client: str, frame: GroupFrame) -> None:
+    def add(self, client: str, frame: GroupFrame) -> None:
         key = (frame.round, frame.group)
-        of_client = self.frames.setdefault(key, {}).setdefault(client, [])
-        if len(of_client) < MOST_EARLY:
-            of_client.append(frame)
-        # Whoever invents groups pushes out the oldest.
+        frames = self.frames.setdefault(key, {}).setdefault(client, [])
+        if len(frames) < MOST_EARLY:
+            frames.append(frame)
+        # A peer that invents groups must not fill the memory.
         while len(self.frames) > MOST_EARLY:
             del self.frames[next(iter(self.frames))]
 
@@ -64,7 +64,7 @@ class _EarlyFrames:
 
 
 class Averager:
-    """Owns the exchanges of one peer, and the outer step's memory. `post` takes events for the machine."""
+    """Owns the exchanges of one peer, and the outer step's momentum. `post` takes machine events."""
 
     def __init__(
         self,
@@ -86,14 +86,14 @@ class Averager:
         self._averaging: asyncio.Task[None] | None = None
         self._patience_reset: asyncio.TimerHandle | None = None
         self._certificates: CertificateCollector | None = None
-        self._memory: Vector = np.zeros(0, np.float32)
+        self._momentum: Vector = np.zeros(0, np.float32)
 
     def average(self, order: Group, work: TrainedWork) -> None:
-        """Takes part in the group; posts `GroupAveraged` or `GroupFailed` when it ended."""
+        """Takes part in the group; posts `GroupAveraged` or `GroupFailed` when it has ended."""
         self._averaging = self._spawn(self._average(order, work))
 
     def abort(self) -> None:
-        """Leaves the group in hand."""
+        """Leaves the current group."""
         if self._averaging:
             self._averaging.cancel()
 
@@ -106,32 +106,32 @@ class Averager:
         self._exchanges.clear()
 
     def up(self, client: str) -> None:
-        """There is a link to `client`, or it is heard of again."""
+        """Takes a new link to `client`, or the end of its silence."""
         for exchange in self._exchanges.values():
             exchange.up(client)
 
     def down(self, client: str) -> None:
-        """The link to `client` is gone."""
+        """Takes the loss of the link to `client`."""
         for exchange in self._exchanges.values():
             exchange.down(client)
 
     def silent(self, client: str) -> None:
-        """Nothing comes from `client`."""
+        """Takes the silence of `client`."""
         for exchange in self._exchanges.values():
             exchange.silent(client)
 
     def frame_received(self, client: str, frame: GroupFrame) -> None:
-        """A member of a group said something of it."""
+        """Takes a frame of a group's member."""
         key = (frame.round, frame.group)
         certificates = self._certificates
         if isinstance(frame, Attest) and certificates and key == (certificates.round, certificates.group):
-            self._attest_received(client, frame)
+            self._add_signature(client, frame)
         elif key in self._exchanges and not isinstance(frame, Attest):
-            self._exchanges[key].heard(client, frame)
+            self._exchanges[key].frame_received(client, frame)
         else:
-            self._early_frames.keep(client, frame)
+            self._early_frames.add(client, frame)
 
-    def _attest_received(self, client: str, frame: Attest) -> None:
+    def _add_signature(self, client: str, frame: Attest) -> None:
         certificate = self._certificates.add(client, frame) if self._certificates else None
         if certificate:
             self._post(member_events.WeightsCertified(certificate))
@@ -139,10 +139,10 @@ class Averager:
     async def _average(self, order: Group, work: TrainedWork) -> None:
         self._close_ended()
         local = self._links.local.client
-        change, memory = await asyncio.to_thread(_outer_change, work, self._memory)
+        change, momentum = await asyncio.to_thread(_outer_change, work, self._momentum)
         base = np.frombuffer(work.base, "<f4")
         vector = change if order.subject == "changes" else await asyncio.to_thread(np.add, base, change)
-        # Of a steward's group nobody knows beforehand what its members train on (0033).
+        # In a group without the server, nobody knows beforehand on how many examples members train (0033).
         weight = min(float(work.result.examples), order.most_weight) if order.reducer == "mean" else 1.0
         self._report_begin(order)
         self._set_patience(order.patience)
@@ -160,12 +160,12 @@ class Averager:
             self._exchanges.pop(key).close()
             raise
         else:
-            # Only now: who has no result keeps the memory that it had.
-            self._memory = memory
+            # Only now: a peer without a result keeps its earlier momentum.
+            self._momentum = momentum
             self._cache.keep(weights, content)
             self._report_average(order, work, outcome, weights)
         finally:
-            # Others may still wait for signs of life in this group's pace.
+            # Other members may still be in the group, and expect its faster heartbeats.
             self._patience_reset = asyncio.get_running_loop().call_later(
                 2 * order.patience, self._links.set_group_patience, None
             )
@@ -176,7 +176,7 @@ class Averager:
         self._links.set_group_patience(patience)
 
     def _begin(self, key: Place, exchange: Exchange) -> None:
-        """Starts it, and catches up with what was there before the order."""
+        """Starts the exchange, and takes up links and frames from before the order."""
         exchange.start()
         for client in self._links.linked():
             exchange.up(client)
@@ -242,23 +242,26 @@ class Averager:
                 self.frame_received(client, frame)
 
     def _close_ended(self) -> None:
-        """Groups that nobody can ask about any more, and old ones: each has vectors in memory."""
+        """Closes groups that no member can ask about any more, and old ones: each has vectors in memory."""
         for key in list(self._exchanges):
             if self._exchanges[key].over or len(self._exchanges) > MOST_GROUPS:
                 self._exchanges.pop(key).close()
 
 
-def _outer_change(work: TrainedWork, memory: Vector) -> tuple[Vector, Vector]:
-    """What this peer brings to the mean, as a change of the weights (0025, "Outer step")."""
+def _outer_change(work: TrainedWork, momentum: Vector) -> tuple[Vector, Vector]:
+    """Returns this peer's change of the weights for the mean, and the momentum (0025, "Outer step")."""
     outer = work.outer
-    past = memory if len(memory) == work.trainable else np.zeros(0, np.float32)
+    previous = momentum if len(momentum) == work.trainable else np.zeros(0, np.float32)
     return outer_step(
-        outer.kind, outer.learning_rate, outer.momentum, work.result.update, work.trainable, past
+        outer.kind, outer.learning_rate, outer.momentum, work.result.update, work.trainable, previous
     )
 
 
 def _new_weights(order: Group, base: Vector, outcome: GroupOutcome) -> tuple[bytes, str]:
-    """The new weights and their SHA-256. Where changes are averaged all have the same base: the same bits."""
+    """Returns the new weights and their SHA-256.
+
+    Where changes are averaged, all members have the same base, and so get the same bits.
+    """
     new = base + outcome.mean if order.subject == "changes" else outcome.mean
     content = np.asarray(new, "<f4").tobytes()
     return content, hashlib.sha256(content).hexdigest()

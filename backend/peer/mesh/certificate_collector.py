@@ -1,4 +1,4 @@
-"""Collects the signatures of a group's survivors, until more than half of them make a certificate."""
+"""Collects signatures of a group's survivors, until more than half of them form a certificate."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from backend.wire.peer_messages import Attest
 
 
 class CertificateCollector:
-    """The signatures of one group: `weights` are what all `survivors` (ids) have.
+    """Collects the signatures of one group: `weights` are what all `survivors` (ids) have.
 
-    `identities` are the survivors' Ed25519 keys, as far as they are known.
+    `identities` are the survivors' Ed25519 keys, as far as known.
     """
 
     def __init__(
@@ -29,18 +29,18 @@ class CertificateCollector:
         self.round, self.group, self.weights = number, group, weights
         self.survivors = sorted(survivors)
         self._bundle = bundle
-        self._identities = {one: identities[one] for one in survivors if one in identities}
+        self._identities = {client: identities[client] for client in survivors if client in identities}
         self._statement = weights_statement(task, bundle, number, group, survivors, weights)
         self._signatures: dict[str, Signed] = {}
 
     def sign(self, client: str, key: bytes) -> Attest:
-        """This peer's own signature, which counts from now on, for the others."""
+        """Signs for this peer and counts its signature; returns it for the others."""
         signature = sign(key, self._statement)
         self._signatures[client] = Signed(client=client, identity=identity_key(key), signature=signature)
         return Attest(round=self.round, group=self.group, weights=self.weights, signature=signature)
 
     def add(self, client: str, attest: Attest) -> Certificate | None:
-        """The certificate, if it came about by this signature."""
+        """Adds a signature; returns the certificate if this one completes it."""
         identity = self._identities.get(client)
         if identity is None or client in self._signatures or attest.weights != self.weights:
             return None
@@ -50,12 +50,12 @@ class CertificateCollector:
         return self.certificate() if len(self._signatures) == len(self.survivors) // 2 + 1 else None
 
     def certificate(self) -> Certificate:
-        """The signatures that came until now; only those of more than half make others believe it."""
+        """Returns the signatures so far as a certificate; it is valid with those of more than half."""
         return Certificate(
             bundle=self._bundle,
             round=self.round,
             group=self.group,
             weights=self.weights,
             survivors=self.survivors,
-            signatures=sorted(self._signatures.values(), key=lambda one: one.client),
+            signatures=sorted(self._signatures.values(), key=lambda signed: signed.client),
         )

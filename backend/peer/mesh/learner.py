@@ -1,4 +1,4 @@
-"""The training and measuring of a peer of a mesh, from weights that it, another peer or the server has."""
+"""Trains and measures for a mesh peer, from weights that it, another peer or the server has."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from backend.wire.messages import Evaluate, Train
 
 
 class Learner:
-    """Runs `jobs` for one session. `cache` takes the weights that it trains from."""
+    """Runs `jobs` for one session. `cache` takes the weights that training begins from."""
 
     def __init__(
         self, jobs: TrainingJobs, sources: WeightSources, cache: WeightCache, reporter: Reporter
@@ -36,11 +36,11 @@ class Learner:
         self._update_cache = UpdateCache()
 
     async def load(self, bundle: str) -> participant_events.BundleLoaded | None:
-        """Loads the bundle, however long the server is away meanwhile. Raises what jobs raise."""
+        """Loads the bundle, and retries while the server is away. Raises what jobs raise."""
         return await session_jobs.load(self._jobs, bundle, self._reporter)
 
     async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:
-        """What the plan makes; None if it is void before. Raises PeerError."""
+        """Trains by the plan; returns None if it is aborted or has no step. Raises PeerError."""
         plan = job.order
         base = await self._weights(job)
         if base is None:
@@ -53,7 +53,7 @@ class Learner:
         return TrainedWork(plan, result, base, entered.outer, trainable, entered.bundle)
 
     async def _weights(self, job: TrainingJob[Train]) -> bytes | None:
-        """What the plan begins with, asked for until somebody has it or the plan is void."""
+        """Returns the plan's first weights, retried until a peer or the server has them; None if aborted."""
         plan, size = job.order, self._jobs.update_bytes()
 
         def report(error: PeerError, _: float) -> None:
@@ -67,9 +67,9 @@ class Learner:
         return content
 
     async def _result(self, job: TrainingJob[Train], bundle: str) -> TrainingResult | None:
-        """What training by the plan makes; a group without a result leaves it as good as it was."""
+        """Trains by the plan, or returns the cached result, which a group without an outcome keeps valid."""
         plan = job.order
-        # The number of the version does not matter to what is trained from its weights.
+        # The result depends on the version's weights, not on its number.
         plan_without_version = replace(plan, version=0)
         cached = self._update_cache.take(bundle, plan_without_version)
         if cached is not None:
@@ -86,10 +86,10 @@ class Learner:
         return result
 
     async def measure(self, job: TrainingJob[Evaluate]) -> participant_events.VersionMeasured | None:
-        """What the version does on held-out examples; None where that cannot be said any more."""
+        """Measures the version on held-out examples; returns None if that is not possible any more."""
         return await session_jobs.measure(self._jobs, job, self._reporter)
 
 
 def _is_finite(result: TrainingResult) -> bool:
-    """Whether it can be averaged; NaN is trained anew, not kept."""
+    """Whether the update can be averaged; one with NaN is not cached, but trained again."""
     return bool(np.isfinite(result.update).all())

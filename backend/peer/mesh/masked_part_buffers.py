@@ -1,4 +1,4 @@
-"""The bytes of a member of a group whose pieces are masked (docs/decisions/0032-masks-in-a-group.md).
+"""Keeps the bytes of a member of a group with masked pieces (docs/decisions/0032-masks-in-a-group.md).
 
 The browser's twin is webapp/static/src/workers/averaging/.
 """
@@ -31,8 +31,11 @@ from backend.protocols.mesh.allreduce.group_events import Reduce, SendPiece
 from backend.wire.mesh_messages import Group
 
 
-class MaskedHolding(PartBuffers):
-    """As Holding; `task` and `bundle` (SHA-256) are what masks are bound to. Has keys of this group alone."""
+class MaskedPartBuffers(PartBuffers):
+    """The PartBuffers of a group with masks, with keys of this group alone.
+
+    `task` and `bundle` (SHA-256) are what masks are bound to.
+    """
 
     def __init__(self, order: Group, place: int, vector: Vector, task: str, bundle: str) -> None:
         super().__init__(order, place, vector)
@@ -40,26 +43,29 @@ class MaskedHolding(PartBuffers):
         self._private = secrets.token_bytes(KEY_BYTES)
         self.key = agreement_key(self._private)
         self._keys: dict[int, bytes] = {}
-        self._common: dict[int, bytes] = {}
-        # By part and set: the weights with which the own piece was masked.
-        self._weighed: dict[tuple[int, tuple[int, ...]], list[float]] = {}
+        self._common_keys: dict[int, bytes] = {}
+        # By part and contributors: the weights with which the own piece was masked.
+        self._piece_weights: dict[tuple[int, tuple[int, ...]], list[float]] = {}
 
     def prepare(self) -> tuple[list[Bytes], list[bytes]]:
-        """No pieces, since they are masked for those who are there, and nothing that binds this member."""
+        """Returns no pieces and no commitments: a piece is masked later, for its contributors.
+
+        Raises NotFiniteError for a vector with NaN or infinity.
+        """
         if not all_finite(self._vector):
             raise NotFiniteError("The weights hold NaN or infinity. Lower the learning rate.")
         return [], []
 
-    def met(self, place: int, key: bytes) -> None:
-        """The member at `place` begins, with its public key: the first that it says counts."""
+    def add_key(self, place: int, key: bytes) -> None:
+        """Takes the public key of the member at `place`; the first one counts."""
         self._keys.setdefault(place, key)
 
-    def piece(self, todo: SendPiece) -> Data:
-        """The own piece, masked for those whom it is to be added up with, when its turn comes."""
-        return lambda: to_bytes(self._masked(todo.part, todo.contributors, todo.weights))
+    def piece(self, effect: SendPiece) -> Data:
+        """Returns a function that makes the own piece, masked for its contributors, when it is sent."""
+        return lambda: to_bytes(self._masked(effect.part, effect.contributors, effect.weights))
 
     def read_piece(self, part: int, data: Bytes) -> bytes:
-        """Digest of a piece. Raises WrongLengthError; what is in it only its sender knows."""
+        """Returns the digest of a piece. Raises WrongLengthError; masked values cannot be checked."""
         return piece_digest(checked_piece(data, self.values(part)).data)
 
     def _checked_mean(self, data: Bytes, values: int) -> Bytes:
@@ -68,23 +74,23 @@ class MaskedHolding(PartBuffers):
     def _decode(self, mean: Bytes, out: Vector) -> None:
         mean_into(mean, self._order.subject, out)
 
-    def _reduced(self, todo: Reduce) -> Bytes:
-        members, part = tuple(todo.contributors), todo.part
-        total = self._masked(part, todo.contributors, todo.weights)
+    def _reduced(self, effect: Reduce) -> Bytes:
+        members, part = tuple(effect.contributors), effect.part
+        total = self._masked(part, effect.contributors, effect.weights)
         add_words((self.pieces[part, place, members] for place in members if place != self._place), total)
         return checked_mean(to_bytes(total), self.values(part))
 
     def _masked(self, part: int, members: list[int], weights: list[float]) -> Words:
-        # A pad hides one piece: whoever says other weights for the same set gets the same piece again.
-        first = self._weighed.setdefault((part, tuple(members)), weights)
-        share = shares(first)[members.index(self._place)]
+        # A pad hides one piece only: other weights for the same contributors give the same piece again.
+        first_weights = self._piece_weights.setdefault((part, tuple(members)), weights)
+        share = shares(first_weights)[members.index(self._place)]
         words = piece_words(self._vector[self._spans[part]], share, self._order.subject)
-        common = {place: self._common_with(place) for place in members if place != self._place}
+        common = {place: self._common_key(place) for place in members if place != self._place}
         add_keystreams(words, pads(self._place, common, part, members))
         return words
 
-    def _common_with(self, place: int) -> bytes:
-        if place not in self._common:
+    def _common_key(self, place: int) -> bytes:
+        if place not in self._common_keys:
             key = self._keys[place]
-            self._common[place] = common_key(self._private, key, self._place, place, self._context)
-        return self._common[place]
+            self._common_keys[place] = common_key(self._private, key, self._place, place, self._context)
+        return self._common_keys[place]

@@ -1,7 +1,7 @@
-"""The bytes of one member of a group: its own pieces, those of others, and means.
+"""Keeps the bytes of one member of a group: its own pieces, those of others, and means.
 
-What takes long (`prepare`, `read_piece`, `read_mean`, `reduce`, `add`, `result`) changes nothing that another
-call of these needs, so that the exchange calls them on other threads; the rest belongs to the event loop.
+The slow methods (`prepare`, `read_piece`, `read_mean`, `reduce`, `add`, `result`) change nothing that another
+one of them needs, so the exchange calls them on other threads; all others belong to the event loop.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from backend.wire.mesh_messages import Group
 
 
 class PartBuffers:
-    """Bytes of the member at `place`, whose vector is `vector` [P]. Raises ValueError for other bounds.
+    """The bytes of the member at `place`, whose vector is `vector` [P].
 
-    Pieces are for all to see here; masked_part_buffers.py has those that are not.
+    Pieces are not masked; masked_part_buffers.py has masked ones. Raises ValueError if the order's bounds do
+    not fit the vector.
     """
 
-    # The public key of this group, where pieces are masked.
+    # This member's public key for the group, where pieces are masked.
     key = b""
 
     def __init__(self, order: Group, place: int, vector: Vector) -> None:
@@ -36,7 +37,7 @@ class PartBuffers:
         self._vector = vector
         self._spans = [slice(*bounds) for bounds in pairwise(order.bounds)]
         self.own: list[Bytes] = []
-        # By part, sender, and whom a masked piece is for.
+        # By part, sender, and the contributors that a masked piece is for.
         self.pieces: dict[tuple[int, int, tuple[int, ...]], Bytes] = {}
         self.sums: dict[tuple[int, int, frozenset[int]], Bytes] = {}
         self.means: dict[tuple[int, bytes], tuple[list[int], Bytes]] = {}
@@ -45,43 +46,43 @@ class PartBuffers:
         self._decoded: dict[int, bytes] = {}
 
     def values(self, part: int) -> int:
-        """Values of a part."""
+        """Returns the number of values of a part."""
         return self._order.bounds[part + 1] - self._order.bounds[part]
 
     def size(self, part: int) -> int:
-        """Bytes of a part."""
+        """Returns the number of bytes of a part."""
         return encoded_size(self.values(part), self._order.precision)
 
     def is_first_mean(self, part: int) -> bool:
-        """Whether no mean of `part` was decoded yet: then this one may be, as it likely is in the result."""
+        """Whether this mean of `part` is the first, which is decoded: it is likely that of the result."""
         if part in self._decoding:
             return False
         self._decoding.add(part)
         return True
 
     def prepare(self) -> tuple[list[Bytes], list[bytes]]:
-        """The own pieces and the digests that bind this member to them.
+        """Returns the own pieces, and their digests as commitments (none in a ring).
 
-        Raises NotFiniteError when there is NaN or infinity in them.
+        Raises NotFiniteError for a vector with NaN or infinity.
         """
         pieces = [encode(self._vector[span], self._order.precision) for span in self._spans]
-        # In a ring nobody is sent a piece alone.
+        # In a ring, no single piece is sent.
         ring = self._order.exchange == "ring"
         return pieces, [] if ring else [piece_digest(piece.data) for piece in pieces]
 
-    def met(self, place: int, key: bytes) -> None:
-        """The member at `place` begins, with its public key."""
+    def add_key(self, place: int, key: bytes) -> None:
+        """Takes the public key of the member at `place`."""
 
-    def piece(self, todo: SendPiece) -> Data:
-        """The own piece that is to be sent."""
-        return self.own[todo.part]
+    def piece(self, effect: SendPiece) -> Data:
+        """Returns the own piece that is to be sent."""
+        return self.own[effect.part]
 
     def read_piece(self, part: int, data: Bytes) -> bytes:
-        """Digest of a piece. Raises UpdateRefusedError for one that cannot be averaged."""
+        """Returns the digest of a piece. Raises UpdateRefusedError for one that cannot be averaged."""
         return piece_digest(checked(data, self.values(part), self._order.precision).data)
 
     def read_mean(self, part: int, contributors: list[int], data: Bytes, decode: bool) -> bytes:
-        """Digest of a mean, decoded at once where `decode`. Raises UpdateRefusedError for what is none."""
+        """Returns the digest of a mean, decoded if `decode`. Raises UpdateRefusedError if it is invalid."""
         raw = self._checked_mean(data, self.values(part))
         digest = mean_digest(contributors, raw.data)
         if decode:
@@ -89,29 +90,29 @@ class PartBuffers:
             self._decoded[part] = digest
         return digest
 
-    def add(self, todo: AddPiece) -> Bytes:
-        """In a ring: what came, and the own values times their weight, encoded."""
-        before = self._sum(todo.part, todo.source, todo.contributors)
-        return self._passed_on(todo.part, before, np.float32(todo.weight))
+    def add(self, effect: AddPiece) -> Bytes:
+        """Returns a ring's received sum plus the own values times their weight, encoded."""
+        received = self._sum(effect.part, effect.source, effect.contributors)
+        return self._with_own(effect.part, received, np.float32(effect.weight))
 
-    def reduce(self, todo: Reduce) -> tuple[bytes, Bytes]:
-        """The mean that is asked for, and its digest. Raises NotFiniteError for one that cannot be."""
-        if todo.source is None:
-            mean = self._reduced(todo)
+    def reduce(self, effect: Reduce) -> tuple[bytes, Bytes]:
+        """Returns the digest of a mean, and the mean. Raises NotFiniteError if it has NaN or infinity."""
+        if effect.source is None:
+            mean = self._reduced(effect)
         else:
-            others = [place for place in todo.contributors if place != self._place]
-            share = shares(todo.weights)[todo.contributors.index(self._place)]
-            mean = self._passed_on(todo.part, self._sum(todo.part, todo.source, others), share)
-        return mean_digest(todo.contributors, mean.data), mean
+            others = [place for place in effect.contributors if place != self._place]
+            share = shares(effect.weights)[effect.contributors.index(self._place)]
+            mean = self._with_own(effect.part, self._sum(effect.part, effect.source, others), share)
+        return mean_digest(effect.contributors, mean.data), mean
 
-    def let_go(self) -> None:
-        """The group has ended: nobody is sent pieces or means any more."""
+    def clear(self) -> None:
+        """Drops all pieces and means after the group's end, when none is sent any more."""
         self.own.clear()
-        for held in (self.pieces, self.sums, self.means):
-            held.clear()
+        for received in (self.pieces, self.sums, self.means):
+            received.clear()
 
     def result(self, digests: list[bytes]) -> Vector:
-        """The mean of all parts [P], of which those with `digests` are held."""
+        """Returns the mean of all parts [P]: of each part the one with the digest in `digests`."""
         for part, digest in enumerate(digests):
             if self._decoded.get(part) != digest:
                 _, raw = self.means[part, digest]
@@ -124,17 +125,17 @@ class PartBuffers:
     def _decode(self, mean: Bytes, out: Vector) -> None:
         decode_into(mean, self._order.precision, out)
 
-    def _reduced(self, todo: Reduce) -> Bytes:
-        part, order = todo.part, self._order
+    def _reduced(self, effect: Reduce) -> Bytes:
+        part, order = effect.part, self._order
         pieces = [
             self.own[part] if place == self._place else self.pieces[part, place, ()]
-            for place in todo.contributors
+            for place in effect.contributors
         ]
-        return reduce_part(pieces, todo.weights, self.values(part), order.precision, order.reducer)
+        return reduce_part(pieces, effect.weights, self.values(part), order.precision, order.reducer)
 
     def _sum(self, part: int, source: int | None, contributors: list[int]) -> Bytes | None:
         return None if source is None else self.sums[part, source, frozenset(contributors)]
 
-    def _passed_on(self, part: int, before: Bytes | None, share: np.float32) -> Bytes:
+    def _with_own(self, part: int, received: Bytes | None, share: np.float32) -> Bytes:
         own = self._vector[self._spans[part]]
-        return pass_on(before, own, share, self._order.precision)
+        return pass_on(received, own, share, self._order.precision)

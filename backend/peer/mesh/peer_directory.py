@@ -1,4 +1,4 @@
-"""Lists the other peers of a mesh, and chooses which of them to link with."""
+"""Lists the other peers of a mesh, and selects the ones to link with."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from backend.wire.mesh_messages import (
     Unreachable,
 )
 
-# Beyond so many others a peer links with those whose ids come after its own and before it, around the circle,
-# and with the members of its group: each of them is linked with others, so that signals get around.
+# Beyond this number of others, a peer links only with those whose ids follow and precede its own around the
+# circle, and with the members of its group. Each of them is linked with others, so that signals reach all.
 MOST_LINKS = 32
 
 
 class PeerDirectory:
-    """The other peers, as the server lists them. Updates the links."""
+    """Keeps the server's list of the other peers, and updates the links by it."""
 
     def __init__(self, links: LinkManager) -> None:
         self._links = links
@@ -30,12 +30,12 @@ class PeerDirectory:
         self._group: Collection[str] = ()
 
     def update(self, frame: ServerToPeer) -> None:
-        """Hands introductions to the links."""
+        """Takes the server's frames about other peers, and those it carries from them."""
         match frame:
             case Entered(ice=ice):
                 self._links.use_ice(ice)
             case Members(members=members):
-                self._members = {one.client: one for one in members}
+                self._members = {neighbour.client: neighbour for neighbour in members}
                 self._links.set_neighbours(members)
                 self._update_targets()
             case Group(members=group):
@@ -49,11 +49,11 @@ class PeerDirectory:
                 self._links.unreachable(client)
 
     def holders(self, weights: str) -> list[str]:
-        """Linked peers that say they have these weights."""
+        """Returns the linked peers that report these weights."""
         return [
             client
-            for client, one in self._members.items()
-            if one.holds == weights and self._links.way(client) is not None
+            for client, neighbour in self._members.items()
+            if neighbour.holds == weights and self._links.way(client) is not None
         ]
 
     def _update_targets(self) -> None:
@@ -62,9 +62,9 @@ class PeerDirectory:
 
 
 def link_targets(client: str, clients: Collection[str]) -> list[str]:
-    """With whom the peer `client` links whatever its group is: with everybody where there are few.
+    """Returns the clients that the peer `client` links with in any group: all, if there are few.
 
-    If one of two links with the other, so does the other.
+    The relation is symmetric.
     """
     circle = sorted(set(clients) - {client})
     if len(circle) <= MOST_LINKS:

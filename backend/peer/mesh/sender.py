@@ -1,4 +1,4 @@
-"""Pieces and means on their way to the other members, chunk by chunk."""
+"""Sends pieces and means to the other members, in chunks and in turn."""
 
 from __future__ import annotations
 
@@ -12,120 +12,120 @@ from backend.numerics.precision import Bytes
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Mean, PeerFrame, Piece
 
-# So much may wait in a link: enough for it not to run dry, and little to be sent in vain.
+# Bytes that may wait in a link: enough that it does not run dry, few enough that little is sent in vain.
 WAITING_BYTES = 256 * 1024
-# Below it, a transfer is as good as over, and the next member's turn begins.
+# Below this number of bytes a transfer counts as done, and the next member is served.
 LAST_BYTES = 32 * 1024
-# So many transfers at once, while all get on. If all members sent to all others at the same time, their
-# streams would push each other away on the lines, and some piece or other would come long after the rest.
+# Number of concurrent transfers that make progress. If all members sent to all others at the same time, their
+# streams would compete for bandwidth, and some piece would arrive long after the rest.
 AT_ONCE = 2
-# Whoever takes nothing for so many seconds does not hold up the others.
+# A member that takes nothing for this many seconds does not delay the others.
 STALLED_SECONDS = 0.5
 
-# The frame of the chunk that begins at an offset.
+# Makes the frame of the chunk that begins at an offset.
 Chunk: TypeAlias = Callable[[int, memoryview], Piece | Mean]
-# Bytes, or what makes them on another thread when their turn comes.
+# Bytes, or a function that makes them on another thread when they are sent.
 Data: TypeAlias = Bytes | Callable[[], Bytes]
 
 
-class Lines(Protocol):
-    """What an exchange needs of links; backend.peer.links.links.LinkManager has it."""
+class GroupLinks(Protocol):
+    """The part of the links that an exchange needs; backend.peer.links.links.LinkManager has it."""
 
     def send(self, client: str, frame: PeerFrame | bytes, bulk: bool = False) -> None: ...
     def room(self, client: str) -> int: ...
     async def drained(self, client: str, below: int) -> None: ...
 
 
-class _Way:
-    """What is sent to one member, one after the other."""
+class _SendQueue:
+    """The transfers to one member, one after the other."""
 
     def __init__(self) -> None:
-        self.queue: deque[tuple[Chunk, Data]] = deque()
+        self.waiting: deque[tuple[Chunk, Data]] = deque()
         self.running: asyncio.Task[None] | None = None
-        self.got_on_at = 0.0
+        self.progress_at = 0.0
 
 
 class Sender:
-    """All transfers of the member `own` of `members`, in turn. Owned by the exchange.
+    """Sends to the `members` in turn, as the member `own`. Owned by the exchange.
 
-    Turns begin with the member after one's own and go round: so no two members begin with the same.
+    The order begins with the member after this one, so that no two members begin with the same.
     """
 
-    def __init__(self, lines: Lines, members: Sequence[str], own: str) -> None:
-        self._lines = lines
+    def __init__(self, links: GroupLinks, members: Sequence[str], own: str) -> None:
+        self._links = links
         place = members.index(own)
-        self._turns = deque([*members[place + 1 :], *members[:place]])
-        self._ways = {client: _Way() for client in self._turns}
+        self._order = deque([*members[place + 1 :], *members[:place]])
+        self._queues = {client: _SendQueue() for client in self._order}
         self._loop = asyncio.get_running_loop()
-        self._looking: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def add(self, client: str, chunk: Chunk, data: Data) -> None:
         """Queues `data` for `client`; it must not change."""
-        self._ways[client].queue.append((chunk, data))
-        if self._looking is not None:
-            self._looking.cancel()
-        # Not at once: whose turn it is shows when all that is to be sent now is queued.
-        self._looking = self._loop.call_later(0.0, self._go_on)
+        self._queues[client].waiting.append((chunk, data))
+        if self._timer is not None:
+            self._timer.cancel()
+        # Deferred, because the order of service depends on all transfers that are queued now.
+        self._timer = self._loop.call_later(0.0, self._start_transfers)
 
     def clear(self, client: str) -> None:
-        """Drops all that waits for `client`."""
-        way = self._ways[client]
-        way.queue.clear()
-        if way.running is not None:
-            way.running.cancel()
+        """Drops all transfers to `client`."""
+        queue = self._queues[client]
+        queue.waiting.clear()
+        if queue.running is not None:
+            queue.running.cancel()
 
     def close(self) -> None:
-        """Drops everything."""
-        for client in self._ways:
+        """Drops all transfers."""
+        for client in self._queues:
             self.clear(client)
-        if self._looking is not None:
-            self._looking.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
 
-    def _go_on(self) -> None:
+    def _start_transfers(self) -> None:
         """Begins transfers while fewer than AT_ONCE get on."""
         now = self._loop.time()
-        if self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
-        running = [way for way in self._ways.values() if way.running is not None]
-        busy = sum(now - way.got_on_at < STALLED_SECONDS for way in running)
-        for client in [client for client in self._turns if self._ways[client].running is None]:
-            way = self._ways[client]
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        running = [queue for queue in self._queues.values() if queue.running is not None]
+        busy = sum(now - queue.progress_at < STALLED_SECONDS for queue in running)
+        for client in [client for client in self._order if self._queues[client].running is None]:
+            queue = self._queues[client]
             if busy >= AT_ONCE:
                 break
-            if way.queue:
-                self._turns.rotate(-1 - self._turns.index(client))
-                way.got_on_at = now
-                way.running = asyncio.create_task(self._send(client, way, *way.queue.popleft()))
-                way.running.add_done_callback(partial(self._ended, way))
+            if queue.waiting:
+                self._order.rotate(-1 - self._order.index(client))
+                queue.progress_at = now
+                queue.running = asyncio.create_task(self._send(client, queue, *queue.waiting.popleft()))
+                queue.running.add_done_callback(partial(self._ended, queue))
                 busy += 1
-        if any(way.queue for way in self._ways.values()):
-            self._looking = self._loop.call_later(STALLED_SECONDS, self._go_on)
+        if any(queue.waiting for queue in self._queues.values()):
+            self._timer = self._loop.call_later(STALLED_SECONDS, self._start_transfers)
 
-    def _ended(self, way: _Way, _sent: asyncio.Task[None]) -> None:
-        way.running = None
-        self._go_on()
+    def _ended(self, queue: _SendQueue, _sent: asyncio.Task[None]) -> None:
+        queue.running = None
+        self._start_transfers()
 
-    async def _send(self, client: str, way: _Way, chunk: Chunk, to_send: Data) -> None:
-        data = await asyncio.to_thread(to_send) if callable(to_send) else to_send
+    async def _send(self, client: str, queue: _SendQueue, chunk: Chunk, content: Data) -> None:
+        data = await asyncio.to_thread(content) if callable(content) else content
         start = 0
         while start < len(data) or start == 0:
-            await self._lines.drained(client, WAITING_BYTES)
-            room = self._lines.room(client)
-            if not room:  # The link is gone; the machine says what to send over the next one.
-                way.queue.clear()
+            await self._links.drained(client, WAITING_BYTES)
+            room = self._links.room(client)
+            if not room:  # The link is gone; the machine decides what to send over the next one.
+                queue.waiting.clear()
                 return
-            self._lines.send(client, chunk(start, data[start : start + room].data), bulk=True)
-            way.got_on_at = self._loop.time()
+            self._links.send(client, chunk(start, data[start : start + room].data), bulk=True)
+            queue.progress_at = self._loop.time()
             start += room
-        await self._lines.drained(client, LAST_BYTES)
+        await self._links.drained(client, LAST_BYTES)
 
 
 def piece_of(group: Group, part: int, contributors: list[int]) -> Chunk:
-    """Chunks of a piece of `part`, or of a ring's sum of `contributors`."""
+    """Returns a maker of chunks of a piece of `part`, or of a ring's sum of `contributors`."""
     return lambda offset, data: Piece(group.round, group.group, part, contributors, offset, data)
 
 
 def mean_of(group: Group, part: int, contributors: list[int]) -> Chunk:
-    """Chunks of the mean of `contributors`."""
+    """Returns a maker of chunks of the mean of `contributors`."""
     return lambda offset, data: Mean(group.round, group.group, part, contributors, offset, data)

@@ -1,4 +1,4 @@
-"""Sends frames, other peers' signals and relayed parcels, and deposits to the server of a mesh."""
+"""Sends frames, signals, relayed parcels and deposits to the server of a mesh."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.transport import MESH, NO_HEADERS
 from backend.wire.mesh_messages import PeerToServer, RelayTo, ServerToPeer, SignalTo
 
-# Parcels of at most 64 KiB that wait for the socket: more would wait in memory alone.
+# The most parcels, of at most 64 KiB each, that wait for the socket: more would only fill memory.
 MOST_PARCELS = 8
-_MOST_SAID = 300
+_MOST_REASON = 300
 
 
 class Upstream:
-    """The connection to the server, one after the other; `server` of the peer's links."""
+    """The connections to the server, one after the other; the links' SignallingServer."""
 
     def __init__(self, address: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
         self._connection = ServerConnection(MESH, address, headers)
         self.send, self.finish = self._connection.send, self._connection.finish
         self._parcels = asyncio.Semaphore(MOST_PARCELS)
-        # Whether the server knows this peer: what goes to others is refused before.
+        # Whether the server knows this peer: before that, it refuses frames for other peers.
         self.is_entered = False
         # Called when a connection has ended.
         self.on_end: Callable[[], None] = lambda: None
@@ -35,7 +35,7 @@ class Upstream:
         return self._connection.is_open
 
     async def run_once(self, on_open: Callable[[], None], on_frame: Callable[[ServerToPeer], None]) -> str:
-        """Holds one connection until it ends; why it ended, as the end of a sentence."""
+        """Runs one connection until it ends; returns the reason, as the end of a sentence."""
         parcels = self._parcels = asyncio.Semaphore(MOST_PARCELS)
 
         def on_sent(frame: PeerToServer) -> None:
@@ -46,20 +46,20 @@ class Upstream:
             reason = await self._connection.run_once(on_open, on_frame, on_sent)
         finally:
             self.is_entered = False
-            # Those that wait for room see that there is none any more.
+            # Senders that wait for room must notice the end of the connection.
             for _ in range(MOST_PARCELS):
                 parcels.release()
         self.on_end()
         return reason
 
     def signal(self, client: str, data: bytes) -> bool:
-        """Sends a signal for `client`. False while the server is away."""
+        """Sends a signal for `client`; returns False while the server is away."""
         if self.is_entered:
             self.send(SignalTo(client=client, data=data))
         return self.is_entered
 
     async def relay(self, client: str, data: bytes) -> bool:
-        """Sends a sealed frame for `client` as soon as there is room. False if the server is away."""
+        """Sends a sealed frame for `client` as soon as there is room; returns False if the server is away."""
         if not self.is_entered:
             return False
         parcels = self._parcels
@@ -72,9 +72,9 @@ class Upstream:
 
 
 async def deposit(client: httpx.AsyncClient, address: str, weights: bytes) -> None:
-    """Puts `weights` at `address`.
+    """Uploads `weights` to `address`.
 
-    Raises UnreachableError when the server does not answer, PeerError when it does not want them.
+    Raises UnreachableError if the server does not answer, PeerError if it does not accept them.
     """
     try:
         response = await client.put(address, content=weights)
@@ -83,5 +83,5 @@ async def deposit(client: httpx.AsyncClient, address: str, weights: bytes) -> No
     if response.status_code >= 500:
         raise UnreachableError(f"The server answers {response.status_code}; it may be restarting.")
     if response.status_code >= 400:
-        said = response.text[:_MOST_SAID]
-        raise PeerError(f"The server does not take the weights ({response.status_code}): {said}")
+        reason = response.text[:_MOST_REASON]
+        raise PeerError(f"The server does not take the weights ({response.status_code}): {reason}")

@@ -1,4 +1,4 @@
-"""Runs rounds without the server: performs the effects of their machine over links."""
+"""Hosts rounds without the server: performs the effects of their machine over links."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from backend.wire.peer_messages import OnwardFrame
 
 
 class ServerlessRunner:
-    """Owns the machine of one peer.
+    """Owns the machine of serverless rounds of one peer.
 
-    `post` takes events for the member's machine, and `reconnect` is called when the server can be reached;
-    `metrics` are those of the task, in its order.
+    `post` takes events for the member's machine; `reconnect` tries to reach the server, because another peer
+    has it; `metrics` returns those of the task, in its order.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ServerlessRunner:
         self._closed = False
 
     def observe(self, event: member_events.Event, member: MeshMember, group: Group | None) -> None:
-        """The `member` has handled `event`; `group` is the one that it was in before."""
+        """Translates an event that `member` has handled; `group` is the one that it was in before."""
         match event:
             case member_events.ServerFrame(Entered()) if member.connection.is_open:
                 self.handle(serverless_events.ServerReached())
@@ -65,13 +65,13 @@ class ServerlessRunner:
                 self.handle(serverless_events.LocalMeasured(member.evaluation.result))
 
     def frame_received(self, client: str, frame: OnwardFrame) -> None:
-        """Another peer said something of such rounds."""
+        """Takes a frame of another peer about such rounds."""
         if isinstance(frame, Evaluation) and self._machine.survivors.has_other(client):
             tell_peers_evaluation(self._reporter, client, frame, self._metrics())
         self.handle(serverless_events.PeerFrameReceived(client, frame))
 
     def handle(self, event: serverless_events.Event) -> None:
-        """Passes `event` to the machine, and performs the effects that it returns."""
+        """Gives `event` to the machine, and performs the effects."""
         if self._closed:
             return
         loop = asyncio.get_running_loop()
@@ -83,7 +83,7 @@ class ServerlessRunner:
             self._timer = loop.call_at(due, self.handle, serverless_events.ServerlessTimePassed())
 
     def close(self) -> None:
-        """Stops the timer, and ignores all later events."""
+        """Stops the timer and ignores further events."""
         self._closed = True
         self._cancel_timer()
 

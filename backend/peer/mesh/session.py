@@ -1,4 +1,4 @@
-"""One peer of one mesh: performs the effects of the member's machine."""
+"""Runs one peer of one mesh: performs the effects of the member's machine."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ LINK_REPORT_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Listening:
-    """Where this machine takes WebSockets of other peers; `address` is how these reach it, if not so."""
+    """Where this peer accepts WebSockets; `address` is how others reach it, if not by host and port."""
 
     host: str
     port: int
@@ -65,7 +65,7 @@ class Listening:
 
 @dataclass(frozen=True)
 class Membership:
-    """As what a peer enters a mesh. `key` is its private Ed25519 key."""
+    """What a peer needs to enter a mesh. `key` is its private Ed25519 key."""
 
     server: ServerAddress
     task: str
@@ -140,7 +140,7 @@ class MeshSession:
             await self._end()
 
     async def _begin(self) -> member_events.EnterMesh:
-        """Opens links, and enters with the weights stored at the last visit."""
+        """Opens links, and enters with the weights stored in the last session."""
         listening = self._member.listening
         if listening:
             await self._links.open(listening.host, listening.port, listening.address)
@@ -232,7 +232,7 @@ class MeshSession:
         try:
             await retry_job(lambda: deposit(self._client, address, content), self._reporter, policy=DEPOSIT)
         except PeerError as error:
-            # Another survivor may be asked, and the next round goes on from these weights anyway.
+            # The server may ask another survivor, and the next round begins from these weights in any case.
             self._reporter.tell("trouble", str(error))
 
     async def _report_links_regularly(self) -> None:
@@ -247,14 +247,14 @@ class MeshSession:
     # `Listener`, for the links.
 
     def up(self, client: str, way: Way) -> None:
-        """There is a link to `client`, or it goes another way now."""
+        """Takes a new link to `client`, a change of its way, or the end of its silence."""
         self._link_news.up(client, way)
         self._averager.up(client)
         self._serverless.handle(serverless_events.PeerLinked(client))
         self._report_links()
 
     def down(self, client: str, reason: str) -> None:
-        """The last link to `client` is gone."""
+        """Takes the loss of the last link to `client`."""
         if self.machine.phase is not MeshPhase.STOPPED:
             self._link_news.down(client, reason)
         self._transfer.link_lost(client)
@@ -263,35 +263,35 @@ class MeshSession:
         self._report_links()
 
     def silent(self, client: str) -> None:
-        """For the patience of the group nothing came from `client`."""
+        """Takes the silence of `client` for the group's patience."""
         self._averager.silent(client)
         self._serverless.handle(serverless_events.PeerLost(client))
 
     def refused(self, client: str, reason: str) -> None:
-        """There will be no link to `client`."""
+        """Reports that `client` gets no link."""
         self._reporter.tell("unsafe", reason, client=client)
 
     def received(self, client: str, frame: PeerFrame) -> None:
-        """`client` said something."""
+        """Passes a frame of `client` to the part that handles it."""
         match frame:
             case Fetch():
                 self._transfer.requested(client, frame)
             case Weights():
                 self._transfer.chunk_received(client, frame)
             case Beat() | Passing() | Passed():
-                pass  # The links' own.
+                pass  # The links handle these.
             case Unattended() | SetOut() | Attended() | Trained() | Group() | Evaluation():
                 self._serverless.frame_received(client, frame)
             case _:
                 self._averager.frame_received(client, frame)
 
     def wind_down(self) -> None:
-        """Ends the training after its current step; its round goes on."""
+        """Ends the training after its current step; its round continues."""
         if self._training:
             self._training.stop.set()
 
     async def _end(self) -> None:
-        """Lets the goodbye go out, then ends what is left."""
+        """Sends the farewell, then ends links, training and all other work."""
         _abort(self._training)
         _abort(self._measuring)
         await self._loop.end()

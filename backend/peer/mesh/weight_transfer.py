@@ -1,4 +1,4 @@
-"""Transfers weights between peers, for newcomers and for those that missed a round."""
+"""Transfers weights from peer to peer: for new peers, and for those that missed a round."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from backend.peer.data.blob_cache import LARGEST_BLOB, BlobSource
 from backend.peer.mesh.weights import WeightCache
 from backend.wire.peer_messages import Fetch, PeerFrame, Weights
 
-# A peer that hands out weights and says nothing for so long is given up for another.
+# Seconds without data after which a peer that sends weights is given up for another.
 PATIENCE = 5.0
-# Bytes that may wait to be sent while weights are handed out: a group's frames go beside them.
+# Bytes of weights that may wait to be sent to a peer: a group's frames share the link.
 MOST_WAITING = 512 * 1024
 
 
 class PeerLinks(Protocol):
-    """What is needed of backend.peer.links."""
+    """The part of backend.peer.links that transfers need."""
 
     def send(self, client: str, frame: PeerFrame, bulk: bool = False) -> None: ...
     def room(self, client: str) -> int: ...
@@ -26,7 +26,7 @@ class PeerLinks(Protocol):
 
 
 class _Download:
-    """Weights that come from `client`, chunk after chunk; `content` is what other peers sent already."""
+    """Weights that arrive from `client` in chunks; `content` has arrived before, from other peers."""
 
     def __init__(self, client: str, sha256: str, content: bytearray) -> None:
         self.client, self.sha256, self.content = client, sha256, content
@@ -34,7 +34,7 @@ class _Download:
         self.progress = asyncio.Event()
 
     def add_chunk(self, frame: Weights) -> None:
-        """A chunk that stands at the end of what came is added; any other is one of an older request."""
+        """Appends a chunk that continues `content`; any other one is of an older request."""
         if frame.weights != self.sha256:
             return
         self.size = frame.size
@@ -44,7 +44,7 @@ class _Download:
 
 
 class WeightTransfer:
-    """Downloads weights from peers, and uploads what `cache` has: to each peer one thing at a time."""
+    """Downloads weights from peers, and uploads those in `cache`: to each peer one at a time."""
 
     def __init__(
         self,
@@ -59,21 +59,21 @@ class WeightTransfer:
         self._uploads: dict[str, asyncio.Task[None]] = {}
 
     async def fetch(self, sha256: str, size: int, clients: Sequence[str]) -> bytes | None:
-        """The weights of that hash, `size` bytes long, from the first of `clients` that has them.
+        """Downloads the weights of that hash, `size` bytes, from the first of `clients` that has them.
 
-        What one sent before it went away is not asked for again. None if none of them has them.
+        Bytes that a client sent before it failed are not requested again. Returns None if none has them.
         """
         content = bytearray()
         for client in clients:
             if await self._download_from(_Download(client, sha256, content), size):
                 if await asyncio.to_thread(_sha256, content) == sha256:
                     return bytes(content)
-                # One of them sent something else; the next must send all of it.
+                # One of the clients sent other bytes; the next one must send all.
                 content = bytearray()
         return None
 
     async def _download_from(self, download: _Download, size: int) -> bool:
-        """Whether all bytes are here."""
+        """Requests the missing bytes; returns whether all have arrived."""
         self._download = download
         self._links.send(download.client, Fetch(weights=download.sha256, offset=len(download.content)))
         while len(download.content) < size:
@@ -87,20 +87,20 @@ class WeightTransfer:
         return True
 
     def chunk_received(self, client: str, frame: Weights) -> None:
-        """A chunk came; from whom none was asked for, it is passed over."""
+        """Takes a chunk; one that was not requested from this peer is ignored."""
         if self._download and self._download.client == client:
             self._download.add_chunk(frame)
 
     def requested(self, client: str, frame: Fetch) -> None:
-        """`client` wants weights; what it wanted before it no longer does."""
+        """Takes a request for weights; it ends an earlier request of `client`."""
         self.link_lost(client)
         self._uploads[client] = self._spawn(self._upload(client, frame))
 
     def link_lost(self, client: str) -> None:
-        """The link to `client` is gone."""
-        earlier = self._uploads.pop(client, None)
-        if earlier:
-            earlier.cancel()
+        """Ends the upload to `client`, whose link is down."""
+        upload = self._uploads.pop(client, None)
+        if upload:
+            upload.cancel()
 
     async def _upload(self, client: str, request: Fetch) -> None:
         content = self._cache.find(request.weights)
@@ -119,9 +119,9 @@ class WeightTransfer:
 
 
 class WeightSources:
-    """Bytes by their SHA-256, as jobs want them: from here, from peers, or else from the server.
+    """Returns bytes by their SHA-256 for jobs: from the cache, from peers, or else from the server.
 
-    `holders` names the peers that say they have such weights.
+    `holders` returns the peers that report such weights.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class WeightSources:
         self._holders = holders
 
     async def get(self, sha256: str, at_most: int = LARGEST_BLOB) -> bytes:
-        """Those bytes. Raises what the server's blobs raise."""
+        """Returns the bytes of that hash. Raises what the server's blobs raise."""
         cached = self._cache.find(sha256)
         if cached is not None:
             return cached

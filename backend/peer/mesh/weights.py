@@ -1,4 +1,4 @@
-"""Caches a mesh peer's weights in memory, and stores the newest certified ones between visits."""
+"""Caches a mesh peer's weights in memory, and stores the newest certified ones between sessions."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from backend.crypto.certificates import certified
 from backend.peer.data.shared_files import write_whole
 from backend.wire.mesh_messages import Certificate
 
-# The newest, and those of the round before, which a newcomer may still be fetching.
+# The newest weights, and those of the round before, which a new peer may still be fetching.
 MOST_CACHED = 2
 
 
 class WeightCache:
-    """The last weights of one peer, by their SHA-256."""
+    """Keeps the last weights of one peer, by their SHA-256."""
 
     def __init__(self) -> None:
         self._contents: dict[str, bytes] = {}
 
     def keep(self, sha256: str, content: bytes) -> None:
-        """Has these weights, of that hash, from now on."""
+        """Keeps these weights, of that hash."""
         self._contents.pop(sha256, None)
         self._contents[sha256] = content
         while len(self._contents) > MOST_CACHED:
             del self._contents[next(iter(self._contents))]
 
     def find(self, sha256: str) -> bytes | None:
-        """The weights of that hash, if they are here."""
+        """Returns the weights of that hash; None if they are not cached."""
         return self._contents.get(sha256)
 
 
 class StoredWeights(Struct, frozen=True):
-    """The weights with which a peer comes back to a task."""
+    """The weights that a peer brings to a task from an earlier session."""
 
     certificate: Certificate
     weights: bytes
 
 
 class WeightStore:
-    """The newest certified weights of one task, by its whole address, in a file of `folder`.
+    """Stores the newest certified weights of one task in a file of `folder`; `address` is its full one.
 
-    Several peers of a machine may share the folder; who writes last is remembered.
+    Several peers of a machine may share the folder; the last write counts.
     """
 
     def __init__(self, folder: Path, address: str, task: str) -> None:
@@ -53,12 +53,12 @@ class WeightStore:
         self._task = task
 
     def write(self, stored: StoredWeights) -> None:
-        """Remembers it. A full disk costs only this."""
+        """Writes the weights. A failure, such as a full disk, is ignored."""
         with suppress(OSError):
             write_whole(self._path, msgspec.msgpack.encode(stored))
 
     def read(self) -> StoredWeights | None:
-        """The last visit; None without one, and for a file that was damaged."""
+        """Returns the stored weights; None if there are none, or if the file is damaged."""
         with suppress(OSError, msgspec.DecodeError):
             stored = msgspec.msgpack.decode(self._path.read_bytes(), type=StoredWeights)
             is_intact = hashlib.sha256(stored.weights).hexdigest() == stored.certificate.weights

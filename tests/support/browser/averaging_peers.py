@@ -61,7 +61,7 @@ class AveragingPeer(PythonPeer):
     def received(self, client: str, frame: PeerFrame) -> None:
         if isinstance(frame, OfGroup):
             assert self.exchange is not None, "Pages begin later than this peer."
-            self.exchange.heard(client, frame)
+            self.exchange.frame_received(client, frame)
         else:
             super().received(client, frame)
 

@@ -111,7 +111,7 @@ class TcpLines:
         elif self.exchange is None:
             self._early.append((client, frame))
         elif isinstance(frame, GroupFrame):
-            self.exchange.heard(client, frame)
+            self.exchange.frame_received(client, frame)
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes:

@@ -101,7 +101,7 @@ class Averager(Member):
 
     def _hand_on(self, exchange: Exchange, client: str, frame: PeerFrame) -> None:
         if isinstance(frame, OfGroup):
-            exchange.heard(client, frame)
+            exchange.frame_received(client, frame)
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from backend.numerics.aggregation.part_mean import shares
 from backend.numerics.masking.masked_parts import Words, piece_words
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
-from backend.peer.mesh.masked_part_buffers import MaskedHolding
+from backend.peer.mesh.masked_part_buffers import MaskedPartBuffers
 from backend.protocols.mesh.allreduce.group_events import SendPiece
 from backend.wire.mesh_fields import Subject
 from backend.wire.mesh_messages import Group
@@ -163,11 +163,11 @@ async def test_masks_that_do_not_fit_leave_nobody_a_result(tmp_path: Path) -> No
 def test_a_pad_hides_one_piece_whatever_weights_are_said_later() -> None:
     order = order_of([f"{place:02x}" * 8 for place in range(4)], VALUES, precision="masked")
     own, *others = (
-        MaskedHolding(order, place, vector, "digits", "ab" * 32)
+        MaskedPartBuffers(order, place, vector, "digits", "ab" * 32)
         for place, vector in enumerate(vectors_of(4, VALUES))
     )
     for place, other in enumerate(others, 1):
-        own.met(place, other.key)
+        own.add_key(place, other.key)
 
     def sent(part: int, places: list[int], weights: list[float]) -> bytes:
         made = own.piece(SendPiece(part, part, places, weights))
