@@ -142,7 +142,7 @@ class Averager:
         change, momentum = await asyncio.to_thread(_outer_change, work, self._momentum)
         base = np.frombuffer(work.base, "<f4")
         vector = change if order.subject == "changes" else await asyncio.to_thread(np.add, base, change)
-        # In a group without the server, nobody knows beforehand on how many examples members train (0033).
+        # A group without the server keeps the bound of the last one, which a member may exceed (0033).
         weight = min(float(work.result.examples), order.most_weight) if order.reducer == "mean" else 1.0
         self._report_begin(order)
         self._set_patience(order.patience)

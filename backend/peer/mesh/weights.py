@@ -43,7 +43,7 @@ class StoredWeights(Struct, frozen=True):
 
 
 class WeightStore:
-    """Stores the newest certified weights of one task in a file of `folder`; `address` is its full one.
+    """Stores the newest certified weights of one task in a file of `folder`, by its full `address`.
 
     Several peers of a machine may share the folder; the last write counts.
     """

@@ -37,7 +37,7 @@ class MemberFrameReceived(Struct, frozen=True, tag="heard"):
 
 
 class PieceReceived(Struct, frozen=True, tag="piece_came"):
-    """All bytes of a piece are here, with their SHA-256; `contributors` as in the frame `piece`.
+    """All bytes of a piece have arrived, with their SHA-256; `contributors` as in the frame `piece`.
 
     The host checks its values in `reduce` at the latest, and reports invalid ones as `unfit`.
     """
@@ -49,7 +49,7 @@ class PieceReceived(Struct, frozen=True, tag="piece_came"):
 
 
 class MeanReceived(Struct, frozen=True, tag="mean_came"):
-    """All bytes of a mean are here; `digest` covers contributors and bytes (0025, "The group machine")."""
+    """All bytes of a mean arrived; `digest` covers contributors and bytes (0025, "The group machine")."""
 
     place: int
     part: int
@@ -175,7 +175,7 @@ class CancelTransfers(Struct, frozen=True, tag="without"):
 
 
 class FinishGroup(Struct, frozen=True, tag="finish"):
-    """The result: by part, the digest of its mean (all are here) and its contributors.
+    """The result: by part, the digest of its mean (all have arrived) and its contributors.
 
     `survivors` all have it; `weights` are those of all members, by place, 0 where no member left knows it;
     `fraction` is the share of all weight in the result.

@@ -1,4 +1,4 @@
-"""Which member leads a group, and what it does: it gathers answers, plans steps and sees when all agree.
+"""Leads a group: selects the leader, which gathers answers, plans steps and sees when all agree.
 
 A view is the term of one leader: place view mod n. `Views` follows a leader, and moves to the next view when
 one fails; `Leader` leads one view. The twin is protocol/allreduce/leader.ts.
@@ -113,7 +113,7 @@ class Leader:
                 self._answers.setdefault(place, answer)
 
     def _gather(self, members: list[int]) -> AnswerVerdict:
-        """Waits for the answers of `members`, and plans the step when they are here."""
+        """Waits for the answers of `members`, and plans the step when they have arrived."""
         step, least = self._step, self._least
         self._answers[step.place] = step.answer()
         answers = {place: self._answers[place] for place in (step.place, *members) if place in self._answers}
@@ -137,7 +137,7 @@ class Leader:
         if step.place not in plan.alive:
             return AnswerVerdict.LEFT_OUT
         if not without_slow:
-            # If all are slow nobody is to blame; complaints of those that stay slow come again.
+            # If all are slow, no member is at fault; complaints of those that stay slow come again.
             complaints.slow.clear()
             self._kept_slow = True
         step.adopt(plan)
@@ -186,7 +186,7 @@ class Views:
         self._unable: set[int] = set()
 
     def leader_of(self, view: int) -> int:
-        """The place that leads this view."""
+        """Returns the place that leads this view."""
         return view % self._step.count
 
     def is_current(self) -> bool:
@@ -201,13 +201,13 @@ class Views:
         self._unable.clear()
 
     def add_ask(self, place: int, frame: Ask) -> None:
-        """A leader wants to plan another step."""
+        """Takes a leader's request for answers, from which it plans another step."""
         ballot = (frame.view, frame.step)
         if self.leader_of(frame.view) == place and ballot > self.promised:
             self._promise(ballot)
 
     def add_config(self, place: int, frame: Config) -> None:
-        """A leader planned a step."""
+        """Takes a leader's plan of a step."""
         step, ballot = self._step, (frame.view, frame.step)
         if self.leader_of(frame.view) != place or ballot < self.promised or ballot == step.plan.ballot:
             return
@@ -226,7 +226,7 @@ class Views:
         )
 
     def add_change(self, place: int, frame: Change) -> None:
-        """A member wants another view."""
+        """Takes a member's request for another view."""
         view = self.promised[0]
         if frame.view < MAX_TERMS * self._step.count and self._step.is_complete(frame):
             self.changes[place] = frame

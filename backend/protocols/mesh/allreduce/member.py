@@ -80,7 +80,7 @@ class AllReduce:
         self._step = GroupStep(order, place, now)
         self._links, self._received = self._step.links, self._step.received
         self._views = Views(self._step, least)
-        # What every member gets that does not know yet that this one has ended.
+        # The frame for members that do not know yet that this one has ended.
         self._final: Decide | GiveUp | None = None
 
     # What the host calls.
@@ -235,7 +235,7 @@ class AllReduce:
             links.send(("answer", views.promised), [leader], holds)
 
     def _accept(self) -> None:
-        """Accepts the step once all its means are here, and tells the leader."""
+        """Accepts the step once all its means have arrived, and reports that to the leader."""
         step, ballot = self._step, self._step.plan.ballot
         answer = step.accept()
         if answer is None:
@@ -247,7 +247,7 @@ class AllReduce:
         self._links.send(("holds", ballot), [self._views.leader_of(ballot[0])], holds)
 
     def _complain(self) -> None:
-        """Tells the leader which members keep this one waiting."""
+        """Reports to the leader which members delay this one."""
         step, plan = self._step, self._step.plan
         if step.has_accepted():
             return
@@ -287,7 +287,7 @@ class AllReduce:
         )
 
     def _finish(self, frame: Decide) -> None:
-        """Takes the result if all its means are here, and sends it to members that want another leader."""
+        """Takes the result if all its means arrived, and sends it to members that want another leader."""
         self._final = frame
         self._links.send(("end",), list(self._views.changes), frame)
         means = self._received.means

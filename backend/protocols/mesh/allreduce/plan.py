@@ -1,4 +1,4 @@
-"""Plan a step of a group from its members' answers: who stays, who owns which part, who sends which mean.
+"""Plans a step of a group from its members' answers: members, owners of parts, senders of means.
 
 Pure functions, with the checks of an order and of a `begin`. Places number the members, from 0. The twin is
 protocol/allreduce/plan.ts.
@@ -38,7 +38,7 @@ class MemberAnswer:
 
 @dataclass
 class Complaints:
-    """Complaints of one view: pairs that cannot reach each other; who is slow, or unfit, according to whom.
+    """Complaints of one view: pairs that cannot reach each other; slow or unfit members, and by whom.
 
     In `slow` and `unfit` the first of a pair complains of the second. Owned by the leader.
     """
@@ -267,7 +267,7 @@ def _most_blamed(places: Collection[int], leader: int, pairs: Collection[Collect
 def _plan_of(
     ballot: Ballot, answers: Mapping[int, MemberAnswer], complaints: Complaints
 ) -> GroupPlan | Collection[Collection[int]]:
-    """The step of exactly these members, or the pairs that make it impossible (none: nobody can help).
+    """Returns the step of exactly these members, or the pairs that prevent it (empty: no member can help).
 
     No unfit member stays. Means that are made go around unreachable pairs and slow members. A mean that is
     not made needs an owner that all can reach, and no slow member.
@@ -276,7 +276,7 @@ def _plan_of(
     parts, weights, final = merge_answers(answers)
     if complaints.unfit:
         return complaints.unfit
-    kept = []
+    kept_digests = []
     for part, digest in enumerate(parts):
         holders = [place for place in alive if digest and answers[place].parts[part] == digest]
         if not holders and digest and final:
@@ -285,12 +285,12 @@ def _plan_of(
             apart = [holder for holder in holders if frozenset((place, holder)) in complaints.unreachable]
             if holders and place not in holders and len(apart) == len(holders):
                 return complaints.unreachable
-        kept.append(digest if holders else b"")
+        kept_digests.append(digest if holders else b"")
     able = [place for place in alive if not any(place in pair for pair in complaints.unreachable)]
-    if not all(kept) and not able:
+    if not all(kept_digests) and not able:
         return complaints.unreachable
-    if not all(kept) and complaints.slow:
+    if not all(kept_digests) and complaints.slow:
         return complaints.slow
     able = able or list(alive)
     owners = tuple(part if part in able else able[part % len(able)] for part in range(len(parts)))
-    return GroupPlan(ballot, alive, owners, tuple(kept), weights)
+    return GroupPlan(ballot, alive, owners, tuple(kept_digests), weights)

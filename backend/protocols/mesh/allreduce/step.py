@@ -1,4 +1,4 @@
-"""One step of a group at one member: the plan, what it accepted, what it sends and makes, what is missing.
+"""Runs one step of a group at one member: sends, makes means, accepts, and finds what is missing.
 
 Places number the members; times are seconds of the host's clock. The twin is protocol/allreduce/step.ts.
 """
@@ -90,7 +90,7 @@ class GroupStep:
         return self.accepted is not None and self.accepted.ballot == self.plan.ballot
 
     def accept(self) -> MemberAnswer | None:
-        """Accepts the means of this step, once all are here; None before."""
+        """Accepts the means of this step, once all have arrived; returns None before."""
         if self.has_accepted():
             return self.accepted
         plan, is_made = self.plan, all(self.plan.parts)
@@ -114,7 +114,7 @@ class GroupStep:
         return self.plan.first and self.order.exchange == "full"
 
     def _mean(self, part: int) -> bytes | None:
-        """The digest of this step's mean of `part`, if it is here."""
+        """Returns the digest of this step's mean of `part`; None before it has arrived."""
         planned = self.plan.parts[part]
         if planned:
             return planned if planned in self.received.means[part] else None

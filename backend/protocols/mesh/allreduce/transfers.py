@@ -1,4 +1,4 @@
-"""What one member of a group sent to the others on its links, and what it received from them.
+"""Tracks what one member of a group sent to the others on its links, and received from them.
 
 Places number the members; times are seconds of the host's clock. The twin is protocol/allreduce/transfers.ts.
 """
@@ -31,7 +31,7 @@ class MemberLinks:
     """Links to the `others`, what was sent on each, and the effects that the host performs next.
 
     What was sent on a link that failed counts as never sent. A member is lost `grace` seconds after its link,
-    `patience` seconds after the beginning if it never had one, and at once when it is silent or gives up.
+    `patience` seconds after the beginning if it never had one, and immediately when it is silent or gives up.
     """
 
     def __init__(self, others: list[int], grace: float, patience: float, now: float) -> None:
@@ -68,11 +68,11 @@ class MemberLinks:
         return place in self._ended or self.now >= self._lost_at.get(place, self.now + 1)
 
     def reachable(self) -> int:
-        """The number of members that can talk to this one, itself included."""
+        """Returns the number of members that can talk to this one, itself included."""
         return 1 + sum(not self.is_lost(place) for place in self.others)
 
     def take_unsent(self, key: MessageKey, places: Iterable[int]) -> list[int]:
-        """The linked of `places` that were not sent this message yet; marks it as sent to them."""
+        """Returns the linked of `places` that did not get this message yet; marks it as sent to them."""
         unsent = [place for place in places if place in self._linked and key not in self._sent[place]]
         for place in unsent:
             self._sent[place].add(key)
@@ -85,17 +85,17 @@ class MemberLinks:
             self.effects.append(SendToMembers(unsent, frame))
 
     def cancel_transfers(self, place: int) -> None:
-        """The bytes that wait to be sent to that member are dropped."""
+        """Drops the bytes that wait to be sent to that member."""
         self._sent[place] = {key for key in self._sent[place] if key[0] not in _TRANSFERS}
         self.effects.append(CancelTransfers(place))
 
     def deadlines(self) -> Iterable[float]:
-        """When members without a link are lost."""
+        """Returns the times at which members without a link are lost."""
         return self._lost_at.values()
 
 
 class ReceivedParts:
-    """What the member at `place` received: weights, commitments, digests of pieces and of means.
+    """Keeps what the member at `place` received: weights, commitments, digests of pieces and of means.
 
     By part: `means` are contributors by digest, in order of arrival; `sources` the last digest by sender, or
     maker; `reducing` the contributors of means that the host makes; `sums` those of a ring, to be passed on.
@@ -166,7 +166,7 @@ class ReceivedParts:
             self._check_commitment(piece.place, piece.part)
 
     def has_piece(self, part: int, place: int, members: Places) -> bool:
-        """Whether that member's piece of `part` is here, masked for `members` (empty: not masked)."""
+        """Whether that member's piece of `part` has arrived, masked for `members` (empty: not masked)."""
         return (place, members) in self._pieces[part]
 
     def add_mean(self, mean: MeanReceived | Reduced, source: int) -> None:

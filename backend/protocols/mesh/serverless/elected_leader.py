@@ -1,4 +1,4 @@
-"""The elected leader of a round without the server: who calls, when it sets out, and which group it forms.
+"""Leads a round without the server: counts the callers, begins the round and forms its group.
 
 The leader ("steward" in frames) is the survivor with the lowest id that can lead. The machine in rounds.py
 owns these; browsers do not lead.

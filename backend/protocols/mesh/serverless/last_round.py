@@ -1,4 +1,4 @@
-"""The last certified round of a peer, and the next one that its survivors make of it without the server.
+"""Keeps a peer's last certified round, of which its survivors make the next one without the server.
 
 `LastRound` keeps the last plan, group and evaluation; `KnownSurvivors` the last certificate and links. The
 functions are pure. The twin is protocol/mesh/serverless/last-round.ts.

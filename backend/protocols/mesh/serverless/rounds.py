@@ -1,11 +1,11 @@
-"""Rounds of a mesh without its server, as a machine without I/O; `serverless/rounds.ts` is its twin.
+"""Runs a mesh's rounds without its server, as a machine without I/O; the twin is serverless/rounds.ts.
 
     ATTENDED ── server lost ──> CALLING ── set_out ──> (MEASURING ──>) TRAINING ── group ──> AVERAGING
        ^                          ^                                       │                     │
        └── server reached ── any  └── time over, or the leader is lost ───┴── result or none ───┘
 
 docs/decisions/0033-without-a-server.md says why it is right. The machine stands beside `MeshMember`, which
-does what is agreed on here. Its host reports events with `now` (seconds of any steady clock), performs the
+performs what is agreed on. Its host reports events with `now` (seconds of any steady clock), performs the
 effects that they return, and reports `ServerlessTimePassed` at `timer()`. An event that comes at the wrong
 time changes nothing. last_round.py makes the next round of the last one, elected_leader.py leads it.
 """

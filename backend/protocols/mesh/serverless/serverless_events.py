@@ -1,4 +1,4 @@
-"""Stages of rounds without the server, and the events and effects that its machine exchanges with its host.
+"""Stages of rounds without the server, and events and effects that their machine and host exchange.
 
 Events and effects are msgspec structs, so that a conversation is plain JSON (bytes in base64).
 """
@@ -149,7 +149,7 @@ class Agree(Struct, frozen=True, tag="agree"):
 
 
 class ReconnectNow(Struct, frozen=True, tag="hasten"):
-    """Another peer has the server: try at once to reach it."""
+    """Another peer has the server: try immediately to reach it."""
 
 
 Effect = SendToPeers | Agree | ReconnectNow
