@@ -177,15 +177,15 @@ class MeshMember:
             return []
         self.in_hand = replace(self.in_hand, trained=report)
         if self.enter:
-            self.enter = member_entry.fetched(self.enter, report)
+            self.enter = member_entry.with_fetched_weights(self.enter, report)
         return self._say(report)
 
     def _averaged(self, event: GroupAveraged) -> list[Effect]:
-        if not self.in_hand.is_of(event):
+        if not self.in_hand.ends_group(event):
             return []
         self.averaged += 1
         if self.enter:
-            self.enter = member_entry.averaged(self.enter, event)
+            self.enter = member_entry.with_averaged_weights(self.enter, event)
         return self._reported(
             mesh_messages.Averaged(
                 round=event.round,
@@ -199,7 +199,7 @@ class MeshMember:
         )
 
     def _failed(self, event: GroupFailed) -> list[Effect]:
-        if not self.in_hand.is_of(event):
+        if not self.in_hand.ends_group(event):
             return []
         self.failed += 1
         self.reason = event.reason
@@ -213,7 +213,7 @@ class MeshMember:
 
     def _certified(self, certificate: mesh_messages.Certificate) -> list[Effect]:
         if self.enter:
-            self.enter = member_entry.certified(self.enter, certificate)
+            self.enter = member_entry.with_certificate(self.enter, certificate)
         return []
 
     def _measured(self, event: VersionMeasured) -> list[Effect]:
@@ -319,7 +319,7 @@ class MeshMember:
         """An order counts once, for what was trained, and only for a group that this peer is in."""
         if self.entered is None or self.entered.client not in order.members:
             return []
-        if not self.in_hand.awaits(order):
+        if not self.in_hand.accepts_order(order):
             return []
         self.in_hand = replace(self.in_hand, group=order)
         return [Average(order)]
@@ -348,7 +348,7 @@ class MeshMember:
 
     def _forget_round(self) -> list[Effect]:
         work, self.in_hand = self.in_hand, MemberWork()
-        return [*work.aborted()]
+        return [*work.abort_effects()]
 
     def _forget_evaluation(self, until: int | None = None) -> list[Effect]:
         self.evaluation, aborted = self.evaluation.forgotten(until)

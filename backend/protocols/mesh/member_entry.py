@@ -11,19 +11,19 @@ from backend.protocols.mesh.member_events import GroupAveraged
 from backend.wire.mesh_messages import Certificate, Enter, Trained
 
 
-def fetched(enter: Enter, report: Trained) -> Enter:
+def with_fetched_weights(enter: Enter, report: Trained) -> Enter:
     """Returns `enter` with the weights the peer trained from, which it fetched and can send to others."""
     if enter.holds == report.base:
         return enter
     return replace(enter, round=max(0, report.round - 1), holds=report.base, certificate=None)
 
 
-def averaged(enter: Enter, event: GroupAveraged) -> Enter:
+def with_averaged_weights(enter: Enter, event: GroupAveraged) -> Enter:
     """Returns `enter` with the weights of a group's result, which no peer has signed yet."""
     return replace(enter, round=event.round, holds=event.weights, certificate=None)
 
 
-def certified(enter: Enter, certificate: Certificate) -> Enter:
+def with_certificate(enter: Enter, certificate: Certificate) -> Enter:
     """Returns `enter` with a certificate, if it certifies the weights that the peer holds."""
     return replace(enter, certificate=certificate) if enter.holds == certificate.weights else enter
 

@@ -56,16 +56,16 @@ class MemberWork:
             sums=event.sums,
         )
 
-    def awaits(self, order: mesh_messages.Group) -> bool:
+    def accepts_order(self, order: mesh_messages.Group) -> bool:
         """Whether an order is accepted: once, and only after training in its round."""
         trained = self.trained is not None and self.trained.round == order.round
         return trained and self.report is None and self.group is None
 
-    def is_of(self, event: GroupAveraged | GroupFailed) -> bool:
+    def ends_group(self, event: GroupAveraged | GroupFailed) -> bool:
         """Whether the event ends the group in hand."""
         return self.group is not None and (self.group.round, self.group.group) == (event.round, event.group)
 
-    def aborted(self) -> list[AbortTraining | AbortAveraging]:
+    def abort_effects(self) -> list[AbortTraining | AbortAveraging]:
         """Returns the effects that end the work in hand."""
         if self.plan is not None and self.trained is None:
             return [AbortTraining()]
