@@ -28,7 +28,6 @@ class NeighbourLinks:
         self.neighbour = neighbour
         self.links: dict[Way, PeerLink] = {}
         self.sending: PeerLink | None = None
-        self.is_wanted = False
         self.is_reported_silent = False
         self._sent_at = now
         self._reattempted_at = now

@@ -281,7 +281,7 @@ class UnitClientMachine:
         return [effect for lease in list(self.held) for effect in self._release(lease, cause)]
 
     def _release(self, lease: int, cause: unit_messages.Cause) -> list[Effect]:
-        """Gives back a unit without a result. After a lost connection the server is told later."""
+        """Gives back a unit without a result. After a lost connection the server learns of it later."""
         if not self.hand.lacks_result(lease):
             return []
         return [*self._say(unit_messages.Release(lease=lease, cause=cause)), *self.hand.forget(lease)]

@@ -46,7 +46,7 @@ class OtherServer(Server):
 
     def launch(self) -> None:
         """Starts it."""
-        self.process = subprocess.Popen(  # type: ignore[assignment]  # It has all that is used of a Process.
+        self.process = subprocess.Popen(  # type: ignore[assignment]  # Has the members of Process that are used.
             [sys.executable, "-m", "backend", *self.words],
             cwd=self._tree,
             env={**os.environ, "PYTHONPATH": str(self._tree)},
