@@ -90,6 +90,37 @@ async def test_results_that_wait_for_the_database_are_the_backlog(
     assert await asyncio.to_thread(backlog, server) == 0
 
 
+async def test_a_database_that_is_away_is_told_at_once_and_its_results_count_when_it_is_back(
+    units: Serve,
+) -> None:
+    with serving_postgres() as own:
+        server = units("--parameters", own.address, epochs=1, trust=ALONE, assimilation={"name": "downpour"})
+        async with UnitClient(server.url) as client, asyncio.timeout(PATIENCE):
+            await client.ready(SHARDS)
+            given = await client.units(SHARDS)
+            await asyncio.to_thread(own.stop)
+            for unit in given:
+                await client.deliver(unit, ONES, steps=2)
+            assert "PostgreSQL" in await trouble(server)
+            await asyncio.to_thread(own.start)
+            while (await client.next(Board)).phase != "finished":
+                pass
+        summary = await asyncio.to_thread(server.get, "/api/tasks/tiny")
+        assert summary["trouble"] is None
+        made = await asyncio.to_thread(fetched, server, summary["weights"])
+        assert np.frombuffer(made or b"", "<f4") == pytest.approx(np.arange(SIZE) + SHARDS)
+        assert server.stop() == 0
+
+
+async def trouble(server: Server) -> str:
+    """What the task says of its store, once it fails."""
+    while True:
+        reason: str | None = (await asyncio.to_thread(server.get, "/api/tasks/tiny"))["trouble"]
+        if reason is not None:
+            return reason
+        await asyncio.sleep(0.05)
+
+
 def backlog(server: Server) -> float:
     """Results that wait for a parameter server."""
     return figures(server)["minga_backlog"]
