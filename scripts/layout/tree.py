@@ -22,7 +22,7 @@ class Tree:
 
 
 def git(root: Path, *arguments: str) -> bytes:
-    """Returns git's output, whoever owns the files. Raises CalledProcessError where it fails."""
+    """Returns git's output, for files of any owner. Raises CalledProcessError where it fails."""
     command = ["git", "-c", "safe.directory=*", "-C", str(root), *arguments]
     return subprocess.run(command, capture_output=True, check=True).stdout
 
