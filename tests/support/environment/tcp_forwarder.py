@@ -28,12 +28,13 @@ class Forwarder:
         self._answered = answered
         self._ends: set[asyncio.StreamWriter] = set()
         self._connections: set[asyncio.Task[None]] = set()
-        self._connected = asyncio.Event()
 
-    async def cut(self) -> None:
-        """Breaks every connection, and waits for the first if there is none; new ones are still accepted."""
-        await self._connected.wait()
-        self._abort()
+    def cut(self) -> int:
+        """Breaks every connection and returns how many there were; new ones are still accepted."""
+        ends = list(self._ends)
+        for end in ends:
+            end.transport.abort()
+        return len(ends) // 2
 
     async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Carries one connection until one side or `cut` ends it."""
@@ -49,7 +50,6 @@ class Forwarder:
         else:
             ends.add(to_server)
             self._ends |= ends
-            self._connected.set()
             await asyncio.gather(
                 _carry_all(self._sent, reader, to_server, ends),
                 _carry_all(self._answered, from_server, writer, ends),
@@ -62,13 +62,8 @@ class Forwarder:
 
     async def ended(self) -> None:
         """Breaks every connection and waits until all have ended."""
-        self._abort()
+        self.cut()
         await asyncio.gather(*self._connections)
-
-    def _abort(self) -> None:
-        self._connected.clear()
-        for end in self._ends:
-            end.transport.abort()
 
 
 async def _carry_all(

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, WebSocket, expect
 
 from tests.e2e.pages.conftest import listen
 from tests.support.environment.tcp_forwarder import forwarding
+from tests.support.peer.linked_peers import until
 from tests.support.timeouts import HEAVY
 from tests.support.web.server_process import Server, running
 
@@ -78,6 +79,23 @@ async def counted_after(page: Page, count: int) -> int:
     return int(await accepted.inner_text())
 
 
+def answered_sockets(page: Page) -> list[WebSocket]:
+    """Returns the page's sockets on which a server has answered; the list grows with them."""
+    answered: list[WebSocket] = []
+
+    def received(socket: WebSocket) -> None:
+        if socket not in answered:
+            answered.append(socket)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda _: received(socket)))
+    return answered
+
+
+async def answered_on(sockets: list[WebSocket], count: int) -> None:
+    """Waits until a server has answered on `count` sockets."""
+    await until(lambda: len(sockets) >= count)
+
+
 async def test_who_asks_for_more_than_the_task_masks_among_reads_why(page: Page, serving: Serving) -> None:
     with serving() as server:
         await page.goto(f"{server.url}/tasks/digits/train?backend=wasm")
@@ -125,13 +143,16 @@ async def test_a_connection_that_breaks_costs_a_masked_round_nothing(
 ) -> None:
     with serving(coordination__rounds=str(ROUNDS)) as server:
         async with forwarding(server.url) as line:
+            sockets = answered_sockets(volunteers[0])
             await start(line.url, volunteers[:1])
             await start(server.url, volunteers[1:])
             counted = 0
-            for _ in range(CUTS):
+            for cuts in range(CUTS):
                 counted = await counted_after(volunteers[0], counted)
-                await line.cut()
+                await answered_on(sockets, cuts + 1)
+                assert line.cut() > 0
             await trained(volunteers)
+            assert len(sockets) == CUTS + 1
         rounds = server.get("/api/tasks/digits/rounds")["rounds"]
     assert [one["outcome"] for one in rounds] == ["version"] * ROUNDS
     assert [one["accepted"] for one in rounds] == [VOLUNTEERS] * ROUNDS
