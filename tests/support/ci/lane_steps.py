@@ -18,7 +18,7 @@ CORES = min(2, len(os.sched_getaffinity(0)))
 RUN = Path(".make") / "lane"
 PURE = ("tests/unit", "tests/contract")
 # Tests that mostly wait come first, so that tests that compute fill the end.
-DRIVEN = ("tests/e2e", "tests/integration", "tests/conformance", "tests/property")
+DRIVEN = ("tests/e2e", "tests/attacks", "tests/integration", "tests/conformance", "tests/property")
 # The tests of PURE without a coverage goal, which start processes.
 SERVICES = (
     "tests/unit/scripts",
