@@ -46,11 +46,13 @@ class AdaptiveClip:
     def multiplier_of_sum(self, noise_multiplier: float) -> float:
         """Returns the sum's noise multiplier with which sum and count are as private as `noise_multiplier`.
 
-        The count adds -1/2 or 1/2 for each client, so its sensitivity is 1/2 (same paper, theorem 1). Raises
-        ValueError for too little noise on the count.
+        Neighbouring runs have a client's updates or zeros in their place. Zeros are within every clip, so the
+        count moves by 1 where the sum moves by the clip. (In theorem 1 of the same paper the client is
+        absent, and each client adds -1/2 or 1/2, so that the count moves by 1/2.) Raises ValueError for too
+        little noise on the count.
         """
-        rest = noise_multiplier**-2 - (2.0 * self.count_noise) ** -2
+        rest = noise_multiplier**-2 - self.count_noise**-2
         if rest <= 0.0:
-            raise ValueError(f"count_noise has to be over half of the noise multiplier {noise_multiplier:g}.")
+            raise ValueError(f"count_noise has to be over the noise multiplier {noise_multiplier:g}.")
         multiplier: float = rest**-0.5
         return multiplier

@@ -69,7 +69,7 @@ TREE = "Noise is added to running sums (DP-FTRL): whichever rounds a client is i
 class PrivacyBudget:
     """The privacy account of one task's clients. `curve` is None without noise.
 
-    `uncovered` is the number of versions that were made before the task had this noise.
+    `uncovered` is the number of versions that were made with less noise than the account assumes.
     """
 
     privacy: PrivacyTable
@@ -129,7 +129,7 @@ class PrivacyBudget:
             what = "gradients" if self.privacy.of_examples else "updates"
             return f"Nothing is guaranteed: {what} are clipped, but no noise is added."
         if self.uncovered:
-            return f"Nothing is guaranteed: {self.uncovered} versions were made before there was this noise."
+            return f"Nothing is guaranteed: {self.uncovered} versions had less noise than is counted."
         if epsilon is None:
             return (
                 f"Nothing worth a number is guaranteed: after {taken} rounds epsilon is over {MEANINGFUL:g}. "
@@ -169,6 +169,7 @@ def terms(privacy: PrivacyTable, clip: float, visits: int, bits: int) -> dict[st
         "noise_multiplier": privacy.noise_multiplier,
         "tree": privacy.tree,
         "clip": clip,
+        "count_noise": privacy.adaptive.count_noise if privacy.adaptive else None,
     }
 
 
@@ -182,6 +183,22 @@ def _covers(privacy: PrivacyTable, visits: int, bits: int, recorded: dict[str, A
     if privacy.mechanism == "distributed":
         same = same and recorded["bits"] >= bits
     return same and recorded["noise_multiplier"] >= privacy.noise_multiplier
+
+
+def _counted_with_little_noise(privacy: PrivacyTable, versions: Sequence[VersionRecord]) -> set[int]:
+    """Returns the versions whose adaptive clip was accounted for as if a client moved the count by 1/2.
+
+    Their records do not say `count_noise`, but their clip moved, and not to that of the task file.
+    """
+    found, clip = set(), privacy.clip
+    for version in versions:
+        recorded = version.privacy
+        if recorded is None:
+            continue
+        if "count_noise" not in recorded and recorded["clip"] not in (clip, privacy.clip):
+            found.add(version.version)
+        clip = recorded["clip"]
+    return found
 
 
 async def open_account(
@@ -198,8 +215,11 @@ async def open_account(
     if privacy is None:
         return None
     visits, bits = visits_of(file), file.security.masked.bits
+    little = _counted_with_little_noise(privacy, versions)
     uncovered = sum(
-        version.version > 0 and not _covers(privacy, visits, bits, version.privacy) for version in versions
+        version.version > 0
+        and (version.version in little or not _covers(privacy, visits, bits, version.privacy))
+        for version in versions
     )
     if uncovered and privacy.epsilon is not None:
         raise TaskFileError(

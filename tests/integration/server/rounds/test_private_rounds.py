@@ -123,7 +123,7 @@ async def test_a_task_ends_before_the_round_that_would_pass_its_budget_and_stays
 async def test_an_adaptive_clip_survives_a_restart(tmp_path: Path) -> None:
     table = (
         'mechanism = "central"\nclip = 0.5\nnoise_multiplier = 0.1\n'
-        "adaptive = { count_noise = 0.1, learning_rate = 1.0 }"
+        "adaptive = { count_noise = 0.2, learning_rate = 1.0 }"
     )
     tasks = write_private(tmp_path, table)
     with running(tasks, tmp_path / "data") as server:

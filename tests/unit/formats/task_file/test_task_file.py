@@ -292,7 +292,7 @@ def private(changes: dict[str, Any], **others: Any) -> dict[str, Any]:
         (private({"mechanism": "local", "tree": True}), 'go with mechanism = "central"'),
         (private({"mechanism": "local", "adaptive": {"count_noise": 2.0}}), 'go with mechanism = "central"'),
         (private({"tree": True, "adaptive": {"count_noise": 2.0}}), "do not go together"),
-        (private({"adaptive": {"count_noise": 0.5}}), "over half of the noise multiplier 1"),
+        (private({"adaptive": {"count_noise": 0.5}}), "over the noise multiplier 1"),
         (private({"noise_multiplier": 0.0, "epsilon": 8.0}), "privacy.epsilon needs noise"),
         (private({"clip": 200.0}), "no update is ever clipped to privacy.clip = 200"),
         (private({}, training={"control_variates": True}), "made of updates without noise"),

@@ -80,7 +80,7 @@ def test_an_adaptive_clip_goes_down_while_nobody_reaches_it_and_is_taken_up_agai
 
 
 def test_an_adaptive_clip_takes_more_noise_on_the_sum_and_counts_with_noise() -> None:
-    privacy = PrivacyTable("central", 1.0, 1.0, adaptive=Adaptive(1.0))
+    privacy = PrivacyTable("central", 1.0, 1.0, adaptive=Adaptive(2.0))
     central = CentralNoise(privacy, None)
     assert noise_of(central) * 4 == pytest.approx((1.0 - 0.25) ** -0.5, rel=0.01)
     mean = central.mean(4)

@@ -71,12 +71,33 @@ async def test_versions_made_with_less_noise_take_the_guarantee_away() -> None:
     versions = [version(0, None), version(1, None), version(2, weaker), version(3, CENTRAL)]
     account = await open_account(task(), versions, 10, 1)
     assert account is not None
-    assert account.report(3, 1.0)["sentence"].startswith("Nothing is guaranteed: 2 versions were made before")
+    assert account.report(3, 1.0)["sentence"].startswith("Nothing is guaranteed: 2 versions had less noise")
     with pytest.raises(TaskFileError, match="2 versions were made with less noise"):
         await open_account(task(epsilon=8.0), versions, 10, 1)
     covered = await open_account(task(epsilon=8.0), [version(0, None), version(1, CENTRAL)], 10, 1)
     assert covered is not None
     assert covered.uncovered == 0
+
+
+async def test_versions_whose_clip_followed_a_count_of_half_the_sensitivity_take_the_guarantee_away() -> None:
+    def recorded(number: int, clip: float) -> VersionRecord:
+        said = terms(CENTRAL, clip, 1, 32)
+        del said["count_noise"]
+        return VersionRecord(number, number, "0" * 64, None, 1, 0, None, {}, 0.0, 0.0, privacy=said)
+
+    adaptive = task(adaptive={"count_noise": 2.5})
+    clips = (0.9, 0.84, 0.97)
+    before = [version(0, None), *(recorded(number, clip) for number, clip in enumerate(clips, 1))]
+    since = version(4, adaptive.privacy)
+    for file in (adaptive, task()):
+        account = await open_account(file, [*before, since], 10, 1)
+        assert account is not None
+        assert account.uncovered == 3
+        assert account.report(3, 1.0)["epsilon"] is None
+    one_clip = [version(0, None), recorded(1, 1.0), recorded(2, 1.0)]
+    account = await open_account(task(), one_clip, 10, 1)
+    assert account is not None
+    assert account.uncovered == 0
 
 
 async def test_a_budget_that_is_not_enough_for_one_round_is_refused_with_what_would_be() -> None:
