@@ -22,6 +22,8 @@ _ALL = (1 << 13) - 1
 _REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
 _TCP = 0b11
 _SCOPE = 0b11  # abstract sockets and signals to processes outside
+# What has a name but is no file: devices, sockets, named pipes, symbolic links.
+_SPECIAL = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 12
 _ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -44,9 +46,9 @@ def version() -> int:
 def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
     """Limits reads to below `readable` and writes to below `writable`, and forbids TCP.
 
-    Call before threads are started; the restriction is permanent. Returns False where the kernel has no
-    Landlock, or only its first version, which cannot move files between folders. Raises OSError where the
-    kernel refuses.
+    Only files and folders can be made: no links, named pipes, sockets or devices. Call before threads are
+    started; the restriction is permanent. Returns False where the kernel has no Landlock, or only its first
+    version, which cannot move files between folders. Raises OSError where the kernel refuses.
     """
     abi = version()
     if abi < 2:
@@ -59,7 +61,7 @@ def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> bool:
         for path in readable:
             _allow(descriptor, path, READ_FILE | READ_DIR | EXECUTE, handled)
         for path in writable:
-            _allow(descriptor, path, handled & ~EXECUTE, handled)
+            _allow(descriptor, path, handled & ~(EXECUTE | _SPECIAL), handled)
         _checked(_libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
         _checked(_libc.syscall(_RESTRICT_SELF, descriptor, 0))
     finally:

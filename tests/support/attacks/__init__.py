@@ -1,0 +1,1 @@
+"""What attackers' tests share: servers with a task to attack."""
