@@ -51,6 +51,7 @@ async def _examine(args: argparse.Namespace) -> list[dict[str, Any]]:
 
     from backend.peer.doctor.findings import sentences
     from backend.peer.doctor.probes import examine
+    from backend.peer.mesh.listening import Listening
     from backend.peer.session.identity import STATE, machine_identity
     from backend.peer.session.server_address import (
         accept_invitation,
@@ -73,6 +74,9 @@ async def _examine(args: argparse.Namespace) -> list[dict[str, Any]]:
             f"In the task {task.name} peers talk with the server only: if its page opens here, a peer can "
             "take part."
         )
+    if args.listen:
+        host, port = args.listen
+        Listening(host, port, args.address).check(site.reach(task))
     findings = await examine(site.socket(task.name), args.listen, args.address, headers)
     return [
         {"about": result.about, "good": result.is_good, "text": result.text} for result in sentences(findings)

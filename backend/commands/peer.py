@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import msgspec
+
 from backend.commands import doctor
 from backend.errors import PeerError
 from backend.wire.masked_messages import MOST_MEMBERS
-from backend.wire.mesh_fields import Way
+from backend.wire.mesh_fields import Address, Way
 from backend.wire.unit_messages import MOST_SLOTS
 
 T = TypeVar("T")
@@ -115,8 +117,12 @@ def _listen(text: str) -> tuple[str, int]:
 
 def _address(text: str) -> str:
     """Parses the WebSocket address that other peers use."""
-    if not text.startswith(("ws://", "wss://")) or not text.isascii() or len(text) > 200:
-        raise argparse.ArgumentTypeError(f"'{text}' is no address like wss://peer.example.org/mesh")
+    try:
+        msgspec.convert(text, Address)
+    except msgspec.ValidationError as error:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is no address like wss://peer.example.org:9000; write host and port, and no path"
+        ) from error
     return text
 
 
@@ -182,7 +188,7 @@ async def _join(args: argparse.Namespace) -> bool:
     import httpx
 
     from backend.peer.data.data_requirements import load_local_data, load_url_data
-    from backend.peer.mesh.session import Listening
+    from backend.peer.mesh.listening import Listening
     from backend.peer.session.identity import STATE, machine_identity
     from backend.peer.session.join import JoinOptions, JoinRequest
     from backend.peer.session.preemption import providers, watch

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import http.client
-import ipaddress
 import socket
 import ssl
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from backend.errors import DataError, UnreachableError
+from backend.formats.network_address import refused_address
 
 _PORTS = {"https": 443, "http": 80}
 _BLOCK = 1 << 16
@@ -168,17 +168,9 @@ def public_address(request: DownloadRequest) -> str:
         parts.hostname, parts.port or _PORTS[parts.scheme], type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
     )
     addresses = [str(result[4][0]) for result in results]
-    if not request.private:
-        for address in addresses:
-            if not _is_public(address):
-                raise DataError(
-                    f"{request.host} is {address}, an address of a local network. "
-                    "Nothing is fetched from there."
-                )
+    refused = None if request.private else refused_address(addresses, "public")
+    if refused is not None:
+        raise DataError(
+            f"{request.host} is {refused}, an address of a local network. Nothing is fetched from there."
+        )
     return addresses[0]
-
-
-def _is_public(address: str) -> bool:
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(ip, "ipv4_mapped", None) or ip
-    return bool(mapped.is_global and not mapped.is_multicast)

@@ -26,7 +26,10 @@ Reducer = Literal["mean", "trimmed_mean", "centered_clip"]
 Client = Annotated[str, Meta(min_length=16, max_length=16, pattern=r"^[0-9a-f]+\Z")]
 Place = Annotated[int, Meta(ge=0, lt=MOST_IN_GROUP)]
 Places = Annotated[list[Place], Meta(max_length=MOST_IN_GROUP)]
-Address = Annotated[str, Meta(max_length=200, pattern=r"^wss?://[!-~]+\Z")]
+# A host and a port, without user, path or query: a stranger names it, and others connect to it.
+Address = Annotated[
+    str, Meta(max_length=200, pattern=r"^wss?://([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/?\Z")
+]
 # The reason of a complaint about a member: unreachable, too slow, or it sends unusable data.
 Fault = Literal["gone", "slow", "unfit"]
 MemberWeights = Annotated[list[float], Meta(max_length=MOST_IN_GROUP)]

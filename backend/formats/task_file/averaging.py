@@ -14,7 +14,8 @@ from backend.wire.mesh_fields import MOST_IN_GROUP, Exchange, Plain, Reducer
 class Averaging(TaskTable, frozen=True):
     """Configures groups of peers, the exchange of vectors in a group, and the reduction of their pieces.
 
-    `precision` is float16 by default. A group drops a member after `patience` seconds of silence.
+    `precision` is float16 by default. A group drops a member after `patience` seconds of silence. With `lan`
+    peers connect to each other's addresses of local networks, too.
     """
 
     groups: Literal["near", "random", "grid"] = "near"
@@ -23,6 +24,7 @@ class Averaging(TaskTable, frozen=True):
     precision: Plain | None = None
     reducer: Reducer = "mean"
     patience: Annotated[float, Meta(ge=0.5, le=300)] = 5.0
+    lan: bool = False
 
     def __post_init__(self) -> None:
         if self.exchange == "full" and self.group_size > FULL_MEMBERS:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from backend.errors import LinkError, MingaError
+from backend.formats.network_address import Reach
 from backend.peer.links.backpressure import Backpressure
 from backend.peer.links.interfaces import (
     Listener,
@@ -52,8 +53,9 @@ class LinkManager:
         listener: Listener,
         trusted: TrustedIdentities,
         relay_only: bool = False,
+        reach: Reach = "public",
     ) -> None:
-        """`relay_only` lets WebRTC use TURN servers only."""
+        """`relay_only` lets WebRTC use TURN servers only; `reach` bounds the addresses of others."""
         self.local = local
         self._listener = listener
         self._pairs: dict[str, NeighbourLinks] = {}
@@ -64,7 +66,7 @@ class LinkManager:
         self._ticking: asyncio.Task[None] | None = None
         self._is_closing = False
         self._signals = SignalRouter(local.client, server, self._send_if_linked, self.linked)
-        self._websockets = WebSockets(self)
+        self._websockets = WebSockets(self, reach)
         self._relays = Relays(self, server)
         self._webrtc: WebRtc | None = None
         if "webrtc" in local.ways:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import suppress
 from typing import ClassVar, TypedDict
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import connect
 from websockets.asyncio.connection import Connection
@@ -14,6 +16,7 @@ from websockets.typing import Subprotocol
 
 from backend.crypto.sealed_link import TAG_BYTES, FrameOpener, Sealer
 from backend.errors import FrameError, LinkError, MingaError
+from backend.formats.network_address import Reach, refused_address
 from backend.peer.links.buffers import limit_send_buffer
 from backend.peer.links.interfaces import FRAME_BYTES, LinkEvents, Maker, PeerLink
 from backend.peer.links.sealed_ends import Handshake
@@ -32,6 +35,7 @@ MOST_HANDSHAKES = 64
 CLOSE_SECONDS = 1.0
 # Bytes that the library may buffer, so that the next frame is sealed while the last one is sent.
 _WRITE_LIMIT = 512 * 1024
+_PORTS = {"ws": 80, "wss": 443}
 
 
 class _Options(TypedDict):
@@ -53,6 +57,14 @@ _OPTIONS = _Options(
     close_timeout=CLOSE_SECONDS,
     write_limit=_WRITE_LIMIT,
 )
+
+
+class _Dialling(connect):
+    """A connection that follows no redirect: its target was not checked."""
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        """Returns the error itself."""
+        return exc
 
 
 class WebSocketLink(PeerLink):
@@ -130,12 +142,13 @@ class WebSocketLink(PeerLink):
 
 
 class WebSockets(Maker):
-    """Connects to peers that have an address, and accepts connections if this one has."""
+    """Connects to peers that have an address within `reach`, and accepts connections if this one has."""
 
     way: ClassVar[Way] = "websocket"
 
-    def __init__(self, events: LinkEvents) -> None:
+    def __init__(self, events: LinkEvents, reach: Reach) -> None:
         self._events = events
+        self._reach = reach
         self._server: Server | None = None
         self._dialling: dict[str, asyncio.Task[None]] = {}
         self._links: set[asyncio.Task[None]] = set()
@@ -182,7 +195,7 @@ class WebSockets(Maker):
     async def _dial(self, other: Neighbour) -> None:
         link = None
         try:
-            connection = await connect(other.address or "", proxy=None, **_OPTIONS)
+            connection = await self._connect(other.address or "")
             link = await self._shake_hands(connection, other.client)
         except (OSError, WebSocketException, MingaError, TimeoutError) as error:
             reason = str(error) or "it does not answer"
@@ -191,6 +204,23 @@ class WebSockets(Maker):
             self._dialling.pop(other.client, None)
         if link is not None:
             self._run_in_background(link)
+
+    async def _connect(self, address: str) -> Connection:
+        """Connects to an address that a stranger named: to one IP address, which was checked."""
+        try:
+            parts = urlsplit(address)
+            host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except ValueError as error:  # of a port over 65535, or a name that cannot be asked for
+            raise LinkError(f"{address} is no address ({error})") from error
+        addresses = [str(entry[4][0]) for entry in found]
+        refused = refused_address(addresses, self._reach)
+        if refused is not None:
+            raise LinkError(
+                f"{host} is {refused}, an address of a local network, where this task's peers do not connect"
+            )
+        return await _Dialling(address, proxy=None, host=addresses[0], port=port, **_OPTIONS)
 
     async def _shake_hands(self, connection: Connection, client: str) -> WebSocketLink:
         """Exchanges keys with the peer at the other end; this one sends first."""

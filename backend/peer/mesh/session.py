@@ -12,11 +12,13 @@ import httpx
 from msgspec.structs import replace
 
 from backend.errors import PeerError
+from backend.formats.network_address import Reach
 from backend.peer.data.blob_cache import BlobSource
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.averager import Averager, TrainedWork
 from backend.peer.mesh.learner import Learner
+from backend.peer.mesh.listening import Listening
 from backend.peer.mesh.peer_directory import PeerDirectory
 from backend.peer.mesh.server_link import Upstream, deposit
 from backend.peer.mesh.serverless_runner import ServerlessRunner
@@ -55,17 +57,11 @@ LINK_REPORT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Listening:
-    """Where this peer accepts WebSockets; `address` is how others reach it, if not by host and port."""
-
-    host: str
-    port: int
-    address: str | None = None
-
-
-@dataclass(frozen=True)
 class Membership:
-    """What a peer needs to enter a mesh. `key` is its private Ed25519 key."""
+    """What a peer needs to enter a mesh. `key` is its private Ed25519 key.
+
+    `reach` bounds the addresses of other peers that it connects to.
+    """
 
     server: ServerAddress
     task: str
@@ -74,6 +70,7 @@ class Membership:
     listening: Listening | None
     state: Path
     headers: Mapping[str, str] = field(default_factory=dict)
+    reach: Reach = "public"
 
 
 class MeshSession:
@@ -102,7 +99,7 @@ class MeshSession:
         )
         ways: tuple[Way, ...] = tuple(member.enter.ways)
         local = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
-        self._links = LinkManager(local, self._upstream, self, trust_store)
+        self._links = LinkManager(local, self._upstream, self, trust_store, reach=member.reach)
         self._upstream.on_end = self._links.server_away
         self._weights = WeightCache()
         self._weight_store = WeightStore(member.state / "mesh", address, member.task)

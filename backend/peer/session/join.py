@@ -15,7 +15,8 @@ from backend.crypto.client_keys import identity_key
 from backend.errors import PeerError
 from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.data.local_data import LocalDataset
-from backend.peer.mesh.session import Listening, Membership, MeshSession
+from backend.peer.mesh.listening import Listening
+from backend.peer.mesh.session import Membership, MeshSession
 from backend.peer.rounds.session import RoundsSession
 from backend.peer.session.identity import ClientIdentity
 from backend.peer.session.progress import Reporter
@@ -98,6 +99,9 @@ class JoinRequest:
             raise PeerError(
                 "In this task peers average among themselves, and nothing is masked; leave --min-masked out."
             )
+        reach = self.server.reach(self.task)
+        if self.options.listening is not None:
+            self.options.listening.check(reach)
         enter = Enter(
             token=self.identity.token,
             kind="peer",
@@ -118,6 +122,7 @@ class JoinRequest:
             self.options.listening,
             self.state,
             self.headers,
+            reach,
         )
         return MeshSession(member, client, blobs, self._jobs, reporter, random.random, trust_store)
 

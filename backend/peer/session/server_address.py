@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from backend.errors import PeerError, UnreachableError
+from backend.formats.network_address import Reach, reach_of
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.data.url_data import FetchedUrlData
@@ -28,16 +29,25 @@ class ServerAddress:
     task: str | None
     invitation: str | None = field(default=None, repr=False)
 
+    def reach(self, choice: Choice) -> Reach:
+        """Returns how far addresses of other peers may lead: as far as this one, or as the task says."""
+        reach = reach_of(urlsplit(self.root).hostname or "")
+        return "lan" if choice.lan and reach == "public" else reach
+
     def socket(self, task: str) -> str:
         """Returns the address of the task's WebSocket."""
         return f"ws{self.root.removeprefix('http')}/api/tasks/{task}/socket"
 
 
 class Choice(Struct, frozen=True):
-    """A task of the server, and the scheme that coordinates it."""
+    """A task of the server, and the scheme that coordinates it.
+
+    `lan` allows the peers of a mesh to connect to each other within a local network.
+    """
 
     name: str
     scheme: str
+    lan: bool = False
 
 
 class _Tasks(Struct, frozen=True):

@@ -29,6 +29,7 @@ _SUMMARY = (
     "summary",
     "topics",
     "scheme",
+    "lan",
     "bundle",
     "weights",
     "version",

@@ -45,7 +45,8 @@ class PythonPeer:
         known = TrustStore(folder / client)
         known.enter(TASK)
         key = hashlib.sha256(client.encode()).digest()
-        self.links = LinkManager(LocalPeer(task=TASK, client=client, key=key, ways=ways), self, self, known)
+        own = LocalPeer(task=TASK, client=client, key=key, ways=ways)
+        self.links = LinkManager(own, self, self, known, reach="host")
         switch.enter(client, identity_key(key).hex(), list(ways), self._deliver)
 
     def introduce(self) -> None:

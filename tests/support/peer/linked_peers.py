@@ -161,7 +161,7 @@ async def make_member(
     known.enter(TASK)
     own = LocalPeer(task=TASK, client=client, key=made(f"key {place}"), ways=ways)
     member = kind(known)
-    member.links = LinkManager(own, carrier.for_client(client), member, known)
+    member.links = LinkManager(own, carrier.for_client(client), member, known, reach="host")
     await member.links.open("127.0.0.1" if listens else None)
     carrier.company[client] = member
     return member

@@ -119,6 +119,11 @@ def test_who_has_enough_waits_no_longer(server: Elsewhere, tmp_path: Path) -> No
         "[fe80::1]",
         "[fd00::1]",
         "[::ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "[64:ff9b::808:808]",
+        "[2002:7f00:1::]",
+        "[2001:0:7f00:1::]",
         "2130706433",
     ],
 )

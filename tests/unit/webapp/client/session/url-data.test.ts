@@ -78,7 +78,18 @@ describe("a file from elsewhere", () => {
     await expect(asked).rejects.toThrow(/abort/i);
   });
 
-  it.each(["192.168.1.1", "localhost", "[::1]", "10.0.0.1", "172.20.1.1"])(
+  it.each([
+    "192.168.1.1",
+    "localhost",
+    "a.localhost",
+    "localhost.",
+    "[::1]",
+    "[64:ff9b::7f00:1]",
+    "10.0.0.1",
+    "100.100.0.1",
+    "172.20.1.1",
+    "2130706433",
+  ])(
     "of %s is not looked for by a page from elsewhere",
     async (host) => {
       const asked = get(

@@ -28,7 +28,9 @@ export interface FileDownload {
 }
 
 const PATIENCE_MS = 60_000;
-const LOCAL = /^(localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|0\.|\[)/;
+/** Hosts of local networks; every IPv6 address, since many of them hold an IPv4 address. */
+const LOCAL =
+  /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|0\.|\[)|(^|\.)localhost\.?$/;
 
 /** Downloads all files, one after the other. Throws an error for people. */
 export async function fetchFiles(files: readonly UrlFile[], fetching: FileDownload): Promise<File[]> {

@@ -44,7 +44,10 @@ const key = bytesOf(32);
 const signature = bytesOf(64);
 const way = oneOf("webrtc", "websocket", "relay");
 const ways = list(way, 3, 1);
-const address = text({ max: 200, pattern: /^wss?:\/\/[!-~]+$/ });
+const address = text({
+  max: 200,
+  pattern: /^wss?:\/\/([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?\/?$/,
+});
 const place = whole(0, MOST_IN_GROUP - 1);
 const places = list(place, MOST_IN_GROUP);
 /** SHA-256 digests by part. */
