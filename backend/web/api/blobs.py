@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from backend.errors import GoneError, NotFoundError
-from backend.server.accounts.permissions import ANYBODY, may
+from backend.errors import GoneError, MingaError, NotFoundError
+from backend.server.accounts.permissions import ANYBODY, Requester, may
 from backend.stores.embedded import Stores
 from backend.web.auth.identity import identify
 from backend.web.transport.zero_copy import EXTENSION
@@ -26,7 +27,7 @@ async def blob(request: Request) -> Response:
     """`GET /blobs/{sha256}`: whole, by Range, or not at all where the reader has it already."""
     address = request.path_params["sha256"]
     cache_control = await _cache_control(request, address)
-    path = request.app.state.tasks.snapshot(address) or await _path(request.app.state.stores, address)
+    path = request.app.state.tasks.snapshot(address) or await _path(request, address)
     headers = {"ETag": f'"{address}"', "Cache-Control": cache_control, "Accept-Ranges": "bytes"}
     if has_already(request.headers.get("if-none-match", ""), address):
         return Response(status_code=304, headers=headers)
@@ -38,28 +39,39 @@ async def blob(request: Request) -> Response:
 
 
 async def _cache_control(request: Request, address: str) -> str:
-    """Returns a blob's Cache-Control. Raises NotFoundError if the sender may view none of its tasks."""
+    """Returns a blob's Cache-Control. Raises NotFoundError unless the sender may view one of its tasks.
+
+    A blob of no hosted task is nobody's: its task may have been by invitation.
+    """
     places = request.app.state.tasks.places_of(address)
-    if not places or any(may(ANYBODY, "view", place) for place in places):
+    if any(may(ANYBODY, "view", place) for place in places):
         return IMMUTABLE
     identity = await identify(request)
     if not any(may(identity, "view", place) for place in places):
-        raise NotFoundError(f"There is nothing at the address {address}.")
+        raise await _absence(request, address, identity)
     # Proxies must not cache it: they would serve it to everybody.
     return PRIVATE
 
 
-async def _path(stores: Stores, address: str) -> Path:
+async def _path(request: Request, address: str) -> Path:
+    stores: Stores = request.app.state.stores
     try:
         return await stores.blobs.path(address)
     except NotFoundError:
-        deleted = await stores.records.gone(address)
-        if deleted is None:
-            raise
+        raise await _absence(request, address, await identify(request)) from None
+
+
+async def _absence(request: Request, address: str, identity: Requester) -> MingaError:
+    """Returns the refusal: who may view the task of a version that was let go learns so."""
+    deleted = await request.app.state.stores.records.gone(address)
+    if deleted is not None:
         task, version = deleted
-        raise GoneError(
-            f"Version {version} of '{task}' was let go to save space; its page has the newest."
-        ) from None
+        with suppress(NotFoundError):
+            if may(identity, "view", request.app.state.tasks.place(task)):
+                return GoneError(
+                    f"Version {version} of '{task}' was let go to save space; its page has the newest."
+                )
+    return NotFoundError(f"There is nothing at the address {address}.")
 
 
 def has_already(if_none_match: str, address: str) -> bool:

@@ -54,6 +54,7 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "summary": "",
         "topics": [],
         "scheme": "federated",
+        "lan": False,
         "version": 0,
         "round": 0,
         "rounds": 100,
