@@ -158,7 +158,7 @@ class Passkeys:
         try:
             challenge = json.loads(base64url_to_bytes(answer["response"]["clientDataJSON"]))["challenge"]
             asked_of, until = self._challenges.pop(challenge)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             raise _expired() from None
         if asked_of != account or until < self._clock():
             raise _expired()
@@ -171,7 +171,7 @@ def _verified(verify: Callable[[], Verified]) -> Verified:
 
     try:
         return verify()
-    except (WebAuthnException, KeyError, TypeError, ValueError) as error:
+    except (WebAuthnException, KeyError, TypeError, ValueError, RecursionError) as error:
         raise SignInError(
             "What the device answered does not fit. Try again, or sign in another way."
         ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def read_tables(path: Path) -> dict[str, Any]:
     """Reads the tables of a launched task's file, unchanged. Raises TaskFileError."""
     try:
         return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise TaskFileError(f"{path} cannot be read: {error}.") from error
 
 
@@ -112,6 +112,8 @@ def plan(examples: int, data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_size(tables: Mapping[str, Any]) -> None:
+    if _is_deeper(tables, MAX_DEPTH):
+        raise TaskFileError(f"{WHERE} has tables {MAX_DEPTH} deep in each other; no task needs that.")
     try:
         # Drafts are stored and sent as JSON, which has no dates, NaN or infinity.
         size = len(json.dumps(tables, allow_nan=False))
@@ -121,10 +123,15 @@ def _check_size(tables: Mapping[str, Any]) -> None:
         ) from error
     if size > MAX_BYTES:
         raise TaskFileError(f"{WHERE} has over {MAX_BYTES >> 10} KiB; keep long texts in README.md.")
-    if _depth(tables) > MAX_DEPTH:
-        raise TaskFileError(f"{WHERE} has tables {MAX_DEPTH} deep in each other; no task needs that.")
 
 
-def _depth(value: Any) -> int:
-    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return 1 + max((_depth(item) for item in inner), default=0)
+def _is_deeper(value: Any, most: int) -> bool:
+    """Whether tables and lists lie within each other over `most` deep, level by level: without recursion."""
+    level = [value]
+    for _ in range(most):
+        level = [item for outer in level for item in _inner(outer)]
+    return bool(level)
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()

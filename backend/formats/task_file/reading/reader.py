@@ -26,7 +26,8 @@ def read_task_file(path: Path, overrides: Sequence[str] = ()) -> TaskFile:
         raise TaskFileError(f"{path} cannot be read: {error}.") from error
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
+        # Not only TOMLDecodeError: Python reads no number of thousands of digits.
         raise TaskFileError(f"{path} is not valid TOML: {error}.") from error
     for override in overrides:
         set_value(tables, override)
@@ -58,7 +59,7 @@ def set_value(tables: dict[str, Any], override: str) -> None:
         raise TaskFileError(f"'{override}' is no override; write TASK.TABLE.KEY=VALUE.")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text
     table = tables
     for folder in folders:
