@@ -2,7 +2,7 @@
 
 It reads `GraphDef.node` (field 1), `NodeDef.op` (field 2 of a node) and `GraphDef.library` (field 2), and
 skips all other fields. Every length is checked against the available bytes (wire format: protobuf.dev,
-"Encoding").
+"Encoding"). Tags have 32 bits at most: a reader that cuts a longer one would take another field for it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from backend.errors import BundleError
 MAX_NODES = 200_000
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_MAX_FIELD, _MAX_TAG_BYTES = (1 << 29) - 1, 5
 _GRAPH_NODE, _GRAPH_LIBRARY, _NODE_OP = 1, 2, 2
 
 
@@ -58,8 +59,11 @@ def _fields(view: memoryview) -> Iterator[tuple[int, memoryview | None]]:
     """Yields the field numbers of one message with their bytes (None for numbers)."""
     at = 0
     while at < len(view):
+        start = at
         key, at = _varint(view, at)
         field, kind = key >> 3, key & 7
+        if field > _MAX_FIELD or at - start > _MAX_TAG_BYTES:
+            raise _damaged()
         value: memoryview | None = None
         if kind == _VARINT:
             _, at = _varint(view, at)
