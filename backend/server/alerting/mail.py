@@ -28,9 +28,12 @@ NO_MAIL = OutgoingMail()
 
 
 def send(outgoing: OutgoingMail, to: Sequence[str], subject: str, text: str) -> None:
-    """Sends one message to all receivers. Raises OSError (smtplib's errors are OSErrors) on failure."""
+    """Sends one message to all receivers. Raises OSError (smtplib's errors are OSErrors) on failure.
+
+    The subject may be any text; it is written as one line.
+    """
     message = EmailMessage()
-    message["From"], message["To"], message["Subject"] = outgoing.sender, ", ".join(to), subject
+    message["From"], message["To"], message["Subject"] = outgoing.sender, ", ".join(to), one_line(subject)
     message.set_content(text)
     kind = smtplib.SMTP_SSL if outgoing.security == "tls" else smtplib.SMTP
     with kind(outgoing.host, outgoing.port, timeout=TIMEOUT_SECONDS) as server:
@@ -39,3 +42,8 @@ def send(outgoing: OutgoingMail, to: Sequence[str], subject: str, text: str) -> 
         if outgoing.username:
             server.login(outgoing.username, outgoing.password)
         server.send_message(message)
+
+
+def one_line(text: str) -> str:
+    """Returns a text as a header may hold it: a line break would begin another header."""
+    return " ".join("".join(one if one.isprintable() else " " for one in text).split())

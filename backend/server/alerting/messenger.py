@@ -95,13 +95,20 @@ class Messenger:
             try:
                 await asyncio.to_thread(send)
             except OSError as error:
-                self.trouble = f"An alert could not be sent by {way}: {error}"
-                log.warning("an alert was not sent", task=self._file.name, way=way, reason=str(error))
+                self._failed(way, error)
+            except ValueError as error:
+                # What cannot be written as a message will not be so later; further alerts may.
+                self._failed(way, error)
+                return
             else:
                 self.trouble = None
                 return
             if pause is not None:
                 await asyncio.sleep(pause)
+
+    def _failed(self, way: str, error: Exception) -> None:
+        self.trouble = f"An alert could not be sent by {way}: {error}"
+        log.warning("an alert was not sent", task=self._file.name, way=way, reason=str(error))
 
 
 def check_destinations(file: TaskFile, destinations: AlertDestinations) -> None:
