@@ -36,6 +36,8 @@ def seconds_for(examples: int, paces: Sequence[float], said: float | None) -> fl
 
 # Shards of a client that are searched for a unit; its cache may have more.
 MAX_SHARDS = 8
+# Other compute backends by which a client is remembered: it names them itself. Its quota is the same by all.
+MAX_KINDS = 8
 
 
 @dataclass(slots=True)
@@ -97,6 +99,8 @@ class ClientTable:
         if client.kind != kind:
             client.trust_of_other_kinds[client.kind] = client.trust
             earlier = client.trust_of_other_kinds.pop(kind, trust.newcomer(self._rules))
+            if len(client.trust_of_other_kinds) > MAX_KINDS:
+                del client.trust_of_other_kinds[next(iter(client.trust_of_other_kinds))]
             client.trust, client.kind = trust.with_kind(client.trust, earlier), kind
             client.paces.clear()
         client.slots, client.trusted, client.pace, client.is_connected = slots, trusted, pace, True

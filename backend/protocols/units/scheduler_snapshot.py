@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 
-from backend.protocols.units.client_table import MAX_PACES, TableClient
+from backend.protocols.units.client_table import MAX_KINDS, MAX_PACES, TableClient
 from backend.protocols.units.scheduler_effects import ClientId, WorkUnit
 from backend.protocols.units.trust import TrustLevel
 
@@ -68,5 +68,5 @@ def restored_client(record: KnownClient) -> TableClient:
         is_connected=False,
         paces=deque(record.paces, maxlen=MAX_PACES),
         shards=OrderedDict.fromkeys(record.shards),
-        trust_of_other_kinds=dict(record.elsewhere),
+        trust_of_other_kinds=dict(list(record.elsewhere.items())[-MAX_KINDS:]),
     )
