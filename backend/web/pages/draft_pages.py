@@ -17,7 +17,7 @@ from backend.server.tasks.licences import DATA, MODELS
 from backend.web.auth.identity import require, summaries_for
 from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service
 from backend.web.pages.pages import page_route, render
-from backend.web.transport.security_headers import POLICY, policy
+from backend.web.transport.security_headers import POLICY, page_policy
 
 # The choices of the steps `about` and `review`.
 _CHOICES = {
@@ -80,7 +80,7 @@ async def step(request: Request) -> Response:
     }
     page = render(request, "drafts/draft.html", context)
     # In the step `data`, the owner's browser fetches what volunteers' browsers will fetch.
-    page.headers[POLICY] = policy(filter(None, [context["reachable"]]))
+    page.headers[POLICY] = page_policy(filter(None, [context["reachable"]]))
     return _uncached(page)
 
 

@@ -30,7 +30,7 @@ from backend.web.pages.languages import FALLBACK, catalogue, language_of
 from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
 from backend.web.schemes import WEB_SCHEMES
-from backend.web.transport.security_headers import POLICY, policy
+from backend.web.transport.security_headers import POLICY, page_policy
 
 SOURCES = "webapp/static/src/entries"
 WORDS = "webapp/static/src/i18n"
@@ -120,7 +120,7 @@ async def train(request: Request) -> Response:
     context["versions"] = await registry.versions(name)
     page = render(request, WEB_SCHEMES[context["plan"].coordination.scheme].training, context)
     if (url := context["plan"].data.url) is not None:
-        page.headers[POLICY] = policy(url.origins)
+        page.headers[POLICY] = page_policy(url.origins)
     return page
 
 
@@ -136,7 +136,8 @@ def render(request: Request, template: str, context: dict[str, Any], status: int
         .get_template(template)
         .render(request=request, built=built, language=language, signed_in=signed_in(request), **context)
     )
-    return HTMLResponse(text, status, {"Content-Language": language, "Vary": "Accept-Language"})
+    headers = {"Content-Language": language, "Vary": "Accept-Language", POLICY: page_policy()}
+    return HTMLResponse(text, status, headers)
 
 
 def assets(dist: Path, entry: str, language: str = FALLBACK) -> dict[str, Any] | None:

@@ -8,6 +8,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "Content-Security-Policy"
+# Pages start workers and parse HTML by two policies of Trusted Types: client/workers/script-policy.ts and
+# ui/lib/parse-html.ts. Workers have no document, and libraries in them start threads by plain addresses. The
+# search of the documentation, which is MkDocs' own, writes markup.
+_TRUSTED_TYPES = ("require-trusted-types-for 'script'", "trusted-types default minga-html")
 
 
 def policy(origins: Iterable[str] = ()) -> str:
@@ -21,10 +25,16 @@ def policy(origins: Iterable[str] = ()) -> str:
             "img-src 'self' data: blob:",
             "style-src 'self'",
             "object-src 'none'",
+            "form-action 'self'",
             "base-uri 'none'",
             "frame-ancestors 'none'",
         )
     )
+
+
+def page_policy(origins: Iterable[str] = ()) -> str:
+    """Returns the policy of a page of the web app, which also has Trusted Types."""
+    return "; ".join((policy(origins), *_TRUSTED_TYPES))
 
 
 HEADERS = {

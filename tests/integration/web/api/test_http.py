@@ -177,6 +177,7 @@ def test_every_answer_keeps_the_page_to_itself(http: httpx.Client, path: str) ->
     headers = http.get(path, headers=PERSON).headers
     policy = dict(part.split(" ", 1) for part in headers["content-security-policy"].split("; "))
     assert policy["script-src"] == "'self' 'wasm-unsafe-eval'"
+    assert policy["form-action"] == "'self'"
     assert policy["object-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
     assert headers["cross-origin-opener-policy"] == "same-origin"
     assert headers["cross-origin-embedder-policy"] == "require-corp"

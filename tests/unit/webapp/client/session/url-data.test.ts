@@ -89,15 +89,8 @@ describe("a file from elsewhere", () => {
     "100.100.0.1",
     "172.20.1.1",
     "2130706433",
-  ])(
-    "of %s is not looked for by a page from elsewhere",
-    async (host) => {
-      const asked = get(
-        "good.npz",
-        { address: `https://${host}/good.npz` },
-        { pageHost: "minga.example.org" },
-      );
-      await expect(asked).rejects.toThrow(/an address of a local network/);
-    },
-  );
+  ])("of %s is not looked for by a page from elsewhere", async (host) => {
+    const asked = get("good.npz", { address: `https://${host}/good.npz` }, { pageHost: "minga.example.org" });
+    await expect(asked).rejects.toThrow(/an address of a local network/);
+  });
 });

@@ -5,6 +5,7 @@
 
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
 import { WorkerRpc } from "./worker-rpc";
+import "./script-policy";
 
 /** The type of the answer to each question. */
 type AveragingAnswers = {

@@ -6,6 +6,7 @@ import type { ToWorker } from "../../core/messages/training";
 import type { PartitionedData } from "../../core/numerics/partition";
 import type { DataSpec } from "../../core/preprocessing/declaration";
 import { say } from "../../i18n";
+import "./script-policy";
 
 /** Called while files are read. */
 export type DataReading = (done: number, total: number) => void;

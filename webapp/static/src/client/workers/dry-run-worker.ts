@@ -2,6 +2,7 @@
 
 import { DRY_RUN_WORKER, type FromDryRunWorker, type ToDryRunWorker } from "../../core/messages/dry-run";
 import { say } from "../../i18n";
+import "./script-policy";
 
 function dryRunWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {

@@ -2,6 +2,7 @@
 
 import type { FromMasker, ToMasker } from "../../core/messages/masking";
 import { type QuestionOf, WorkerRpc } from "./worker-rpc";
+import "./script-policy";
 
 /** The type of the answer to each question. */
 type MaskingAnswers = {

@@ -10,6 +10,7 @@ import {
   type ToPlaygroundWorker,
 } from "../../core/messages/playground";
 import { say } from "../../i18n";
+import "./script-policy";
 
 export type QuestionAnswer = Extract<FromPlaygroundWorker, { readonly type: "answered" }>;
 export type Written = Extract<FromPlaygroundWorker, { readonly type: "wrote" | "written" }>;

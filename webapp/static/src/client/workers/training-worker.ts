@@ -15,6 +15,7 @@ import type {
   WeightsSource,
 } from "../../core/messages/training";
 import { say } from "../../i18n";
+import "./script-policy";
 
 type WorkAnswer<T extends FromWorker["type"]> = Extract<FromWorker, { readonly type: T }>;
 export type LoadedWorker = WorkAnswer<"loaded">;

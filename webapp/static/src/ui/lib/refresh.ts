@@ -1,5 +1,6 @@
 /** Refreshes the figures of a server-rendered page: fetches it again and replaces its `data-live` parts. */
 
+import { parseHtml } from "./parse-html";
 import { fetchAnswer } from "./responses";
 
 type RefreshListener = (names: readonly string[]) => void;
@@ -16,7 +17,7 @@ export function startRefreshing(
     // If the server is away or the answer breaks off, the figures stay; the next refresh tries again.
     const page = await fetchAnswer(location.href, "text/html", (response) => response.text());
     if (page === null) return;
-    const fresh = new DOMParser().parseFromString(page, "text/html");
+    const fresh = parseHtml(page);
     const olds = new Map(liveParts(document).map((part) => [liveName(part), part]));
     // A part with the keyboard's focus is not replaced, because that would lose the focus.
     const busy = (part: HTMLElement) => olds.get(liveName(part))?.contains(document.activeElement) ?? false;

@@ -3,6 +3,7 @@
 import { say } from "../../../i18n/owners/about";
 import { requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
+import { parseHtml } from "../../lib/parse-html";
 import type { DraftFrame } from "../frame";
 import { type DraftTable, isTable, type Value } from "../record";
 import { showChecks } from "../review/checklist";
@@ -109,7 +110,7 @@ function bindText(form: HTMLFormElement, frame: DraftFrame): void {
 
 /** Shows sanitised HTML: the server's renderer removes everything that could run. */
 function show(place: HTMLElement, html: string): void {
-  const { body } = new DOMParser().parseFromString(html, "text/html");
+  const { body } = parseHtml(html);
   place.replaceChildren(...body.childNodes);
   if (place.textContent?.trim() === "") place.replaceChildren(say.noText);
 }
