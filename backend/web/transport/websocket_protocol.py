@@ -15,10 +15,9 @@ from websockets.typing import Subprotocol
 
 from backend.errors import FrameError, IdleError, MingaError, TooFastError, TooLongError, TooSlowError
 from backend.protocols.token_bucket import NEVER
+from backend.server.schemes import SCHEMES
 from backend.web.transport.connection_limiter import ConnectionSlot
 from backend.web.transport.socket_writer import EXTENSION, LargeMessageHandler, close_reason, last_frame
-from backend.wire.mesh_fields import MESH_PROTOCOL
-from backend.wire.messages import PROTOCOL
 
 MAX_FRAGMENTS = 64
 # Reading pauses when this many messages of a connection wait for the application.
@@ -299,6 +298,7 @@ class Sockets(WebSocketsSansIOProtocol):
 
 
 def _protocol_of(headers: Headers) -> Subprotocol | None:
-    """Returns the Minga protocol that a handshake offers."""
+    """Returns the scheme's protocol that a handshake offers: browsers fail a socket with none of theirs."""
     offered = {name.strip() for name in ",".join(headers.get_all("Sec-WebSocket-Protocol")).split(",")}
-    return next((Subprotocol(name) for name in (PROTOCOL, MESH_PROTOCOL) if name in offered), None)
+    protocols = (scheme.socket.protocol for scheme in SCHEMES.values())
+    return next((Subprotocol(name) for name in protocols if name in offered), None)
