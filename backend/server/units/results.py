@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from backend.errors import UpdateRefusedError, WrongLengthError
+from backend.errors import SlowUploadError, UpdateRefusedError, WrongLengthError
 from backend.numerics.aggregation.update_checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.cohort_member import too_much
@@ -178,10 +178,10 @@ class ResultReceiver:
     def stalled(self, now: float) -> list[Effect]:
         """Drops uploads that are too slow, and rejects their results."""
         effects: list[Effect] = []
+        error = SlowUploadError("Too little of the update came in too long a time. Try a better connection.")
         for client, lease in self._uploads.stalled(now):
             self._uploads.drop_upload(client, lease)
-            reason = "Too little of the update came in too long a time. Try a better connection."
-            self._uploads.reject(client, lease, "slow-upload", reason)
+            self._uploads.reject(client, lease, error.code, str(error))
             effects += self.release(client, lease, "failed")
         return effects
 

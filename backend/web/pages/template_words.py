@@ -42,6 +42,7 @@ REFUSALS = {
     "not-masked": later("part of a masked round missing or wrong"),
     "not-selected": later("not chosen for the round"),
     "over": later("too late to be looked at"),
+    # Only in records of earlier servers, which called a slow result of a work unit so.
     "slow-upload": later("sent too slowly"),
     "stale-round": later("too late"),
     "too-slow": later("sent too slowly"),

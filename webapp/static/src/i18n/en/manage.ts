@@ -27,6 +27,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   "not-masked": "part of a masked round missing or wrong",
   "not-selected": "not chosen for the round",
   over: "too late to be looked at",
+  // Only in records of earlier servers, which called a slow result of a work unit so.
   "slow-upload": "sent too slowly",
   "stale-round": "too late",
   "too-slow": "sent too slowly",
