@@ -209,8 +209,16 @@ class StoreError(MingaError):
     http_status = 503
 
 
-class RecordedBeforeError(StoreError):
-    """The round or version is recorded already, so a retry cannot succeed."""
+class FinalStoreError(StoreError):
+    """The store answered, and no retry can succeed."""
+
+
+class RecordedBeforeError(FinalStoreError):
+    """The round or version is recorded already."""
+
+
+class TakenOverError(FinalStoreError):
+    """Another server began with the parameters of this task, which this one may not write any more."""
 
 
 class UpdateRefusedError(MingaError):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from backend import errors
-from backend.errors import MingaError, RecordedBeforeError, StoreError, UpdateRefusedError
+from backend.errors import FinalStoreError, MingaError, StoreError, UpdateRefusedError
 
 ROOT = Path(__file__).parents[2]
 CODE = re.compile("[a-z]+(-[a-z]+)*")
@@ -35,9 +35,9 @@ def share_a_code(one: type[MingaError], other: type[MingaError]) -> bool:
     """Whether programs cannot tell the two apart, but must.
 
     `rejected` frames and the ends of connections have codes of their own: `too-slow` is in both. That a
-    record is there already concerns the server alone; for others its store failed.
+    retry is of no use concerns the server alone; for others its store failed.
     """
-    are_one = {one, other} == {RecordedBeforeError, StoreError}
+    are_one = all(issubclass(error, FinalStoreError) or error is StoreError for error in (one, other))
     in_one_frame = issubclass(one, UpdateRefusedError) == issubclass(other, UpdateRefusedError)
     return one.code == other.code and in_one_frame and not are_one
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import structlog
 
-from backend.errors import MingaError, RecordedBeforeError, StoreError
+from backend.errors import FinalStoreError, MingaError, StoreError
 from backend.server.observers import task_events
 
 log = structlog.stdlib.get_logger("minga.host")
@@ -46,13 +46,14 @@ class BackgroundTasks:
     async def stored(self, store: Callable[[], Awaitable[Result]]) -> Result:
         """Retries `store` until it succeeds; its result. A full disk costs time, but no round and no update.
 
-        Raises RecordedBeforeError, which no retry can mend.
+        Raises FinalStoreError, which no retry can mend.
         """
         pause = FIRST_PAUSE
         while True:
             try:
                 result = await store()
-            except RecordedBeforeError:
+            except FinalStoreError:
+                self._mended()
                 raise
             except StoreError as error:
                 self.trouble = str(error)
@@ -60,10 +61,14 @@ class BackgroundTasks:
                 await asyncio.sleep(pause)
                 pause = min(LONGEST_PAUSE, 2 * pause)
                 continue
-            if self.trouble is not None:
-                self.trouble = None
-                self._notice(task_events.StoreMended())
+            self._mended()
             return result
+
+    def _mended(self) -> None:
+        """Notes that the stores answer again."""
+        if self.trouble is not None:
+            self.trouble = None
+            self._notice(task_events.StoreMended())
 
     async def _guarded(self, job: Coroutine[Any, Any, None]) -> None:
         try:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 import numpy as np
 import structlog
 
-from backend.errors import NotFiniteError
+from backend.errors import NotFiniteError, TakenOverError
 from backend.formats.task_file.units import Downpour
 from backend.numerics.aggregation.asynchronous import ClientResult
 from backend.numerics.aggregation.update_checks import all_finite
@@ -21,6 +21,7 @@ from backend.stores.parameters.contract import Receipt
 
 log = structlog.stdlib.get_logger("minga.units")
 
+TAKEN_OVER = "Stop the other server, then start this one again."
 OVERFLOW = "The model would hold infinity. Lower the rate of the assimilation, or the clients' learning rate."
 
 
@@ -57,9 +58,14 @@ class Assimilator:
             self._state.clients.own_weights[blend.client] = weights
         result = ClientResult(weights, base if own is None else own, epoch=work.epoch)
         result_id = f"{blend.unit}-{blend.lease}"
-        receipt = await self._state.background.stored(
-            lambda: self._state.servers.assimilate(result, blend.base, result_id)
-        )
+        try:
+            receipt = await self._state.background.stored(
+                lambda: self._state.servers.assimilate(result, blend.base, result_id)
+            )
+        except TakenOverError as error:
+            log.error("the parameters were taken over", task=self._state.task.file.name, reason=str(error))
+            await self._post(AssimilationFailed(blend, f"{error} {TAKEN_OVER}"))
+            return
         finite = await asyncio.to_thread(all_finite, receipt.weights)
         if finite:
             await self._post(AssimilationSucceeded(blend, receipt, self._state.clock() - began))

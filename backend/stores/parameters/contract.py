@@ -17,10 +17,6 @@ class ParametersGoneError(StoreError):
     """The store holds no parameters, or lost them in a restart. The task's host must call `begin` again."""
 
 
-class TakenOverError(StoreError):
-    """Another run called `begin` for the parameters of this task after this store was opened."""
-
-
 @dataclass(frozen=True)
 class StoredParameters:
     """The content of a store. `base` counts the results that were assimilated into `weights` [P].

@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 from psycopg import Connection
 
-from backend.errors import StoreError
+from backend.errors import StoreError, TakenOverError
 from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import Vector, to_bytes
 from backend.stores.parameters.contract import (
@@ -19,7 +19,6 @@ from backend.stores.parameters.contract import (
     ParametersGoneError,
     Receipt,
     StoredParameters,
-    TakenOverError,
     check_fit,
 )
 

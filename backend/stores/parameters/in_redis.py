@@ -21,7 +21,7 @@ from redis.client import Pipeline
 from redis.exceptions import RedisError, WatchError
 from redis.retry import Retry
 
-from backend.errors import StoreError
+from backend.errors import StoreError, TakenOverError
 from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
 from backend.numerics.vectors import VALUE_BYTES, Vector
 from backend.stores.parameters.contract import (
@@ -29,7 +29,6 @@ from backend.stores.parameters.contract import (
     ParametersGoneError,
     Receipt,
     StoredParameters,
-    TakenOverError,
     check_fit,
 )
 from backend.stores.parameters.packed import PackedHead, pack, unpack

@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from backend.errors import StoreError
+from backend.errors import StoreError, TakenOverError
 from backend.numerics.aggregation.asynchronous import (
     Assimilate,
     ClientResult,
@@ -29,7 +29,7 @@ from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.server.units.parameters.parameter_server import Recipe
 from backend.server.units.parameters.server_pool import ParameterServers
-from backend.stores.parameters.contract import ParametersGoneError, TakenOverError
+from backend.stores.parameters.contract import ParametersGoneError
 from backend.stores.parameters.place import ParameterAddress
 from tests.support.environment.databases import Postgres, Redis, serving_postgres, serving_redis
 from tests.support.timeouts import PATIENCE

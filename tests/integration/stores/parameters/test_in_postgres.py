@@ -9,9 +9,9 @@ import numpy as np
 import psycopg
 import pytest
 
-from backend.errors import StoreError
+from backend.errors import StoreError, TakenOverError
 from backend.numerics.aggregation.asynchronous import ClientResult, downpour, no_memory
-from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
+from backend.stores.parameters.contract import ParametersGoneError, ParameterStore
 from backend.stores.parameters.in_postgres import PostgresParameters
 from tests.support.environment.databases import Postgres, serving_postgres
 from tests.support.store_contracts.parameters import SIZE, ParameterStoreContract

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import redis as redis_client
 
-from backend.errors import StoreError
+from backend.errors import StoreError, TakenOverError
 from backend.numerics.aggregation.asynchronous import (
     Assimilate,
     ClientResult,
@@ -18,7 +18,7 @@ from backend.numerics.aggregation.asynchronous import (
     no_memory,
 )
 from backend.numerics.vectors import Vector
-from backend.stores.parameters.contract import ParametersGoneError, ParameterStore, TakenOverError
+from backend.stores.parameters.contract import ParametersGoneError, ParameterStore
 from backend.stores.parameters.in_redis import RedisParameters
 from tests.support.environment.databases import Redis, serving_redis
 from tests.support.store_contracts.parameters import SIZE, ParameterStoreContract
