@@ -6,8 +6,9 @@ their SHA-256 (64 hexadecimal digits). Times are seconds (Unix).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,16 @@ class RoleMember:
     account: str
     name: str
     role: str
+
+
+@dataclass(frozen=True)
+class ForgottenAccess:
+    """What was recorded of the access to one task: roles, invitations, whom these admitted, and tokens.
+
+    `rows` are those of each table, by its name.
+    """
+
+    rows: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 class AccessRecords(Protocol):
@@ -216,8 +227,12 @@ class AccessRecords(Protocol):
         """Returns the tasks to which invitations that have not expired admitted the visitor."""
         ...
 
-    async def forget_task(self, task: str) -> None:
-        """Removes roles on the task, invitations to it and tokens limited to it."""
+    async def forget_task(self, task: str) -> ForgottenAccess:
+        """Removes roles on the task, invitations to it and tokens limited to it. Returns what there was."""
+        ...
+
+    async def put_back(self, task: str, access: ForgottenAccess) -> None:
+        """Replaces the access to the task by what `forget_task` returned."""
         ...
 
     async def clear(self, now: float) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Delete, Table, delete, insert,
 from backend.stores import tables
 from backend.stores.access import (
     AccountRecord,
+    ForgottenAccess,
     Invitation,
     PasskeyRecord,
     RoleMember,
@@ -236,12 +237,27 @@ class SqlAccess:
         )
         return await self._do(lambda connection: set(connection.scalars(query)))
 
-    async def forget_task(self, task: str) -> None:
+    async def forget_task(self, task: str) -> ForgottenAccess:
+        """See AccessRecords."""
+
+        def work(connection: Connection) -> ForgottenAccess:
+            rows = {
+                table.name: [dict(row) for row in connection.execute(select(table).where(which)).mappings()]
+                for table, which in _of_task(task).items()
+            }
+            _remove_access(connection, task)
+            return ForgottenAccess(rows)
+
+        return await self._do(work)
+
+    async def put_back(self, task: str, access: ForgottenAccess) -> None:
         """See AccessRecords."""
 
         def work(connection: Connection) -> None:
-            for table in (tables.roles, tables.invitations, tables.tokens):
-                connection.execute(delete(table).where(table.c.task == task))
+            _remove_access(connection, task)
+            for table in _of_task(task):
+                if rows := access.rows.get(table.name):
+                    connection.execute(insert(table), [dict(row) for row in rows])
 
         await self._do(work)
 
@@ -272,6 +288,22 @@ class SqlAccess:
 
     async def _remove(self, which: Delete) -> int:
         return await self._do(lambda connection: connection.execute(which).rowcount)
+
+
+def _of_task(task: str) -> dict[Table, ColumnElement[bool]]:
+    """Returns the rows of the access to a task by table; a row's table comes after those it refers to."""
+    invited = select(tables.invitations.c.secret).where(tables.invitations.c.task == task)
+    return {
+        tables.roles: tables.roles.c.task == task,
+        tables.invitations: tables.invitations.c.task == task,
+        tables.admissions: tables.admissions.c.invitation.in_(invited),
+        tables.tokens: tables.tokens.c.task == task,
+    }
+
+
+def _remove_access(connection: Connection, task: str) -> None:
+    for table, which in reversed(_of_task(task).items()):
+        connection.execute(delete(table).where(which))
 
 
 def _not_expired(table: Table, now: float) -> ColumnElement[bool]:

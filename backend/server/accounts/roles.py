@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend.errors import BadRequestError, NotFoundError
 from backend.server.accounts.permissions import Role
-from backend.stores.access import AccessRecords, RoleMember
+from backend.stores.access import AccessRecords, ForgottenAccess, RoleMember
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,10 @@ class Roles:
         """Makes the account the only owner of a new task; roles on an earlier task of its name are void."""
         await self.forget(task)
         await self.grant(task, account, "owner")
+
+    async def put_back(self, task: str, access: ForgottenAccess) -> None:
+        """Restores what `forget` returned, because no new task of that name came about."""
+        await self.records.put_back(task, access)
 
     async def grant(self, task: str, account: str, role: Role | None) -> None:
         """Sets the role of an account (its id) on a task; None removes it.
@@ -46,6 +50,6 @@ class Roles:
         """Returns every account with a role on a task, by name."""
         return await self.records.members(task)
 
-    async def forget(self, task: str) -> None:
-        """Deletes the roles on a deleted task, the invitations to it and the tokens for it alone."""
-        await self.records.forget_task(task)
+    async def forget(self, task: str) -> ForgottenAccess:
+        """Deletes the roles on a task, invitations to it and tokens for it alone. Returns what there was."""
+        return await self.records.forget_task(task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from backend.server.drafts.draft_store import DAY_SECONDS, Drafts
 from backend.server.drafts.dry_runs.browser_dry_runs import Report, assessed, with_report
 from backend.server.drafts.dry_runs.dry_run_files import dry_run_file, dry_run_files
 from backend.server.drafts.jobs.job_queue import DraftJobQueue
-from backend.server.drafts.launch import begin_life, launch
+from backend.server.drafts.launch import launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds
@@ -217,11 +218,9 @@ class DraftService:
             items = checklist(draft, self.drafts.folder(draft), inspection)
             names = {host.name for host in self._registry.hosts} | set(self._registry.problems)
 
-            async def prepare(name: str) -> None:
-                await self.queue.cancel_all(draft)
-                await self._roles.begin(name, draft.owner)
-                await begin_life(self._lives, name, test, self.drafts.clock())
-
+            prepare = partial(
+                new_task_records, draft, test, self._roles, self._lives, self.queue, self.drafts.clock()
+            )
             return await launch(
                 draft, items, self.drafts, self._tasks, names.__contains__, prepare, self._registry.open_task
             )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from backend.errors import NotReadyError, NotWantedError
+import structlog
+
+from backend.errors import NotReadyError, NotWantedError, StoreError
 from backend.protocols.tasks.task_life import Life, LifeState
+from backend.server.accounts.roles import Roles
 from backend.server.drafts.draft_store import Drafts
+from backend.server.drafts.jobs.job_queue import DraftJobQueue
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import TASK, Item, missing
 from backend.server.drafts.task_tables import SHARDS, parsed
@@ -16,11 +21,14 @@ from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.url_data import forget_shards, url_completed
 from backend.server.tasks.task import TASK_FILE
 from backend.stores.error_translation import translated
-from backend.stores.task_lives import Lives
+from backend.stores.task_lives import Ban, Lives
+
+log = structlog.stdlib.get_logger("minga.drafts")
 
 README = "README.md"
-# Called with the task's name before it is hosted: records its owner and its initial state.
-Prepare = Callable[[str], Awaitable[None]]
+# Entered with the task's name before it is hosted: records its owner and its initial state, and puts back
+# what was recorded before if the task is not hosted.
+Prepare = Callable[[str], AbstractAsyncContextManager[None]]
 Host = Callable[[Path], Awaitable[None]]
 
 
@@ -36,7 +44,7 @@ async def launch(
     """Hosts the draft as a task and deletes the draft. Returns the task's name.
 
     `taken` says whether a task of a name exists. Raises NotReadyError that lists everything missing,
-    NotWantedError if the name is taken, and what `host` raises; the draft's folder is then moved back.
+    NotWantedError if the name is taken, and what `host` raises; all is then as it was before.
     """
     if incomplete := missing(items):
         raise NotReadyError(" ".join(item.text for item in incomplete))
@@ -46,18 +54,53 @@ async def launch(
         raise NotWantedError(f"There is a task called '{name}' already; give this one another `name`.")
     with translated("The task's folder cannot be written"):
         await asyncio.to_thread(_write, source, draft)
-        await prepare(name)
-        await asyncio.to_thread(_move, source, place)
-    try:
-        await host(place / TASK_FILE)
-    except BaseException:
-        await asyncio.to_thread(place.rename, source)
-        raise
+    async with prepare(name):
+        with translated("The task's folder cannot be written"):
+            await asyncio.to_thread(_move, source, place)
+        try:
+            await host(place / TASK_FILE)
+        except BaseException:
+            await asyncio.to_thread(place.rename, source)
+            raise
     await drafts.delete(draft)
     if parsed(draft.task).data.url is not None:
         with translated("The task's folder cannot be written"):
             await asyncio.to_thread(forget_shards, place / SHARDS)
     return name
+
+
+@asynccontextmanager
+async def new_task_records(
+    draft: Draft, test: bool, roles: Roles, lives: Lives, queue: DraftJobQueue, now: float, name: str
+) -> AsyncIterator[None]:
+    """Ends the draft's jobs, and records owner and first state of its task, as long as it takes to host it.
+
+    If that fails, the records of the name are put back, and the jobs begin again.
+    """
+    life, bans = await lives.life(name), await lives.bans(name)
+    live_jobs = [kind for kind, job in draft.jobs.items() if job.live]
+    access = await roles.forget(name)
+    try:
+        await queue.cancel_all(draft)
+        await roles.begin(name, draft.owner)
+        await begin_life(lives, name, test, now)
+        yield
+    except BaseException:
+        try:
+            await roles.put_back(name, access)
+            await _restore_life(lives, name, life, bans)
+        except StoreError as error:
+            log.error("a launch failed, and its records stay", task=name, reason=str(error))
+        await queue.resume(draft, live_jobs)
+        raise
+
+
+async def _restore_life(lives: Lives, name: str, life: Life | None, bans: list[Ban]) -> None:
+    await lives.forget_life(name)
+    if life is not None:
+        await lives.set_life(name, life)
+    for ban in bans:
+        await lives.ban(name, ban)
 
 
 async def begin_life(lives: Lives, name: str, test: bool, now: float) -> None:

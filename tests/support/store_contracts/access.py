@@ -171,6 +171,22 @@ class AccessContract:
         assert await access.admissions(ONE, 150.0) == set()
         assert await access.token(TOKEN.secret, 150.0) is None
 
+    async def test_the_access_to_a_task_is_put_back(self, access: AccessRecords) -> None:
+        await access.add_account(ANN)
+        await access.add_account(BOB)
+        await access.add_token(TOKEN)
+        await access.add_invitation(INVITATION)
+        await access.admit(INVITATION.secret, ONE, 150.0)
+        await access.grant("digits", ANN.id, "owner")
+        before = await access.invitations("digits")
+        forgotten = await access.forget_task("digits")
+        await access.grant("digits", BOB.id, "owner")
+        await access.put_back("digits", forgotten)
+        assert await access.members("digits") == [RoleMember(ANN.id, "ann", "owner")]
+        assert await access.invitations("digits") == before
+        assert await access.admissions(ONE, 150.0) == {"digits"}
+        assert await access.token(TOKEN.secret, 150.0) == TOKEN
+
     async def test_what_has_expired_is_cleared(self, access: AccessRecords) -> None:
         await access.add_account(ANN)
         await access.add_session(SESSION)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -124,6 +125,14 @@ class DraftJobQueue:
                 await self.cancel(draft, kind)
         while self._current is not None and self._current[0] is draft:
             await self._changed.wait()
+
+    async def resume(self, draft: Draft, kinds: Collection[JobKind]) -> None:
+        """Queues jobs again that `cancel_all` ended; logs why one cannot be."""
+        for kind in kinds:
+            try:
+                await self.ask(draft, kind)
+            except MingaError as error:
+                log.error("a job does not begin again", draft=draft.id, kind=kind, reason=str(error))
 
     async def watch(self, draft: Draft, kind: JobKind, after: int, seconds: float) -> DraftJob:
         """Returns the job once its log has more than `after` lines, it has ended, or `seconds` have passed.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,9 +13,10 @@ from backend.errors import NotReadyError, NotWantedError, TaskFileError
 from backend.protocols.tasks.task_life import Life, LifeState
 from backend.server.accounts.accounts import access_to
 from backend.server.drafts.draft_store import Drafts
-from backend.server.drafts.launch import begin_life, launch
+from backend.server.drafts.jobs.job_queue import DraftJobQueue
+from backend.server.drafts.launch import begin_life, launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
-from backend.server.drafts.record import Draft
+from backend.server.drafts.record import Draft, StoredFile
 from backend.server.drafts.review.checklist import Item
 from backend.server.drafts.task_tables import begin
 from backend.stores.access import AccountRecord
@@ -36,8 +40,10 @@ async def hosted(_path: Path) -> None:
     """Takes everything."""
 
 
-async def prepared(_name: str) -> None:
+@asynccontextmanager
+async def prepared(_name: str) -> AsyncIterator[None]:
     """Has nothing to do."""
+    yield
 
 
 async def test_a_launch_moves_everything_and_forgets_the_draft(tmp_path: Path) -> None:
@@ -98,4 +104,25 @@ async def test_a_new_task_does_not_begin_where_an_earlier_one_of_its_name_ended(
     life = await stores.lives.life("cats")
     assert life == Life(LifeState.TEST, running=LifeState.TEST, since=2.0)
     assert await stores.lives.bans("cats") == []
+    await stores.close()
+
+
+async def test_jobs_that_a_failed_launch_ended_begin_again(tmp_path: Path) -> None:
+    drafts, draft = await ready(tmp_path)
+    stores, queue = open_stores(tmp_path), DraftJobQueue(drafts)
+    roles = access_to(stores.access, lambda: 1.0).roles
+    await stores.access.add_account(AccountRecord("ana", "ana", operator=False, created=1.0))
+    draft.files["data"] = StoredFile("cats.zip", ".zip", 1, "0" * 64, 1.0)
+    await queue.ask(draft, "look")
+
+    async def refuse(_path: Path) -> None:
+        assert draft.jobs["look"].state == "cancelled"
+        raise TaskFileError("It does not fit.")
+
+    prepare = partial(new_task_records, draft, False, roles, stores.lives, queue, 2.0)
+    with pytest.raises(TaskFileError):
+        await launch(draft, DONE, drafts, tmp_path / "tasks", set[str]().__contains__, prepare, refuse)
+    assert draft.jobs["look"].state == "waiting"
+    assert await roles.members("cats") == []
+    assert await stores.lives.life("cats") is None
     await stores.close()
