@@ -76,6 +76,7 @@ class SimulatedConnection:
     caller: Caller
     frames: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     closing: bool = False
+    address: str = ""
     take: Callable[[bytes], bool] = take_nothing
     _up: bool = True
     _down: bool = True

@@ -12,6 +12,11 @@ from backend.wire.messages import Aggregation, Kind, Status
 class ClientLink(Protocol):
     """A client's connection. Owned by the socket that accepted it."""
 
+    @property
+    def address(self) -> str:
+        """The network address that the client came from; "" where it is unknown."""
+        ...
+
     def send(self, frame: bytes) -> None:
         """Queues a frame without waiting: a client that reads too slowly loses its connection instead."""
         ...

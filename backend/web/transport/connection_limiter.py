@@ -10,7 +10,7 @@ import structlog
 from backend.errors import BusyError, MingaError, TooFastError
 from backend.protocols.token_bucket import Rate, TokenBuckets
 from backend.settings import Network, ServerLimits
-from backend.web.transport.client_address import Address, household, is_trusted, visitor
+from backend.web.transport.client_address import UNKNOWN, Address, household, is_trusted, visitor
 
 log = structlog.stdlib.get_logger("minga.doors")
 
@@ -44,12 +44,12 @@ class ConnectionLimiter:
 
     # For ConnectionSlot.
 
-    def visitor_of(self, peer: Address, forwarded: Sequence[str]) -> str | None:
-        """Returns the household of the client behind `peer`; None while a trusted proxy has not named it."""
+    def address_of(self, peer: Address, forwarded: Sequence[str]) -> Address | None:
+        """Returns the address of the client behind `peer`; None while a trusted proxy has not named it."""
         if not is_trusted(peer, self._trusted):
             self._warn(peer, forwarded)
-            return household(peer)
-        return household(visitor(peer, forwarded, self._trusted)) if forwarded else None
+            return peer
+        return visitor(peer, forwarded, self._trusted) if forwarded else None
 
     def admit(self, visitor: str | None) -> MingaError | None:
         """Counts one more connection. Returns the reason if it is over a limit and counts as rejected."""
@@ -134,17 +134,24 @@ class ConnectionSlot:
     def __init__(self, limiter: ConnectionLimiter, peer: Address) -> None:
         self.limiter = limiter
         self._peer = peer
-        self._visitor = limiter.visitor_of(peer, ())
+        self._address = limiter.address_of(peer, ())
+        self._visitor = household(self._address) if self._address else None
         self.refusal = limiter.admit(self._visitor)
         self._rejected = self.refusal is not None
         self.drop_silently = self._rejected and limiter.rejects_silently
         self._ended = False
 
+    @property
+    def address(self) -> str:
+        """The client's network address; "" while a trusted proxy has not named it, or the system does not."""
+        return "" if self._address in (None, UNKNOWN) else str(self._address)
+
     def set_forwarded(self, forwarded: Sequence[str]) -> None:
         """Counts a request by its X-Forwarded-For values, as a proxy's connection carries many visitors'."""
         if self._rejected:
             return
-        visitor = self.limiter.visitor_of(self._peer, forwarded)
+        self._address = self.limiter.address_of(self._peer, forwarded)
+        visitor = household(self._address) if self._address else None
         self.refusal = None
         if visitor != self._visitor:
             self.limiter.dismiss_visitor(self._visitor)

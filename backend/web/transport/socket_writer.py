@@ -23,6 +23,11 @@ class SocketWriter(Protocol):
     """The server's writing side of a WebSocket. Drops frames that can no longer be sent."""
 
     @property
+    def address(self) -> str:
+        """The client's network address; "" while a trusted proxy has not named it."""
+        ...
+
+    @property
     def backlog(self) -> int:
         """The number of bytes that the system has not accepted yet."""
         ...
@@ -61,6 +66,11 @@ class SocketLink:
     def set_large_handler(self, handler: LargeMessageHandler) -> None:
         """See SocketWriter."""
         self._connection.set_large_handler(handler)
+
+    @property
+    def address(self) -> str:
+        """See SocketWriter."""
+        return self._connection.address
 
     @property
     def backlog(self) -> int:

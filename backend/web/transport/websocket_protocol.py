@@ -55,6 +55,11 @@ class Sockets(WebSocketsSansIOProtocol):
     # Sending, for SocketLink.
 
     @property
+    def address(self) -> str:
+        """See SocketWriter."""
+        return self._slot.address
+
+    @property
     def backlog(self) -> int:
         """See SocketWriter."""
         return 0 if self.disconnected else self.transport.get_write_buffer_size() + self._pushed_bytes

@@ -37,9 +37,14 @@ CHUNK = 256 * 1024
 
 
 class UnitClient:
-    """A connection; `async with UnitClient(url)` enlists, with `changes`, and waits for the answer."""
+    """A connection; `async with UnitClient(url)` enlists, with `changes`, and waits for the answer.
 
-    def __init__(self, url: str, task: str = "tiny", token: str | None = None, **changes: Any) -> None:
+    A server that trusts 127.0.0.1 as a proxy takes `address` as where it comes from.
+    """
+
+    def __init__(
+        self, url: str, task: str = "tiny", token: str | None = None, address: str = "", **changes: Any
+    ) -> None:
         self._url = url
         self.address = f"{url.replace('http', 'ws', 1)}/api/tasks/{task}/socket"
         self.token = token or secrets.token_urlsafe(24)
@@ -48,11 +53,14 @@ class UnitClient:
         self.heard: list[ServerToUnits] = []
         self._unasked: list[ServerToUnits] = []
         self.socket: ClientConnection
+        self._headers = {"X-Forwarded-For": address} if address else {}
         self._changes = changes
 
     async def __aenter__(self) -> Self:
         protocols = [Subprotocol(UNITS_PROTOCOL)]
-        self.socket = await connect(self.address, subprotocols=protocols, max_size=1 << 20)
+        self.socket = await connect(
+            self.address, subprotocols=protocols, max_size=1 << 20, additional_headers=self._headers
+        )
         said: dict[str, Any] = {
             "token": self.token,
             "kind": "peer",

@@ -25,6 +25,8 @@ from tests.support.protocols.rounds import PLAN
 class Recorder:
     """A link that keeps what it was given."""
 
+    address = ""
+
     def __init__(self) -> None:
         self.frames: list[bytes] = []
 

@@ -1,0 +1,45 @@
+"""Groups network addresses by household: what one person can easily get many addresses of counts as one."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+# Providers give a customer a /48 of IPv6 at most (RFC 6177), and addresses of a /24 of IPv4 together.
+IPV4_PREFIX, IPV6_PREFIX = 24, 48
+# Networks of the server's own machine and site (RFC 1918, 3927, 4193, 4291): nobody outside sends from them.
+_LOCAL = tuple(
+    [IPv4Network(text) for text in ("10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12")]
+    + [IPv4Network("192.168.0.0/16")]
+)
+_LOCAL_IPV6 = tuple(IPv6Network(text) for text in ("::1/128", "fc00::/7", "fe80::/10"))
+
+
+def household(address: str) -> str:
+    """Returns the network that `address` counts for, such as "192.0.2.0/24" or "2001:db8::/48".
+
+    An IPv4 address that IPv6 maps counts as IPv4. Returns "" for what is no address: nobody's household.
+    """
+    parsed = _parse(address)
+    if parsed is None:
+        return ""
+    if isinstance(parsed, IPv4Address):
+        return str(IPv4Network((parsed, IPV4_PREFIX), strict=False))
+    return str(IPv6Network((parsed, IPV6_PREFIX), strict=False))
+
+
+def is_local(address: str) -> bool:
+    """Whether `address` belongs to the server's own machine or site, where one network is many people."""
+    parsed = _parse(address)
+    if isinstance(parsed, IPv4Address):
+        return any(parsed in network for network in _LOCAL)
+    return parsed is not None and any(parsed in network for network in _LOCAL_IPV6)
+
+
+def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        return parsed.ipv4_mapped
+    return parsed

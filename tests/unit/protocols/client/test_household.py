@@ -1,0 +1,48 @@
+"""Addresses count by household."""
+
+from __future__ import annotations
+
+import pytest
+
+from backend.protocols.client.household import household, is_local
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.0/24"),
+        ("192.0.2.255", "192.0.2.0/24"),
+        ("::ffff:192.0.2.7", "192.0.2.0/24"),
+        ("::ffff:c000:207", "192.0.2.0/24"),
+        ("2001:db8:7:1::5", "2001:db8:7::/48"),
+        ("2001:db8:7:ffff::1", "2001:db8:7::/48"),
+        ("2001:db8:8::1", "2001:db8:8::/48"),
+        ("fe80::1%eth0", "fe80::/48"),
+        ("", ""),
+        ("no address", ""),
+    ],
+)
+def test_an_address_counts_by_its_network(address: str, network: str) -> None:
+    assert household(address) == network
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("10.1.2.3", True),
+        ("192.168.1.1", True),
+        ("172.31.0.1", True),
+        ("169.254.1.1", True),
+        ("fd00::1", True),
+        ("fe80::1%eth0", True),
+        ("::ffff:10.0.0.1", True),
+        ("172.32.0.1", False),
+        ("192.0.2.1", False),
+        ("2001:db8::1", False),
+        ("", False),
+    ],
+)
+def test_addresses_of_the_servers_own_site_are_known(address: str, local: bool) -> None:
+    assert is_local(address) is local
