@@ -164,7 +164,7 @@ class Rejected(WireFrame, frozen=True, tag="rejected"):
 class Idle(WireFrame, frozen=True, tag="idle"):
     """No unit is available for this client now, with the cause, for people; the server sends one later."""
 
-    cause: Literal["nothing", "quota", "reliable", "bound", "over", "paused"]
+    cause: Literal["nothing", "quota", "reliable", "bound", "released", "over", "paused"]
 
 
 class Standing(WireFrame, frozen=True, tag="standing"):

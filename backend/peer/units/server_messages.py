@@ -22,6 +22,7 @@ _IDLE = {
     "quota": "this peer had as many units as one may have in a day",
     "reliable": "the last units of an epoch go to the quickest first",
     "bound": "this peer is further ahead of the slowest than the task allows",
+    "released": "this peer gave work back, and waits longer after each time until a result of it counts",
     "over": "the task is over",
     "paused": "the owner has paused the task",
 }

@@ -193,6 +193,11 @@ class UnitRecord:
         return any(lease.client == client for lease in self.leases)
 
     @property
+    def attempts(self) -> int:
+        """The number of its leases that were not given back: only these show whether it can be done."""
+        return sum([lease.state is not LeaseState.RELEASED for lease in self.leases])
+
+    @property
     def missing_leases(self) -> int:
         """The number of leases missing for a quorum."""
         if self.state is not UnitState.OPEN:

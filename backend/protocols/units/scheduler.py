@@ -21,10 +21,13 @@ from backend.protocols.units.records import (
     UnitRecord,
     after,
 )
+from backend.protocols.units.releases import ReleaseLimits
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import (
     Abort,
     ClientId,
+    CreditClient,
+    DistrustClient,
     Effect,
     LeaseId,
     LeaseRenewed,
@@ -52,7 +55,7 @@ class Scheduler:
     """Owns units, leases and clients in a `UnitTable`, `Leases` and a `ClientTable`.
 
     It checks whether an event is legal; `UnitSelector`, `LeaseGranter` and `Transitioner` decide the
-    consequences. Units of the previous epoch are stored for late results.
+    consequences, and `ReleaseLimits` who waits. Units of the previous epoch are stored for late results.
     """
 
     def __init__(self, rules: Rules | None = None) -> None:
@@ -60,6 +63,7 @@ class Scheduler:
         self._client_table = ClientTable(self._rules.trust)
         self._unit_table = UnitTable(self._rules)
         self._leases = Leases(self._client_table)
+        self._releases = ReleaseLimits(self._rules.pace.usual)
         self._selector = UnitSelector(self._rules, self._client_table, self._unit_table)
         self._granter = LeaseGranter(self._rules, self._unit_table, self._leases)
         self._transitioner = Transitioner(self._rules, self._client_table, self._unit_table, self._leases)
@@ -109,12 +113,14 @@ class Scheduler:
         kind: str = "",
         pace: float | None = None,
         trusted: bool = False,
+        household: str = "",
     ) -> None:
         """Takes a client's connection, with the shards in its cache.
 
         `kind` names its compute backend, `pace` is its own estimate of seconds per example. Results of a
-        `trusted` peer are taken as valid.
+        `trusted` peer are taken as valid. Clients of one `household` wait together for what they give back.
         """
+        self._releases.client_connected(client, household)
         table_client = self._client_table.client_connected(client, slots, kind, pace, trusted)
         for shard in shards:
             table_client.has_shard(shard)
@@ -127,6 +133,7 @@ class Scheduler:
     def client_disconnected(self, client: ClientId) -> None:
         """Takes a client's disconnection. Its leases last until their deadlines: it may come back."""
         self._client_table.client_disconnected(client)
+        self._releases.client_disconnected(client)
         self._check_for_peers()
 
     def ask(self, client: ClientId, base: int, chance: float, now: float, fresh: bool = True) -> list[Effect]:
@@ -138,9 +145,13 @@ class Scheduler:
         table_client = self._client_table.clients.get(client)
         if table_client is None:
             return [RefuseResult(client, "Say first that you are here.")]
+        free = table_client.trusted or not self.remaining
+        if not free and (retry_at := self._releases.retry_at(client, now)) is not None:
+            return [Wait(client, "released", retry_at)]
         selected = self._selector.unit_for(client, table_client, fresh, now)
         if isinstance(selected, Wait):
             return [selected]
+        self._releases.granted(client, now)
         return self._granter.grant(client, table_client, selected, base, chance, now)
 
     def heartbeat(self, client: ClientId, lease: LeaseId, now: float) -> list[Effect]:
@@ -182,8 +193,16 @@ class Scheduler:
         self._client_table.set_late(table_client, lease_record.came_late)
         return self._transitioner.reconsider(unit)
 
-    def released(self, client: ClientId, lease: LeaseId) -> list[Effect]:
-        """Takes a release: the client has to stop, or cannot do the work."""
+    def released(self, client: ClientId, lease: LeaseId, now: float = 0.0) -> list[Effect]:
+        """Takes a release: the client has to stop, or cannot do the work. It waits longer for the next."""
+        self._unit_table.now = max(self._unit_table.now, now)
+        lease_record = self._leases.of(client, lease)
+        if lease_record is not None and lease_record.state is LeaseState.LEASED:
+            self._releases.released(client, self._unit_table.now)
+        return self.recalled(client, lease)
+
+    def recalled(self, client: ClientId, lease: LeaseId) -> list[Effect]:
+        """Takes a lease back, as the owner wants it: that is not the client's doing."""
         lease_record = self._leases.of(client, lease)
         if lease_record is None:
             return [RefuseResult(client, _OVER)]
@@ -196,7 +215,14 @@ class Scheduler:
         record = self._unit_table.units.get(unit)
         if record is None or not record.judging or set(verdicts) != set(record.judging):
             raise ValueError(f"nobody asked for a comparison of {sorted(verdicts)} of unit {unit}")
-        return self._transitioner.judged(record, verdicts)
+        effects = self._transitioner.judged(record, verdicts)
+        for effect in effects:
+            if isinstance(effect, CreditClient):
+                self._releases.counted(effect.client, self._unit_table.now)
+            elif isinstance(effect, DistrustClient):
+                # A wrong result returns the unit, too.
+                self._releases.released(effect.client, self._unit_table.now)
+        return effects
 
     def drop(self, unit: UnitId) -> list[Effect]:
         """Drops a unit that is not needed. Raises KeyError if there is none."""

@@ -49,7 +49,7 @@ class GrantLease:
 
 @dataclass(frozen=True)
 class Wait:
-    """There is nothing for `client` now: `slots`, `quota`, `reliable`, `bound`, `nothing` or `over`.
+    """There is nothing for `client`: `slots`, `quota`, `reliable`, `bound`, `released`, `nothing` or `over`.
 
     That may change at the time `retry_at` without an event; None if only an event can change it.
     """
@@ -140,6 +140,14 @@ class EpochClosed:
 
 
 @dataclass(frozen=True)
+class EpochReopened:
+    """All units of `epoch` were given up, so that it has no result: its `units` are open again."""
+
+    epoch: int
+    units: int
+
+
+@dataclass(frozen=True)
 class RefuseResult:
     """The frame of `client` is illegal and changed nothing; `reason` is a sentence for it."""
 
@@ -159,5 +167,6 @@ Effect: TypeAlias = (
     | DistrustClient
     | GivenUp
     | EpochClosed
+    | EpochReopened
     | RefuseResult
 )

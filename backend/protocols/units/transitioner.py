@@ -27,6 +27,7 @@ from backend.protocols.units.scheduler_effects import (
     DistrustClient,
     Effect,
     EpochClosed,
+    EpochReopened,
     GivenUp,
     Judge,
     LeaseId,
@@ -83,7 +84,7 @@ class Transitioner:
             self._unit_table.reserve(unit, "")
             self._unit_table.changed(unit)
             return [Judge(unit.work.unit, pending, trusted_result)]
-        if unit.missing_leases and len(unit.leases) >= self._rules.most_leases:
+        if unit.missing_leases and unit.attempts >= self._rules.most_leases:
             return [GivenUp(unit.work.unit), *self.close(unit, UnitEvent.GIVE_UP)]
         if unit.part and not unit.count(AWAITED):
             unit.part = None
@@ -119,9 +120,17 @@ class Transitioner:
         self._unit_table.changed(unit)
         effects: list[Effect] = [Abort(lease.client, lease.id) for lease in at_work]
         if unit.epoch == self._unit_table.epoch and not self._unit_table.progress.remaining:
-            tally = self._unit_table.progress.tally()
-            effects.append(EpochClosed(unit.epoch, tally.done, tally.failed))
+            effects.append(self._end_epoch(event))
         return effects
+
+    def _end_epoch(self, event: UnitEvent) -> Effect:
+        """Closes the epoch whose last unit is over; begins it again if all of them were given up."""
+        epoch, tally = self._unit_table.epoch, self._unit_table.progress.tally()
+        if event is not UnitEvent.GIVE_UP or tally.done:
+            return EpochClosed(epoch, tally.done, tally.failed)
+        for unit in self._unit_table.reopen():
+            self._leases.forget(unit.leases)
+        return EpochReopened(epoch, tally.failed)
 
     def _request_peer(self, unit: UnitRecord) -> None:
         """Reserves the unit for a trusted peer that did not have it, if there is one."""

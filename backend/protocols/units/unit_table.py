@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from backend.protocols.units.records import CLOSED, PENDING, TRUSTED, LeaseState, UnitRecord, UnitState
@@ -171,6 +171,8 @@ class UnitTable:
         self._reserved: OrderedDict[UnitId, float] = OrderedDict()
         self._reserved_for_peers: set[UnitId] = set()
         self.units: dict[UnitId, UnitRecord] = {}
+        # Units that were given up with all others of this epoch, which then began again.
+        self._replaced: list[UnitRecord] = []
         self.waiting = UnitQueue()
         self.progress = EpochProgress()
         self.epoch, self.next_unit, self.now = 0, 0, 0.0
@@ -199,7 +201,7 @@ class UnitTable:
 
     def begin(self, units: Iterable[UnitRecord]) -> None:
         """Begins the next epoch with these units."""
-        self.epoch += 1
+        self.epoch, self._replaced = self.epoch + 1, []
         self.progress = EpochProgress()
         for unit in units:
             self.add(unit)
@@ -212,6 +214,21 @@ class UnitTable:
         for unit in units:
             self.add(unit)
 
+    def reopen(self) -> list[UnitRecord]:
+        """Replaces the units of this epoch, all of which were given up, by new ones for the same work.
+
+        Returns units that were replaced before and are removed now: their results would come too late.
+        """
+        removed, self._replaced = self._replaced, list(self.current_units())
+        for unit in removed:
+            del self.units[unit.work.unit]
+        self.progress = EpochProgress()
+        for unit in self._replaced:
+            unit.epoch -= 1
+            work = replace(unit.work, unit=self.next_unit)
+            self.add(UnitRecord(work, self.epoch, halvings=unit.halvings))
+        return removed
+
     def add(self, unit: UnitRecord) -> None:
         """Adds a unit to this epoch."""
         self.units[unit.work.unit] = unit
@@ -222,7 +239,7 @@ class UnitTable:
     def changed(self, unit: UnitRecord) -> None:
         """Updates queue and counts after a change of a unit or its leases."""
         work = unit.work
-        if unit.missing_leases and len(unit.leases) < self._max_leases:
+        if unit.missing_leases and unit.attempts < self._max_leases:
             self.waiting.add(work.unit, work.shard, begun=bool(unit.leases), queue=unit.reserved)
         else:
             self.waiting.remove(work.unit, work.shard)

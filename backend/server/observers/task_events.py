@@ -168,6 +168,14 @@ class ResultAssimilated:
 
 
 @dataclass(frozen=True)
+class EpochRestarted:
+    """All `units` of an epoch of work units were given up without a result, and are open again."""
+
+    epoch: int
+    units: int
+
+
+@dataclass(frozen=True)
 class RoundEnded:
     """A round or an epoch was recorded, with the version that it made, if any."""
 
@@ -228,6 +236,7 @@ TaskEvent: TypeAlias = (
     | UnitCounted
     | UnitRejected
     | ResultAssimilated
+    | EpochRestarted
     | RoundEnded
     | VersionMade
     | VersionEvaluated

@@ -6,15 +6,26 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
+from backend.formats.task_file.units import TrustTable
+from backend.protocols.units import trust
+from backend.protocols.units.client_table import TableClient
 from backend.protocols.units.scheduler_effects import ClientId, Effect, GrantLease, LeaseId, Wait
 from backend.server.observers import task_events
-from backend.server.units.state import LeasedUnit, UnitsState
+from backend.server.units.state import ClientCredit, LeasedUnit, UnitsState
 from backend.server.units.work_generator import past_steps, start_of
 from backend.wire import messages, unit_messages
 
 # Clients served per event: a bound, so that one event does not delay the others.
 CLIENTS_PER_DISPATCH = 64
-Cause = Literal["nothing", "quota", "reliable", "bound", "over", "paused"]
+Cause = Literal["nothing", "quota", "reliable", "bound", "released", "over", "paused"]
+
+# Causes of `Wait` that clients are told as they are.
+_CAUSES: dict[str, Cause] = {
+    "quota": "quota",
+    "reliable": "reliable",
+    "bound": "bound",
+    "released": "released",
+}
 
 
 class Dispatcher:
@@ -96,8 +107,7 @@ class Dispatcher:
         self._idle[wait.client] = None
         if wait.retry_at is not None:
             self._retry_at = wait.retry_at if self._retry_at is None else min(self._retry_at, wait.retry_at)
-        causes: dict[str, Cause] = {"quota": "quota", "reliable": "reliable", "bound": "bound"}
-        self._tell_idle(wait.client, causes.get(wait.reason, "nothing"))
+        self._tell_idle(wait.client, _CAUSES.get(wait.reason, "nothing"))
 
     def _tell_all_idle(self) -> None:
         if not self._queue:
@@ -227,14 +237,18 @@ class Dispatcher:
         if entry is None or client not in self._state.clients.members:
             return
         credit = self._state.clients.credited(client, self._state.run.epoch.given.get(client))
-        rules = self._state.units.trust
-        self._state.connected.tell(
-            client,
-            unit_messages.Standing(
-                credited=credit.examples,
-                units=credit.units,
-                checked=entry.trust.streak,
-                trusted=entry.trusted or entry.trust.streak >= rules.checked,
-                quota=max(0, entry.trust.quota - entry.trust.today),
-            ),
-        )
+        standing = standing_of(entry, credit, self._state.units.trust, self._state.clock())
+        self._state.connected.tell(client, standing)
+
+
+def standing_of(
+    entry: TableClient, credit: ClientCredit, rules: TrustTable, now: float
+) -> unit_messages.Standing:
+    """Returns what a client is told of itself; its quota is that of the day of `now`."""
+    return unit_messages.Standing(
+        credited=credit.examples,
+        units=credit.units,
+        checked=entry.trust.streak,
+        trusted=entry.trusted or entry.trust.streak >= rules.checked,
+        quota=trust.left_today(entry.trust, now),
+    )

@@ -73,6 +73,8 @@ class UnitEffectRunner:
                     self.forget_unit(effect.unit)
                 case scheduler_effects.EpochClosed():
                     self._controller.epoch_closed()
+                case scheduler_effects.EpochReopened():
+                    self._controller.epoch_reopened(effect.units)
                 case (
                     scheduler_effects.Wait()
                     | scheduler_effects.RefuseResult()

@@ -63,19 +63,22 @@ class EpochController:
     def reason(self) -> str | None:
         """Returns the reason why no further epoch follows; None if one does."""
         state = self._state
-        # The open epoch does not count.
-        closed_epochs = (
-            state.run.epoch.number
-            if state.run.closed or not state.scheduler.remaining
-            else state.run.epoch.number - 1
-        )
-        if closed_epochs >= state.units.epochs:
+        # Each epoch with a result made a version; others, and the open one, do not count.
+        is_over = state.run.closed or not state.scheduler.remaining
+        if state.run.epoch.version + (is_over and state.run.epoch.blended > 0) >= state.units.epochs:
             return DONE
         return state.run.ending or state.progress.reason()
 
     def epoch_closed(self) -> None:
         """Marks the epoch as closed: all units are over, though results may still wait for assimilation."""
         self._state.run.closed = True
+
+    def epoch_reopened(self, units: int) -> None:
+        """Goes on with an epoch that had no result: all its units were given up, and are open again."""
+        state = self._state
+        state.notice(task_events.EpochRestarted(state.run.epoch.number, units))
+        self._dispatcher.wake()
+        state.records.changed.set()
 
     def settle(self, now: float) -> list[Effect]:
         """Closes the epoch, or ends the task by its rules, if the state after an event requires it."""
@@ -122,7 +125,7 @@ class EpochController:
                     work.over = True
                     self._dispatcher.ended(lease)
                     self._dispatcher.wants(work.grant.client)
-                    effects += self._state.scheduler.released(work.grant.client, lease)
+                    effects += self._state.scheduler.recalled(work.grant.client, lease)
         return effects
 
     def resume(self) -> list[Effect]:
@@ -148,10 +151,9 @@ class EpochController:
     def _begin_epoch(self) -> list[Effect]:
         state = self._state
         number = state.run.epoch.number + 1
-        # The previous epoch makes a version, but may not be recorded yet.
-        state.run.epoch = Epoch(
-            number, state.history.current.version + (state.run.epoch.number > state.history.round)
-        )
+        # The previous epoch makes a version if it had a result, but may not be recorded yet.
+        makes_version = state.run.epoch.number > state.history.round and state.run.epoch.blended > 0
+        state.run.epoch = Epoch(number, state.history.current.version + makes_version)
         state.run.closed = False
         effects = state.scheduler.begin_epoch(units_of_epoch(state.task, number, state.scheduler.next_unit))
         self._dispatcher.forget(number - 1)

@@ -128,7 +128,7 @@ class ResultReceiver:
         work = self._state.leases.of_client(client, lease)
         if work is None or work.result is not None:
             return []
-        effects = self._state.scheduler.released(client, lease)
+        effects = self._state.scheduler.released(client, lease, self._state.clock())
         if any(isinstance(effect, RefuseResult) for effect in effects):
             return []
         work.over = True

@@ -32,6 +32,7 @@ class UnitFigures:
         self._released = make_counter("units_released", "Work units that clients gave back", "cause")
         self._counted = make_counter("units_counted", "Results of work units that held")
         self._rejected = make_counter("units_rejected", "Results of work units that do not count", "code")
+        self._reopened = make_counter("epochs_reopened", "Epochs begun again: no unit had a result")
         self._examples = make_counter("units_examples", "Examples of the results that held")
         self._staleness = make_histogram(
             "staleness", "Results blended since a blended one was begun", STALENESS
@@ -52,6 +53,8 @@ class UnitFigures:
             case task_events.UnitCounted():
                 self._counted.labels(task).inc()
                 self._examples.labels(task).inc(event.examples)
+            case task_events.EpochRestarted():
+                self._reopened.labels(task).inc()
             case task_events.UnitRejected():
                 self._rejected.labels(task, event.code).inc()
             case task_events.ResultAssimilated():

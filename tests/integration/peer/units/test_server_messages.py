@@ -61,6 +61,6 @@ def test_trust_is_told_when_it_changes() -> None:
 
 def test_every_reason_to_wait_has_its_sentence() -> None:
     told = Told()
-    for cause in ("nothing", "quota", "reliable", "bound", "over", "paused"):
+    for cause in ("nothing", "quota", "reliable", "bound", "released", "over", "paused"):
         UnitNews(told).report(unit_messages.Idle(cause=cause))
-    assert len({sentence for _, sentence, _ in told.events}) == 6
+    assert len({sentence for _, sentence, _ in told.events}) == 7

@@ -38,6 +38,7 @@ def test_what_becomes_of_work_units_is_counted_by_task() -> None:
         task_events.UnitRejected("c", 3, "disagrees", "It differs from the others'."),
         task_events.UnitCounted("a", 1, examples=40, blended=True),
         task_events.ResultAssimilated(epoch=1, unit=1, staleness=3, seconds=0.02),
+        task_events.EpochRestarted(epoch=1, units=6),
     ):
         figures.notice("digits", event)
     lines = generate_latest(figures.registry).decode().splitlines()
@@ -48,6 +49,7 @@ def test_what_becomes_of_work_units_is_counted_by_task() -> None:
         'minga_units_rejected_total{code="disagrees",task="digits"} 1.0',
         'minga_units_counted_total{task="digits"} 1.0',
         'minga_units_examples_total{task="digits"} 40.0',
+        'minga_epochs_reopened_total{task="digits"} 1.0',
         'minga_staleness_bucket{le="2.0",task="digits"} 0.0',
         'minga_staleness_bucket{le="5.0",task="digits"} 1.0',
         'minga_assimilate_seconds_count{task="digits"} 1.0',

@@ -197,11 +197,13 @@ def test_released_work_goes_to_somebody_else_from_the_newest_base() -> None:
 
 
 def test_a_unit_that_nobody_does_validly_is_given_up() -> None:
-    one = begun(1, "ann", "bob", most_leases=2, **ALONE)
-    for client, now in (("ann", 0.0), ("bob", 100.0)):
+    one = begun(2, "ann", "bob", most_leases=2, **ALONE)
+    one.client_connected("cat", 1)
+    assert done(one, "cat").unit == 0
+    for client, now in (("ann", 10.0), ("bob", 110.0)):
         lease(one, client, now)
         effects = one.time_passed(now + 100.0)
-    assert effects == [GivenUp(0), EpochClosed(1, 0, 1)]
+    assert effects == [GivenUp(1), EpochClosed(1, 1, 1)]
 
 
 def test_clients_do_as_many_units_at_once_as_they_have_slots() -> None:

@@ -22,7 +22,7 @@ from backend.protocols.units.scheduler_effects import (
     Wait,
     WorkUnit,
 )
-from tests.unit.protocols.units.conversations import VALID, begun, done, lease, only, proven, works
+from tests.unit.protocols.units.conversations import PACE, VALID, begun, done, lease, only, proven, works
 
 SIZES = SizeRules(seconds=10.0, grain=8)
 
@@ -80,8 +80,11 @@ def test_a_unit_that_others_began_is_not_halved_and_goes_to_slow_clients_last() 
     whole = lease(one, "ann")
     first = lease(one, "slow")
     assert (first.unit, first.examples) == (1, 8)
-    while (grant := lease(one, "slow")).unit != whole.unit:
-        one.released("slow", grant.lease)
+    now = 0.0
+    while (grant := lease(one, "slow", now)).unit != whole.unit:
+        # Who gives work back waits for the next.
+        one.released("slow", grant.lease, now)
+        now += PACE.usual
     assert grant.examples == 100
 
 

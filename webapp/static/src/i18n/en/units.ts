@@ -22,6 +22,8 @@ export const units = {
     reliable:
       "The last units of an epoch go to devices that were on time before. Yours gets one if they are not.",
     bound: "Your device is far ahead. It waits until slower ones have caught up.",
+    released:
+      "Units were given back from here. The wait for the next grows each time, and ends by itself; results shorten it.",
     paused: "The task’s owner paused it. Your device goes on by itself when the task does.",
     over: "All epochs are done.",
   },

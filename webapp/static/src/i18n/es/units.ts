@@ -23,6 +23,8 @@ export const units: Catalogue["units"] = {
     reliable:
       "Las últimas unidades de una época van a dispositivos que antes llegaron a tiempo. El tuyo recibe una si ellos no llegan.",
     bound: "Tu dispositivo va muy por delante. Espera a que lo alcancen los más lentos.",
+    released:
+      "Desde aquí se devolvieron unidades. La espera por la siguiente crece cada vez y termina sola; los resultados la acortan.",
     paused:
       "La tarea está en pausa por decisión de quien la creó. Tu dispositivo sigue solo cuando siga la tarea.",
     over: "Todas las épocas han terminado.",

@@ -110,7 +110,7 @@ const TO_CLIENT = {
   /** The result of `lease` does not count. */
   rejected: { lease: count, code: word, reason },
   /** There is no unit for this client now, for this cause. The server sends one as soon as there is. */
-  idle: { cause: oneOf("nothing", "quota", "reliable", "bound", "over", "paused") },
+  idle: { cause: oneOf("nothing", "quota", "reliable", "bound", "released", "over", "paused") },
   /** The server's assessment of this client; only this client receives it. */
   standing: { credited: count, units: count, checked: count, trusted: truth, quota: count },
   /** The current state, for all clients. `loss` and `metrics` are of the weights with `measured` results in them. */
