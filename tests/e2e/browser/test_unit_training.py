@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from backend.numerics.aggregation.asynchronous import elastic
+from backend.numerics.aggregation.figure_agreement import Figures, figure_agreement
+from backend.numerics.aggregation.result_agreement import Agreement, Tolerance
 from tests.e2e.browser.test_training_worker import MODEL, PLAN, Task, ask_peer, load, put_into, tell
 from tests.support.browser.chromium import Chromium, Tab
 from tests.support.keras.comparison import relative_error
@@ -90,6 +92,8 @@ def test_a_unit_trains_on_its_rows_alone(
     expected = peers(task, arrays, blobs, tmp_path)
     assert trained["loss"] == pytest.approx(expected["loss"], rel=1e-4)
     assert relative_error(trained["update"], expected["update"]) < 1e-3
+    figures = [Figures(each["loss"], tuple(map(tuple, each["sums"]))) for each in (trained, expected)]
+    assert figure_agreement(figures[0], figures[1], Tolerance(0.001, 0.9999, 0.3)) is Agreement.SAME
     given = np.fromfile(task.folder / "weights.bin", "<f4")
     assert np.array(trained["local"]) == pytest.approx(given + np.array(trained["update"]), abs=1e-6)
 

@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from backend.numerics.aggregation.figure_agreement import Figures, figure_agreement, is_unusual, worst
 from backend.numerics.aggregation.result_agreement import Agreement, agreement, likeness, majority
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.rules import Verdict
@@ -19,8 +20,9 @@ from backend.protocols.units.scheduler_effects import LeaseId, UnitId
 from backend.server.units.validation.tolerances import tolerance_of
 
 # An update norm is an outlier when it differs from the median of the last NORM_WINDOW by more than
-# OUTLIER_FACTOR times; this needs MIN_NORMS samples.
+# OUTLIER_FACTOR times, a loss when it does so from all of them; this needs MIN_NORMS samples.
 OUTLIER_FACTOR, NORM_WINDOW, MIN_NORMS = 5.0, 64, 8
+NO_FIGURES = Figures()
 # Digests stored to detect copies.
 MAX_DIGESTS = 4096
 
@@ -35,7 +37,7 @@ _VERDICTS = {
 class ComparedResult:
     """A result to be compared: `update` [P] for a `unit`. `kind` names the client's kind and its backend.
 
-    `steps` is the number of training steps.
+    `steps` is the number of training steps, `figures` are the loss and the metric sums that it reports.
     """
 
     lease: LeaseId
@@ -43,14 +45,16 @@ class ComparedResult:
     update: Vector
     unit: UnitId = -1
     steps: int = 0
+    figures: Figures = NO_FIGURES
 
 
 class ResultValidator:
-    """Compares results, and checks single ones against recent update norms. Thread-safe."""
+    """Compares results, and checks single ones against recent update norms and losses. Thread-safe."""
 
     def __init__(self, tolerance: float | None = None) -> None:
         self._tolerance = tolerance
         self._norms: deque[float] = deque(maxlen=NORM_WINDOW)
+        self._losses: deque[float] = deque(maxlen=NORM_WINDOW)
         self._unit_of_digest: OrderedDict[bytes, UnitId] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -87,14 +91,17 @@ class ResultValidator:
     def _compare(self, first: ComparedResult, second: ComparedResult) -> Agreement:
         steps = max(first.steps, second.steps)
         tolerance = tolerance_of(first.kind, second.kind, steps, self._tolerance)
-        return agreement(likeness(first.update, second.update), tolerance)
+        updates = agreement(likeness(first.update, second.update), tolerance)
+        return worst((updates, figure_agreement(first.figures, second.figures, tolerance)))
 
     def _is_outlier(self, result: ComparedResult) -> bool:
-        """Whether the update norm of a result is an outlier."""
+        """Whether the update norm of a result, or its loss, is an outlier."""
         with self._lock:
-            norms = list(self._norms)
+            norms, losses = list(self._norms), list(self._losses)
         if len(norms) < MIN_NORMS:
             return False
+        if is_unusual(result.figures.loss, losses, OUTLIER_FACTOR):
+            return True
         median, norm = statistics.median(norms), _norm(result.update)
         return not median / OUTLIER_FACTOR <= norm <= median * OUTLIER_FACTOR
 
@@ -113,6 +120,7 @@ class ResultValidator:
         norms = [_norm(result.update) for result in valid[:1]]
         with self._lock:
             self._norms.extend(norms)
+            self._losses.extend(result.figures.loss for result in valid[:1])
 
 
 def _norm(update: Vector) -> float:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from backend.numerics.aggregation.figure_agreement import Figures
 from backend.protocols.units.rules import Verdict
 from backend.protocols.units.scheduler_effects import Judge, LeaseId
 from backend.server.units.state import LeasedUnit, UnitsState
@@ -55,5 +56,7 @@ class ValidationJobs:
 
 def _compared(lease: LeaseId, work: LeasedUnit) -> ComparedResult:
     assert work.update is not None  # noqa: S101 - held until the unit is over.
-    steps = work.result.steps if work.result is not None else 0
-    return ComparedResult(lease, f"{work.kind} {work.backend}", work.update, work.grant.unit, steps)
+    steps, figures = 0, Figures()
+    if work.result is not None:
+        steps, figures = work.result.steps, Figures(work.result.loss, tuple(work.result.sums))
+    return ComparedResult(lease, f"{work.kind} {work.backend}", work.update, work.grant.unit, steps, figures)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from backend.numerics.aggregation.figure_agreement import Figures
 from backend.numerics.vectors import Vector
 from backend.protocols.units.rules import Verdict
 from backend.server.units.validation.result_validator import MIN_NORMS, ComparedResult, ResultValidator
@@ -98,3 +101,29 @@ def test_after_many_steps_honest_results_may_be_farther_apart() -> None:
     )
     assert ResultValidator().verdicts(few) == {0: UNDECIDED, 1: UNDECIDED}
     assert ResultValidator().verdicts(many) == {0: VALID, 1: VALID}
+
+
+def reported(lease: int, loss: float, right: float = 80.0) -> ComparedResult:
+    return ComparedResult(lease, "browser wasm", update(lease), lease, 4, Figures(loss, ((right, 100.0),)))
+
+
+def test_an_update_that_holds_does_not_make_its_loss_and_metrics_true() -> None:
+    honest, liar, boaster = (
+        replace(reported(0, loss, right), lease=lease, unit=7)
+        for lease, loss, right in ((0, 0.5, 80.0), (1, 0.01, 80.0), (2, 0.5, 100.0))
+    )
+    again = replace(honest, lease=3)
+    judging = ResultValidator()
+    assert judging.verdicts([honest, liar]) == {0: UNDECIDED, 1: UNDECIDED}
+    assert judging.verdicts([honest, liar, again]) == {0: VALID, 1: INVALID, 3: VALID}
+    assert judging.verdicts([liar], honest) == {1: INVALID}
+    assert judging.verdicts([boaster], honest) == {2: UNDECIDED}
+
+
+def test_a_loss_alone_holds_unless_it_is_far_from_all_before() -> None:
+    judging = ResultValidator()
+    for lease in range(MIN_NORMS):
+        assert judging.verdicts([reported(lease, 0.5 + 0.1 * lease)]) == {lease: VALID}
+    assert judging.verdicts([reported(20, 30.0)]) == {20: UNDECIDED}
+    assert judging.verdicts([reported(21, 0.0001)]) == {21: UNDECIDED}
+    assert judging.verdicts([reported(22, 2.0)]) == {22: VALID}
