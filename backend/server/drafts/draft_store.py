@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from backend.server.drafts.record import (
     read_draft,
     write_draft,
 )
+from backend.server.sandbox.work_folder import remove_tree
 from backend.stores.error_translation import translated
 
 log = structlog.stdlib.get_logger("minga.drafts")
@@ -120,7 +122,8 @@ class Drafts:
         """Deletes a draft and its files."""
         self._drafts.pop(draft.id, None)
         async with self._write_lock:
-            await asyncio.to_thread(shutil.rmtree, self.folder(draft), True)
+            with suppress(OSError):
+                await asyncio.to_thread(remove_tree, self.folder(draft))
 
     def folder(self, draft: Draft) -> Path:
         """Returns the folder of the draft's files."""
@@ -183,7 +186,7 @@ def _sweep(folder: Path, draft: Draft) -> None:
     with translated(f"The draft in {folder} cannot be swept"):
         settle(folder, draft)
         for path in folder.glob(".*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
 
 def _modified(path: Path) -> float:

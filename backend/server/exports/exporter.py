@@ -17,6 +17,7 @@ from backend.server.exports.file_cache import CachedFile, FileCache
 from backend.server.exports.weight_files import WRITERS, Layout
 from backend.server.sandbox.conversion import ConversionLimits, converter_folder
 from backend.server.sandbox.limited_process import ProcessWork, run_limited
+from backend.server.sandbox.work_folder import check_result
 
 # Changes with the converter's output, so that files of an older server are not reused.
 REVISION = 1
@@ -137,3 +138,4 @@ class Exporter:
         remedy = "take npz or safetensors instead"
         work = ProcessWork("Making the file", remedy, "converter.export", arguments, folder, root)
         run_limited(work, LIMITS, cancelled=self._stopped.is_set)
+        check_result(file, LIMITS.file_bytes)

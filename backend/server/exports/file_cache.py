@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backend.formats.file_hash import file_sha256
+from backend.server.sandbox.work_folder import work_folder
 from backend.stores.error_translation import translated
 
 _ASIDE = "making-"
@@ -57,9 +57,9 @@ class FileCache:
         """Gives a temporary folder in which to write a file."""
         with (
             translated(f"Nothing can be written into {self._folder}"),
-            tempfile.TemporaryDirectory(prefix=_ASIDE, dir=self._folder) as folder,
+            work_folder(self._folder, _ASIDE) as folder,
         ):
-            yield Path(folder)
+            yield folder
 
     def store(self, key: str, file: Path) -> CachedFile:
         """Moves a file from the temporary folder into the cache, and evicts old files over the limit."""

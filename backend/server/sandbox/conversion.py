@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,19 @@ from backend.server.sandbox.limited_process import (
     Cancelled,
     ProcessLimits,
     ProcessWork,
+    Room,
     Tell,
+    endless,
     never,
     run_limited,
     silent,
 )
+from backend.server.sandbox.work_folder import check_result, check_results, read_result, work_folder
 
 PROPOSED_BYTES = 1 << 16
+MANIFEST, MANIFEST_BYTES = "bundle.json", 64 << 20
+# A bundle has a folder for each signature.
+_BUNDLE_DEPTH = 2
 
 
 class Proposed(Struct, frozen=True):
@@ -59,12 +64,14 @@ def convert(
     tell: Tell = silent,
     cancelled: Cancelled = never,
     propose: Callable[[Proposed], None] | None = None,
+    room: Room = endless,
 ) -> str:
     """Converts `model` into a bundle in the new folder `output`, and returns a sentence about it.
 
     The folder appears complete or not at all. `custom` is a Python file that is run: only for an owner's own
     model on the owner's own machine, never for an upload. With `propose` a model without a loss or an
-    optimizer gets fitting ones, and `propose` is called with them.
+    optimizer gets fitting ones, and `propose` is called with them. `room` is called with the bytes that the
+    converter takes on the disk, and raises to end it.
 
     Raises BundleError or TaskFileError with the converter's sentence, CancelledError, and SettingsError if
     the converter is not installed.
@@ -75,18 +82,20 @@ def convert(
     if output.exists():
         raise BundleError(f"{output} exists already; choose another folder or remove it first.")
     output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".convert-", dir=output.parent) as folder:
-        draft = Path(folder) / "bundle"
+    with work_folder(output.parent, ".convert-") as folder:
+        draft = folder / "bundle"
         arguments = [str(model.resolve()), "--task", str(task_file.resolve()), "-o", str(draft)]
         arguments += limits.flags()
         if custom:
             arguments += ["--custom", str(custom.resolve())]
-        proposed = Path(folder) / "proposed.json"
+        proposed = folder / "proposed.json"
         if propose is not None:
             arguments += ["--propose", str(proposed)]
         remedy = "use a smaller model or batch"
-        work = ProcessWork("The conversion", remedy, "converter", arguments, Path(folder), root)
-        message = run_limited(work, limits, tell, cancelled)
+        work = ProcessWork("The conversion", remedy, "converter", arguments, folder, root)
+        message = run_limited(work, limits, tell, cancelled, room)
+        check_results(draft, _BUNDLE_DEPTH, limits.file_bytes)
+        check_result(draft / MANIFEST, MANIFEST_BYTES)
         if propose is not None:
             propose(_read_proposed(proposed))
         draft.rename(output)
@@ -96,9 +105,8 @@ def convert(
 def _read_proposed(path: Path) -> Proposed:
     """Reads the proposals. Raises BundleError: a hostile model may have compromised the converter."""
     try:
-        with path.open("rb") as file:
-            return msgspec.json.decode(file.read(PROPOSED_BYTES), type=Proposed)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return msgspec.json.decode(read_result(path, PROPOSED_BYTES), type=Proposed)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(f"What the conversion proposes cannot be read ({error}); convert again.") from error
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -18,13 +19,20 @@ from backend.server.sandbox.limited_process import (
     Cancelled,
     ProcessLimits,
     ProcessWork,
+    Room,
     Tell,
+    endless,
     never,
     run_limited,
     silent,
 )
+from backend.server.sandbox.work_folder import check_results, read_result, work_folder
+
+T = TypeVar("T")
 
 _JOB = "job.json"
+# Findings in a thousand columns and the previews of a thousand tokens stay far below.
+_REPORT_BYTES = 64 << 20
 LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=600, memory_bytes=4 << 30, file_bytes=4 << 30)
 
 
@@ -36,17 +44,19 @@ def inspect_data(
     tell: Tell = silent,
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
+    room: Room = endless,
 ) -> DataFindings:
     """Inspects the data. Writes the findings and small pictures into the new folder `output`.
 
-    Raises DataError or BundleError with a remedy, or CancelledError.
+    `room` is called with the bytes that the process takes on the disk, and raises to end it. Raises DataError
+    or BundleError with a remedy, or CancelledError.
     """
 
     def job(folder: Path) -> Job:
         return LookJob(str(data.resolve()), name, str(folder), model_input)
 
-    _run(job, [data], output, tell, cancelled, limits)
-    return read_findings((output / FINDINGS).read_bytes())
+    supervision = _Supervision(tell, cancelled, limits, room)
+    return _run(job, [data], output, supervision, lambda _, made: read_findings(_report(made / FINDINGS)))
 
 
 def preview_data(
@@ -59,6 +69,7 @@ def preview_data(
     tell: Tell = silent,
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
+    room: Room = endless,
 ) -> PreviewResult:
     """Preprocesses some examples. Writes them and pictures into the folder `output`.
 
@@ -69,8 +80,11 @@ def preview_data(
     def job(folder: Path) -> Job:
         return ShowJob(str(data.resolve()), name, str(folder), manifest_path, declared, holdout)
 
-    _run(job, [data, *([manifest] if manifest else [])], output, tell, cancelled, limits)
-    return read_shown((output / SHOWN).read_bytes())
+    reads, supervision = (
+        [data, *([manifest] if manifest else [])],
+        _Supervision(tell, cancelled, limits, room),
+    )
+    return _run(job, reads, output, supervision, lambda _, made: read_shown(_report(made / SHOWN)))
 
 
 def cut_data(
@@ -83,6 +97,7 @@ def cut_data(
     tell: Tell = silent,
     cancelled: Cancelled = never,
     limits: ProcessLimits = LIMITS,
+    room: Room = endless,
     *,
     strict: bool = False,
 ) -> str:
@@ -92,30 +107,46 @@ def cut_data(
         arguments = (str(data.resolve()), name, str(folder), str(manifest.resolve()), declared, holdout)
         return CutJob(*arguments, strict)
 
-    return _run(job, [data, manifest], output, tell, cancelled, limits)
+    supervision = _Supervision(tell, cancelled, limits, room)
+    return _run(job, [data, manifest], output, supervision, _message, depth=1)
 
 
-def unpack_draft(archive: Path, name: str, max_bytes: dict[str, int], output: Path) -> list[Path]:
-    """Unpacks an exported draft into the new folder `output`. Raises DataError or BundleError."""
+def unpack_draft(
+    archive: Path, name: str, max_bytes: dict[str, int], output: Path, room: Room = endless
+) -> list[Path]:
+    """Unpacks an exported draft into the new folder `output`. Raises as `inspect_data`."""
 
     def job(folder: Path) -> Job:
         return UnpackJob(str(archive.resolve()), name, str(folder), max_bytes)
 
-    _run(job, [archive], output, silent, never, LIMITS)
+    _run(job, [archive], output, _Supervision(silent, never, LIMITS, room), _message)
     return sorted(output.iterdir())
+
+
+@dataclass(frozen=True)
+class _Supervision:
+    tell: Tell
+    cancelled: Cancelled
+    limits: ProcessLimits
+    room: Room
 
 
 def _run(
     job: Callable[[Path], Job],
     reads: list[Path],
     output: Path,
-    tell: Tell,
-    cancelled: Cancelled,
-    limits: ProcessLimits,
-) -> str:
+    supervision: _Supervision,
+    read: Callable[[str, Path], T],
+    depth: int = 0,
+) -> T:
+    """Runs a job and moves its result to `output`, once it is checked and `read` accepts it.
+
+    `read` gets the process' sentence and the folder of its result, with folders of at most `depth` in it.
+    """
     package = Path(str(backend.__file__)).resolve().parent
-    with tempfile.TemporaryDirectory(prefix=".look-", dir=output.parent) as temporary:
-        home, result = Path(temporary).resolve(), Path(temporary).resolve() / "made"
+    limits = supervision.limits
+    with work_folder(output.parent, ".look-") as home:
+        result = home / "made"
         result.mkdir()
         (home / _JOB).write_bytes(msgspec.json.encode(job(result)))
         arguments = limits.flags()
@@ -130,6 +161,16 @@ def _run(
             home,
             package.parent,
         )
-        message = run_limited(work, limits, tell, cancelled)
+        message = run_limited(work, limits, supervision.tell, supervision.cancelled, supervision.room)
+        check_results(result, depth, limits.file_bytes)
+        accepted = read(message, result)
         result.rename(output)
+    return accepted
+
+
+def _report(path: Path) -> bytes:
+    return read_result(path, _REPORT_BYTES)
+
+
+def _message(message: str, _result: Path) -> str:
     return message

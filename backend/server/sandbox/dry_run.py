@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import msgspec
@@ -20,14 +19,17 @@ from backend.server.sandbox.limited_process import (
     Cancelled,
     ProcessLimits,
     ProcessWork,
+    Room,
     Tell,
+    endless,
     never,
     run_limited,
     silent,
 )
+from backend.server.sandbox.work_folder import check_result, read_result, work_folder
 
 LIMITS = ProcessLimits(wall_seconds=600.0, cpu_seconds=300)
-_REPORT = "report.json"
+_REPORT, _REPORT_BYTES = "report.json", 1 << 20
 # The file of the step's batch, loss and gradient (converter/step_file.py).
 STEP = "step.safetensors"
 
@@ -50,15 +52,20 @@ class Rehearsed(Struct, frozen=True):
 
 
 def dry_run(
-    bundle: Path, shards: Path | None, output: Path, tell: Tell = silent, cancelled: Cancelled = never
+    bundle: Path,
+    shards: Path | None,
+    output: Path,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    room: Room = endless,
 ) -> Rehearsed:
     """Takes a step of the bundle on examples of `shards`, or on noise; writes STEP into `output`.
 
-    Raises BundleError with a remedy, CancelledError, and SettingsError without TensorFlow.
+    `room` is called with the bytes that the process takes on the disk, and raises to end it. Raises
+    BundleError with a remedy, CancelledError, and SettingsError without TensorFlow.
     """
     root = converter_folder().parent
-    with tempfile.TemporaryDirectory(prefix=".rehearse-", dir=output) as temporary:
-        home = Path(temporary).resolve()
+    with work_folder(output, ".rehearse-") as home:
         result = home / "made"
         result.mkdir()
         arguments = [str(bundle.resolve()), "-o", str(result), *LIMITS.flags()]
@@ -68,11 +75,12 @@ def dry_run(
             arguments += ["--batch", str(home / "batch.npz")]
         remedy = "use a smaller model or batch"
         work = ProcessWork("The dry run", remedy, "converter.dry_run", arguments, home, root)
-        run_limited(work, LIMITS, tell, cancelled)
+        run_limited(work, LIMITS, tell, cancelled, room)
         try:
-            report = msgspec.json.decode((result / _REPORT).read_bytes(), type=Rehearsed)
-        except (OSError, msgspec.DecodeError) as error:
+            report = msgspec.json.decode(read_result(result / _REPORT, _REPORT_BYTES), type=Rehearsed)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BundleError(f"The dry run left no report ({error}); run it again.") from error
+        check_result(result / STEP, LIMITS.file_bytes)
         step = file_sha256(result / STEP)
         (result / STEP).replace(output / STEP)
     return msgspec.structs.replace(report, real=shards is not None, step=step)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from backend.errors import BundleError, CancelledError, DataError, TaskFileError
+from backend.server.sandbox.work_folder import tree_bytes
 
 TEXT_BYTES = 1 << 16
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
@@ -26,6 +27,8 @@ _LINE_CHARACTERS, _LINES = 300, 500
 
 Tell = Callable[[str], None]
 Cancelled = Callable[[], bool]
+# Called with the bytes that a process takes on the disk; raises MingaError when there is no room for them.
+Room = Callable[[int], None]
 
 
 def silent(_text: str) -> None:
@@ -35,6 +38,10 @@ def silent(_text: str) -> None:
 def never() -> bool:
     """Returns False: the process is never cancelled."""
     return False
+
+
+def endless(_bytes: int) -> None:
+    """Raises nothing: the process may fill the disk."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,17 @@ class ProcessWork:
 
 
 def run_limited(
-    work: ProcessWork, limits: ProcessLimits, tell: Tell = silent, cancelled: Cancelled = never
+    work: ProcessWork,
+    limits: ProcessLimits,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    room: Room = endless,
 ) -> str:
     """Runs the process to its end and returns its message.
 
-    `tell` receives its progress; `cancelled` is polled whether to kill it. Raises BundleError, DataError or
-    TaskFileError with the process' own sentence or one on its death, or CancelledError.
+    `tell` receives its progress; `cancelled` is polled whether to kill it, and so is `room`, which gets the
+    bytes in the process' folder, also at its end. Raises BundleError, DataError or TaskFileError with the
+    process' own sentence or one on its death, CancelledError, or what `room` raises.
     """
     # -P keeps the working directory, where something hostile could lie, off the import path.
     command = [sys.executable, "-P", "-m", work.module, *work.arguments]
@@ -88,7 +100,8 @@ def run_limited(
             stderr=log,
         ) as process:
             try:
-                _wait(process, work, limits, _ProgressReader(work.folder / "said", tell), cancelled)
+                meter = _DiskMeter(work.folder, room)
+                _wait(process, work, limits, _ProgressReader(output_file.fileno(), tell), meter, cancelled)
             finally:
                 if process.poll() is None:
                     process.kill()
@@ -105,6 +118,7 @@ def _wait(
     work: ProcessWork,
     limits: ProcessLimits,
     progress: _ProgressReader,
+    meter: _DiskMeter,
     cancelled: Cancelled,
 ) -> None:
     due = time.monotonic() + limits.wall_seconds
@@ -112,26 +126,48 @@ def _wait(
         try:
             process.wait(_POLL_SECONDS)
             progress.read()
+            meter.read()
             return
         except subprocess.TimeoutExpired:
             progress.read()
+            meter.read_if_due()
         if cancelled():
             raise CancelledError(f"{work.what} was cancelled.")
         if time.monotonic() >= due:
             raise BundleError(f"{work.what} took longer than {limits.wall_seconds:g} seconds; {work.remedy}.")
 
 
-class _ProgressReader:
-    """Reads a process' progress lines as they are written, and passes them to `tell`."""
+class _DiskMeter:
+    """Measures what a process takes on the disk, for at most a tenth of the time, and passes it to `room`."""
 
-    def __init__(self, path: Path, tell: Tell) -> None:
-        self._path, self._tell = path, tell
+    def __init__(self, folder: Path, room: Room) -> None:
+        self._folder, self._room, self._due = folder, room, 0.0
+
+    def read_if_due(self) -> None:
+        """Measures unless the last measurement was a moment ago."""
+        if time.monotonic() >= self._due:
+            self.read()
+
+    def read(self) -> None:
+        """Measures now. Raises what `room` raises, and BundleError for files without end."""
+        began = time.monotonic()
+        self._room(tree_bytes(self._folder))
+        ended = time.monotonic()
+        self._due = ended + 10 * (ended - began)
+
+
+class _ProgressReader:
+    """Reads a process' progress lines as they are written, and passes them to `tell`.
+
+    It reads by the descriptor, at its own offset: the process may put a pipe in the file's place.
+    """
+
+    def __init__(self, descriptor: int, tell: Tell) -> None:
+        self._descriptor, self._tell = descriptor, tell
         self._offset, self._lines, self._rest = 0, 0, b""
 
     def read(self) -> None:
-        with self._path.open("rb") as file:
-            file.seek(self._offset)
-            new = file.read(TEXT_BYTES)
+        new = os.pread(self._descriptor, TEXT_BYTES, self._offset)
         self._offset += len(new)
         *whole, self._rest = (self._rest + new)[-TEXT_BYTES:].split(b"\n")
         for line in whole:
@@ -164,7 +200,7 @@ def _answer(done: subprocess.CompletedProcess[str], work: ProcessWork, limits: P
     try:
         answer = json.loads(done.stdout.strip().rpartition("\n")[2])
         ok, message, code = bool(answer["ok"]), str(answer["message"]), answer.get("code")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         _explain_death(done, work, limits)
     if ok and done.returncode == 0:
         return message

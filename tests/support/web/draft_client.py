@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
@@ -40,7 +40,7 @@ class Answer:
 
 
 class Drafter:
-    """Sends bytes unchanged, and everything else as JSON, with the token of `visitor`."""
+    """Sends bytes unchanged, an iterator's in chunks, all else as JSON, with the token of `visitor`."""
 
     def __init__(self, visitor: Visitor) -> None:
         self.visitor = visitor
@@ -50,7 +50,7 @@ class Drafter:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.visitor.token is not None:
             sent["Authorization"] = f"Bearer {self.visitor.token}"
-        content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        content = body if isinstance(body, bytes | Iterator | None) else json.dumps(body).encode()
         if content is not body:
             sent["Content-Type"] = "application/json"
         connection = HTTPConnection(self.visitor.host, timeout=PATIENCE)
