@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from backend.datasets.readers.files import MAX_RATIO
 from backend.datasets.readers.source import Array
 from backend.errors import DataError
 
@@ -20,6 +21,10 @@ from backend.errors import DataError
 _npy: Any = np.lib.format
 # Reading rows of an array in column-major order requires the whole array in memory.
 _MAX_COLUMNS_FIRST = 1 << 30
+# No file has so many numbers along an axis; NumPy itself has at most 64 axes, and the findings name 16.
+_MAX_LENGTH, _MAX_AXES = 1 << 40, 16
+# Files that unpack to less are harmless, whatever their ratio.
+_RATIO_MATTERS = 16 << 20
 
 
 @dataclass
@@ -59,7 +64,10 @@ class NpzRows:
 
 @contextmanager
 def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[NpzRows]]:
-    """Opens the named arrays. Raises DataError if a name is missing or an array is not of plain numbers."""
+    """Opens the named arrays.
+
+    Raises DataError if a name is missing, an array is not of plain numbers, or the file is a bomb.
+    """
     if not path.is_file():
         raise DataError(f"There is no file {path}; check the path.")
     try:
@@ -72,6 +80,7 @@ def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[NpzRows]]:
                     f"{path} has no array '{absent[0]}'; it has {', '.join(available)}. "
                     "Name the arrays by `x` and `y` of [data.preprocess]."
                 )
+            check_ratio(path, archive)
             members = [archive.getinfo(f"{name}.npy") for name in names]
             yield [
                 _opened(stack.enter_context(archive.open(member)), f"{path}: '{name}'", member.file_size)
@@ -79,6 +88,19 @@ def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[NpzRows]]:
             ]
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise DataError(f"{path} is no .npz file of plain numbers ({error}).") from error
+
+
+def check_ratio(path: Path, archive: zipfile.ZipFile) -> None:
+    """Raises DataError if the arrays unpack to far more than the file's size.
+
+    They count together: sorted labels alone may be a thousand times as long as what they are packed to.
+    """
+    size = sum(item.file_size for item in archive.infolist())
+    if size > max(_RATIO_MATTERS, MAX_RATIO * path.stat().st_size):
+        raise DataError(
+            f"{path}: the arrays unpack to over {MAX_RATIO} times the file's size; that is no data file. "
+            "If it is one, leave out what is always the same, or save it with numpy.savez."
+        )
 
 
 def _opened(file: IO[bytes], name: str, size: int) -> NpzRows:
@@ -91,6 +113,8 @@ def _opened(file: IO[bytes], name: str, size: int) -> NpzRows:
         raise DataError(f"{name} holds {dtype}, no numbers.")
     if not shape:
         raise DataError(f"{name} is a single number; the first axis has to count examples.")
+    if len(shape) > _MAX_AXES or not all(0 <= length <= _MAX_LENGTH for length in shape):
+        raise DataError(f"{name} has the shape {str(shape)[:80]}, which no array has; write the file again.")
     if dtype.itemsize * math.prod(shape) > size:
         raise DataError(f"{name} ends early; write the file again.")
     rows = NpzRows(name, shape, dtype, file)

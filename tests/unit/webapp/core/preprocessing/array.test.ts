@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ArraySpec } from "../../../../../webapp/static/src/core/preprocessing/declaration";
+import { readNpy } from "../../../../../webapp/static/src/core/preprocessing/files/npy";
 import { unzip } from "../../../../../webapp/static/src/core/preprocessing/files/zip";
 import { all, golden, read } from "./file-reading";
 import { type Golden, vectors } from "./vectors";
@@ -14,6 +15,13 @@ const cases = vectors<Case>("npz");
 
 function bytesOf({ npz }: Case): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(npz), (letter) => letter.charCodeAt(0));
+}
+
+/** An array that says that it has this shape, whatever bytes follow. */
+function arrayOfShape(shape: string, bytes: number): Uint8Array<ArrayBuffer> {
+  const said = `{'descr': '|u1', 'fortran_order': False, 'shape': ${shape}, }\n`;
+  const head = [0x93, ...new TextEncoder().encode("NUMPY"), 1, 0, said.length, 0];
+  return Uint8Array.from([...head, ...new TextEncoder().encode(said), ...new Uint8Array(bytes)]);
 }
 
 /** A task whose one input and one label are the array `name`, as large as it is. */
@@ -47,6 +55,15 @@ describe("an archive of NumPy", () => {
 
   it("that would not fit into memory is refused before anything is unpacked", async () => {
     await expect(unzip(bytesOf(plain), ["int32.npy"], 100)).rejects.toThrow(/holds 1 MiB.*several files/);
+  });
+
+  it.each([
+    ["(-1, 4)", 4],
+    ["(-2, -2)", 4],
+    ["(4, 0.5)", 2],
+    ["(x,)", 4],
+  ])("with the impossible shape %s is refused", (shape, bytes) => {
+    expect(() => readNpy(arrayOfShape(shape, bytes), "x")).toThrow(/'x' is damaged/);
   });
 
   it("of which there are two, makes one row of examples", async () => {

@@ -31,8 +31,12 @@ function readHeader(bytes: Uint8Array<ArrayBuffer>, name: string): Header {
   const order = /'fortran_order':\s*(True|False)/.exec(header)?.[1];
   const shape = /'shape':\s*\(([^)]*)\)/.exec(header)?.[1];
   if (descr === undefined || order === undefined || shape === undefined) throw damaged(name);
-  const sizes = shape.split(",").filter((size) => size.trim() !== "");
-  return { descr, columnsFirst: order === "True", shape: sizes.map(Number), start };
+  const sizes = shape
+    .split(",")
+    .filter((size) => size.trim() !== "")
+    .map(Number);
+  if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 0)) throw damaged(name);
+  return { descr, columnsFirst: order === "True", shape: sizes, start };
 }
 
 /** Decodes half precision (IEEE 754 binary16). */
