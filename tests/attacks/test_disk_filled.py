@@ -82,7 +82,7 @@ def test_shards_count_to_the_owners_quota(server: Server, eve: Drafter) -> None:
     shown = eve.send("GET", draft).json
     job = eve.work(draft, "cut")
     assert taken(place) < before + MIB
-    assert (job["state"], f"over {QUOTA_MIB} MiB" in last_line(job)) == ("failed", True), job
+    assert (job["state"], f"over {QUOTA_MIB} MiB" in last_line(job)) == ("failed", True), last_line(job)
     assert "Delete a draft or a task" in last_line(job)
     # The draft is as before, but for the job and the shards that it would have replaced.
     assert sorted(path.name for path in place.iterdir()) == names
@@ -96,12 +96,14 @@ def test_shards_count_to_the_owners_quota(server: Server, eve: Drafter) -> None:
 
 
 def test_an_array_that_unpacks_to_a_thousand_times_its_size_is_refused(eve: Drafter) -> None:
-    content = arrays(1_000_000, zeros=True)
+    content = arrays(2_000_000, zeros=True)
     assert len(content) < MIB // 20
     draft = draft_of(eve, content)
     for kind in ("look", "cut"):
         job = eve.work(draft, kind)
-        assert (job["state"], "unpack to over 200 times" in last_line(job)) == ("failed", True), job
+        assert (job["state"], "unpack to over 200 times" in last_line(job)) == ("failed", True), last_line(
+            job
+        )
     eve.send("DELETE", draft)
 
 
@@ -133,11 +135,12 @@ def chunked(content: bytes) -> Any:
 def test_the_free_space_of_the_disk_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_task(tmp_path / "tasks" / "tiny")
     monkeypatch.setenv("MINGA_MIN_FREE_MIB", "32")
+    monkeypatch.setenv("MINGA_MAX_OWNER_MIB", "8192")
     with small_disk(tmp_path / "data", "64m") as disk, running(tmp_path / "tasks", disk) as server:
         eve = Drafter(program(operator(server), "create", "edit", "inspect"))
         draft = draft_of(eve, arrays(4_000_000))
         job = eve.work(draft, "cut")
-        assert (job["state"], "disk is too full" in last_line(job)) == ("failed", True), job
+        assert (job["state"], "disk is too full" in last_line(job)) == ("failed", True), last_line(job)
         assert "cannot be written" not in last_line(job)
         assert taken(disk / "drafts") < 2 * MIB
         # Honest owners and the records of tasks have room.

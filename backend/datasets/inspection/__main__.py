@@ -17,7 +17,7 @@ from backend.datasets.inspection.inspect_file import inspect_file
 from backend.datasets.inspection.jobs import FINDINGS, SHARDS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
 from backend.datasets.inspection.preview import preview
 from backend.datasets.sharding.cut import CutPlan, cut
-from backend.errors import DataError, MingaError
+from backend.errors import DataError, MingaError, OverQuotaError
 from backend.formats.manifest import parse_manifest
 
 _REPORT_EVERY = 2000
@@ -28,6 +28,8 @@ def main() -> int:
     job = msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job)
     try:
         message = _do(job)
+    except OverQuotaError as error:
+        return _answer(False, str(error), error.code)
     except MingaError as error:
         return _answer(False, str(error).replace(f"{job.data}", job.name), "bad-data")
     except MemoryError:
@@ -89,7 +91,8 @@ def _cut(job: CutJob) -> str:
             _report(f"{count:,} examples read.")
 
     _report(f"Cutting {job.name} into shards.")
-    result = cut(Path(job.data), CutPlan(job.declared, holdout=job.holdout), folder, manifest, note, progress)
+    plan = CutPlan(job.declared, holdout=job.holdout, max_bytes=job.max_bytes)
+    result = cut(Path(job.data), plan, folder, manifest, note, progress)
     train, held = (
         sum(shard.examples for shard in shards) for shards in (result.index.train, result.index.holdout)
     )

@@ -23,7 +23,8 @@ class CutJob(Struct, tag="cut"):
     """Cuts the file `data` into shards in `folder`, for the model of the `manifest`.
 
     `strict` fails on broken examples instead of skipping them: clients that read the file themselves would
-    number the examples differently. At most `most_told` skipped examples are reported.
+    number the examples differently. At most `most_told` skipped examples are reported. `max_bytes` limits
+    what is written.
     """
 
     data: str
@@ -33,6 +34,7 @@ class CutJob(Struct, tag="cut"):
     declared: Preprocess
     holdout: float
     strict: bool = False
+    max_bytes: int | None = None
     most_told: int = 10
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.datasets.readers.source import Array, ExampleChunk
+from backend.datasets.sharding.byte_budget import ByteBudget
 from backend.errors import DataError
 from backend.numerics.preprocess.fitted import Fitted, StoredSpec
 
@@ -23,10 +24,12 @@ class StoredArrays:
     held_out: NDArray[np.bool_]
 
 
-def store(chunks: Iterable[ExampleChunk], fitted: Fitted, folder: Path, name: str) -> StoredArrays:
+def store(
+    chunks: Iterable[ExampleChunk], fitted: Fitted, folder: Path, name: str, budget: ByteBudget
+) -> StoredArrays:
     """Writes chunks to files in `folder` whose names start with `name`; returns memory-mapped arrays.
 
-    Raises DataError if there is no example or a file cannot be written.
+    Raises DataError if there is no example or a file cannot be written, OverQuotaError over the budget.
     """
     specs = [*fitted.inputs, *fitted.labels]
     paths = [folder / f"{name}-{number}" for number in range(len(specs))]
@@ -36,7 +39,9 @@ def store(chunks: Iterable[ExampleChunk], fitted: Fitted, folder: Path, name: st
         try:
             for chunk in chunks:
                 for file, values, spec in zip(files, (*chunk.x, *chunk.y), specs, strict=True):
-                    file.write(np.ascontiguousarray(values, spec.dtype).tobytes())
+                    content = np.ascontiguousarray(values, spec.dtype).tobytes()
+                    budget.take(len(content))
+                    file.write(content)
                 held_out.append(chunk.held_out)
         finally:
             for file in files:

@@ -14,6 +14,7 @@ from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks, fit
 from backend.datasets.readers.source import NO_HOLDOUT, Broken, ExampleChunk, HoldoutSplit
 from backend.datasets.sharding.array_store import StoredArrays, store
+from backend.datasets.sharding.byte_budget import ByteBudget
 from backend.datasets.sharding.class_counts import class_numbers, count_classes
 from backend.datasets.sharding.shard_writer import write_index, write_shard
 from backend.errors import DataError
@@ -39,7 +40,7 @@ class CutPlan:
     """How to cut a data set.
 
     `holdout` is the held-out share of the data; `test` is a data set to hold out instead. `shard_examples`
-    None selects a default size.
+    None selects a default size. `max_bytes` limits what is written, also for a while; None does not.
     """
 
     declared: Preprocess
@@ -48,6 +49,7 @@ class CutPlan:
     seed: int = 0
     shard_examples: int | None = None
     partition: Partition | None = None
+    max_bytes: int | None = None
 
     @property
     def split(self) -> HoldoutSplit:
@@ -74,28 +76,28 @@ def cut(
     """Cuts the data at `data` into shards in the empty folder `folder`, to fit `manifest` if given.
 
     Calls `broken` for each file or row that cannot be used, and `progress` with the number of examples read.
-    Raises DataError.
+    Raises DataError, and OverQuotaError over `plan.max_bytes`.
     """
-    fitted = fit(plan.declared, data, plan.split)
+    fitted, budget = fit(plan.declared, data, plan.split), ByteBudget(plan.max_bytes)
     if manifest is not None:
         check_fits(fitted, manifest)
     with tempfile.TemporaryDirectory(prefix=".arrays-", dir=folder.parent) as work:
         read = _counted(chunks(fitted, data, plan.split, broken), progress)
-        stored = store(read, fitted, Path(work), "train")
+        stored = store(read, fitted, Path(work), "train", budget)
         parts = _parts(plan, fitted, stored)
         size = plan.shard_examples or _shard_examples(stored)
         train = [
-            write_shard(folder, fitted, stored, numbers, manifest, part if plan.partition else None)
+            write_shard(folder, fitted, stored, numbers, manifest, budget, part if plan.partition else None)
             for part, members in enumerate(parts)
             for numbers in _pieces(members, size)
         ]
         holdout_arrays, numbers = stored, np.flatnonzero(stored.held_out)
         if plan.test is not None:
             read = _counted(chunks(fitted, plan.test, NO_HOLDOUT, broken), progress)
-            holdout_arrays = store(read, fitted, Path(work), "test")
+            holdout_arrays = store(read, fitted, Path(work), "test", budget)
             numbers = np.arange(len(holdout_arrays.held_out))
         holdout = [
-            write_shard(folder, fitted, holdout_arrays, chunks_read, manifest, None)
+            write_shard(folder, fitted, holdout_arrays, chunks_read, manifest, budget, None)
             for chunks_read in _pieces(numbers, size)
         ]
         part_classes = [_count(fitted, stored, part) for part in parts]

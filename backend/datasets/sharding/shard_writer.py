@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from backend.datasets.readers.source import Array
 from backend.datasets.sharding.array_store import StoredArrays
+from backend.datasets.sharding.byte_budget import ByteBudget
 from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import StoredArray, StoredShard, decode_shard
@@ -25,9 +26,13 @@ def write_shard(
     stored: StoredArrays,
     numbers: NDArray[np.int64],
     manifest: Manifest | None,
+    budget: ByteBudget,
     part: int | None,
 ) -> ShardFile:
-    """Writes the examples with the indices `numbers` to a shard named by its hash. Raises DataError."""
+    """Writes the examples with the indices `numbers` to a shard named by its hash.
+
+    Raises DataError, and OverQuotaError over the budget.
+    """
     shard = StoredShard(
         format="minga-shard/2",
         examples=len(numbers),
@@ -42,6 +47,7 @@ def write_shard(
             raise DataError(str(error)) from error
     digest = hashlib.sha256(content).hexdigest()
     name = f"{digest}.shard"
+    budget.take_file(len(content))
     _write(folder / name, content)
     return ShardFile(name, digest, len(numbers), len(content), part)
 

@@ -63,7 +63,7 @@ class DraftService:
         self.drafts = Drafts(data_dir / DRAFTS, limits, clock)
         self.uploads = DraftUploads(self.drafts)
         self.imports = ZipImporter(self.drafts)
-        self.queue = DraftJobQueue(self.drafts)
+        self.queue = DraftJobQueue(self.drafts, self.measure)
         self.protection = Protection()
         self._hosted = HostedTasks(registry, roles, data_dir / TASKS)
         self._tasks, self._registry, self._roles, self._lives = data_dir / TASKS, registry, roles, lives

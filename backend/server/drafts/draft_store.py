@@ -23,13 +23,14 @@ from backend.server.drafts.record import (
     read_draft,
     write_draft,
 )
-from backend.server.sandbox.work_folder import remove_tree
+from backend.server.sandbox.work_folder import remove_tree, tree_bytes
 from backend.stores.error_translation import translated
 
 log = structlog.stdlib.get_logger("minga.drafts")
 
 MIB = 1 << 20
 DAY_SECONDS = 86_400.0
+_DISK_FULL = "The server's disk is too full for this. Tell who runs it, or bring fewer data."
 
 
 class Drafts:
@@ -43,6 +44,9 @@ class Drafts:
         self._drafts: dict[str, Draft] = {}
         # Bytes of each owner's launched tasks, by the last measurement.
         self.hosted: dict[str, int] = {}
+        # Bytes by draft: of what its jobs made, by the last measurement, and of what is being written now.
+        self._made: dict[str, int] = {}
+        self._being_written: dict[str, int] = {}
         self._write_lock = asyncio.Lock()
 
     async def start(self) -> None:
@@ -55,12 +59,15 @@ class Drafts:
                 continue
             self._drafts[draft.id] = draft
             await asyncio.to_thread(_sweep, folder, draft)
+            await self.measure(draft)
         await self.forget_old()
 
     async def forget_old(self) -> None:
         """Deletes drafts unchanged for `draft_days`, and uploads without a new byte for `upload_days`."""
         now = self.clock()
         for draft in list(self._drafts.values()):
+            if any(job.live for job in draft.jobs.values()):
+                continue
             if now - draft.changed > self.limits.draft_days * DAY_SECONDS:
                 await self.delete(draft)
                 log.info("an old draft was deleted", draft=draft.id)
@@ -76,7 +83,7 @@ class Drafts:
 
     def of(self, owner: str) -> list[Draft]:
         """Returns an owner's drafts, the newest first."""
-        drafts = [draft for draft in self._drafts.values() if draft.owner == owner]
+        drafts = [draft for draft in self.all() if draft.owner == owner]
         return sorted(drafts, key=lambda draft: (-draft.created, draft.id))
 
     def all(self) -> list[Draft]:
@@ -120,7 +127,8 @@ class Drafts:
 
     async def delete(self, draft: Draft) -> None:
         """Deletes a draft and its files."""
-        self._drafts.pop(draft.id, None)
+        for table in (self._drafts, self._made, self._being_written):
+            table.pop(draft.id, None)
         async with self._write_lock:
             with suppress(OSError):
                 await asyncio.to_thread(remove_tree, self.folder(draft))
@@ -141,25 +149,57 @@ class Drafts:
         return self.folder(draft) / f"{kind}{stored.suffix}"
 
     def used_bytes(self, owner: str) -> int:
-        """Returns the bytes of an owner's drafts and tasks, the announced size of uploads included."""
-        return self.hosted.get(owner, 0) + sum(
-            sum(upload.bytes for upload in draft.uploads.values())
-            + sum(file.bytes for file in draft.files.values())
-            for draft in self.of(owner)
-        )
+        """Returns the bytes of an owner's drafts and tasks.
+
+        The announced size of uploads and what jobs made or are writing are included.
+        """
+        return self.hosted.get(owner, 0) + sum(map(self.draft_bytes, self.of(owner)))
+
+    def draft_bytes(self, draft: Draft) -> int:
+        """Returns the bytes of a draft: its uploads as announced, its files, and what jobs made or write."""
+        # Jobs ask in their own threads: copies of the tables do not change under an iteration.
+        uploads, files = list(draft.uploads.values()), list(draft.files.values())
+        made = self._made.get(draft.id, 0) + self._being_written.get(draft.id, 0)
+        return made + sum(upload.bytes for upload in uploads) + sum(file.bytes for file in files)
+
+    async def measure(self, draft: Draft) -> None:
+        """Measures what jobs made of the draft; what was being written counts as made or is gone."""
+        try:
+            made = await asyncio.to_thread(_made_bytes, self.folder(draft))
+        except MingaError as error:
+            log.error("a draft's files cannot be measured", draft=draft.id, reason=str(error))
+            return
+        self._being_written.pop(draft.id, None)
+        if draft.id in self._drafts:
+            self._made[draft.id] = made
+
+    def count_written(self, draft: Draft, size: int) -> None:
+        """Counts `size` bytes that are being written for the draft. Raises OverQuotaError without room."""
+        self._being_written[draft.id] = size
+        self.check_room(draft.owner, 0)
+
+    def room(self, owner: str) -> tuple[int, str]:
+        """Returns how many more bytes an owner may write, and a sentence on what does not allow more."""
+        quota = self.limits.max_owner_mib * MIB - self.used_bytes(owner)
+        free = shutil.disk_usage(self.root).free - self.limits.min_free_mib * MIB
+        return (quota, self._over_quota()) if quota < free else (free, _DISK_FULL)
 
     def check_room(self, owner: str, size: int) -> None:
         """Raises OverQuotaError if `size` more bytes exceed the owner's quota or the disk's free space."""
-        maximum = self.limits.max_owner_mib * MIB
-        if self.used_bytes(owner) + size > maximum:
-            raise OverQuotaError(
-                f"Your drafts and tasks would take over {self.limits.max_owner_mib} MiB, as much as one may. "
-                "Delete a draft or a task that you do not need."
-            )
+        left, reason = self.room(owner)
+        if size > left:
+            raise OverQuotaError(reason)
+
+    def check_free(self, size: int) -> None:
+        """Raises OverQuotaError if `size` more bytes exceed the disk's free space."""
         if shutil.disk_usage(self.root).free - size < self.limits.min_free_mib * MIB:
-            raise OverQuotaError(
-                "The server's disk is too full for this file. Tell who runs it, or take fewer data."
-            )
+            raise OverQuotaError(_DISK_FULL)
+
+    def _over_quota(self) -> str:
+        return (
+            f"Your drafts and tasks would take over {self.limits.max_owner_mib} MiB, as much as one may. "
+            "Delete a draft or a task that you do not need, or bring fewer data."
+        )
 
 
 def _folders(root: Path) -> list[Path]:
@@ -187,6 +227,11 @@ def _sweep(folder: Path, draft: Draft) -> None:
         settle(folder, draft)
         for path in folder.glob(".*"):
             remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _made_bytes(folder: Path) -> int:
+    """Measures all files of a draft but those of its owner. Raises BundleError."""
+    return tree_bytes(folder, lambda path: path.name.partition(".")[0] not in FILE_KINDS)
 
 
 def _modified(path: Path) -> float:

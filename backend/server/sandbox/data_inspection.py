@@ -100,12 +100,16 @@ def cut_data(
     room: Room = endless,
     *,
     strict: bool = False,
+    max_bytes: int | None = None,
 ) -> str:
-    """Cuts the data into shards in `output`/shards. Returns a sentence. Raises as `inspect_data`."""
+    """Cuts the data into shards in `output`/shards. Returns a sentence.
+
+    Raises as `inspect_data`, and OverQuotaError if it takes more than `max_bytes` to write.
+    """
 
     def job(folder: Path) -> Job:
         arguments = (str(data.resolve()), name, str(folder), str(manifest.resolve()), declared, holdout)
-        return CutJob(*arguments, strict)
+        return CutJob(*arguments, strict, max_bytes)
 
     supervision = _Supervision(tell, cancelled, limits, room)
     return _run(job, [data, manifest], output, supervision, _message, depth=1)

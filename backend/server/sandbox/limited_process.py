@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
 
-from backend.errors import BundleError, CancelledError, DataError, TaskFileError
+from backend.errors import BundleError, CancelledError, DataError, OverQuotaError, TaskFileError
 from backend.server.sandbox.work_folder import tree_bytes
 
 TEXT_BYTES = 1 << 16
@@ -85,7 +85,7 @@ def run_limited(
 
     `tell` receives its progress; `cancelled` is polled whether to kill it, and so is `room`, which gets the
     bytes in the process' folder, also at its end. Raises BundleError, DataError or TaskFileError with the
-    process' own sentence or one on its death, CancelledError, or what `room` raises.
+    process' own sentence or one on its death, CancelledError, OverQuotaError, or what `room` raises.
     """
     # -P keeps the working directory, where something hostile could lie, off the import path.
     command = [sys.executable, "-P", "-m", work.module, *work.arguments]
@@ -204,6 +204,8 @@ def _answer(done: subprocess.CompletedProcess[str], work: ProcessWork, limits: P
         _explain_death(done, work, limits)
     if ok and done.returncode == 0:
         return message
+    if code == OverQuotaError.code:
+        raise OverQuotaError(message)
     if code == "bad-data":
         raise DataError(message)
     raise TaskFileError(message) if code == "bad-task" else BundleError(message)

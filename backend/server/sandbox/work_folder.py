@@ -10,7 +10,7 @@ import os
 import secrets
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,13 +34,18 @@ def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
         remove_tree(folder)
 
 
-def tree_bytes(folder: Path) -> int:
-    """Returns the bytes of disk below `folder`. Raises BundleError for folders too deep or too many files."""
+def tree_bytes(folder: Path, counts: Callable[[Path], bool] = lambda _path: True) -> int:
+    """Returns the bytes of disk below `folder`, of those in it that `counts` accepts.
+
+    Raises BundleError for folders too deep or too many files.
+    """
     total = entries = 0
     places = [(folder, 0)]
     while places:
         place, depth = places.pop()
         for path, state in _entries(place):
+            if depth == 0 and not counts(path):
+                continue
             entries += 1
             total += max(state.st_size, state.st_blocks * _BLOCK_BYTES, _ENTRY_BYTES)
             if stat.S_ISDIR(state.st_mode):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import deque
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from typing import Any
 
@@ -13,16 +11,19 @@ import msgspec
 import structlog
 
 from backend.datasets.inspection.findings import DataFindings
-from backend.errors import CancelledError, MingaError, NotFoundError, NotWantedError
+from backend.errors import CancelledError, MingaError, NotFoundError, NotWantedError, OverQuotaError
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
-from backend.server.drafts.jobs.job_runner import perform
+from backend.server.drafts.jobs.job_runner import JobResult, Supervision, clear, perform
+from backend.server.drafts.jobs.job_turns import JobTurns, QueuedJob
 from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
 from backend.server.drafts.review.checklist import fingerprint, holds
 from backend.server.drafts.transfer.url_data import address_state, url_completed
 
 log = structlog.stdlib.get_logger("minga.drafts")
 
+# Jobs that run at a time: a conversion takes much memory, and must not keep everybody else waiting.
+WORKERS = 2
 _NEEDS: dict[JobKind, str] = {
     "convert": "Bring a model first.",
     "look": "Bring data first.",
@@ -35,42 +36,44 @@ _NEEDS: dict[JobKind, str] = {
 class DraftJobQueue:
     """Owns the queue of jobs, from `start` to `stop`.
 
-    One job runs at a time, because a conversion takes much memory.
+    WORKERS jobs run at a time, of different owners, who take turns. What jobs write counts to their owner's
+    quota while they run; `measure` measures the bytes of an owner's tasks before.
     """
 
-    def __init__(self, drafts: Drafts) -> None:
-        self._drafts = drafts
-        self._queue: deque[tuple[Draft, JobKind]] = deque()
+    def __init__(self, drafts: Drafts, measure: Callable[[str], Awaitable[int]] | None = None) -> None:
+        self._drafts, self._measure = drafts, measure
+        self._turns = JobTurns()
         self._wake = asyncio.Event()
         # Set and replaced whenever a log grows or a job ends.
         self._changed = asyncio.Event()
-        self._current: tuple[Draft, JobKind] | None = None
-        self._cancel_current = threading.Event()
         self._stopping = False
-        self._worker: asyncio.Task[None] | None = None
+        self._workers: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Queues again the jobs that a restart interrupted, and says so in their logs."""
-        for draft in self._drafts.all():
-            for kind, job in draft.jobs.items():
-                if job.live:
-                    job.restarts += 1
-                    self._append_log(
-                        job, "The server was started again in the middle of this; it begins anew."
-                    )
-                    job.state = "waiting"
-                    self._queue.append((draft, kind))
-                    await self._drafts.save(draft, touched=False)
+        live = [
+            (job.asked, draft, kind)
+            for draft in self._drafts.all()
+            for kind, job in draft.jobs.items()
+            if job.live
+        ]
+        for _, draft, kind in sorted(live, key=lambda asked: asked[0]):
+            job = draft.jobs[kind]
+            job.restarts += 1
+            self._append_log(job, "The server was started again in the middle of this; it begins anew.")
+            job.state = "waiting"
+            self._turns.add(draft, kind)
+            await self._drafts.save(draft, touched=False)
         self._wake.set()
-        self._worker = asyncio.create_task(self._run_queue())
+        self._workers = [asyncio.create_task(self._run_queue()) for _ in range(WORKERS)]
 
     async def stop(self) -> None:
-        """Ends the running job; its record stays live, so that the next start queues it again."""
+        """Ends the running jobs; their records stay live, so that the next start queues them again."""
         self._stopping = True
-        self._cancel_current.set()
+        for running in self._turns.running:
+            running.cancel.set()
         self._wake.set()
-        if self._worker is not None:
-            await self._worker
+        await asyncio.gather(*self._workers)
 
     async def ask(self, draft: Draft, kind: JobKind) -> DraftJob:
         """Queues a job. Raises NotWantedError if it waits or runs already, or lacks its inputs."""
@@ -79,13 +82,12 @@ class DraftJobQueue:
         if not self._ready(draft, kind):
             raise NotWantedError(_NEEDS[kind])
         job = draft.jobs[kind] = DraftJob("waiting", fingerprint(draft, kind), self._drafts.clock())
-        waiting = len(self._queue) + (self._current is not None)
-        if waiting:
+        if not self._turns.is_due(draft.owner, WORKERS):
             self._append_log(
-                job, f"Waits for {waiting} other {'job' if waiting == 1 else 'jobs'} on this server."
+                job, "Waits for its turn: an owner has one job at a time here, and owners take turns."
             )
         # A preview goes first: its owner watches the page, and it takes a second or two.
-        (self._queue.appendleft if kind == "show" else self._queue.append)((draft, kind))
+        self._turns.add(draft, kind, first=kind == "show")
         self._wake.set()
         await self._drafts.save(draft)
         return job
@@ -95,10 +97,10 @@ class DraftJobQueue:
         job = draft.jobs.get(kind)
         if job is None or not job.live:
             raise NotFoundError("Nothing of that kind is being done.")
-        if (draft, kind) == self._current:
-            self._cancel_current.set()
+        if (running := self._turns.runs(draft, kind)) is not None:
+            running.cancel.set()
             return
-        self._queue.remove((draft, kind))
+        self._turns.remove(draft, kind)
         await self._end(draft, job, "cancelled", "Cancelled.")
 
     async def advance(self, draft: Draft) -> None:
@@ -123,7 +125,7 @@ class DraftJobQueue:
         for kind, job in draft.jobs.items():
             if job.live:
                 await self.cancel(draft, kind)
-        while self._current is not None and self._current[0] is draft:
+        while any(running.draft is draft for running in self._turns.running):
             await self._changed.wait()
 
     async def resume(self, draft: Draft, kinds: Collection[JobKind]) -> None:
@@ -182,19 +184,24 @@ class DraftJobQueue:
 
     async def _run_queue(self) -> None:
         while not self._stopping:
-            if not self._queue:
+            queued = self._turns.start()
+            if queued is None:
                 self._wake.clear()
                 await self._wake.wait()
                 continue
-            draft, kind = self._current = self._queue.popleft()
-            self._cancel_current.clear()
             try:
-                await self._run(draft, kind, draft.jobs[kind])
+                if self._drafts.exists(queued.draft):
+                    await self._run(queued, queued.draft.jobs[queued.kind])
+            except MingaError as error:
+                # The disk may be full: other jobs, and the end of this one, do not depend on its record.
+                log.error("a job is not recorded", draft=queued.draft.id, reason=str(error))
             finally:
-                self._current = None
+                self._turns.end(queued)
                 self._notify()
+                # The owner's next job may be another worker's.
+                self._wake.set()
             if not self._stopping:
-                await self._advance_safely(draft)
+                await self._advance_safely(queued.draft)
 
     async def _advance_safely(self, draft: Draft) -> None:
         """Calls `advance`; logs its errors, so that a full disk does not stop jobs on other drafts."""
@@ -203,19 +210,13 @@ class DraftJobQueue:
         except MingaError as error:
             log.error("a draft does not go on", draft=draft.id, reason=str(error))
 
-    async def _run(self, draft: Draft, kind: JobKind, job: DraftJob) -> None:
-        loop = asyncio.get_running_loop()
-
-        def tell(text: str) -> None:
-            loop.call_soon_threadsafe(self._log_progress, job, text)
-
+    async def _run(self, queued: QueuedJob, job: DraftJob) -> None:
+        draft, kind = queued.draft, queued.kind
         # The draft may have changed while the job waited.
         job.state, job.of = "running", fingerprint(draft, kind)
         try:
             await self._drafts.save(draft, touched=False)
-            result, message = await asyncio.to_thread(
-                perform, self._drafts, draft, kind, tell, self._cancel_current.is_set
-            )
+            result, message = await self._performed(queued, job)
         except CancelledError as error:
             if not self._stopping:
                 await self._end(draft, job, "cancelled", str(error))
@@ -229,6 +230,32 @@ class DraftJobQueue:
             job.result = result
             _apply_result(draft, kind, job)
             await self._end(draft, job, "done", message)
+
+    async def _performed(self, queued: QueuedJob, job: DraftJob) -> JobResult:
+        """Performs the job while what it writes is counted. Raises as `perform`, and OverQuotaError."""
+        draft, kind, loop = queued.draft, queued.kind, asyncio.get_running_loop()
+        reason: str | None = None
+
+        def tell(text: str) -> None:
+            loop.call_soon_threadsafe(self._log_progress, job, text)
+
+        def room(written: int) -> None:
+            self._drafts.count_written(draft, written)
+
+        await asyncio.to_thread(clear, self._drafts, draft, kind)
+        await self._drafts.measure(draft)
+        if self._measure is not None:
+            await self._measure(draft.owner)
+        try:
+            self._drafts.check_room(draft.owner, 0)
+            left, reason = self._drafts.room(draft.owner)
+            work = Supervision(tell, queued.cancel.is_set, room, left)
+            return await asyncio.to_thread(perform, self._drafts, draft, kind, work)
+        except OverQuotaError as error:
+            # The process itself does not know whether the quota or the disk ends it.
+            raise OverQuotaError(f"This was ended, and nothing of it is kept. {reason or error}") from error
+        finally:
+            await self._drafts.measure(draft)
 
     def _append_log(self, job: DraftJob, text: str) -> None:
         job.log.append(JobLine(self._drafts.clock(), text))

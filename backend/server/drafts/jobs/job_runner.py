@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,49 +23,84 @@ from backend.server.drafts.toml import to_toml
 from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
 from backend.server.sandbox.data_inspection import cut_data, inspect_data, preview_data
 from backend.server.sandbox.dry_run import dry_run
-from backend.server.sandbox.limited_process import Cancelled, Tell
+from backend.server.sandbox.limited_process import Cancelled, Room, Tell
+from backend.server.sandbox.work_folder import read_result
 
 LIMITS = ConversionLimits(memory_bytes=8 << 30, cpu_seconds=600, wall_seconds=900.0)
+_CUT = ".cut"
+_INDEX_BYTES = 64 << 20
 JobResult = tuple[dict[str, Any] | None, str]
 
 
-def perform(drafts: Drafts, draft: Draft, kind: JobKind, tell: Tell, cancelled: Cancelled) -> JobResult:
-    """Runs a job. Returns its result and a sentence. Raises MingaError with a remedy, or CancelledError."""
+@dataclass(frozen=True)
+class Supervision:
+    """Receives a job's progress, and says whether it is to end, and whether what it writes has room.
+
+    `left` is the room in bytes at the beginning.
+    """
+
+    tell: Tell
+    cancelled: Cancelled
+    room: Room
+    left: int
+
+
+def clear(drafts: Drafts, draft: Draft, kind: JobKind) -> None:
+    """Deletes the outdated result of such a job, which makes room for the new one."""
     folder = drafts.folder(draft)
     (folder / TASK).mkdir(exist_ok=True)
     shutil.rmtree(folder / MADE[kind], ignore_errors=True)
+    shutil.rmtree(folder / _CUT, ignore_errors=True)
+
+
+def perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> JobResult:
+    """Runs a job after `clear`. Returns its result and a sentence.
+
+    Raises MingaError with a remedy, or CancelledError; nothing of its result is left then.
+    """
+    try:
+        return _perform(drafts, draft, kind, work)
+    except BaseException:
+        clear(drafts, draft, kind)
+        raise
+
+
+def _perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> JobResult:
+    folder = drafts.folder(draft)
     match kind:
         case "convert":
-            return _convert(drafts, draft, tell, cancelled)
+            return _convert(drafts, draft, work)
         case "look":
-            return _look(drafts, draft, tell, cancelled)
+            return _look(drafts, draft, work)
         case "show":
-            return _show(drafts, draft, tell, cancelled)
+            return _show(drafts, draft, work)
         case "cut":
-            return _cut(drafts, draft, tell, cancelled)
+            return _cut(drafts, draft, work)
         case "rehearse":
-            return _dry_run(draft, folder, tell, cancelled)
+            return _dry_run(draft, folder, work)
 
 
-def _convert(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
+def _convert(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
     folder = drafts.folder(draft)
     file, bundle = folder / TASK / "task.toml", folder / MADE["convert"]
     file.write_text(to_toml(draft.task), "utf-8")
     proposals: list[Proposed] = []
+    model = drafts.file(draft, "model")
     message = convert(
-        drafts.file(draft, "model"), file, bundle, LIMITS, None, tell, cancelled, proposals.append
+        model, file, bundle, LIMITS, None, work.tell, work.cancelled, proposals.append, work.room
     )
     return {"model": proposals[0].tables()}, message
 
 
-def _look(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
+def _look(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
     folder = drafts.folder(draft)
     file, name = drafts.file(draft, "data"), draft.files["data"].name
-    findings = inspect_data(file, name, _model_input(folder), folder / MADE["look"], tell, cancelled)
+    output, model_input = folder / MADE["look"], _model_input(folder)
+    findings = inspect_data(file, name, model_input, output, work.tell, work.cancelled, room=work.room)
     return msgspec.to_builtins(findings), f"Found {findings.examples:,} examples."
 
 
-def _show(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
+def _show(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
     preview = preview_data(
         drafts.file(draft, "data"),
@@ -73,17 +109,17 @@ def _show(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> Job
         holdout,
         folder / MADE["convert"] / "bundle.json" if holds(draft, "convert", folder) else None,
         folder / MADE["show"],
-        tell,
-        cancelled,
+        work.tell,
+        work.cancelled,
+        room=work.room,
     )
     return msgspec.to_builtins(preview), "This is what becomes of some examples."
 
 
-def _cut(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobResult:
+def _cut(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
-    bundle, output = folder / MADE["convert"], folder / ".cut"
+    bundle, output = folder / MADE["convert"], folder / _CUT
     set_loading(bundle, draft.task)
-    shutil.rmtree(output, ignore_errors=True)
     message = cut_data(
         drafts.file(draft, "data"),
         draft.files["data"].name,
@@ -91,23 +127,25 @@ def _cut(drafts: Drafts, draft: Draft, tell: Tell, cancelled: Cancelled) -> JobR
         holdout,
         bundle / "bundle.json",
         output,
-        tell,
-        cancelled,
+        work.tell,
+        work.cancelled,
+        room=work.room,
+        max_bytes=work.left,
         strict=draft.task["data"].get("source") == "url",
     )
     (output / task_tables.SHARDS).rename(folder / MADE["cut"])
     output.rmdir()
-    index = msgspec.json.decode((folder / MADE["cut"] / INDEX).read_bytes(), type=ShardIndex)
+    index = msgspec.json.decode(read_result(folder / MADE["cut"] / INDEX, _INDEX_BYTES), type=ShardIndex)
     counts = (sum(shard.examples for shard in half) for half in (index.train, index.holdout))
     return dict(zip(("train", "held_out"), counts, strict=True)), message
 
 
-def _dry_run(draft: Draft, folder: Path, tell: Tell, cancelled: Cancelled) -> JobResult:
+def _dry_run(draft: Draft, folder: Path, work: Supervision) -> JobResult:
     bundle, output = folder / MADE["convert"], folder / MADE["rehearse"]
     set_loading(bundle, draft.task)
     shards = folder / MADE["cut"] if holds(draft, "cut", folder) else None
     output.mkdir()
-    report = dry_run(bundle, shards, output, tell, cancelled)
+    report = dry_run(bundle, shards, output, work.tell, work.cancelled, work.room)
     what = "your examples" if report.real else "noise"
     message = (
         f"Keras and the converted model agree. A step on {what} takes {report.step_ms:.3g} ms here "

@@ -27,7 +27,7 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
     """
     if any(job.live for job in of.jobs.values()):
         raise NotWantedError("Work on this draft is being done; wait for it, or cancel it, then copy it.")
-    drafts.check_room(owner, sum(file.bytes for file in of.files.values()))
+    drafts.check_room(owner, drafts.draft_bytes(of))
     new = await drafts.create(owner, {**copy.deepcopy(of.task), "name": name}, of.readme)
     try:
         with translated("The draft cannot be copied"):
@@ -37,6 +37,7 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
         raise
     new.files, new.jobs = copy.deepcopy(of.files), copy.deepcopy(of.jobs)
     new.tried = copy.deepcopy(of.tried)
+    await drafts.measure(new)
     await drafts.save(new)
     return new
 
@@ -54,7 +55,9 @@ async def copy_task(drafts: Drafts, folder: Path, owner: str, name: str) -> Draf
     parts: dict[JobKind, Path] = {"convert": folder / str(tables["model"]["bundle"])}
     if tables["data"].get("source") == "shards":
         parts["cut"] = folder / str(tables["data"]["shards"])
-    drafts.check_room(owner, await asyncio.to_thread(_size, list(parts.values())))
+    # Its model is kept twice: in the bundle, and as if it had been uploaded.
+    parts_and_model = [*parts.values(), parts["convert"] / Path(task_tables.MODEL).name]
+    drafts.check_room(owner, await asyncio.to_thread(_size, parts_and_model))
     new = await drafts.create(
         owner, task_tables.fixed({**tables, "name": name, "follows": source_name}), readme
     )
@@ -66,6 +69,7 @@ async def copy_task(drafts: Drafts, folder: Path, owner: str, name: str) -> Draf
     except BaseException:
         await drafts.delete(new)
         raise
+    await drafts.measure(new)
     # The conversion comes first, because the fingerprint of the cut depends on it.
     for kind in parts:
         new.jobs[kind] = _done(new, kind, source_name, drafts.clock())
@@ -102,4 +106,5 @@ def _model(folder: Path, now: float) -> dict[Any, StoredFile]:
 
 
 def _size(folders: list[Path]) -> int:
-    return sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file())
+    files = (path for folder in folders for path in (folder, *folder.rglob("*")) if path.is_file())
+    return sum(path.stat().st_size for path in files)

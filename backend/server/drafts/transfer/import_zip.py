@@ -62,26 +62,36 @@ async def _import(drafts: Drafts, owner: str, size: int | None, content: AsyncIt
     draft = await drafts.create(owner, task_tables.begin("brought", "A draft that did not come whole"), "")
     folder = drafts.folder(draft)
     try:
-        await _receive(folder / _ZIP, content, limit)
+        received = await _receive(drafts, draft, folder / _ZIP, content, limit)
+
+        def room(written: int) -> None:
+            drafts.count_written(draft, received + written)
+
         parts = await asyncio.to_thread(
-            unpack_draft, folder / _ZIP, "the zip file", limits_by_kind, folder / _PARTS
+            unpack_draft, folder / _ZIP, "the zip file", limits_by_kind, folder / _PARTS, room
         )
         await _take(drafts, draft, parts)
     except BaseException:
         await drafts.delete(draft)
         raise
+    await drafts.measure(draft)
     await drafts.save(draft)
     return draft
 
 
-async def _receive(path: Path, content: AsyncIterator[bytes], limit: int) -> None:
+async def _receive(
+    drafts: Drafts, draft: Draft, path: Path, content: AsyncIterator[bytes], limit: int
+) -> int:
+    """Writes the zip, which counts to the owner's quota from its first byte; returns its length."""
     received = 0
     with translated("The zip file cannot be kept"), path.open("xb") as file:
         async for part in content:
             received += len(part)
             if received > limit:
                 raise _too_long(limit)
+            drafts.count_written(draft, received)
             await asyncio.to_thread(file.write, part)
+    return received
 
 
 async def _take(drafts: Drafts, draft: Draft, parts: list[Path]) -> None:
@@ -90,7 +100,6 @@ async def _take(drafts: Drafts, draft: Draft, parts: list[Path]) -> None:
     by_name = {path.name.partition(".")[0]: path for path in parts}
     if any(not stat.S_ISREG(path.lstat().st_mode) for path in parts) or "task" not in by_name:
         raise RefusedFileError("The zip file could not be taken apart; export the draft again.")
-    drafts.check_room(draft.owner, sum(path.lstat().st_size for path in parts))
     draft.task = task_tables.from_bytes(_read(by_name["task"]))
     if "README" in by_name:
         draft.readme = _read(by_name["README"]).decode("utf-8", "replace")

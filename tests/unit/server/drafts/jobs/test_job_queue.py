@@ -62,7 +62,7 @@ async def test_what_is_found_becomes_a_proposal(tmp_path: Path) -> None:
     assert draft.task["data"]["preprocess"]["kind"] == "table"
 
 
-async def test_one_job_is_done_at_a_time_and_a_failure_is_told(tmp_path: Path) -> None:
+async def test_an_owner_has_one_job_at_a_time_and_a_failure_is_told(tmp_path: Path) -> None:
     async with opened(tmp_path) as (drafts, queue):
         first, second, third = (
             await with_data(drafts, "a\n"),

@@ -1,0 +1,32 @@
+"""Counts the bytes that a cut writes, and ends it before it takes more of the disk than is left for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backend.errors import OverQuotaError
+
+# A file takes at least so much of a disk, whatever its length.
+_FILE_BYTES = 4096
+
+
+@dataclass
+class ByteBudget:
+    """Has `left` bytes to write; None is no limit."""
+
+    left: int | None = None
+
+    def take_file(self, size: int) -> None:
+        """Takes a whole file of `size` bytes. Raises OverQuotaError if so many are not left."""
+        self.take(max(size, _FILE_BYTES))
+
+    def take(self, size: int) -> None:
+        """Takes `size` bytes of a file. Raises OverQuotaError if so many are not left."""
+        if self.left is None:
+            return
+        self.left -= size
+        if self.left < 0:
+            raise OverQuotaError(
+                "The shards and what is written to make them take more of the disk than is left. "
+                "Make room, or bring fewer data."
+            )
