@@ -10,9 +10,9 @@ from backend.datasets.inspection.images import inspect_pictures
 from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.inspection.tables import inspect_table
 from backend.datasets.inspection.texts import inspect_texts
+from backend.datasets.readers.columnar import COLUMNAR
 from backend.datasets.readers.files import Files, list_files
 from backend.datasets.readers.images import SUFFIXES
-from backend.datasets.readers.rows import COLUMNAR
 from backend.errors import DataError
 
 TABLES = (".csv", ".tsv", *COLUMNAR)

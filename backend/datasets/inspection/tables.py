@@ -12,7 +12,8 @@ from typing import Any
 
 from backend.datasets.inspection.findings import MAX_COLUMNS, MAX_ROWS, Column, DataFindings, shown
 from backend.datasets.inspection.model_input import ModelInput
-from backend.datasets.readers.rows import COLUMNAR, TableRows, read_rows
+from backend.datasets.readers.columnar import COLUMNAR, column_names
+from backend.datasets.readers.rows import TableRows, read_rows
 from backend.errors import DataError
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None", "?")
@@ -222,14 +223,7 @@ def _width(usable: list[str], columns: dict[str, Column], model_input: ModelInpu
 def _names(path: Path, delimiter: str) -> list[str]:
     """Reads the column names. Raises DataError unless they are unique and not empty."""
     if path.suffix.lower() in COLUMNAR:
-        import pyarrow
-        import pyarrow.dataset
-
-        kind = "parquet" if path.suffix.lower() == ".parquet" else "feather"
-        try:
-            names = list(pyarrow.dataset.dataset(path, format=kind).schema.names)
-        except (pyarrow.ArrowException, OSError) as error:
-            raise DataError(f"The file cannot be read ({error}); write it again.") from error
+        names = column_names(path)
     else:
         names = [name.strip(" \t").removeprefix("\ufeff") for name in next(_csv(path, delimiter), [])]
     if not 1 <= len(names) <= MAX_COLUMNS:

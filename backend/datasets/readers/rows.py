@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from backend.datasets.readers.columnar import COLUMNAR, columnar_batches
 from backend.errors import DataError
 from backend.numerics.preprocess.rows import csv_rows
 
-COLUMNAR = (".parquet", ".feather", ".arrow")
 TABLES = (".csv", ".tsv", ".txt", *COLUMNAR)
-_CHUNK_ROWS = 4096
 
 Row = tuple[int, dict[str, str]]
 
@@ -55,25 +54,11 @@ def read_rows(rows: TableRows) -> Iterator[Row]:
 
 
 def _columnar_rows(rows: TableRows) -> Iterator[Row]:
-    try:
-        import pyarrow
-        import pyarrow.dataset
-    except ImportError as error:
-        raise DataError("Parquet and Arrow files need pyarrow: run `pip install 'minga[data]'`.") from error
-    kind = "parquet" if rows.path.suffix.lower() == ".parquet" else "feather"
-    try:
-        table = pyarrow.dataset.dataset(rows.path, format=kind)
-        absent = [name for name in rows.needed if name not in table.schema.names]
-        if absent:
-            shown = ", ".join(table.schema.names[:30])
-            raise DataError(f"column '{absent[0]}' is missing; the file has {shown}.")
-        number = 0
-        for batch in table.to_batches(columns=list(dict.fromkeys(rows.needed)), batch_size=_CHUNK_ROWS):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, {name: _cell(rows, value) for name, value in row.items()}
-    except pyarrow.ArrowException as error:
-        raise DataError(f"it cannot be read ({error}); write it again.") from error
+    number = 0
+    for batch in columnar_batches(rows.path, rows.needed):
+        for row in batch.to_pylist():
+            number += 1
+            yield number, {name: _cell(rows, value) for name, value in row.items()}
 
 
 def _cell(rows: TableRows, value: Any) -> str:
