@@ -153,6 +153,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if error := misreport(member.group, client, said):
             return [*self._put_out(client, member, error), *self._settle(now)]
         member.standing, member.averaged = MeshMemberStage.AVERAGED, said
+        self._report_arrived(client, member, now)
         return self._settle(now)
 
     def group_of(self, client: str, number: int, group: int) -> Group | None:
@@ -175,6 +176,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if member.standing is MeshMemberStage.AVERAGING:
             member.standing = MeshMemberStage.FAILED
             self.open.reasons.append(said.reason)
+            self.open.shorten_wait(now)
         return self._settle(now)
 
     def deposited(self, weights: str) -> list[Effect]:
@@ -216,6 +218,17 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
     def _is_of(self, member: Trainee, number: int, group: int) -> bool:
         order = member.group
         return order is not None and (order.round, order.group) == (number, group)
+
+    def _report_arrived(self, client: str, member: Trainee, now: float) -> None:
+        """Takes a report in time, or one that still counts because the weights are being brought."""
+        running, said = self.open, member.averaged
+        if running is None or said is None:
+            return
+        running.shorten_wait(now)
+        is_result = any(said.weights == result.weights for result in running.results())
+        if self.depositing and is_result and member.trained is not None:
+            self.depositing.add_late(client, member.trained, said)
+            self.holdings.known[client] = (running.number, said.weights)
 
     def _look_back(self, now: float) -> list[Effect]:
         """Abandons a round if peers show a newer result, of a round whose end this server did not see."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend.protocols.mesh.coordinator_effects import AskDeposit, MeshOutcome
 from backend.protocols.mesh.mesh_round import GroupResult, MeshRound
@@ -48,6 +48,19 @@ class Depositing:
         self.alone, self.asked_until = False, now + DEPOSIT_SECONDS
         self.holders = [*(other for other in self.holders if other != holder), holder]
         return AskDeposit(holder, self.outcome.round, self.outcome.weights)
+
+    def add_late(self, client: str, trained: Trained, averaged: Averaged) -> None:
+        """Takes the reports of a member that came late: they count until the weights have arrived."""
+        if self.arrived:
+            return
+        outcome = self.outcome
+        self.outcome = replace(
+            outcome,
+            trained={**outcome.trained, client: trained},
+            averaged={**outcome.averaged, client: averaged},
+        )
+        if averaged.weights == outcome.weights:
+            self.holders.append(client)
 
     def over(self, now: float) -> bool:
         """Whether the deadline has passed."""

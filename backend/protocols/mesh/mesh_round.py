@@ -65,8 +65,9 @@ class GroupResult:
 class MeshRound:
     """The members of round `number`. Owned by the coordinator.
 
-    They train until `until`; then those that trained average, and report until `reports_until`. A member that
-    lost its connection may come back within `grace` seconds.
+    They train until `until`; then those that trained average, and report until `reports_until`, or for the
+    patience after the majority of each group. A member that lost its connection may come back within `grace`
+    seconds.
     """
 
     number: int
@@ -161,6 +162,16 @@ class MeshRound:
         for group in groups:
             for name in group.members:
                 self.members[name].standing, self.members[name].group = MeshMemberStage.AVERAGING, group
+
+    def shorten_wait(self, now: float) -> None:
+        """Waits only for the patience once the result of each group with outstanding reports is certain.
+
+        A majority of its survivors reported it, so the others can only add their part to the record.
+        """
+        certain = (self._result(one) or not any(map(self._averages, one.members)) for one in self.groups)
+        if self.groups and all(certain):
+            patience = max(group.patience for group in self.groups)
+            self.reports_until = min(self.reports_until, now + patience)
 
     def results(self) -> list[GroupResult]:
         """Returns each group's result that a majority of its survivors report, most holders first."""
