@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.phases import RoundPhase
-from backend.wire.mesh_messages import Group
-from tests.support.protocols.mesh_coordinator import ONE, TWO, averaging, only, report
+from backend.wire.mesh_messages import Failed, Group
+from tests.support.protocols.mesh_coordinator import (
+    ONE,
+    TWO,
+    average_all,
+    averaging,
+    only,
+    report,
+    train_all,
+)
 
 PATIENCE = 5.0
+FEWEST = {"min_available_clients": 2}
 AVERAGED_AT = 3.0
 
 
-def all_but_the_last_report(count: int, group_size: int = 8) -> tuple[MeshCoordinator, list[Group], str]:
+def all_but_the_last_report(
+    count: int, group_size: int = 8, plan: dict[str, Any] | None = None
+) -> tuple[MeshCoordinator, list[Group], str]:
     """Groups of which all members report but one, whose line to server and peers was cut without notice."""
-    machine, groups = averaging(count, patience=PATIENCE, group_size=group_size)
+    machine, groups = averaging(count, FEWEST | (plan or {}), patience=PATIENCE, group_size=group_size)
     silent = groups[-1].members[-1]
     for group, weights in zip(groups, (ONE, TWO), strict=False):
         for name in group.members:
@@ -70,3 +83,56 @@ def test_a_report_that_comes_while_the_weights_are_brought_still_counts() -> Non
     assert isinstance(record, coordinator_effects.RecordWeights)
     assert late not in record.outcome.averaged
     assert machine.phase is RoundPhase.AGGREGATING
+
+
+def test_one_that_was_silent_in_its_group_is_not_awaited_in_the_next_round() -> None:
+    machine, [group], silent = all_but_the_last_report(5)
+    machine.time_passed(AVERAGED_AT + PATIENCE)
+    [opened] = only(coordinator_effects.MeshRoundOpened, until_recorded(machine, 9.0))
+    assert set(opened.cohort) == set(group.members) - {silent}
+
+
+def test_one_that_its_group_dropped_as_silent_is_not_awaited_in_the_next_round() -> None:
+    machine, [group] = averaging(5, FEWEST, patience=PATIENCE)
+    for name in group.members[:4]:
+        machine.peer_averaged(name, report(group, survivors=[0, 1, 2, 3]), AVERAGED_AT)
+    [opened] = only(coordinator_effects.MeshRoundOpened, until_recorded(machine, 4.0))
+    assert set(opened.cohort) == set(group.members[:4])
+
+
+def test_one_that_was_silent_is_back_as_soon_as_it_is_heard_from() -> None:
+    machine, [group], silent = all_but_the_last_report(5)
+    machine.time_passed(AVERAGED_AT + PATIENCE)
+    until_recorded(machine, 9.0)
+    # Its process goes on, and reports the end of its group, which is over for the server.
+    assert machine.peer_reported(silent, report(group), 10.0) == []
+    [second] = train_all(machine, 11.0)
+    assert silent not in second.members
+    average_all(machine, second, 12.0, TWO)
+    machine.deposited(TWO)
+    [opened] = only(coordinator_effects.MeshRoundOpened, machine.recorded(2, 13.0))
+    assert silent in opened.cohort
+
+
+def test_a_mesh_that_needs_the_silent_one_begins_when_it_is_heard_from() -> None:
+    machine, [group], silent = all_but_the_last_report(3, plan={"min_available_clients": 3})
+    machine.time_passed(AVERAGED_AT + PATIENCE)
+    assert only(coordinator_effects.MeshRoundOpened, until_recorded(machine, 9.0)) == []
+    assert machine.phase is RoundPhase.WAITING
+    failed = Failed(round=group.round, group=group.group, reason="The group's time is over.")
+    machine.peer_failed(silent, failed, 20.0)
+    [opened] = only(coordinator_effects.MeshRoundOpened, machine.time_passed(21.0))
+    assert set(opened.cohort) == set(group.members)
+
+
+def test_one_that_lost_its_connection_before_it_was_heard_from_is_asked_when_it_is_ready() -> None:
+    machine, [group], silent = all_but_the_last_report(5)
+    machine.time_passed(AVERAGED_AT + PATIENCE)
+    until_recorded(machine, 9.0)
+    machine.client_left(silent, 10.0, lost=True)
+    machine.peer_entered(silent, 11.0)
+    # It sends its report first, but has not said yet that it can train.
+    machine.peer_reported(silent, report(group), 11.0)
+    assert not machine.attendance.is_ready(silent)
+    machine.client_ready(silent, 11.0)
+    assert machine.attendance.is_ready(silent)

@@ -76,6 +76,8 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         self.depositing: Depositing | None = None
         # By reporting peer and other peer: round-trip seconds and bytes per second.
         self.links: dict[str, dict[str, tuple[float, float]]] = {}
+        # Connected peers that did not report the end of their last group: no round waits for them.
+        self._silent: set[str] = set()
 
     # Queries.
 
@@ -111,6 +113,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         """Takes that a peer stopped, or lost its connection and may come back."""
         effects = super().client_left(client, now, lost)
         self.links.pop(client, None)
+        self._silent.discard(client)
         if len(self.attendance.connected) < LEAST_WITNESSES:
             # No round is possible with this server: for the peers that left, it is away.
             self.holdings.away = True
@@ -145,11 +148,11 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def peer_averaged(self, client: str, said: Averaged, now: float) -> list[Effect]:
         """Takes a report of a group's result, whose signature the host has checked."""
-        member = self._member(client)
+        heard, member = self._heard_from(client, now), self._member(client)
         if member is None or not self._is_of(member, said.round, said.group):
-            return []
+            return heard
         if member.group is None or member.standing is not MeshMemberStage.AVERAGING:
-            return []
+            return heard
         if error := misreport(member.group, client, said):
             return [*self._put_out(client, member, error), *self._settle(now)]
         member.standing, member.averaged = MeshMemberStage.AVERAGED, said
@@ -162,17 +165,18 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         return member.group if member and self._is_of(member, number, group) else None
 
     def peer_reported(self, client: str, said: Averaged, now: float) -> list[Effect]:
-        """Takes a report on a group unknown to this server, which was away then."""
+        """Takes a report on a group that is not open: of an earlier round, or made without this server."""
+        heard = self._heard_from(client, now)
         if self.opening * GROUPS <= said.group < FIRST_SERVERLESS_GROUP:
-            return []
+            return heard
         self.holdings.reported(client, said)
-        return self._look_back(now)
+        return [*heard, *self._look_back(now)]
 
     def peer_failed(self, client: str, said: Failed, now: float) -> list[Effect]:
         """Takes that a peer's group has no result for it."""
-        member = self._member(client)
+        heard, member = self._heard_from(client, now), self._member(client)
         if self.open is None or member is None or not self._is_of(member, said.round, said.group):
-            return []
+            return heard
         if member.standing is MeshMemberStage.AVERAGING:
             member.standing = MeshMemberStage.FAILED
             self.open.reasons.append(said.reason)
@@ -229,6 +233,21 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if self.depositing and is_result and member.trained is not None:
             self.depositing.add_late(client, member.trained, said)
             self.holdings.known[client] = (running.number, said.weights)
+
+    def _heard_from(self, client: str, now: float) -> list[Effect]:
+        """Takes a report of any group: a peer that was silent can take part in rounds again."""
+        if client not in self._silent:
+            return []
+        self._silent.discard(client)
+        self.attendance.ready(client)
+        return self._gather(now)
+
+    def _pass_over_silent(self, running: MeshRound) -> None:
+        """Suspends members that did not report the end of their group, until they are heard from."""
+        for client in running.silent():
+            if client in self.attendance:
+                self._silent.add(client)
+                self.attendance.suspend(client)
 
     def _look_back(self, now: float) -> list[Effect]:
         """Abandons a round if peers show a newer result, of a round whose end this server did not see."""
@@ -328,6 +347,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def _elect(self, running: MeshRound, now: float) -> list[Effect]:
         """Ends averaging: asks a survivor of the largest result for it."""
+        self._pass_over_silent(running)
         results = running.results()
         if not results:
             reason = running.reasons[0] if running.reasons else "No peer reported a result in time."

@@ -173,6 +173,10 @@ class MeshRound:
             patience = max(group.patience for group in self.groups)
             self.reports_until = min(self.reports_until, now + patience)
 
+    def silent(self) -> list[str]:
+        """Returns the members that reported neither a result of their group nor that it has none."""
+        return [client for group in self.groups for client in group.members if self._averages(client)]
+
     def results(self) -> list[GroupResult]:
         """Returns each group's result that a majority of its survivors report, most holders first."""
         results = [result for group in self.groups if (result := self._result(group)) is not None]

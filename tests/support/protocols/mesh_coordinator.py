@@ -45,7 +45,7 @@ def waiting(count: int, plan: dict[str, Any] | None = None, **changes: Any) -> M
 
     `plan` changes the plan of rounds, `changes` the averages.
     """
-    chosen = replace(PLAN, min_available_clients=count, **(plan or {}))
+    chosen = replace(PLAN, **({"min_available_clients": count} | (plan or {})))
     machine = MeshCoordinator(chosen, replace(AVERAGES, **changes), ZERO)
     for number in range(count):
         machine.peer_entered(client(number))
