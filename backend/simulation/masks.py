@@ -13,6 +13,7 @@ import numpy as np
 from backend.crypto.client_keys import KEY_BYTES
 from backend.peer.rounds.masking_host import MaskedModel, Masker
 from backend.peer.rounds.masking_secrets import UnmaskedUpdate
+from backend.peer.rounds.spent_versions import SpentVersions
 from backend.peer.session.progress import Value
 from backend.peer.session.trust_store import TrustStore
 from backend.protocols.client.participant import ParticipantMachine
@@ -42,6 +43,7 @@ class ClientMasking:
         self._send = send
         self._give_up = give_up
         self._identity = random.randbytes(KEY_BYTES)
+        self._spent_versions = SpentVersions(None)
         self._welcome: Welcome | None = None
         self._working: set[asyncio.Task[None]] = set()
         self._masker = self._new_masker()
@@ -83,6 +85,7 @@ class ClientMasking:
         return Masker(
             self._identity,
             trust_store,
+            self._spent_versions,
             0,
             _Silence(),
             self._send,

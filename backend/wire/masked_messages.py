@@ -79,9 +79,14 @@ class Reveal(WireFrame, frozen=True, tag="reveal"):
 
 
 class Decline(WireFrame, frozen=True, tag="decline"):
-    """The client leaves this round and gives no reason. The others continue without waiting for it."""
+    """The client leaves this round. The others continue without waiting for it.
+
+    `spent` says that it revealed shares for the version before, which the server knows; other reasons stay
+    with the client.
+    """
 
     round: Count
+    spent: bool
 
 
 # Server to client.

@@ -124,11 +124,13 @@ class Welcome(WireFrame, frozen=True, tag="welcome"):
     """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
 
     `aggregation` is how this client's updates are added up: the task's first choice that the client offered.
+    `run` names the run of the task, whose versions count from 0; a task that begins anew has another one.
     """
 
     task: str
     client: str
     bundle: Hash
+    run: Hash
     chunk_bytes: int
     aggregation: Aggregation
 

@@ -138,7 +138,7 @@ class Client:
         match effect:
             case member_events.MakeKeys():
                 self._secrets = RoundSecrets(self._terms, self.name, self._identity, os.urandom)
-                return member_events.KeysMade(self._secrets.keys())
+                return member_events.KeysMade(self._secrets.keys(), spent=0)
             case member_events.CheckRoster():
                 return self._round_secrets().check(effect, self._known)
             case member_events.SealShares():

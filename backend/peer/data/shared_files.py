@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -9,10 +11,28 @@ from pathlib import Path
 
 def write_whole(path: Path, content: bytes) -> None:
     """Writes a temporary file and renames it, so that no process reads half of one. Raises OSError."""
+    _replace(path, content, durable=False)
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Does the same, and returns when it would survive a loss of power. Raises OSError."""
+    _replace(path, content, durable=True)
+    if sys.platform != "win32":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _replace(path: Path, content: bytes, *, durable: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
         try:
             file.write(content)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
             file.close()
             Path(file.name).replace(path)
         finally:

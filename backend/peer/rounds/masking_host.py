@@ -12,6 +12,7 @@ from backend.crypto.round_context import Terms
 from backend.errors import MingaError, UpdateRefusedError
 from backend.numerics.masking.sparse import Residual
 from backend.peer.rounds.masking_secrets import RoundSecrets, UnmaskedUpdate
+from backend.peer.rounds.spent_versions import SpentVersions
 from backend.peer.session.progress import Teller
 from backend.peer.session.trust_store import TrustStore
 from backend.protocols.secagg import member_events
@@ -36,7 +37,8 @@ class MaskedModel:
 class Masker:
     """Owns the machine, and the secrets of the open round, which it drops at the end of the round.
 
-    `identity` is the private signing key; this peer takes part among at least `minimum` clients. `send` sends
+    `identity` is the private signing key; `spent_versions` outlive this peer's process. This peer takes part
+    among at least `minimum` clients. `send` sends
     a frame if the connection is open, `spawn` runs a coroutine and handles its errors, `give_up` ends the
     training of a round. `draw` returns a number of random bytes from the system's generator.
     """
@@ -45,6 +47,7 @@ class Masker:
         self,
         identity: bytes,
         trust_store: TrustStore,
+        spent_versions: SpentVersions,
         minimum: int,
         reporter: Teller,
         send: Callable[[ClientFrame], None],
@@ -55,6 +58,7 @@ class Masker:
         self.machine = MaskedMember()
         self._identity = identity
         self._trust_store = trust_store
+        self._spent_versions = spent_versions
         self._minimum = minimum
         self._reporter = reporter
         self._send = send
@@ -62,7 +66,7 @@ class Masker:
         self._give_up = give_up
         self._draw = draw
         self._model = MaskedModel(0, 0)
-        self._task = ""
+        self._task, self._run = "", ""
         self._secrets: RoundSecrets | None = None
         self._masks_ready: asyncio.Future[RoundSecrets | None] | None = None
         # The part of this client's updates for this model that is not sent yet.
@@ -78,7 +82,7 @@ class Masker:
 
     def plan_received(self, welcome: Welcome, plan: Train, model: MaskedModel) -> None:
         """The server sent a plan with masking; it may repeat it."""
-        self._task, self._model = welcome.task, model
+        self._task, self._run, self._model = welcome.task, welcome.run, model
         if self._residual_of != (welcome.bundle, welcome.client):
             self._residual, self._residual_of = Residual(), (welcome.bundle, welcome.client)
         self._handle(member_events.Planned(welcome.client, welcome.bundle, self._minimum, plan))
@@ -150,7 +154,7 @@ class Masker:
             case member_events.CheckConsistencySignatures():
                 self._compute(effect.round, lambda secrets: secrets.check_consistency_signatures(effect))
             case member_events.MakeReveal():
-                self._compute(effect.round, lambda secrets: secrets.reveal(effect))
+                self._compute(effect.round, lambda secrets: self._reveal(secrets, effect, self._run))
             case member_events.LeaveRound(number, reason):
                 sentence = f"Round {number}: this update would not be safe, so none is sent. {reason}"
                 self._reporter.tell("unsafe", sentence, round=number)
@@ -175,7 +179,17 @@ class Masker:
         )
         self._secrets = RoundSecrets(terms, client, self._identity, self._draw)
         self._masks_ready = asyncio.get_running_loop().create_future()
-        self._compute(plan.round, lambda secrets: member_events.KeysMade(secrets.keys()))
+        run, spent = self._run, self._spent_versions
+        self._compute(
+            plan.round, lambda secrets: member_events.KeysMade(secrets.keys(), spent.first_unspent(run))
+        )
+
+    def _reveal(
+        self, secrets: RoundSecrets, request: member_events.MakeReveal, run: str
+    ) -> member_events.RevealMade:
+        """Takes shares out after it is stored that the version is spent. Raises PeerError if it is not."""
+        self._spent_versions.spend(run, request.version)
+        return secrets.reveal(request)
 
     def _prepare(self, request: member_events.MaskUpdate) -> None:
         """Expands the masks while TensorFlow trains; then the update may be masked."""

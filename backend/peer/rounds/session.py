@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from backend.peer.rounds.masking_host import Masker
 from backend.peer.rounds.masking_secrets import UnmaskedUpdate
+from backend.peer.rounds.spent_versions import SpentVersions
 from backend.peer.rounds.update_cache import UpdateCache
 from backend.peer.session import session_jobs
 from backend.peer.session.progress import Reporter
@@ -61,6 +62,7 @@ class RoundsSession:
         random: Callable[[], float],
         identity: bytes,
         trust_store: TrustStore,
+        spent_versions: SpentVersions,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> None:
         self._address = address
@@ -82,9 +84,11 @@ class RoundsSession:
         self._pace = Pace()
         self._uploading_since: float | None = None
         trust_store.enter(address)
+        spent_versions.enter(address)
         self._masker = Masker(
             identity,
             trust_store,
+            spent_versions,
             hello.min_masked,
             reporter,
             self._send,

@@ -17,8 +17,8 @@ INVALID_UPDATE_CODES = frozenset({"not-finite", "norm-too-large", "wrong-length"
 class UpdateCache:
     """The last whole training of a session, until there is a new version or the update is found invalid.
 
-    An abandoned round costs its clients nothing: their updates stay valid until a newer version exists. A
-    masked update was seen by no other party, and is masked again with new masks.
+    An abandoned open round costs its clients nothing: their updates stay valid until a newer version exists.
+    Updates of masked rounds are not cached: the same update in two sums could be found by subtraction.
     """
 
     name: str = ""
@@ -26,12 +26,17 @@ class UpdateCache:
     result: TrainingResult | None = None
 
     def keep(self, name: str, plan: Train, result: TrainingResult) -> None:
-        """Stores the result of `plan` if all its steps were done; `name` identifies client and task run."""
-        if result.steps == result.planned:
+        """Stores the result of an open round's `plan` if all its steps were done.
+
+        `name` identifies client and task run.
+        """
+        if result.steps == result.planned and plan.masking is None:
             self.name, self.plan, self.result = name, _comparable_plan(plan), result
 
     def take(self, name: str, plan: Train) -> TrainingResult | None:
         """Returns the result of `plan`, if it is in the cache."""
+        if plan.masking is not None:
+            return None
         return self.result if (self.name, self.plan) == (name, _comparable_plan(plan)) else None
 
     def observe(self, frame: ServerFrame) -> None:
@@ -45,4 +50,4 @@ def _comparable_plan(plan: Train) -> Train:
 
     The seed only changes the order of the examples.
     """
-    return replace(plan, round=0, seed=0, seconds=0.0, masking=None)
+    return replace(plan, round=0, seed=0, seconds=0.0)

@@ -18,6 +18,7 @@ from backend.peer.data.local_data import LocalDataset
 from backend.peer.mesh.listening import Listening
 from backend.peer.mesh.session import Membership, MeshSession
 from backend.peer.rounds.session import RoundsSession
+from backend.peer.rounds.spent_versions import SpentVersions
 from backend.peer.session.identity import ClientIdentity
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_address import Choice, ServerAddress
@@ -141,9 +142,16 @@ class JoinRequest:
             min_masked=options.min_masked or 0,
         )
         address = self.server.socket(self.task.name)
-        jobs = self._jobs(blobs)
         return RoundsSession(
-            address, hello, jobs, reporter, random.random, self.identity.key, trust_store, self.headers
+            address,
+            hello,
+            self._jobs(blobs),
+            reporter,
+            random.random,
+            self.identity.key,
+            trust_store,
+            SpentVersions(self.state / "spent"),
+            self.headers,
         )
 
     def _units_session(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -32,6 +33,8 @@ T = TypeVar("T")
 Order = TypeVar("Order", Train, Evaluate)
 
 MAX_MANIFEST = 16 << 20
+# Seeds of training are below 2**31.
+SEED_BITS = 31
 
 
 @dataclass
@@ -76,6 +79,15 @@ def example_clip(privacy: Privacy) -> ExampleClip | None:
     if not privacy.microbatch:
         return None
     return ExampleClip(privacy.example_clip, privacy.example_noise, privacy.microbatch)
+
+
+def training_seed(plan: Train) -> int:
+    """Returns the seed of a plan's training, which orders the examples.
+
+    In a masked round the client draws it: a server that knew it could have an update made again, and compare
+    the sums in which it is.
+    """
+    return plan.seed if plan.masking is None else secrets.randbits(SEED_BITS)
 
 
 class TrainingJobs:
@@ -151,7 +163,7 @@ class TrainingJobs:
             raise PeerError("This task trains on its clients' own data; say which with --data.")
         plan = TrainingPlan(
             learning_rate=order.learning_rate,
-            seed=order.seed,
+            seed=training_seed(order),
             epochs=order.epochs,
             steps=order.steps,
             batch_size=order.batch_size,

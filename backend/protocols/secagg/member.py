@@ -75,7 +75,7 @@ _SURVIVORS: Row = {**_SHARES, "survivors": (MemberStage.REFUSED,), "unmask": (Me
 # one. An event that is not in the row has no effects and changes nothing.
 TRANSITIONS: Mapping[MemberStage, Row] = {
     MemberStage.IDLE: {"planned": (MemberStage.MAKING_KEYS,)},
-    MemberStage.MAKING_KEYS: {**_WORKING, "keys_made": (MemberStage.AWAITING_ROSTER,)},
+    MemberStage.MAKING_KEYS: {**_WORKING, "keys_made": (MemberStage.AWAITING_ROSTER, MemberStage.REFUSED)},
     MemberStage.AWAITING_ROSTER: {
         **_ALWAYS,
         "roster": (MemberStage.CHECKING_ROSTER, MemberStage.REFUSED),
@@ -194,7 +194,7 @@ class MaskedMember:
 
     def _welcomed(self, current: MemberRound) -> list[Effect]:
         if self.stage is MemberStage.REFUSED:
-            return [_decline(current.number)]
+            return [_decline(current.number, current.spent)]
         return [SendMasked(frame) for frame in current.sent()]
 
     # Reports of the host.
@@ -204,7 +204,9 @@ class MaskedMember:
         match event:
             case member_events.HostFailed(reason=reason):
                 return self._give_up(current, reason)
-            case member_events.KeysMade(keys):
+            case member_events.KeysMade(keys, spent):
+                if refusal := current.spent_refusal(spent):
+                    return self._give_up(current, refusal, spent=True)
                 self.stage, current.keys = MemberStage.AWAITING_ROSTER, keys
                 return [SendMasked(keys)]
             case member_events.RosterChecked():
@@ -329,12 +331,13 @@ class MaskedMember:
         """Forgets the current round if it is round `number` or an earlier one."""
         return self._forget() if current.number <= number else []
 
-    def _give_up(self, current: MemberRound, reason: str) -> list[Effect]:
+    def _give_up(self, current: MemberRound, reason: str, *, spent: bool = False) -> list[Effect]:
         """Leaves the round: from now on only a decline is sent in it."""
-        forgotten = self._forget()
+        number, forgotten = current.number, self._forget()
         self.stage, self.reason = MemberStage.REFUSED, reason
         self.round = MemberRound.from_plan(current.planned, current.masking)
-        return [member_events.LeaveRound(current.number, reason), *forgotten, _decline(current.number)]
+        self.round.spent = spent
+        return [member_events.LeaveRound(number, reason), *forgotten, _decline(number, spent)]
 
     def _forget(self) -> list[Effect]:
         has_secrets = self.round is not None and self.stage is not MemberStage.REFUSED
@@ -348,5 +351,5 @@ def tag_of(event: Event) -> str:
     return str(tagged.__struct_config__.tag)
 
 
-def _decline(number: int) -> Effect:
-    return SendMasked(Decline(round=number))
+def _decline(number: int, spent: bool = False) -> Effect:
+    return SendMasked(Decline(round=number, spent=spent))

@@ -43,9 +43,13 @@ class Welcomed(Struct, frozen=True, tag="welcomed"):
 
 
 class KeysMade(Struct, frozen=True, tag="keys_made"):
-    """The host made the keys that `make_keys` asked for."""
+    """The host made the keys that `make_keys` asked for.
+
+    Versions below `spent` are those for which this client may have revealed shares in this run of the task.
+    """
 
     keys: Keys
+    spent: Count
 
 
 class RosterChecked(Struct, frozen=True, tag="roster_checked"):
@@ -137,7 +141,7 @@ class SendMasked(Struct, frozen=True, tag="send"):
 class MakeKeys(Struct, frozen=True, tag="make_keys"):
     """Draw a new seed and two new X25519 keys for the round of `plan`, and sign them.
 
-    Then report `keys_made`.
+    Read the versions that are spent from durable storage. Then report `keys_made`.
     """
 
     client: str
@@ -212,11 +216,13 @@ class CheckConsistencySignatures(Struct, frozen=True, tag="check_vouchers"):
 class MakeReveal(Struct, frozen=True, tag="make_reveal"):
     """Take one share for each place in `seeds` (of its seed) and `mask_keys` (of its private mask key).
 
-    The shares are in the order of all these places. A share that could not be opened is 32 bytes of 0xff. The
-    other share of each place is deleted. Then report `revealed`.
+    First store durably that `version` and all before it are spent; if that fails report `failed`, and take
+    none. The shares are in the order of all these places. A share that could not be opened is 32 bytes of
+    0xff. The other share of each place is deleted. Then report `revealed`.
     """
 
     round: Count
+    version: Count
     seeds: Members
     mask_keys: Members
 

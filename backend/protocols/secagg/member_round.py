@@ -43,6 +43,8 @@ class MemberRound:
     alive: list[int] | None = None
     consistency_signature: ConsistencySignature | None = None
     reveal: Reveal | None = None
+    # The client declined because it revealed shares for the version before.
+    spent: bool = False
 
     @classmethod
     def from_plan(cls, planned: Planned, masking: Masking) -> MemberRound:
@@ -86,7 +88,17 @@ class MemberRound:
         """Reveals one share of each owner: of a survivor's seed, else of the private mask key."""
         owners = sorted([*self.senders, self.place])
         seeds = [place for place in owners if place in alive]
-        return MakeReveal(self.number, seeds, [place for place in owners if place not in alive])
+        mask_keys = [place for place in owners if place not in alive]
+        return MakeReveal(self.number, self.planned.plan.version, seeds, mask_keys)
+
+    def spent_refusal(self, spent: int) -> str | None:
+        """Returns why this client takes no part if versions below `spent` are spent.
+
+        Two sums of a version in which the same updates are could be subtracted from each other.
+        """
+        if self.planned.plan.version >= spent:
+            return None
+        return f"Its update of version {spent - 1} was summed before; it waits for version {spent}."
 
     def roster_refusal(self, members: Sequence[Member], keys: Keys) -> str | None:
         """Returns why this client, which sent `keys`, refuses a roster."""

@@ -81,8 +81,15 @@ class MaskedRound:
         self._taken: set[bytes] = set()
         self._unmask_frame: Unmask | None = None
         self._reveals = RevealedShares(self.graph, ())
+        # A client declined because it revealed shares for this version before, to a server that was killed.
+        self._spent_before = False
 
     # Queries.
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether members may have revealed shares for the round's version, which they do once a version."""
+        return self._unmask_frame is not None or self._spent_before
 
     def timer(self) -> float | None:
         """Returns when `time_passed` is due; None while only another event can change anything."""
@@ -168,7 +175,8 @@ class MaskedRound:
         if slot is None:
             return []
         slot.is_excluded = True
-        error = NotMaskedError(f"You gave masked round {frame.round} up. Wait for the next one.")
+        self._spent_before = self._spent_before or frame.spent
+        error = NotMaskedError(_declined_sentence(frame, self.terms.version))
         excluded: list[Effect] = [] if slot.accepted else [Exclude(client, error)]
         return [*excluded, *self._settle(now)]
 
@@ -375,3 +383,9 @@ class MaskedRound:
     def _fail(self, reason: str) -> list[Effect]:
         self._enter(ServerStage.FAILED)
         return [FailMaskedRound(self.terms.round, reason)]
+
+
+def _declined_sentence(frame: Decline, version: int) -> str:
+    if frame.spent:
+        return f"Your update of version {version} was to be summed before. Wait for the next version."
+    return f"You gave masked round {frame.round} up. Wait for the next one."

@@ -97,7 +97,7 @@ class AggregationJobs:
         self._background.spawn(self._unmask(accumulator, recover, seconds))
 
     def restore(self, number: int) -> None:
-        """Records the version that the owner restores as the next one, in round `number`."""
+        """Records the version that is restored as the next one, in round `number`."""
         restoring, self._state.restoring = self._state.restoring, None
         if restoring is not None:
             self._background.spawn(self._restore(restoring, number))

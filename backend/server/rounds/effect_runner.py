@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
+from backend.errors import OrderError
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.phases import RoundPhase
@@ -14,6 +16,7 @@ from backend.server.observers import task_events
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.masked_sum import MaskedSum, masked_sum
 from backend.server.rounds.round_accumulator import RoundAccumulator
+from backend.server.rounds.round_host_events import RollbackRequested
 from backend.server.rounds.state import Effect, RoundState
 from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages
@@ -160,8 +163,25 @@ class RoundEffectRunner:
         self._state.notice(task_events.UpdateRefused(refuse.client, refuse.round, code, reason))
 
     def _abandon(self, abandon: round_effects.Abandon, now: float) -> None:
-        reason = abandon.reason[:500]
+        reason, masked = abandon.reason[:500], self._state.masked
         self._state.uploads.rest()
         self._state.masked = None
         self._state.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
         self._jobs.record_abandoned(self._state.accumulator, reason, now - self._state.accumulator.opened)
+        if masked is not None and masked.is_spent:
+            self._repeat_version(abandon.round, now)
+
+    def _repeat_version(self, number: int, now: float) -> None:
+        """Makes the current version the next one, after masked round `number` failed while it was unmasked.
+
+        Clients reveal shares once for a version, so that no further round of this one would have them.
+        """
+        version = self._state.history.current.version
+        reason = (
+            f"Version {version + 1} equals version {version}: round {number} failed after clients were asked "
+            "to reveal shares, which each does once for a version."
+        )
+        with suppress(OrderError):  # The task is finished.
+            effects = self._state.machine.restore_requested(reason, now)
+            self._state.restoring = RollbackRequested(self._state.history.current_version(), reason)
+            self.perform(effects, now)

@@ -74,6 +74,7 @@ class RoundEventHandler:
             task=self._state.task.file.name,
             client=client.id,
             bundle=self._state.task.bundle.address,
+            run=self._state.history.run_name,
             chunk_bytes=self._state.limits.chunk_bytes,
             aggregation=client.aggregation,
         )

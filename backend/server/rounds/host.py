@@ -102,9 +102,9 @@ class RoundsHost(TaskHost):
         GoneError or StoreError.
         """
         kept = await self.history.read_version(number)
-        rollback = RollbackRequested(kept, reason, asyncio.get_running_loop().create_future())
-        await self._mailbox.put(rollback)
-        return await rollback.done
+        done: asyncio.Future[VersionRecord] = asyncio.get_running_loop().create_future()
+        await self._mailbox.put(RollbackRequested(kept, reason, done))
+        return await done
 
     # Queries.
 

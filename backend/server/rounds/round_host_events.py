@@ -31,20 +31,20 @@ class HelloReceived:
 
 @dataclass(frozen=True)
 class RollbackRequested:
-    """The owner restores the version `kept` for a `reason`; `done` gets the record of the next one."""
+    """The version `kept` is restored for a `reason`; `done` gets the record of the next one, for an owner."""
 
     kept: StoredVersion
     reason: str
-    done: asyncio.Future[VersionRecord]
+    done: asyncio.Future[VersionRecord] | None = None
 
     def succeed(self, version: VersionRecord) -> None:
         """Returns the record of the newest version to the owner."""
-        if not self.done.done():
+        if self.done and not self.done.done():
             self.done.set_result(version)
 
     def fail(self, error: MingaError) -> None:
         """Returns the error to the owner."""
-        if not self.done.done():
+        if self.done and not self.done.done():
             self.done.set_exception(error)
 
 

@@ -37,7 +37,7 @@ class RoundState:
 
     `masked` is the machine of secure aggregation, from the opening of a masked round to its version.
     `checked` holds updates that passed the checks, until they are accepted. `restoring` is the version that
-    the owner restores, until it is recorded. `background` runs jobs beside the loop. `account` tracks the
+    is restored, until it is recorded. `background` runs jobs beside the loop. `account` tracks the
     privacy budget of clients; `noise` is the noise that the server adds, from random bytes of `draw`.
     """
 

@@ -23,18 +23,24 @@ class Lineage:
 def lineage_of(versions: Sequence[VersionRecord]) -> Lineage:
     """Returns the lineage of all versions of a run, given oldest first.
 
-    A version without accepted updates that has the weights of an earlier version restores that version.
+    A version without accepted updates that has the weights of an earlier version restores that version. If it
+    repeats the version just before it, none was rolled back.
     """
     first: dict[str, int] = {}
     restores: dict[int, int] = {}
+    repeated: set[int] = set()
+    newest: str | None = None
     for version in versions:
         if version.version and not version.accepted and version.weights in first:
             restores[version.version] = first[version.weights]
+            if version.weights == newest:
+                repeated.add(version.version)
         first.setdefault(version.weights, version.version)
+        newest = version.weights
     rolled_back: set[int] = set()
     number = versions[-1].version if versions else 0
     while number > 0:
-        parent = restores.get(number, number - 1)
+        parent = number - 1 if number in repeated else restores.get(number, number - 1)
         rolled_back.update(range(parent + 1, number))
         number = parent
     return Lineage(restores, frozenset(rolled_back))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -71,6 +72,13 @@ class VersionHistory:
     def current(self) -> VersionRecord:
         """The newest version."""
         return self.versions[-1]
+
+    @property
+    def run_name(self) -> str:
+        """The name of the run for clients, which a task that begins anew in another data folder changes."""
+        task, zero = self._task, self.versions[0]
+        words = f"minga/run {task.file.name} {task.bundle.address} {zero.weights} {zero.created!r}"
+        return hashlib.sha256(words.encode()).hexdigest()
 
     @property
     def weights(self) -> Vector:
@@ -226,6 +234,10 @@ class VersionHistory:
             at = record.control or self._task.zero_control
             control = from_bytes(await self._read(at, "control variate"), size.trainable)
         return StoredVersion(record, weights, state, control)
+
+    def current_version(self) -> StoredVersion:
+        """Returns the newest version, as a roll-back to it would read it."""
+        return StoredVersion(self.current, self._params, self._state, self._control)
 
     async def add_abandoned(
         self,

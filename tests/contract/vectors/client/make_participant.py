@@ -38,7 +38,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 Json = dict[str, Any]
 
-BUNDLE, OTHER_BUNDLE, WEIGHTS, SHARD, CONTROL = "b" * 64, "c" * 64, "a" * 64, "d" * 64, "e" * 64
+BUNDLE, OTHER_BUNDLE, WEIGHTS, SHARD, CONTROL, RUN = (letter * 64 for letter in "bcadef")
 SIZE = 600_000
 PRIVACY = {"clip": 0.0, "noise": 0.0, "example_clip": 1.0, "example_noise": 2.0, "microbatch": 1}
 HELLO = {
@@ -72,7 +72,7 @@ def frame(tag: str, **fields: object) -> Json:
 
 
 def welcome(bundle: str = BUNDLE, aggregation: str = "open") -> Json:
-    about = {"task": "digits", "client": "0123456789abcdef", "chunk_bytes": 262_144}
+    about = {"task": "digits", "client": "0123456789abcdef", "run": RUN, "chunk_bytes": 262_144}
     return frame("welcome", bundle=bundle, aggregation=aggregation, **about)
 
 

@@ -63,12 +63,17 @@ CLIENT: dict[str, messages.ClientFrame] = {
     "shares": messages.Shares(round=7, sealed=[bytes(range(80)), b"x"]),
     "vouch": messages.ConsistencySignature(round=7, signature=KEY + KEY),
     "reveal": messages.Reveal(round=7, shares=[KEY, KEY[::-1]]),
-    "decline": messages.Decline(round=7),
+    "decline": messages.Decline(round=7, spent=True),
 }
 
 SERVER: dict[str, messages.ServerFrame] = {
     "welcome": messages.Welcome(
-        task="digits", client="0123456789abcdef", bundle=HASH, chunk_bytes=262144, aggregation="open"
+        task="digits",
+        client="0123456789abcdef",
+        bundle=HASH,
+        run=HASH[::-1],
+        chunk_bytes=262144,
+        aggregation="open",
     ),
     "train": messages.Train(
         round=7,

@@ -94,7 +94,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 SIGNED, WEIGHED, STOP = SurvivorsSigned(1, word(2, 8, 64)), ConsistencySignaturesChecked(1, []), Stopped()
-MADE = KeysMade(keys())
+MADE = KeysMade(keys(), 0)
 ASKED: list[Event] = [planned(), MADE]
 ROSTER: list[Event] = [*ASKED, roster(), checked()]
 DEALING: list[Event] = [*ROSTER, sealed()]
@@ -143,7 +143,7 @@ STORIES: dict[str, list[Event]] = {
     "a plan without masking is none of this machine's business": [
         Planned(ME, BUNDLE, 0, train(1, None)), MADE,
     ],
-    "a new round ends the one before": [*DEALING, planned(2), dealt(), KeysMade(keys(2)), roster()],
+    "a new round ends the one before": [*DEALING, planned(2), dealt(), KeysMade(keys(2), 1), roster()],
     "an abandoned round is forgotten": [*MASKED, abandoned(), unmask(), planned(2)],
     "news of a later round ends this one": [*MASKED, state("training", 2), unmask()],
     "news of this round do not": [*MASKED, state("aggregating", 1), abandoned(0), unmask(), revealed()],
@@ -212,7 +212,17 @@ STORIES: dict[str, list[Event]] = {
     ],
     "refused: other terms for a round begun": [*DEALING, planned(seed=8), dealt(), planned()],
     "another minimum holds from the next round on": [*ASKED, planned(minimum=6), roster()],
-    "refused: a round from before": [*REVEALED, planned(3), planned(2), planned(1), KeysMade(keys(3))],
+    "refused: a round from before": [*REVEALED, planned(3), planned(2), planned(1), KeysMade(keys(3), 1)],
+    "refused: another round of a version for which it revealed": [
+        *REVEALED, abandoned(), planned(2, version=0), KeysMade(keys(2), 1), Welcomed(), roster(2),
+        planned(3), KeysMade(keys(3), 1),
+    ],
+    "refused: a round of a version before the newest that it revealed for": [
+        planned(), KeysMade(keys(), 7), roster(), Welcomed(),
+    ],
+    "refused: the reveal cannot be stored": [
+        *MASKED, unmask(), HostFailed(1, "The disk is full."), revealed(), Welcomed(),
+    ],
     "refused: a round that is over": [*REVEALED, version(1), planned(1, seed=9)],
     "the host cannot make keys": [
         planned(), HostFailed(1, "X25519 is missing here."), MADE, planned(), planned(2),
@@ -225,7 +235,7 @@ STORIES: dict[str, list[Event]] = {
     "events out of place change nothing": [
         MADE, Welcomed(), STOP, roster(), checked(), sealed(), dealt(), opened(), survivors(), SIGNED,
         unmask(), WEIGHED, revealed(), version(1),
-        planned(), roster(), dealt(), unmask(), checked(), KeysMade(keys(2)),
+        planned(), roster(), dealt(), unmask(), checked(), KeysMade(keys(2), 1),
         MADE, MADE, dealt(), unmask(), survivors(), roster(2),
         roster(), sealed(), dealt(), unmask(), checked(number=2),
         checked(), dealt(), unmask(), opened(), checked(), sealed(2),

@@ -44,18 +44,30 @@ def masking(server: Server = "honest", least: int = 3) -> Masking:
     return Masking(bits=32, clip=1.0, examples=64, noise=0.0, share=1.0, min_clients=least, server=server)
 
 
-def train(number: int, terms: Masking | None, seconds: float = 60.0, seed: int = 7) -> Train:
+def train(
+    number: int,
+    terms: Masking | None,
+    seconds: float = 60.0,
+    seed: int = 7,
+    version: int | None = None,
+) -> Train:
+    version = number - 1 if version is None else version
     return Train(
-        round=number, version=number - 1, weights=WEIGHTS, epochs=1, steps=0, batch_size=32,
+        round=number, version=version, weights=WEIGHTS, epochs=1, steps=0, batch_size=32,
         learning_rate=0.003, past_steps=0, seed=seed, proximal_mu=0.0, control=None, masking=terms,
         privacy=None, shards=[Shard(SHARD, 64)], seconds=seconds,
     )  # fmt: skip
 
 
 def planned(
-    number: int = 1, server: Server = "honest", minimum: int = 0, seconds: float = 60.0, seed: int = 7
+    number: int = 1,
+    server: Server = "honest",
+    minimum: int = 0,
+    seconds: float = 60.0,
+    seed: int = 7,
+    version: int | None = None,
 ) -> Planned:
-    return Planned(ME, BUNDLE, minimum, train(number, masking(server), seconds, seed))
+    return Planned(ME, BUNDLE, minimum, train(number, masking(server), seconds, seed, version))
 
 
 def keys(number: int = 1, client: int = PLACE) -> Keys:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from backend.peer.rounds import session
 from backend.peer.rounds.masking_host import MaskedModel
+from backend.peer.rounds.spent_versions import SpentVersions
 from backend.peer.session import server_connection
 from backend.peer.session.progress import JsonLines
 from backend.peer.session.transport import WireProtocol, converse
@@ -91,6 +92,7 @@ def volunteer(
     met: Path = Path("/nonexistent"),
     listed: frozenset[str] | None = None,
     min_masked: int = 0,
+    spent: Path | None = None,
 ) -> session.RoundsSession:
     """A session of the task `tiny` at `url`, to be run."""
     hello = Hello(
@@ -104,7 +106,9 @@ def volunteer(
     jobs = cast("TrainingJobs", KnownJobs(token, parameters, norm, examples))
     known = TrustStore(met, listed)
     key = identity or secrets.token_bytes(32)
-    return session.RoundsSession(address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known)
+    return session.RoundsSession(
+        address_of(url), hello, jobs, JsonLines(sys.stdout), lambda: 0.5, key, known, SpentVersions(spent)
+    )
 
 
 def dying(moment: str) -> None:

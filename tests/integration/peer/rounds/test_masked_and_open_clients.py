@@ -103,13 +103,13 @@ async def test_who_declines_again_late_or_as_a_stranger_changes_nothing(tmp_path
         ):
             await client.ready()
             plan = await client.selected()
-            await stranger.say(Decline(round=plan.round))
-            await client.say(Decline(round=plan.round + 1))
+            await stranger.say(Decline(round=plan.round, spent=False))
+            await client.say(Decline(round=plan.round + 1, spent=False))
             for _ in range(2):
-                await client.say(Decline(round=plan.round))
+                await client.say(Decline(round=plan.round, spent=False))
             refused = await client.next(Refused)
             await client.next(Version)
-            await client.say(Decline(round=plan.round))
+            await client.say(Decline(round=plan.round, spent=False))
             await others
             # Both are still heard.
             for one in (client, stranger):

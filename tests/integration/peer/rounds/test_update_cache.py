@@ -46,9 +46,17 @@ def kept(result: TrainingResult = DONE) -> UpdateCache:
 
 
 def test_the_same_work_in_the_next_round_is_done_already() -> None:
-    masked = Masking(bits=32, clip=1.0, examples=64, noise=0.0, share=1.0, min_clients=3, server="honest")
     assert kept().take("me", NEXT) is DONE
-    assert kept().take("me", replace(NEXT, masking=masked)) is DONE
+
+
+def test_a_masked_update_is_trained_anew() -> None:
+    """The same update in two sums could be found by subtracting them."""
+    masked = Masking(bits=32, clip=1.0, examples=64, noise=0.0, share=1.0, min_clients=3, server="honest")
+    assert kept().take("me", replace(NEXT, masking=masked)) is None
+    one = UpdateCache()
+    one.keep("me", replace(PLAN, masking=masked), DONE)
+    assert one.take("me", replace(NEXT, masking=masked)) is None
+    assert one.take("me", NEXT) is None
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,8 @@ class Holder:
         self.outcomes: list[member_events.Event] = []
         self.said: list[ClientFrame] = []
         self.refusals: list[str] = []
+        # Versions below it are spent; a real host stores it.
+        self.spent = 0
         # The clients whose seed shares, and those whose mask key shares it revealed, by round.
         self.gave: dict[int, tuple[set[str], set[str]]] = {}
         # The clients with whom its update shares masks, by round.
@@ -123,7 +125,7 @@ class Holder:
             case member_events.SendMasked(frame):
                 self.said.append(frame)
             case member_events.MakeKeys():
-                self.outcomes.append(member_events.KeysMade(self._make_keys(effect.plan)))
+                self.outcomes.append(member_events.KeysMade(self._make_keys(effect.plan), self.spent))
             case member_events.LeaveRound(reason=reason):
                 self.refusals.append(reason)
             case member_events.ForgetRound():
@@ -230,6 +232,8 @@ class Holder:
 
     def _reveal(self, asked: member_events.MakeReveal, kept: Secrets) -> member_events.RevealMade:
         assert asked.round not in self.gave
+        assert asked.version >= self.spent
+        self.spent = asked.version + 1
         seeds, mask_keys = (
             {kept.members[owner].client for owner in owners if kept.held[owner]}
             for owners in (asked.seeds, asked.mask_keys)

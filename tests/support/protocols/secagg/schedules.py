@@ -193,7 +193,7 @@ class Player:
                  identity=random(32), signature=random(64)),
             ConsistencySignature(round=number, signature=random(64)),
             Reveal(round=number, shares=[random(32)] * self.told.count),
-            Decline(round=number),
+            Decline(round=number, spent=number % 2 == 0),
             Update(number - 1, self.world.holders[client].update),
         ]  # fmt: skip
         if line.open:

@@ -95,7 +95,7 @@ def test_who_shared_and_left_for_good_shares_no_mask() -> None:
 )
 def test_nobody_waits_for_a_client_that_declines(stage: ServerStage) -> None:
     world = STAGES[stage]() if stage is not ServerStage.MASKED_INPUT else at_input(uploaded=0)
-    world.perform(world.masks.declined(FIRST, Decline(round=1), 0.0))
+    world.perform(world.masks.declined(FIRST, Decline(round=1, spent=False), 0.0))
     world.holders[FIRST].handle(member_events.HostFailed(1, "no memory"))
     for _ in ServerStage:
         world.settle()
@@ -112,7 +112,7 @@ def test_nobody_waits_for_a_client_that_declines(stage: ServerStage) -> None:
 @pytest.mark.parametrize("stage", [ServerStage.CONSISTENCY_CHECK, ServerStage.UNMASK])
 def test_an_update_that_counts_stays_in_the_sum_when_its_client_declines(stage: ServerStage) -> None:
     world = STAGES[stage]()
-    world.perform(world.masks.declined(FIRST, Decline(round=1), 0.0))
+    world.perform(world.masks.declined(FIRST, Decline(round=1, spent=False), 0.0))
     world.holders[FIRST].hears(Roster(round=1, members=[]))
     world.settle()
     assert (world.outcome, world.now) == ("done", 0.0)
@@ -125,7 +125,7 @@ def test_an_update_that_counts_stays_in_the_sum_when_its_client_declines(stage: 
 def test_where_too_many_decline_nobody_waits_to_fail() -> None:
     world = at_unmask()
     for client in FIVE[:2]:
-        world.perform(world.masks.declined(client, Decline(round=1), 0.0))
+        world.perform(world.masks.declined(client, Decline(round=1, spent=False), 0.0))
         world.holders[client].hears(Roster(round=1, members=[]))
     world.settle()
     assert (world.outcome, world.now) == ("failed", 0.0)
@@ -135,10 +135,10 @@ def test_where_too_many_decline_nobody_waits_to_fail() -> None:
 @pytest.mark.parametrize("stage", [ServerStage.DONE, ServerStage.FAILED])
 def test_to_decline_what_is_over_or_was_declined_changes_nothing(stage: ServerStage) -> None:
     worlds = [STAGES[stage](), at_shares()]
-    worlds[1].perform(worlds[1].masks.declined(FIRST, Decline(round=1), 0.0))
+    worlds[1].perform(worlds[1].masks.declined(FIRST, Decline(round=1, spent=False), 0.0))
     for world in worlds:
         before = state(world.masks)
-        assert world.masks.declined(FIRST, Decline(round=1), 0.0) == []
+        assert world.masks.declined(FIRST, Decline(round=1, spent=False), 0.0) == []
         assert state(world.masks) == before
 
 

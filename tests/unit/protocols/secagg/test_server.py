@@ -98,7 +98,7 @@ def test_a_frame_of_another_round_or_of_a_stranger_changes_nothing(stage: Server
             == []
         )
         assert masks.reveal_arrived(client, Reveal(round=number, shares=[]), 0.0) == []
-        assert masks.declined(client, Decline(round=number), 0.0) == []
+        assert masks.declined(client, Decline(round=number, spent=False), 0.0) == []
     assert masks.client_ready("nobody") == []
     assert masks.client_left("nobody", 0.0, lost=True) == []
     assert state(masks) == before

@@ -88,7 +88,7 @@ def calls_of(event: ServerEvent, world: World) -> list[Call]:
         case ServerEvent.REVEAL_ARRIVED:
             return [reveal_arrives(count) for count in (4, 5)]
         case ServerEvent.CLIENT_DECLINED:
-            return [lambda masks, client: masks.declined(client, Decline(round=1), 0.0)]
+            return [lambda masks, client: masks.declined(client, Decline(round=1, spent=False), 0.0)]
         case ServerEvent.CLIENT_LEFT:
             return [
                 lambda masks, client: masks.client_left(client, 0.0, lost=True),

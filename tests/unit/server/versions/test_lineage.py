@@ -31,5 +31,10 @@ def test_who_takes_up_what_was_left_behind_leaves_the_other_way() -> None:
     assert lineage_of(versions) == Lineage({3: 1, 4: 2}, frozenset({3}))
 
 
+def test_a_version_that_is_repeated_leaves_nothing_behind() -> None:
+    versions = [version(0, "a", 0), version(1, "b"), version(2, "b", 0), version(3, "b", 0), version(4, "c")]
+    assert lineage_of(versions) == Lineage({2: 1, 3: 1})
+
+
 def test_updates_that_change_nothing_are_no_roll_back() -> None:
     assert lineage_of([version(0, "a", 0), version(1, "b"), version(2, "b")]) == Lineage()

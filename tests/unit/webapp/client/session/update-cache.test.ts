@@ -46,11 +46,15 @@ function kept(trained = done()): UpdateCache {
 }
 
 describe("A finished training", () => {
-  test.each([
-    ["in the next round", NEXT],
-    ["in a masked one", { ...NEXT, masking: MASKED }],
-  ])("is handed in again %s", (_, plan) => {
-    expect(kept().take(plan)).toEqual(done());
+  test("is handed in again in the next round", () => {
+    expect(kept().take(NEXT)).toEqual(done());
+  });
+
+  test("is neither kept for a masked round nor from one", () => {
+    expect(kept().take({ ...NEXT, masking: MASKED })).toBeNull();
+    const one = new UpdateCache();
+    one.keep({ ...PLAN, masking: MASKED }, done());
+    expect(one.take(NEXT)).toBeNull();
   });
 
   test("is handed in again after the masks were made of its buffer", () => {

@@ -34,6 +34,7 @@ const WELCOMED: readonly ParticipantEvent[] = [
       task: "digits",
       client: ME,
       bundle: HASH,
+      run: HASH,
       chunk_bytes: 1000,
       aggregation: "open",
     },

@@ -9,6 +9,7 @@ import { handle, INITIAL, members, type Stage, type State } from "../../protocol
 import type { Effect, Event, Train } from "../../protocol/secagg/member-events";
 import type { ClientFrame, ServerFrame } from "../../protocol/wire/messages";
 import { type MaskingQuestion, MaskingWorker } from "../workers/masking-worker";
+import { SpentVersions } from "./spent-versions";
 import { TrustStore } from "./trust-store";
 
 /** What the page shows of a masked round. */
@@ -29,6 +30,9 @@ export interface RoundTerms {
   readonly client: string;
   readonly task: string;
   readonly bundle: string;
+  /** The task's address and its run, under which spent versions are stored. */
+  readonly address: string;
+  readonly run: string;
   readonly parameters: number;
   readonly rows: number;
   /** The least number of clients among which the volunteer wants to be masked. */
@@ -49,6 +53,7 @@ export interface MaskerOptions {
   /** This client contributes nothing to the round: training for it is useless. */
   readonly gaveUp: () => void;
   readonly identities?: TrustStore;
+  readonly spentVersions?: SpentVersions;
   readonly spawn?: () => MaskingWorker;
 }
 
@@ -67,6 +72,7 @@ interface MaskedRound {
 export class Masker {
   readonly #options: MaskerOptions;
   readonly #identities: TrustStore;
+  readonly #spentVersions: SpentVersions;
   #machine: State = INITIAL;
   #round: MaskedRound | null = null;
   /** The unsent residual of this client's updates to this model. */
@@ -77,6 +83,7 @@ export class Masker {
   constructor(options: MaskerOptions) {
     this.#options = options;
     this.#identities = options.identities ?? new TrustStore();
+    this.#spentVersions = options.spentVersions ?? new SpentVersions();
   }
 
   /** Null outside of masked rounds. */
@@ -208,9 +215,11 @@ export class Masker {
     const { round } = plan;
     switch (effect.type) {
       case "make_keys": {
+        const spent = await this.#spentVersions.firstUnspent(roundTerms.address, roundTerms.run);
         const identity = await this.#identities.own();
         const terms = termsOf(plan, roundTerms);
-        return worker.ask({ type: "make_keys", client: effect.client, identity, terms });
+        const made = await worker.ask({ type: "make_keys", client: effect.client, identity, terms });
+        return { ...made, spent };
       }
       case "check_roster":
         return this.#checkRoster(worker, roundTerms.client, effect);
@@ -222,8 +231,12 @@ export class Masker {
         return { ...(await worker.ask(effect)), round };
       case "check_vouchers":
         return { ...(await worker.ask(effect)), round };
-      case "make_reveal":
-        return { ...(await worker.ask(effect)), round };
+      case "make_reveal": {
+        const { type, version, seeds, mask_keys } = effect;
+        // Stored before any share leaves: a browser that ends in between must not reveal for this version again.
+        await this.#spentVersions.spend(roundTerms.address, roundTerms.run, version);
+        return { ...(await worker.ask({ type, seeds, mask_keys })), round };
+      }
     }
   }
 

@@ -18,10 +18,20 @@ function exampleClip(privacy: Train["privacy"]): ExampleClip | null {
   return { clip: privacy.example_clip, noise: privacy.example_noise, microbatch: privacy.microbatch };
 }
 
+/**
+ * Returns the seed of a plan's training, which orders the examples. In a masked round the client draws it: a server
+ * that knew it could have an update made again, and compare the sums in which it is.
+ */
+export function trainingSeed({ seed, masking }: Train): number {
+  if (masking === null) return seed;
+  const [drawn = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return drawn >>> 1;
+}
+
 /** Returns the worker's plan, to be finished by `until` (milliseconds of `clock`). */
 export function workerPlan(plan: Train, control: ControlVariates | null, until: number): TrainingPlan {
   return {
-    seed: plan.seed,
+    seed: trainingSeed(plan),
     epochs: plan.epochs,
     steps: plan.steps,
     batchSize: plan.batch_size,

@@ -90,6 +90,7 @@ export class Session {
   /** Examples of masked updates that counted; the server does not know their number. */
   #maskedExamples = 0;
   #task = "";
+  #run = "";
   #backend: Backend | null = null;
   #update: TrainedUpdate | null = null;
   readonly #updateCache = new UpdateCache();
@@ -239,8 +240,10 @@ export class Session {
     if (frame.type !== "train") this.#masker.takeFrame(frame);
     else if (frame.masking && plan?.round === frame.round && client && loaded) {
       const { parameters, rows } = loaded;
-      const [task, bundle, minimum] = [this.#task, this.#loop.machine.bundle ?? "", this.#minimum];
-      this.#masker.plan(frame, { client, task, bundle, parameters, rows, minimum });
+      const [task, run, minimum] = [this.#task, this.#run, this.#minimum];
+      const bundle = this.#loop.machine.bundle ?? "";
+      const address = `${this.#options.origin} ${task}`;
+      this.#masker.plan(frame, { client, task, bundle, address, run, parameters, rows, minimum });
     }
   }
 
@@ -250,9 +253,10 @@ export class Session {
     this.#loop.show({ counted: round });
   }
 
-  #greet({ task, bundle, client, chunk_bytes }: FrameOf<"welcome">): void {
+  #greet({ task, bundle, client, chunk_bytes, run }: FrameOf<"welcome">): void {
     this.#uploader.welcomed(chunk_bytes);
     this.#task = task;
+    this.#run = run;
     this.#identity = `${this.#options.origin} ${task} ${bundle} ${client}`;
     this.#loop.show({ client });
   }

@@ -10,25 +10,26 @@ const INVALID_UPDATE_CODES = new Set(["not-finite", "norm-too-large", "wrong-len
 
 /**
  * The last whole training of a session, until there is a new version or the update is found invalid. An abandoned
- * round costs its clients nothing: their updates stay valid until a newer version exists. A masked update was seen by
- * no other party, and is masked again with new masks.
+ * open round costs its clients nothing: their updates stay valid until a newer version exists. Updates of masked
+ * rounds are not cached: the same update in two sums could be found by subtraction.
  */
 export class UpdateCache {
   #plan: Train | null = null;
   #trained: TrainingResult | null = null;
 
   /**
-   * Stores the result of `plan` if all its steps were done. Takes a copy, because the update is transferred to other
+   * Stores the result of an open round's `plan` if all its steps were done. Takes a copy, because the update is transferred to other
    * workers.
    */
   keep(plan: Train, trained: TrainingResult): void {
-    if (trained.steps < trained.planned) return;
+    if (trained.steps < trained.planned || plan.masking !== null) return;
     this.#plan = comparablePlan(plan);
     this.#trained = copy(trained);
   }
 
   /** Returns the result of `plan`, if it is in the cache. */
   take(plan: Train): TrainingResult | null {
+    if (plan.masking !== null) return null;
     return this.#trained && same(this.#plan, comparablePlan(plan)) ? copy(this.#trained) : null;
   }
 
@@ -49,7 +50,7 @@ export class UpdateCache {
  * Returns the plan without the fields that do not change its result. The seed only changes the order of the examples.
  */
 function comparablePlan(plan: Train): Train {
-  return { ...plan, round: 0, seed: 0, seconds: 0, masking: null };
+  return { ...plan, round: 0, seed: 0, seconds: 0 };
 }
 
 function copy(trained: TrainingResult): TrainingResult {

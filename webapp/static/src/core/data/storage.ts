@@ -7,6 +7,13 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
   });
 }
 
+function completed(transaction: IDBTransaction): Promise<void> {
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve();
+    transaction.onabort = () => reject(transaction.error);
+  });
+}
+
 /** A store of one kind. A browser without storage rejects every promise. */
 export class BrowserStore<T> {
   constructor(
@@ -34,14 +41,32 @@ export class BrowserStore<T> {
     });
   }
 
+  /** Replaces a value by what `change` makes of it. Resolves once the new one is written to the disk. */
+  async update(name: string, change: (stored: T | undefined) => T): Promise<void> {
+    const database = await this.#open();
+    try {
+      const transaction = database.transaction(this.store, "readwrite", { durability: "strict" });
+      const written = completed(transaction);
+      const store = transaction.objectStore(this.store);
+      store.put(change(await settled<T | undefined>(store.get(name))), name);
+      await written;
+    } finally {
+      database.close();
+    }
+  }
+
   async #within<R>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => Promise<R>): Promise<R> {
-    const opening = indexedDB.open(this.database, 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(this.store);
-    const database = await settled(opening);
+    const database = await this.#open();
     try {
       return await work(database.transaction(this.store, mode).objectStore(this.store));
     } finally {
       database.close();
     }
+  }
+
+  #open(): Promise<IDBDatabase> {
+    const opening = indexedDB.open(this.database, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(this.store);
+    return settled(opening);
   }
 }

@@ -31,7 +31,8 @@ export type Event =
   | { readonly type: "frame"; readonly frame: ServerFrame }
   /** The connection is open, perhaps after a reconnection, and the participant has reported that it is ready. */
   | { readonly type: "welcomed" }
-  | { readonly type: "keys_made"; readonly keys: Keys }
+  /** Versions below `spent` are those for which this client may have revealed shares in this run of the task. */
+  | { readonly type: "keys_made"; readonly keys: Keys; readonly spent: number }
   /**
    * `order` lists the places in the order of the ring. `wrong` lists those with unusable keys or, if `verify` was
    * set, with a wrong signature. `changed` lists those whose identity differs from the one known or listed for that
@@ -60,7 +61,10 @@ export type Event =
 export type Effect =
   /** Send one frame if the connection is open; the machine repeats the effect after `welcomed`. */
   | { readonly type: "send"; readonly frame: ClientFrame }
-  /** Draw a new seed and two new X25519 keys for the round of `plan`, and sign them; then report `keys_made`. */
+  /**
+   * Draw a new seed and two new X25519 keys for the round of `plan`, and sign them. Read the versions that are spent
+   * from durable storage. Then report `keys_made`.
+   */
   | { readonly type: "make_keys"; readonly client: string; readonly bundle: string; readonly plan: Train }
   /**
    * Compute the round's context and ring, and check every key; then report `roster_checked`. With `verify`, also
@@ -111,12 +115,14 @@ export type Effect =
     }
   /**
    * Take one share for each place in `seeds` (of its seed) and `mask_keys` (of its private mask key), in the order of
-   * all these places. A share that could not be opened is 32 bytes of 0xff. The other share of each place is deleted.
+   * all these places. First store durably that `version` and all before it are spent; if that fails report `failed`,
+   * and take none. A share that could not be opened is 32 bytes of 0xff. The other share of each place is deleted.
    * Then report `revealed`.
    */
   | {
       readonly type: "make_reveal";
       readonly round: number;
+      readonly version: number;
       readonly seeds: Places;
       readonly mask_keys: Places;
     }

@@ -29,6 +29,8 @@ export interface MemberRound {
   readonly alive: Places | null;
   readonly consistencySignature: FrameOf<"vouch"> | null;
   readonly reveal: FrameOf<"reveal"> | null;
+  /** The client declined because it revealed shares for the version before. */
+  readonly spent: boolean;
 }
 
 /** Returns the round of this plan, before anything was sent in it. */
@@ -46,6 +48,7 @@ export function fromPlan(planned: Planned, masking: Masking): MemberRound {
     alive: null,
     consistencySignature: null,
     reveal: null,
+    spent: false,
   };
 }
 
@@ -89,9 +92,19 @@ export function revealFor(round: MemberRound, alive: Places): Effect {
   return {
     type: "make_reveal",
     round: numberOf(round),
+    version: round.planned.plan.version,
     seeds: owners.filter((place) => alive.includes(place)),
     mask_keys: owners.filter((place) => !alive.includes(place)),
   };
+}
+
+/**
+ * Returns why this client takes no part if versions below `spent` are spent; null if it does. Two sums of a version in
+ * which the same updates are could be subtracted from each other.
+ */
+export function spentRefusal({ planned }: MemberRound, spent: number): string | null {
+  if (planned.plan.version >= spent) return null;
+  return `Its update of version ${spent - 1} was summed before; it waits for version ${spent}.`;
 }
 
 /** Returns why this client, which sent `keys`, refuses a roster; null if it is valid. */

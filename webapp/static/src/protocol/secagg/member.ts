@@ -25,6 +25,7 @@ import {
   sentIn,
   sharesRefusal,
   signaturesRefusal,
+  spentRefusal,
   survivorsRefusal,
 } from "./member-round";
 import { degree, neighboursOf } from "./terms";
@@ -80,7 +81,7 @@ const SURVIVORS: Row = { ...SHARES, survivors: ["refused"], unmask: ["refused"] 
  */
 export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
   idle: { planned: ["keys"] },
-  keys: { ...WORKING, keys_made: ["roster"] },
+  keys: { ...WORKING, keys_made: ["roster", "refused"] },
   roster: { ...ALWAYS, roster: ["checking", "refused"] },
   checking: { ...WORKING, ...ROSTER, roster_checked: ["sealing", "refused"] },
   sealing: { ...WORKING, ...ROSTER, shares_sealed: ["dealing"] },
@@ -180,7 +181,10 @@ function planned(state: State, event: Planned, masking: Masking): Step {
 }
 
 function welcomed(state: State, round: MemberRound): Step {
-  return step(state, ...(state.stage === "refused" ? [decline(numberOf(round))] : sentIn(round)));
+  return step(
+    state,
+    ...(state.stage === "refused" ? [decline(numberOf(round), round.spent)] : sentIn(round)),
+  );
 }
 
 // Reports of the host.
@@ -190,8 +194,11 @@ function hostEvent(state: State, round: MemberRound, event: HostEvent): Step {
   switch (event.type) {
     case "failed":
       return giveUp(state, round, event.reason);
-    case "keys_made":
+    case "keys_made": {
+      const refusal = spentRefusal(round, event.spent);
+      if (refusal) return giveUp(state, round, refusal, true);
       return enter(state, "roster", { ...round, keys: event.keys }, send(event.keys));
+    }
     case "roster_checked":
       return rosterChecked(state, round, event);
     case "shares_sealed": {
@@ -367,16 +374,21 @@ function roundOver(state: State, round: MemberRound, number: number): Step {
 }
 
 /** Gives up the round: from now on only a decline is sent in it. */
-function giveUp(state: State, round: MemberRound, reason: string): Step {
+function giveUp(state: State, round: MemberRound, reason: string, spent = false): Step {
   const number = numberOf(round);
   const forgotten = forget(state);
   const refused: State = {
     ...state,
     stage: "refused",
-    round: fromPlan(round.planned, round.masking),
+    round: { ...fromPlan(round.planned, round.masking), spent },
     reason,
   };
-  return step(refused, { type: "give_up", round: number, reason }, ...forgotten.effects, decline(number));
+  return step(
+    refused,
+    { type: "give_up", round: number, reason },
+    ...forgotten.effects,
+    decline(number, spent),
+  );
 }
 
 function forget(state: State): Step {
@@ -386,6 +398,6 @@ function forget(state: State): Step {
     : step(next);
 }
 
-function decline(round: number): Effect {
-  return send({ type: "decline", round });
+function decline(round: number, spent = false): Effect {
+  return send({ type: "decline", round, spent });
 }

@@ -4,7 +4,7 @@
  * Clients have places in a round's roster, from 0 on; lists of places are in ascending order.
  */
 
-import { bytesOf, list, oneOf, portion, real, record, text, whole } from "./fields";
+import { bytesOf, list, oneOf, portion, real, record, text, truth, whole } from "./fields";
 
 /** The largest roster: it fits into a frame twice. */
 export const MOST_MEMBERS = 2048;
@@ -59,8 +59,11 @@ export const MASKED_CLIENT = {
    * places.
    */
   reveal: { round, shares: list(key, MOST_MEMBERS) },
-  /** The client takes no further part in this round, and gives no reason. The others continue immediately. */
-  decline: { round },
+  /**
+   * The client takes no further part in this round. The others continue immediately. `spent` says that it revealed
+   * shares for the version before, which the server knows; other reasons stay with the client.
+   */
+  decline: { round, spent: truth },
 } as const;
 
 export const MASKED_SERVER = {

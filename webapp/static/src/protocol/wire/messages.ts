@@ -109,9 +109,10 @@ export const CLIENT = {
 export const SERVER = {
   /**
    * Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json,
-   * `aggregation` how this client's updates are added up: the task's first choice that it offered.
+   * `aggregation` how this client's updates are added up: the task's first choice that it offered. `run` names the
+   * run of the task, whose versions count from 0; a task that begins anew has another one.
    */
-  welcome: { task: text(), client: text(), bundle: hash, chunk_bytes: whole(), aggregation },
+  welcome: { task: text(), client: text(), bundle: hash, run: hash, chunk_bytes: whole(), aggregation },
   /**
    * The client is in the cohort of `round`: it trains from `weights` on `shards`, or without them on its own
    * examples, and reports within `seconds`.
