@@ -62,6 +62,12 @@ def register(subparsers: Any) -> None:
         help="take part only where this peer's updates are masked among at least N clients",
     )
     join.add_argument(
+        "--min-noise",
+        type=_noise,
+        metavar="X",
+        help="take part only where clients add noise themselves, of X times the clip at least",
+    )
+    join.add_argument(
         "--roster", type=Path, metavar="FILE", help="identities of the clients that you trust; no others"
     )
     join.add_argument(
@@ -131,6 +137,17 @@ def _clients(text: str) -> int:
     if not text.isdigit() or not 3 <= int(text) <= MOST_MEMBERS:
         raise argparse.ArgumentTypeError(f"'{text}' is no number from 3 to {MOST_MEMBERS}")
     return int(text)
+
+
+def _noise(text: str) -> float:
+    """Parses a multiple of the clip for the noise that clients add."""
+    try:
+        noise = float(text)
+    except ValueError:
+        noise = 0.0
+    if not 0.0 < noise < 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number over 0 and under a million")
+    return noise
 
 
 def _units(text: str) -> int:
@@ -211,6 +228,7 @@ async def _join(args: argparse.Namespace) -> bool:
     options = JoinOptions(
         device=args.device,
         min_masked=args.min_masked,
+        min_noise=args.min_noise,
         roster=read_roster(args.roster) if args.roster else None,
         ways=WAYS[args.transport],
         listening=Listening(host, port, args.address) if args.listen else None,

@@ -90,7 +90,7 @@ class SimulatedClient:
             aggregation=["masked", "open"],
             min_masked=0,
         )
-        self.handle(participant_events.StartParticipant(hello))
+        self.handle(participant_events.StartParticipant(hello, min_noise=0.0))
 
     def handle(self, event: participant_events.Event) -> None:
         """Passes an event to the machine and performs the resulting effects."""

@@ -6,7 +6,7 @@ Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-25
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -120,11 +120,27 @@ ClientFrame = (
 # Server to client.
 
 
+class PrivacyTerms(Struct, frozen=True, forbid_unknown_fields=True):
+    """What [privacy] of the task file promises: updates or gradients are clipped to the L2 norm `clip`.
+
+    The noise has the standard deviation `noise` times `clip`. It is added by the server (`central`), or by
+    the clients: to their updates (`local`), in shares that add up to it (`distributed`), or to the sum of a
+    step's gradients, `microbatch` examples at a time (`examples`). Epsilon is stated for `delta`.
+    """
+
+    mechanism: Literal["central", "local", "distributed", "examples"]
+    clip: float
+    noise: float
+    delta: float
+    microbatch: Count
+
+
 class Welcome(WireFrame, frozen=True, tag="welcome"):
     """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
 
     `aggregation` is how this client's updates are added up: the task's first choice that the client offered.
-    `run` names the run of the task, whose versions count from 0; a task that begins anew has another one.
+    `run` names the run of the task, whose versions count from 0; a task that begins anew has another one. A
+    client leaves a server whose plans do less than the terms of `privacy`; None without [privacy].
     """
 
     task: str
@@ -133,6 +149,7 @@ class Welcome(WireFrame, frozen=True, tag="welcome"):
     run: Hash
     chunk_bytes: int
     aggregation: Aggregation
+    privacy: PrivacyTerms | None
 
 
 class Shard(Struct, frozen=True, forbid_unknown_fields=True):

@@ -64,8 +64,10 @@ class RoundsSession:
         trust_store: TrustStore,
         spent_versions: SpentVersions,
         headers: Mapping[str, str] = NO_HEADERS,
+        min_noise: float = 0.0,
     ) -> None:
         self._address = address
+        self._min_noise = min_noise
         self._hello = hello
         self.jobs = jobs
         self._reporter = reporter
@@ -104,8 +106,9 @@ class RoundsSession:
         ReplacedError when the server serves another peer with the same token, and UnfitError when the task
         aggregates updates in no way that this peer allows.
         """
+        start = participant_events.StartParticipant(self._hello, self._min_noise)
         try:
-            await self._loop.run(self, participant_events.StartParticipant(self._hello), stop)
+            await self._loop.run(self, start, stop)
         finally:
             await self._end()
 

@@ -50,6 +50,7 @@ class JoinOptions:
 
     device: Device
     min_masked: int | None
+    min_noise: float | None
     roster: frozenset[str] | None
     ways: list[Way]
     listening: Listening | None
@@ -93,6 +94,13 @@ class JoinRequest:
         if self.options.give_up_after is not None:
             raise PeerError("Only a peer of work units gives its server up; leave --give-up-after out.")
 
+    def _refuse_min_noise(self) -> None:
+        if self.options.min_noise:
+            raise PeerError(
+                "Only where a server adds updates up do clients add noise; leave --min-noise out, or choose "
+                "another task."
+            )
+
     def _mesh_session(
         self, client: httpx.AsyncClient, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore
     ) -> MeshSession:
@@ -103,6 +111,7 @@ class JoinRequest:
         reach = self.server.reach(self.task)
         if self.options.listening is not None:
             self.options.listening.check(reach)
+        self._refuse_min_noise()
         enter = Enter(
             token=self.identity.token,
             kind="peer",
@@ -152,10 +161,12 @@ class JoinRequest:
             trust_store,
             SpentVersions(self.state / "spent"),
             self.headers,
+            options.min_noise or 0.0,
         )
 
     def _units_session(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:
         options = self.options
+        self._refuse_min_noise()
         if options.min_masked or options.roster is not None:
             raise PeerError(
                 "In this task each result is looked at by itself, and nothing is masked; leave --min-masked "

@@ -33,6 +33,7 @@ from backend.protocols.client.participant_events import (
     UndoChange,
     VersionMeasured,
 )
+from backend.protocols.client.privacy_promise import is_weaker, keeps_promise, noise_of_clients
 from backend.wire.messages import (
     Abandoned,
     Accepted,
@@ -45,6 +46,7 @@ from backend.wire.messages import (
     Hello,
     Leave,
     Offer,
+    PrivacyTerms,
     Ready,
     Refused,
     ServerFrame,
@@ -56,6 +58,14 @@ from backend.wire.messages import (
 
 # The client leaves a server that breaks the agreement: it could learn what is to be hidden.
 BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
+BROKEN_PROMISE = (
+    "The server asks for an update with less noise, or another clip, than it promised when this client "
+    "joined, so this client left it. Join again if the new terms suit you."
+)
+TOO_LITTLE_NOISE = (
+    "In this task devices add less noise to what they send than you ask for, or none, so this client left "
+    "it. Ask for less, or choose another task."
+)
 
 
 class ParticipantPhase(StrEnum):
@@ -84,6 +94,9 @@ class ParticipantMachine:
     bundle: str | None = None
     # How its updates are added up, by the server's Welcome.
     aggregation: Aggregation = "open"
+    min_noise: float = 0.0
+    # The terms of its first Welcome, or stronger ones that came later.
+    privacy: PrivacyTerms | None = None
     ready: Ready | None = None
     plan: Train | None = None
     offer: Offer | None = None
@@ -112,8 +125,8 @@ class ParticipantMachine:
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
         match event:
-            case StartParticipant(hello):
-                return self._start(hello)
+            case StartParticipant():
+                return self._start(event)
             case Connected():
                 return self._connected()
             case ParticipantFrame(frame):
@@ -130,10 +143,11 @@ class ParticipantMachine:
             case StopParticipant():
                 return self._stop()
 
-    def _start(self, hello: Hello) -> list[Effect]:
+    def _start(self, event: StartParticipant) -> list[Effect]:
         if not self.connection.is_closed:
             return []
-        self.hello, self.finished, self.reason = hello, False, None
+        self.hello, self.finished, self.reason = event.hello, False, None
+        self.min_noise, self.privacy = event.min_noise, None
         self.connection, connect = self.connection.started()
         return [connect]
 
@@ -218,7 +232,11 @@ class ParticipantMachine:
     def _welcome(self, frame: Welcome) -> list[Effect]:
         if self.hello is None or frame.aggregation not in self.hello.aggregation:
             return self._break_off(BROKEN_WORD)
-        self.aggregation = frame.aggregation
+        if is_weaker(frame.privacy, self.privacy):
+            return self._break_off(BROKEN_PROMISE)
+        if not noise_of_clients(frame.privacy) >= self.min_noise:
+            return self._break_off(TOO_LITTLE_NOISE)
+        self.aggregation, self.privacy = frame.aggregation, frame.privacy
         self.connection = self.connection.welcomed()
         if self.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while the client was away.
@@ -238,6 +256,8 @@ class ParticipantMachine:
             return []
         if (plan.masking is not None) is not (self.aggregation == "masked"):
             return self._break_off(BROKEN_WORD)
+        if not keeps_promise(plan, self.privacy):
+            return self._break_off(BROKEN_PROMISE)
         mine = self.plan
         if mine and (mine.round, mine.version, mine.seed) == (plan.round, plan.version, plan.seed):
             # The server repeats the plan after a reconnection.

@@ -15,9 +15,13 @@ from backend.wire.messages import ClientFrame, Evaluate, Hash, Hello, ServerFram
 
 
 class StartParticipant(Struct, frozen=True, tag="start"):
-    """Takes part from now on; `hello` is sent on every connection (its backend becomes the loaded one)."""
+    """Takes part from now on; `hello` is sent on every connection (its backend becomes the loaded one).
+
+    The client leaves a task whose clients add less noise than `min_noise` times the clip.
+    """
 
     hello: Hello
+    min_noise: float
 
 
 class Connected(Struct, frozen=True, tag="connected"):

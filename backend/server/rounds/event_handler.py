@@ -77,6 +77,7 @@ class RoundEventHandler:
             run=self._state.history.run_name,
             chunk_bytes=self._state.limits.chunk_bytes,
             aggregation=client.aggregation,
+            privacy=self._state.task.privacy_terms,
         )
         self._state.connected.tell(client.id, welcome)
         self._state.connected.welcome(client.id, now)

@@ -73,7 +73,7 @@ class LyingServer:
             self.volunteers[client].offered, self.volunteers[client].content = 0, bytearray()
         self._masks = masks = MaskedRound(terms, members, 60.0, self._now(), grace=0.0)
         for client in members:
-            await self._tell(client, _plan(number, version))
+            await self._tell(client, plan_of(number, version))
         async with asyncio.timeout(PATIENCE):
             while masks.stage not in (ServerStage.DONE, ServerStage.FAILED):
                 if masks.stage is ServerStage.MASKED_INPUT and await self._inputs_taken(masks, terms):
@@ -104,7 +104,13 @@ class LyingServer:
 
     def _welcome(self, client: str) -> messages.Welcome:
         return messages.Welcome(
-            task="tiny", client=client, bundle=BUNDLE, run=self.run, chunk_bytes=1 << 16, aggregation="masked"
+            task="tiny",
+            client=client,
+            bundle=BUNDLE,
+            run=self.run,
+            chunk_bytes=1 << 16,
+            aggregation="masked",
+            privacy=None,
         )
 
     async def _heard(self, client: str, frame: messages.ClientFrame) -> None:
@@ -198,7 +204,7 @@ async def lying_server(parameters: int) -> AsyncIterator[LyingServer]:
         yield server
 
 
-def _plan(number: int, version: int) -> messages.Train:
+def plan_of(number: int, version: int) -> messages.Train:
     """The same plan in every round of a version, whatever the round's number."""
     return messages.Train(
         round=number, version=version, weights=WEIGHTS, epochs=1, steps=0, batch_size=8, learning_rate=0.1,

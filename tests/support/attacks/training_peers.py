@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TextIO, cast
@@ -14,10 +14,12 @@ from backend.peer.rounds.session import RoundsSession
 from backend.peer.rounds.spent_versions import SpentVersions
 from backend.peer.session.progress import JsonLines
 from backend.peer.session.trust_store import TrustStore
+from backend.peer.training.noise import fresh_words
+from backend.peer.training.protection import protected
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingProgress, TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
-from backend.wire.messages import Hello, Train
+from backend.wire.messages import Aggregation, Hello, Train
 
 
 class SeededJobs:
@@ -49,19 +51,39 @@ class SeededJobs:
         values = random.normal(size=self._parameters)
         update = (values / np.linalg.norm(values)).astype(np.float32)
         self.updates.append(update)
-        return TrainingResult(update, None, 8, 1, 1, 0.5, [(4.0, 8.0)], 1.0)
+        result = TrainingResult(update, None, 8, 1, 1, 0.5, [(4.0, 8.0)], 1.0)
+        return protected(result, plan.privacy, fresh_words())
 
     def close(self) -> None:
         """Nothing to close."""
 
 
-def training_peer(address: str, token: str, parameters: int, state: Path, said: TextIO) -> RoundsSession:
+def training_peer(
+    address: str,
+    token: str,
+    parameters: int,
+    state: Path,
+    said: TextIO,
+    aggregation: Sequence[Aggregation] = ("masked",),
+    min_noise: float = 0.0,
+) -> RoundsSession:
     """A session at `address` whose state lies in the folder `state`; it says all as JSON lines."""
     hello = Hello(
-        token=token, kind="peer", backend="numpy", agent="test", aggregation=["masked"], min_masked=0
+        token=token,
+        kind="peer",
+        backend="numpy",
+        agent="test",
+        aggregation=list(aggregation),
+        min_masked=0,
     )
-    jobs = cast("TrainingJobs", SeededJobs(token, parameters))
-    trust_store = TrustStore(state / "met")
-    identity = sha256(token.encode()).digest()
-    spent = SpentVersions(state / "spent")
-    return RoundsSession(address, hello, jobs, JsonLines(said), lambda: 0.0, identity, trust_store, spent)
+    return RoundsSession(
+        address,
+        hello,
+        cast("TrainingJobs", SeededJobs(token, parameters)),
+        JsonLines(said),
+        lambda: 0.0,
+        sha256(token.encode()).digest(),
+        TrustStore(state / "met"),
+        SpentVersions(state / "spent"),
+        min_noise=min_noise,
+    )

@@ -50,8 +50,9 @@ HELLO = {
     "aggregation": ["open"],
     "min_masked": 0,
 }
-START: Json = {"type": "start", "hello": HELLO}
-MASKABLE = {"type": "start", "hello": {**HELLO, "aggregation": ["masked", "open"]}}
+START: Json = {"type": "start", "hello": HELLO, "min_noise": 0.0}
+MASKABLE = {**START, "hello": {**HELLO, "aggregation": ["masked", "open"]}}
+DEMANDING = {**MASKABLE, "min_noise": 0.5}
 MASKING = {
     "bits": 32,
     "clip": 10.0,
@@ -71,9 +72,22 @@ def frame(tag: str, **fields: object) -> Json:
     return {"type": "frame", "frame": {"type": tag, **fields}}
 
 
-def welcome(bundle: str = BUNDLE, aggregation: str = "open") -> Json:
+def terms(
+    mechanism: str, noise: float = 1.0, clip: float = 10.0, delta: float = 1e-5, microbatch: int = 0
+) -> Json:
+    """What a task promises its clients."""
+    amounts = {"clip": clip, "noise": noise, "delta": delta, "microbatch": microbatch}
+    return {"mechanism": mechanism, **amounts}
+
+
+def whole(clip: float = 10.0, noise: float = 1.0) -> Json:
+    """Noise on whole updates, as a plan says it."""
+    return {"clip": clip, "noise": noise, "example_clip": 0.0, "example_noise": 0.0, "microbatch": 0}
+
+
+def welcome(bundle: str = BUNDLE, aggregation: str = "open", privacy: Json | None = None) -> Json:
     about = {"task": "digits", "client": "0123456789abcdef", "run": RUN, "chunk_bytes": 262_144}
-    return frame("welcome", bundle=bundle, aggregation=aggregation, **about)
+    return frame("welcome", bundle=bundle, aggregation=aggregation, privacy=privacy, **about)
 
 
 def train(
@@ -154,6 +168,9 @@ def lost(random: float) -> Json:
 
 
 READY = [START, CONNECTED, welcome(), LOADED]
+MASKED_PRIVATELY = [
+    MASKABLE, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed")), LOADED,
+]  # fmt: skip
 EVALUATING = [*READY, evaluate(1, 1)]
 COUNTED = [*READY, train(1, 0, control=CONTROL), trained(1), accepted(1)]
 TRAINING = [*READY, train(1, 0)]
@@ -244,6 +261,72 @@ STORIES: dict[str, list[Json]] = {
     ],
     "asked for a masked update after open ones were agreed on": [
         MASKABLE, CONNECTED, welcome(), LOADED, train(1, 0, masking=MASKING), trained(1),
+    ],
+    "a plan with more noise than was promised is trained by": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("local")), LOADED, train(1, 0, privacy=whole(noise=2.0)),
+        trained(1),
+    ],
+    "a plan without the noise that was promised is left": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("local")), LOADED, train(1, 0), trained(1), lost(0.5),
+    ],
+    "a plan with less noise than was promised is left": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("local")), LOADED, train(1, 0, privacy=whole()),
+        trained(1), accepted(1), train(2, 1, privacy=whole(noise=0.5)), trained(2),
+    ],
+    "a plan with another clip than was promised is left": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("local")), LOADED, train(1, 0, privacy=whole(clip=99.0)),
+    ],
+    "gradients with less noise than was promised are not computed": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=1)), LOADED,
+        train(1, 0, privacy=PRIVACY), trained(1), accepted(1),
+        train(2, 1, privacy={**PRIVACY, "example_noise": 1.5}),
+    ],
+    "gradients of other numbers of examples than was promised are not computed": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=4)), LOADED,
+        train(1, 0, privacy=PRIVACY),
+    ],
+    "shares of less noise than was promised are not made": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed")), LOADED,
+        train(1, 0, masking={**MASKING, "noise": 1.0}), trained(1), accepted(1), train(2, 1, masking=MASKING),
+    ],
+    "noise of the server is none of the client's business": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("central")), LOADED, train(1, 0), trained(1),
+    ],
+    "a server that comes back with less noise is left": [
+        *MASKED_PRIVATELY, lost(0.5), CONNECTED,
+        welcome(aggregation="masked", privacy=terms("distributed", 0.9)),
+    ],
+    "a server that comes back without privacy is left": [
+        *MASKED_PRIVATELY, lost(0.5), CONNECTED, welcome(aggregation="masked"),
+    ],
+    "a server that comes back with noise of its own is left": [
+        *MASKED_PRIVATELY, lost(0.5), CONNECTED, welcome(aggregation="masked", privacy=terms("central")),
+    ],
+    "a server that comes back with another clip is left": [
+        *MASKED_PRIVATELY, lost(0.5), CONNECTED,
+        welcome(aggregation="masked", privacy=terms("distributed", clip=20.0)),
+    ],
+    "a server that comes back with another delta is left": [
+        *MASKED_PRIVATELY, lost(0.5), CONNECTED,
+        welcome(aggregation="masked", privacy=terms("distributed", delta=0.1)),
+    ],
+    "a server that comes back with more noise is held to that": [
+        *MASKED_PRIVATELY, lost(0.5), CONNECTED,
+        welcome(aggregation="masked", privacy=terms("distributed", 2.0)),
+        train(1, 0, masking={**MASKING, "noise": 1.0}),
+    ],
+    "terms are those of the next start": [
+        *MASKED_PRIVATELY, STOP, MASKABLE, CONNECTED, welcome(aggregation="masked"),
+    ],
+    "a task whose clients add less noise than is asked for is left": [
+        DEMANDING, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed", 0.25)),
+    ],
+    "a task whose server adds the noise is left where clients are to": [
+        DEMANDING, CONNECTED, welcome(privacy=terms("central")),
+    ],
+    "a task without privacy is left where clients are to add noise": [DEMANDING, CONNECTED, welcome()],
+    "a task whose clients add as much noise as is asked for is joined": [
+        DEMANDING, CONNECTED, welcome(privacy=terms("local", 0.5)), LOADED,
     ],
     "closed for another reason": [*READY, closing("idle"), lost(0.5), CONNECTED, welcome()],
     "sent away": [*READY, closing("too-fast"), lost(0.5), CONNECTED, welcome(), lost(0.5)],

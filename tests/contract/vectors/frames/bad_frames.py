@@ -110,6 +110,10 @@ BAD_SERVER: dict[str, Any] = {
     "an unknown tag": {"type": "shout"},
     "a frame of the other side": {"type": "leave"},
     "a short hash": _changed("welcome", bundle="abc"),
+    "a mechanism that nobody knows": _changed(
+        "welcome to a private task",
+        privacy={"mechanism": "hope", "clip": 1.0, "noise": 1.0, "delta": 1e-5, "microbatch": 0},
+    ),
     "a missing field": {"type": "credit", "round": 1},
     "an unknown field": {"type": "credit", "round": 1, "until": 2, "from": 1},
     "a hash with a line's end": _changed("welcome", bundle="0" * 63 + "\n"),

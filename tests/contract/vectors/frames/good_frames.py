@@ -74,6 +74,18 @@ SERVER: dict[str, messages.ServerFrame] = {
         run=HASH[::-1],
         chunk_bytes=262144,
         aggregation="open",
+        privacy=None,
+    ),
+    "welcome to a private task": messages.Welcome(
+        task="digits",
+        client="0123456789abcdef",
+        bundle=HASH,
+        run=HASH[::-1],
+        chunk_bytes=262144,
+        aggregation="masked",
+        privacy=messages.PrivacyTerms(
+            mechanism="distributed", clip=1.0, noise=4.245, delta=1e-5, microbatch=0
+        ),
     ),
     "train": messages.Train(
         round=7,

@@ -23,6 +23,7 @@ const START: ParticipantEvent = {
     aggregation: ["open"],
     min_masked: 0,
   },
+  min_noise: 0,
 };
 const WELCOMED: readonly ParticipantEvent[] = [
   START,
@@ -37,6 +38,7 @@ const WELCOMED: readonly ParticipantEvent[] = [
       run: HASH,
       chunk_bytes: 1000,
       aggregation: "open",
+      privacy: null,
     },
   },
 ];

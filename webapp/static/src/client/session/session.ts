@@ -139,9 +139,9 @@ export class Session {
 
   /**
    * Takes part with this backend; with null the worker chooses one. Updates are masked among at least `minimum`
-   * clients; with 0 they may also be added up without masks.
+   * clients; with 0 they may also be added up without masks. Clients add noise of at least `minNoise` times the clip.
    */
-  start(backend: Backend | null, minimum: number): void {
+  start(backend: Backend | null, minimum: number, minNoise: number): void {
     if (!this.#loop.isClosed) return;
     // Another session may use another backend, so nothing loaded is kept.
     const { accepted, refused, examples } = this.#loop.machine;
@@ -161,6 +161,7 @@ export class Session {
         aggregation: minimum > 0 ? ["masked"] : ["masked", "open"],
         min_masked: minimum,
       },
+      min_noise: minNoise,
     });
   }
 

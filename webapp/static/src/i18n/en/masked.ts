@@ -1,4 +1,4 @@
-import { counted, number } from "../formatting";
+import { counted, decimal, number } from "../formatting";
 
 /** Who sees an update, and what the volunteer may ask for. */
 export const masked = {
@@ -24,4 +24,10 @@ export const masked = {
     `This task masks among ${number(least)} at least and cannot promise ${number(asked)}. To join it ask for ${number(least)} or fewer, or choose another task.`,
   empty: (least: number) => `Empty means: what the task asks for, which is ${number(least)}.`,
   leaves: "You take part in masked rounds only, and leave one that becomes smaller than that.",
+  noise: {
+    none: "In this task your device adds no noise.",
+    offered: (noise: number) =>
+      `In this task devices add noise of ${decimal(noise)}, where 1 is the length that an update may have.`,
+    bars: "To join it ask for less, or choose another task.",
+  },
 };

@@ -1,5 +1,5 @@
 import type { Catalogue } from "..";
-import { counted, number } from "../formatting";
+import { counted, decimal, number } from "../formatting";
 
 export const masked: Catalogue["masked"] = {
   nothing: (reason) => `Nada tuyo entra en esta ronda. ${reason}`,
@@ -24,4 +24,10 @@ export const masked: Catalogue["masked"] = {
     `Esta tarea enmascara entre ${number(least)} como mínimo y no puede prometer ${number(asked)}. Para participar, pide ${number(least)} o menos, o elige otra tarea.`,
   empty: (least) => `Vacío significa lo que pide la tarea, que es ${number(least)}.`,
   leaves: "Solo participas en rondas enmascaradas, y dejas una si se queda con menos.",
+  noise: {
+    none: "En esta tarea tu dispositivo no añade ruido.",
+    offered: (noise) =>
+      `En esta tarea los dispositivos añaden un ruido de ${decimal(noise)}, donde 1 es la longitud que puede tener una actualización.`,
+    bars: "Para participar, pide menos o elige otra tarea.",
+  },
 };

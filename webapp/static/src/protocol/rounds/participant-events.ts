@@ -11,8 +11,11 @@ export type Offer = FrameOf<"offer">;
 
 /** An event that the host reports to the machine. */
 export type ParticipantEvent =
-  /** Take part from now on. `hello` is sent on every connection, with the backend that is loaded by then. */
-  | { readonly type: "start"; readonly hello: Hello }
+  /**
+   * Take part from now on. `hello` is sent on every connection, with the backend that is loaded by then. The client
+   * leaves a task whose clients add less noise than `min_noise` times the clip.
+   */
+  | { readonly type: "start"; readonly hello: Hello; readonly min_noise: number }
   | ConnectionEvent
   | { readonly type: "frame"; readonly frame: ServerFrame }
   /**

@@ -29,6 +29,7 @@ import {
   isMeasuring,
   NO_EVALUATION,
 } from "../client/evaluation";
+import { isWeaker, keepsPromise, noiseOfClients, type PrivacyTerms } from "../client/privacy-promise";
 import { legalOnly, reducer, type Step } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
 import type { Hello, Offer, ParticipantEffect, ParticipantEvent, Ready, Train } from "./participant-events";
@@ -36,6 +37,12 @@ import { LEGAL_PHASES, type ParticipantPhase } from "./participant-phases";
 
 // The client leaves a server that asks for other terms than those agreed: it could learn what was to stay hidden.
 const BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it.";
+const BROKEN_PROMISE =
+  "The server asks for an update with less noise, or another clip, than it promised when this client joined, so this " +
+  "client left it. Join again if the new terms suit you.";
+const TOO_LITTLE_NOISE =
+  "In this task devices add less noise to what they send than you ask for, or none, so this client left it. Ask for " +
+  "less, or choose another task.";
 
 /** One participant of one task, over all of its connections. */
 export interface ParticipantState extends ConnectedMachine {
@@ -43,6 +50,9 @@ export interface ParticipantState extends ConnectedMachine {
   readonly bundle: string | null;
   /** How the server aggregates the updates. */
   readonly aggregation: FrameOf<"welcome">["aggregation"];
+  readonly minNoise: number;
+  /** The terms of its first Welcome, or stronger ones that came later. */
+  readonly privacy: PrivacyTerms;
   readonly ready: Ready | null;
   readonly plan: Train | null;
   readonly offer: Offer | null;
@@ -62,6 +72,8 @@ export const INITIAL: ParticipantState = {
   hello: null,
   bundle: null,
   aggregation: "open",
+  minNoise: 0,
+  privacy: null,
   ready: null,
   plan: null,
   offer: null,
@@ -97,7 +109,12 @@ export const handle = legalOnly(LEGAL_PHASES, phase, apply);
 function apply(state: ParticipantState, event: ParticipantEvent): ParticipantStep {
   switch (event.type) {
     case "start":
-      return start(state, { hello: event.hello, finished: false });
+      return start(state, {
+        hello: event.hello,
+        finished: false,
+        minNoise: event.min_noise,
+        privacy: null,
+      });
     case "connected":
       return greet(state, greeting(state));
     case "frame":
@@ -192,9 +209,15 @@ function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
   }
 }
 
-function welcome(state: ParticipantState, { bundle, aggregation }: FrameOf<"welcome">): ParticipantStep {
+function welcome(
+  state: ParticipantState,
+  { bundle, aggregation, privacy }: FrameOf<"welcome">,
+): ParticipantStep {
   if (!state.hello?.aggregation.includes(aggregation)) return breakConnection(state, BROKEN_WORD, forgetAll);
-  const open = openConnection({ ...state, aggregation });
+  if (isWeaker(privacy, state.privacy)) return breakConnection(state, BROKEN_PROMISE, forgetAll);
+  if (!(noiseOfClients(privacy) >= state.minNoise))
+    return breakConnection(state, TOO_LITTLE_NOISE, forgetAll);
+  const open = openConnection({ ...state, aggregation, privacy });
   if (state.bundle !== bundle) {
     // This is the first session, or the task's model was converted again during an absence.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
@@ -209,6 +232,7 @@ function train(state: ParticipantState, plan: Train): ParticipantStep {
   if (state.ready === null) return step(state);
   if ((plan.masking !== null) !== (state.aggregation === "masked"))
     return breakConnection(state, BROKEN_WORD, forgetAll);
+  if (!keepsPromise(plan, state.privacy)) return breakConnection(state, BROKEN_PROMISE, forgetAll);
   const plannedBefore = state.plan;
   if (
     plannedBefore &&

@@ -60,6 +60,20 @@ const privacy = record({
   microbatch: count,
 });
 
+/**
+ * What [privacy] of the task file promises: updates or gradients are clipped to the L2 norm `clip`. The noise has the
+ * standard deviation `noise` times `clip`. It is added by the server (`central`), or by the clients: to their updates
+ * (`local`), in shares that add up to it (`distributed`), or to the sum of a step's gradients, `microbatch` examples at
+ * a time (`examples`). Epsilon is stated for `delta`.
+ */
+const privacyTerms = record({
+  mechanism: oneOf("central", "local", "distributed", "examples"),
+  clip: real,
+  noise: real,
+  delta: real,
+  microbatch: count,
+});
+
 const participant = record({
   client: text(),
   kind,
@@ -110,9 +124,18 @@ export const SERVER = {
   /**
    * Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json,
    * `aggregation` how this client's updates are added up: the task's first choice that it offered. `run` names the
-   * run of the task, whose versions count from 0; a task that begins anew has another one.
+   * run of the task, whose versions count from 0; a task that begins anew has another one. A client leaves a server
+   * whose plans do less than the terms of `privacy`; null without [privacy].
    */
-  welcome: { task: text(), client: text(), bundle: hash, run: hash, chunk_bytes: whole(), aggregation },
+  welcome: {
+    task: text(),
+    client: text(),
+    bundle: hash,
+    run: hash,
+    chunk_bytes: whole(),
+    aggregation,
+    privacy: nullable(privacyTerms),
+  },
   /**
    * The client is in the cohort of `round`: it trains from `weights` on `shards`, or without them on its own
    * examples, and reports within `seconds`.

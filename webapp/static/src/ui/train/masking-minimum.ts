@@ -2,6 +2,7 @@
 
 import { requireElement, setText } from "../lib/dom";
 import { type MaskingOffer, minimumNote } from "./masked-status";
+import { storeChoice, storedChoice } from "./stored-choice";
 
 const KEY = "minga-min-masked";
 const MOST = 2048;
@@ -16,9 +17,9 @@ export function minimumChoice(root: HTMLElement): () => number {
     setText(note, text);
     note.className = bars ? "notice" : "note";
   };
-  input.value = remembered();
+  input.value = storedChoice(KEY);
   input.addEventListener("input", () => {
-    remember(input.value);
+    storeChoice(KEY, input.value);
     show();
   });
   show();
@@ -29,21 +30,4 @@ function parse(text: string): number {
   const asked = Math.floor(Number(text));
   // Masking needs at least three clients: the sum of two reveals each one's update to the other.
   return asked >= 1 ? Math.min(Math.max(asked, 3), MOST) : 0;
-}
-
-function remembered(): string {
-  try {
-    return localStorage.getItem(KEY) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-/** Stores the minimum; a browser without storage asks again next time. */
-function remember(text: string): void {
-  try {
-    localStorage.setItem(KEY, text);
-  } catch {
-    // Without storage the minimum is valid until the page closes.
-  }
 }

@@ -9,6 +9,7 @@ import { requireElement, setText } from "../lib/dom";
 import { bindPlayground } from "../playground/playground";
 import { visibilityOf } from "./masked-status";
 import { minimumChoice } from "./masking-minimum";
+import { noiseChoice } from "./noise-minimum";
 import { showParticipantList } from "./participants";
 import { statusOf } from "./status";
 import { bindTraining } from "./training-page";
@@ -19,6 +20,7 @@ export function bindRoundsPage(): void {
   const training = bindTraining(PROTOCOL);
   const { root, control } = training;
   const chosenMinimum = minimumChoice(root);
+  const chosenNoise = noiseChoice(root);
   const session: Session = new Session({
     ...training.options,
     examples: () => control.own?.examples ?? 0,
@@ -45,7 +47,7 @@ export function bindRoundsPage(): void {
         notice: view.notice && loaded ? `${view.notice} ${continuation(loaded)}` : "",
       };
     },
-    start: (backend) => session.start(backend, chosenMinimum()),
+    start: (backend) => session.start(backend, chosenMinimum(), chosenNoise()),
     stop: () => session.stop(),
   });
 }
