@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from random import Random
 
+from backend.protocols.rounds.lots import Lots
 from backend.server.observers.observer import NO_OBSERVERS, Observer
 from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.host import RoundsHost
@@ -27,7 +28,7 @@ MakeLedger = Callable[[Task, Records, BlobStore, int], VersionHistory]
 class World:
     """Owns the server and the clients of one task; must be created and used on a virtual loop.
 
-    `account` is the task's privacy budget. `seed` determines the server's noise.
+    `account` is the task's privacy budget. `seed` determines the server's noise and lots.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class World:
         self._run = run
         self._observer = observer
         self._account = account
+        self._seed = seed
         self._noise = Random(f"{seed}/server")
         self._loop = asyncio.get_running_loop()
 
@@ -71,6 +73,7 @@ class World:
             observer=self._observer,
             account=self._account,
             draw=self._noise.randbytes,
+            lots=Lots(f"simulation/{self._seed}".encode()),
         )
         self.endpoint.open(host)
         return host

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -15,6 +15,7 @@ from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import BlobStore, Records
 from backend.stores.error_translation import translated
 from backend.stores.records import SqlRecords
+from backend.stores.secret import read_secret
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
 from backend.stores.sql_task_lives import SqlLives
@@ -30,7 +31,8 @@ SCRATCH = "scratch"
 class Stores:
     """The stores of a server; owns the lock on its data folder until `close`.
 
-    `scratch` is the path for temporary files; its user creates the folder.
+    `secret` is the data folder's own key, which never leaves the server. `scratch` is the path for temporary
+    files; its user creates the folder.
     """
 
     records: Records
@@ -39,6 +41,7 @@ class Stores:
     alerts: AlertStore
     blobs: BlobStore
     lock: sqlite3.Connection
+    secret: bytes = field(repr=False)
     scratch: Path
 
     async def check(self) -> None:
@@ -73,6 +76,7 @@ def open_stores(folder: Path) -> Stores:
             SqlAlerts(database),
             FileBlobs(folder / "blobs"),
             lock,
+            read_secret(folder),
             folder / SCRATCH,
         )
     except StoreError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -12,6 +13,7 @@ from backend.wire.masked_messages import Aggregation, Server
 
 # With more clients, a round's roster would exceed the maximum length of a server's frame.
 MAX_HONEST = 2048
+Network = Annotated[str, Meta(min_length=1, max_length=50)]
 
 
 class MaskingTable(TaskTable, frozen=True):
@@ -20,6 +22,9 @@ class MaskingTable(TaskTable, frozen=True):
     Sums are modulo 2^`bits`. Updates are clipped to the L2 norm `clip` (by default max_update_norm) and
     weighted by their examples, at most `examples` (by default the maximum that the round's plan allows). Each
     round sends a new random `share` of the parameters; values not sent are added to the client's next update.
+
+    Of one household (a /24 of IPv4 or a /48 of IPv6) at most `max_per_household` clients are in a round; 0 is
+    no limit, and the default a quarter of `min_clients`. In `shared_networks` many people share an address.
     """
 
     bits: Literal[16, 17, 18, 19, 20, 21, 22, 23, 24, 32] = 32
@@ -28,8 +33,17 @@ class MaskingTable(TaskTable, frozen=True):
     share: Annotated[float, Meta(gt=0.0, le=1.0)] = 1.0
     min_clients: Annotated[int, Meta(ge=3, le=MAX_HONEST)] = 8
     server: Server = "honest"
+    max_per_household: Annotated[int, Meta(ge=0, le=MAX_HONEST)] | None = None
+    shared_networks: Annotated[tuple[Network, ...], Meta(max_length=100)] = ()
 
     def __post_init__(self) -> None:
+        for network in self.shared_networks:
+            try:
+                ip_network(network)
+            except ValueError as error:
+                raise ValueError(
+                    f'shared_networks has {network!r}, which is no network; write one like "198.51.100.0/24"'
+                ) from error
         if self.server == "active" and self.min_clients > MOST_ACTIVE:
             raise ValueError(
                 f'min_clients is over {MOST_ACTIVE}, the most of a round with server = "active"; lower it'
@@ -39,6 +53,11 @@ class MaskingTable(TaskTable, frozen=True):
     def most_clients(self) -> int:
         """Maximum number of clients in one round."""
         return MOST_ACTIVE if self.server == "active" else MAX_HONEST
+
+    @property
+    def seats_per_household(self) -> int:
+        """Maximum number of clients of one household in a round; 0 is no limit."""
+        return max(1, self.min_clients // 4) if self.max_per_household is None else self.max_per_household
 
 
 class Security(TaskTable, frozen=True):

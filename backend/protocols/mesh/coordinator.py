@@ -68,8 +68,11 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         opening: int = 1,
         progress: RunProgress | None = None,
         past: Mapping[str, int] | None = None,
+        group_seed: int | None = None,
     ) -> None:
         super().__init__(plan, number, version, progress, past)
+        # Groups are shuffled by a seed that peers do not know: none can choose whom it averages with.
+        self._group_seed = plan.seed if group_seed is None else group_seed
         self.averages = averages
         self.opening = opening
         self.holdings = WeightHoldings((weights_round, weights))
@@ -332,7 +335,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         groups = group_orders(
             self.averages,
             trained,
-            self.plan.seed,
+            self._group_seed,
             self.round,
             self.opening * GROUPS,
             {

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from statistics import median_low
 
+from backend.protocols.rounds.household_seats import HouseholdSeats
+from backend.protocols.rounds.lots import PUBLIC_LOTS, Lots
 from backend.protocols.rounds.phases import IllegalEventError
 from backend.wire.masked_messages import Aggregation
 
@@ -28,11 +30,12 @@ def with_reserve(count: int, available: int, over: float) -> int:
 class AttendingClient:
     """A connected client: its time for a step, its number of own examples, and how often it was selected.
 
-    `aggregation` is how its updates are added up.
+    `aggregation` is how its updates are added up. `household` is the network it is counted by, if any.
     """
 
     participations: int
     aggregation: Aggregation = "open"
+    household: str = ""
     step_ms: float = 0.0
     examples: int = 0
 
@@ -41,17 +44,32 @@ class Attendance:
     """Tracks clients for the round machine. With `own_data`, those without examples are never eligible.
 
     `past` maps clients to their participations in earlier runs of the server. Clients with the fewest
-    participations are selected first, ties in random order. A new client starts with the minimum of those
+    participations are selected first, ties by `lots`. A new client starts with the minimum of those
     that were eligible at the last selection: otherwise it would be selected until it caught up, and a new
     name would move a client to the front of the queue.
+
+    A masked cohort is drawn by lot, from the half of the clients with the fewest participations first: a
+    client that could wait until a victim is next would be selected with it. It has at most
+    `most_per_household` clients of one household; 0 is no limit.
     """
 
-    def __init__(self, own_data: bool, past: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        own_data: bool,
+        past: Mapping[str, int],
+        lots: Lots = PUBLIC_LOTS,
+        most_per_household: int = 0,
+    ) -> None:
         self._own_data = own_data
         self._past = dict(past)
+        self._lots = lots
         self._minimum = 0
         self._clients: dict[str, AttendingClient] = {}
         self._eligible: dict[Aggregation, dict[str, AttendingClient]] = {"open": {}, "masked": {}}
+        self._seats: dict[Aggregation, HouseholdSeats] = {
+            "open": HouseholdSeats(),
+            "masked": HouseholdSeats(most_per_household),
+        }
 
     def __contains__(self, client: str) -> bool:
         return client in self._clients
@@ -69,12 +87,12 @@ class Attendance:
 
     @property
     def available(self) -> int:
-        """The number of eligible clients."""
-        return sum(map(len, self._eligible.values()))
+        """The number of eligible clients that a round may select."""
+        return sum(seats.available for seats in self._seats.values())
 
     def available_for(self, aggregation: Aggregation) -> int:
-        """The number of eligible clients whose updates are added up by `aggregation`."""
-        return len(self._eligible[aggregation])
+        """The number of eligible clients that a round may select whose updates are added up like that."""
+        return self._seats[aggregation].available
 
     def next_aggregation(self, aggregations: Sequence[Aggregation], minimum: int) -> Aggregation:
         """Returns the aggregation of the next round, of those with `minimum` eligible clients.
@@ -92,12 +110,12 @@ class Attendance:
         """Whether a client is eligible."""
         return any(client in clients for clients in self._eligible.values())
 
-    def join(self, client: str, aggregation: Aggregation = "open") -> None:
+    def join(self, client: str, aggregation: Aggregation = "open", household: str = "") -> None:
         """Adds a client that connected. Raises IllegalEventError when it is connected already."""
         if client in self._clients:
             raise IllegalEventError(f"Client {client} is here already.")
         participations = max(self._past.get(client, 0), self._minimum)
-        self._clients[client] = AttendingClient(participations, aggregation)
+        self._clients[client] = AttendingClient(participations, aggregation, household)
 
     def leave(self, client: str) -> None:
         """Removes a client that disconnected."""
@@ -107,31 +125,39 @@ class Attendance:
     def ready(self, client: str) -> None:
         """Makes a client that sent a message eligible, if it has what the task needs."""
         connected = self[client]
-        if connected.examples > 0 or not self._own_data:
-            self._eligible[connected.aggregation][client] = connected
-        else:
+        if connected.examples == 0 and self._own_data:
             self.suspend(client)
+        elif client not in self._eligible[connected.aggregation]:
+            self._eligible[connected.aggregation][client] = connected
+            self._seats[connected.aggregation].add(connected.household)
 
     def suspend(self, client: str) -> None:
         """Makes a client ineligible until its next message, because it missed a deadline."""
-        self._eligible[self._clients[client].aggregation].pop(client, None)
+        connected = self._clients[client]
+        if self._eligible[connected.aggregation].pop(client, None) is not None:
+            self._seats[connected.aggregation].remove(connected.household)
 
-    def select(self, count: int, seed: str, aggregation: Aggregation | None = None) -> tuple[str, ...]:
-        """Returns `count` eligible clients in alphabetical order. Ties are broken by a hash with `seed`.
+    def select(self, count: int, purpose: str, aggregation: Aggregation | None = None) -> tuple[str, ...]:
+        """Returns up to `count` eligible clients in alphabetical order. `purpose` names the draw of lots.
 
         With `aggregation`, only clients whose updates are added up that way.
         """
         groups = self._eligible.values() if aggregation is None else [self._eligible[aggregation]]
-        participations = {name: client.participations for group in groups for name, client in group.items()}
+        clients = {name: client for group in groups for name, client in group.items()}
+        participations = {name: client.participations for name, client in clients.items()}
         self._minimum = min(participations.values(), default=self._minimum)
-        order = sorted(participations, key=lambda client: (participations[client], _tie_break(client, seed)))
+        if aggregation == "masked" and participations:
+            middle = median_low(participations.values())
+            ranks = {name: int(times > middle) for name, times in participations.items()}
+        else:
+            ranks = participations
+        order = sorted(clients, key=lambda name: (ranks[name], self._lots.lot(purpose, name)))
+        if aggregation is not None:
+            households = {name: client.household for name, client in clients.items()}
+            order = self._seats[aggregation].fill(order, households, count)
         return tuple(sorted(order[:count]))
 
     def took_part(self, client: str) -> None:
         """Counts a participation of a client that was selected to train."""
         self._clients[client].participations += 1
         self._past[client] = self._clients[client].participations
-
-
-def _tie_break(client: str, seed: str) -> bytes:
-    return blake2b(f"{seed}/{client}".encode(), digest_size=8).digest()

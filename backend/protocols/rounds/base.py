@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from backend.protocols.rounds.attendance import Attendance
 from backend.protocols.rounds.deadline import ClientSpeeds
 from backend.protocols.rounds.evaluation import OpenEvaluation, open_evaluation
+from backend.protocols.rounds.lots import PUBLIC_LOTS, Lots
 from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.round_effects import Abandon, ClientId, Common, Finished
@@ -56,8 +57,8 @@ class Rounds(ABC, Generic[Open, Own]):
     """Runs the rounds of one task one after the other; `open` is the open round.
 
     `number` and `version` are the last ones of an earlier run of the server, `progress` is what its stop
-    rules tracked, `past` the participations of each client. Effects are `Own` to the kind of rounds, or
-    common.
+    rules tracked, `past` the participations of each client. `lots` decide who is selected where clients tie.
+    Effects are `Own` to the kind of rounds, or common.
     """
 
     def __init__(
@@ -67,11 +68,12 @@ class Rounds(ABC, Generic[Open, Own]):
         version: int = 0,
         progress: RunProgress | None = None,
         past: Mapping[ClientId, int] | None = None,
+        lots: Lots = PUBLIC_LOTS,
     ) -> None:
         self.plan = plan
         self.round = number
         self.version = version
-        self.attendance = Attendance(plan.own_data, past or {})
+        self.attendance = Attendance(plan.own_data, past or {}, lots, plan.most_per_household)
         self.open: Open | None = None
         self.evaluation: OpenEvaluation | None = None
         self._progress = progress or RunProgress(plan.stop)
@@ -133,12 +135,12 @@ class Rounds(ABC, Generic[Open, Own]):
 
     # Connections of clients.
 
-    def client_joined(self, client: ClientId, aggregation: Aggregation = "open") -> None:
-        """Adds a client that connected, whose updates are added up by `aggregation`.
+    def client_joined(self, client: ClientId, aggregation: Aggregation = "open", household: str = "") -> None:
+        """Adds a client of `household` that connected, whose updates are added up by `aggregation`.
 
         A client that lost its connection during the open round is still a member.
         """
-        self.attendance.join(client, aggregation)
+        self.attendance.join(client, aggregation, household)
         for activity in (self.open, self.evaluation):
             if activity:
                 activity.returned(client)

@@ -150,7 +150,7 @@ def open_cohort(
     if aggregation == "masked":
         count = min(count, plan.most_masked)
         goal = min(count, max(goal, math.ceil(MASKED_SHARE * count)))
-    clients = attendance.select(count, f"{plan.seed}/train/{number}", aggregation)
+    clients = attendance.select(count, f"train/{number}", aggregation)
     for client in clients:
         attendance.took_part(client)
     members = _members(clients, plan, attendance, assigner, number)

@@ -101,7 +101,7 @@ def open_evaluation(
     count = target_updates(attendance.available, plan.fraction_evaluate, plan.min_evaluate_clients)
     if plan.holdout_examples:
         count = min(count, len(plan.holdout_examples))
-    clients = attendance.select(count, f"{plan.seed}/evaluate/{number}")
+    clients = attendance.select(count, f"evaluate/{number}")
     until = now + min(plan.deadline, max(plan.min_deadline, seconds))
     return OpenEvaluation(number, version, until, _evaluators(clients, plan, attendance), plan.grace)
 

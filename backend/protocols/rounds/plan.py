@@ -19,10 +19,11 @@ class RoundPlan:
     `shard_parts` is the part that each shard belongs to, where the data are partitioned by client; else
     empty. With `steps` 0, a client does as many steps as `epochs` need. `update_bytes` is the length of an
     update. `aggregation` lists how updates may be added up, best first: open, or masked with `masked_bytes`
-    each and at most `most_masked` clients in a round. `holdout_examples` are the sizes of held-out shards
-    that clients evaluate on; without any they evaluate on their own. Where it is `withheld`, clients report
-    neither loss nor sums. A round waits `grace` seconds for a client that lost its connection. The task file
-    is checked for consistency where it is read, not here.
+    each and at most `most_masked` clients in a round, `most_per_household` of them of one household (0 is no
+    limit). `holdout_examples` are the sizes of held-out shards that clients evaluate on; without any they
+    evaluate on their own. Where it is `withheld`, clients report neither loss nor sums. A round waits `grace`
+    seconds for a client that lost its connection. The task file is checked for consistency where it is read,
+    not here.
     """
 
     rounds: int
@@ -54,6 +55,7 @@ class RoundPlan:
     aggregation: tuple[Aggregation, ...] = ("open",)
     masked_bytes: int = 0
     most_masked: int = 0
+    most_per_household: int = 0
 
     @property
     def metric_rows(self) -> int:

@@ -39,7 +39,8 @@ class MeasuredLink(ClientLink, Protocol):
 class ConnectedClient:
     """A connected client, whose updates are aggregated by `aggregation`. Owned by the task host.
 
-    Masked updates are summed over at least `min_masked` clients.
+    Masked updates are summed over at least `min_masked` clients, few of which are of its `household`; "" is
+    nobody's.
     """
 
     id: str
@@ -48,6 +49,7 @@ class ConnectedClient:
     link: ClientLink
     aggregation: Aggregation = "open"
     min_masked: int = 0
+    household: str = ""
     # Bytes of frames sent to it and of updates received from it, over this connection.
     sent: int = 0
     received: int = 0

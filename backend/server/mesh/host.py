@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable
 
 from backend.errors import NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
+from backend.protocols.rounds.lots import Lots
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import ConnectedClient, MeasuredLink, Presence
@@ -54,6 +56,7 @@ class MeshHost(TaskHost):
         observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
         ice: IceServers = NO_ICE,
+        lots: Lots | None = None,
     ) -> None:
         observers = Observers([observer])
         background = BackgroundTasks(task.file.name, self._notice)
@@ -63,7 +66,7 @@ class MeshHost(TaskHost):
         self._received = self._member_bytes = 0
         self._peers = Peers()
         self._relay = PeerRelay(self._peers, limits.relay_bytes_per_second)
-        self.machine = coordinator_of(task, history, opening)
+        self.machine = coordinator_of(task, history, opening, lots or Lots(secrets.token_bytes(32)))
         self._recorder = MeshRecorder(
             task, history, blobs, background, self._notice, mailbox.put, clock, evaluate
         )

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from backend.errors import OrderError
+from backend.protocols.rounds.lots import Lots
 from backend.server.disclosure.mesh import disclose_mesh
 from backend.server.estimates.round_costs import estimate
 from backend.server.estimates.round_proposals import propose
@@ -32,6 +33,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         observer=services.observer,
         limits=services.limits,
         ice=services.ice,
+        lots=Lots(services.stores.secret).of_task(task.file.name, history.run),
     )
 
 

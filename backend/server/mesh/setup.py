@@ -11,16 +11,17 @@ from backend.formats.task_file.server_optimizer import (
     name_of,
 )
 from backend.protocols.mesh.coordinator import MeshCoordinator
+from backend.protocols.rounds.lots import Lots
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.wire.mesh_fields import Outer
 
 
-def coordinator_of(task: Task, history: VersionHistory, opening: int) -> MeshCoordinator:
+def coordinator_of(task: Task, history: VersionHistory, opening: int, lots: Lots) -> MeshCoordinator:
     """Returns the coordinator of a task's rounds, continued from its history. Raises TaskFileError.
 
-    `opening` counts how often the task was opened, this time included.
+    `opening` counts how often the task was opened, this time included. `lots` decide who is in which group.
     """
     plan, averages = task.plan(), averages_of(task.file, task.bundle.manifest.parameters.total)
     if averages is None:
@@ -36,6 +37,7 @@ def coordinator_of(task: Task, history: VersionHistory, opening: int) -> MeshCoo
         opening=opening,
         progress=history.progress(plan.stop),
         past=history.accepted,
+        group_seed=lots.seed("groups"),
     )
 
 

@@ -82,7 +82,7 @@ class RoundEventHandler:
         self._state.connected.tell(client.id, welcome)
         self._state.connected.welcome(client.id, now)
         self._state.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
-        self._state.machine.client_joined(client.id, client.aggregation)
+        self._state.machine.client_joined(client.id, client.aggregation, client.household)
         return effects
 
     def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from backend.errors import SlowUploadError
 from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.lots import Lots
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.connected_clients import presence_of, wire_phase
@@ -27,7 +28,7 @@ from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
 from backend.server.rounds.event_handler import RoundEventHandler
-from backend.server.rounds.negotiation import negotiate
+from backend.server.rounds.negotiation import negotiate, seated_household
 from backend.server.rounds.round_host_events import HelloReceived, RollbackRequested, RoundHostEvent
 from backend.server.rounds.state import RoundState
 from backend.server.tasks.task import Task
@@ -42,7 +43,8 @@ class RoundsHost(TaskHost):
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer`
     receives events; `limits` bound what clients may request. `account` is the account of [privacy], whose
-    noise is made from random bytes of `draw`.
+    noise is made from random bytes of `draw`. `lots` decide who is selected; they are secret, and the same
+    after a restart, so that a round that was open gets its cohort again.
     """
 
     def __init__(
@@ -56,9 +58,10 @@ class RoundsHost(TaskHost):
         limits: TaskLimits = USUAL,
         account: PrivacyBudget | None = None,
         draw: Callable[[int], bytes] = secrets.token_bytes,
+        lots: Lots | None = None,
     ) -> None:
         observers = Observers([observer])
-        machine = _machine(task, history, account)
+        machine = _machine(task, history, account, lots or Lots(secrets.token_bytes(32)))
         self._state = state = RoundState(task, history, machine, observers, limits, account, draw)
         mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         super().__init__(task, history, mailbox, state.connected, state.background, observers)
@@ -77,7 +80,10 @@ class RoundsHost(TaskHost):
         name = client_id(hello.token)
         self.admission.check(name)
         aggregation = negotiate(self.task.file.security, hello.aggregation, hello.min_masked)
-        client = ConnectedClient(name, hello.kind, hello.backend, link, aggregation, hello.min_masked)
+        household = seated_household(self.task.file, link.address)
+        client = ConnectedClient(
+            name, hello.kind, hello.backend, link, aggregation, hello.min_masked, household
+        )
         check_room(client.id, self._state.connected.clients, self._state.limits.max_clients, "participants")
         await self._mailbox.put(HelloReceived(client))
         return client.id
@@ -187,7 +193,7 @@ class RoundsHost(TaskHost):
         self._state.connected.tell_state(self._state.machine, self.history.accepted, now)
 
 
-def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None) -> Round:
+def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None, lots: Lots) -> Round:
     """Returns the round machine, restored from the task's records."""
     plan = task.plan()
     if account is not None and account.most is not None:
@@ -197,4 +203,4 @@ def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None)
     if account is not None:
         opened, made = history.round + history.lost, history.current.version
         progress.participations = account.taken(history.accepted, opened, made)
-    return Round(plan, history.round, history.current.version, progress, history.accepted)
+    return Round(plan, history.round, history.current.version, progress, history.accepted, lots)

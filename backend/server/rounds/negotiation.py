@@ -1,11 +1,13 @@
-"""The negotiation of the aggregation: chooses how a client's updates are added up."""
+"""The negotiation of the aggregation: chooses how a client's updates are added up, and for whom it counts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import ip_address, ip_network
 
 from backend.errors import UnfitError
-from backend.formats.task_file import Security
+from backend.formats.task_file import Security, TaskFile
+from backend.protocols.client.household import household, is_local
 from backend.wire.masked_messages import Aggregation
 
 
@@ -37,3 +39,20 @@ def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: in
         f"This task takes masked updates only, among {least} clients at least, and your program offers none. "
         "Use a newer one, or allow it to mask."
     )
+
+
+def seated_household(file: TaskFile, address: str) -> str:
+    """Returns the household whose seats in masked cohorts a client from `address` takes; "" for nobody's.
+
+    Nobody's are clients that the owner knows (by invitation), of a network that the owner named as shared, or
+    of the server's own site.
+    """
+    invited = file.access.visibility == "invited"
+    if not address or invited or is_local(address) or _is_shared(file.security, address):
+        return ""
+    return household(address)
+
+
+def _is_shared(security: Security, address: str) -> bool:
+    networks = map(ip_network, security.masked.shared_networks)
+    return any(ip_address(address) in network for network in networks)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from backend.formats.task_file import Coordination
+from backend.protocols.rounds.lots import Lots
 from backend.server.disclosure.rounds import disclose_rounds
 from backend.server.estimates.round_costs import estimate
 from backend.server.estimates.round_proposals import propose
@@ -32,6 +33,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         observer=services.observer,
         limits=services.limits,
         account=account,
+        lots=Lots(services.stores.secret).of_task(task.file.name, history.run),
     )
 
 

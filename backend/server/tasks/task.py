@@ -149,6 +149,7 @@ class Task:
                 self.file.security.masked.bits,
             ),
             most_masked=self.file.security.masked.most_clients,
+            most_per_household=self.file.security.masked.seats_per_household,
         )
 
     def server_optimizer(self) -> ServerOptimizer:

@@ -69,6 +69,11 @@ class VersionHistory:
         self._seconds = 0.0
 
     @property
+    def run(self) -> int:
+        """The number of this run of the task in the records."""
+        return self._run
+
+    @property
     def current(self) -> VersionRecord:
         """The newest version."""
         return self.versions[-1]

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from backend.errors import UnfitError
 from backend.formats.task_file import MaskingTable, Security
-from backend.server.rounds.negotiation import negotiate
+from backend.server.rounds.negotiation import negotiate, seated_household
 from backend.wire.masked_messages import Aggregation
 
 OPEN = Security()
@@ -47,3 +50,38 @@ def test_where_there_is_none_a_sentence_says_what_would_work(
 ) -> None:
     with pytest.raises(UnfitError, match=sentence):
         negotiate(security, offered, min_masked)
+
+
+def _file(visibility: str = "public", *networks: str) -> Any:
+    masking = MaskingTable(shared_networks=networks)
+    security = Security(aggregation=("masked",), masking=masking)
+    return SimpleNamespace(security=security, access=SimpleNamespace(visibility=visibility))
+
+
+def test_a_client_takes_a_seat_of_the_network_it_comes_from() -> None:
+    assert seated_household(_file(), "198.51.100.7") == "198.51.100.0/24"
+    assert seated_household(_file("unlisted"), "2001:db8:1:2::7") == "2001:db8:1::/48"
+    assert seated_household(_file("public", "198.51.0.0/16"), "2001:db8:1:2::7") == "2001:db8:1::/48"
+
+
+@pytest.mark.parametrize("address", ["", "127.0.0.1", "192.168.1.9", "::1"])
+def test_a_client_of_the_servers_own_site_takes_nobodys_seat(address: str) -> None:
+    assert seated_household(_file(), address) == ""
+
+
+def test_clients_that_the_owner_knows_take_nobodys_seat() -> None:
+    assert seated_household(_file("invited"), "198.51.100.7") == ""
+    shared = _file("public", "198.51.0.0/16", "2001:db8::/32")
+    assert seated_household(shared, "198.51.100.7") == seated_household(shared, "2001:db8:1:2::7") == ""
+
+
+def test_a_quarter_of_the_fewest_clients_may_be_of_one_household() -> None:
+    assert [MaskingTable(min_clients=least).seats_per_household for least in (3, 7, 8, 100)] == [1, 1, 2, 25]
+    assert MaskingTable(max_per_household=0).seats_per_household == 0
+    assert MaskingTable(max_per_household=5).seats_per_household == 5
+
+
+@pytest.mark.parametrize("network", ["here", "198.51.100.7/24", "198.51.100.0/33"])
+def test_what_is_no_network_is_refused(network: str) -> None:
+    with pytest.raises(ValueError, match="which is no network; write one like"):
+        MaskingTable(shared_networks=(network,))
