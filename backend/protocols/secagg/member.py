@@ -42,7 +42,7 @@ class MemberStage(StrEnum):
     AWAITING_SHARES = "dealing"
     OPENING_SHARES = "opening"
     MASKED_INPUT = "masked"
-    # Consistency check, if the server may lie.
+    # Consistency check, if the server may lie or members have few neighbours.
     SIGNING_SURVIVORS = "signing"
     AWAITING_UNMASK = "vouched"
     CHECKING_SIGNATURES = "weighing"
@@ -288,8 +288,8 @@ class MaskedMember:
         return [member_events.OpenShares(current.number, current.place, frame.senders, frame.sealed)]
 
     def _survivors(self, current: MemberRound, frame: Survivors) -> list[Effect]:
-        """Has the survivors signed if the server may lie; otherwise ignores them."""
-        if not current.active:
+        """Has the survivors signed if the round needs signatures; otherwise ignores them."""
+        if not current.signers:
             return []
         if current.alive is not None:
             if frame.alive != current.alive:
@@ -307,12 +307,12 @@ class MaskedMember:
         if self.stage not in ASKABLE:
             return [SendMasked(current.reveal)] if current.reveal else []
         reason = current.survivors_refusal(frame.alive)
-        if reason is None and current.active:
+        if reason is None and current.signers:
             reason = current.signatures_refusal(frame)
         if reason:
             return self._give_up(current, reason)
         current.alive = frame.alive
-        if not current.active:
+        if not current.signers:
             return self._make_reveal(current, frame.alive)
         self.stage = MemberStage.CHECKING_SIGNATURES
         return [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from backend.protocols.secagg.member_events import MakeReveal, Planned
-from backend.protocols.secagg.terms import MOST_ACTIVE, NO_DEGREE, Degree
+from backend.protocols.secagg.terms import MOST_ACTIVE, NO_DEGREE, Degree, signers
 from backend.wire.masked_messages import (
     ConsistencySignature,
     Dealt,
@@ -68,6 +68,11 @@ class MemberRound:
     def active(self) -> bool:
         """Whether the server may lie."""
         return self.masking.server == "active"
+
+    @property
+    def signers(self) -> int:
+        """The number of signatures that a list of survivors needs; 0 if the round has none."""
+        return signers(len(self.members), self.masking.server)
 
     @property
     def minimum(self) -> int:
@@ -151,14 +156,14 @@ class MemberRound:
 
     def signatures_refusal(self, unmask: Unmask) -> str | None:
         """Returns why the list of signers is refused, before their signatures are checked."""
-        threshold = self.degree.threshold
+        needed = self.signers
         members = max(unmask.alive, default=-1) + 1
         if not ascend(unmask.vouchers, members) or not set(unmask.vouchers) <= set(unmask.alive):
             return "The vouchers are not among the survivors."
         if len(unmask.signatures) != len(unmask.vouchers):
             return "Some of the vouchers' signatures are missing."
-        if len(unmask.vouchers) < threshold:
-            return f"Only {len(unmask.vouchers)} of at least {threshold} clients vouch for the survivors."
+        if len(unmask.vouchers) < needed:
+            return f"Only {len(unmask.vouchers)} of at least {needed} clients vouch for the survivors."
         return None
 
 

@@ -37,7 +37,7 @@ from backend.protocols.secagg.server_effects import (
     TellAll,
 )
 from backend.protocols.secagg.server_stages import TRANSITIONS, ServerEvent, ServerStage, StageWait
-from backend.protocols.secagg.terms import MOST_ACTIVE
+from backend.protocols.secagg.terms import MOST_ACTIVE, signers
 from backend.wire.masked_messages import (
     MOST_MEMBERS,
     ConsistencySignature,
@@ -142,7 +142,7 @@ class MaskedRound:
     def consistency_signature_arrived(
         self, client: ClientId, frame: ConsistencySignature, now: float
     ) -> list[Effect]:
-        """Takes a survivor's signature of the list of survivors. As many as the threshold suffice."""
+        """Takes a survivor's signature of the list of survivors. As many as the round needs suffice."""
         slot = self._slot(client, frame.round, ServerEvent.CONSISTENCY_SIGNATURE_ARRIVED)
         if slot is None:
             return []
@@ -218,7 +218,7 @@ class MaskedRound:
                 f"{len(self.alive)} of {len(self.graph.pairs)} updates came, too few to unmask them."
             )
         self._wait.start_answers(now)
-        if self._server == "honest":
+        if not self._signers:
             return self._ask_reveals(now, [], [])
         self._enter(ServerStage.CONSISTENCY_CHECK)
         survivors = Survivors(round=self.terms.round, alive=list(self.alive))
@@ -239,6 +239,10 @@ class MaskedRound:
         return self._settle(now)
 
     # Internal.
+
+    @property
+    def _signers(self) -> int:
+        return signers(len(self.graph.members), self._server)
 
     def _takes(self, event: ServerEvent) -> bool:
         return event in TRANSITIONS[self.stage].takes
@@ -326,19 +330,19 @@ class MaskedRound:
         return f"{shared} of {len(self.graph.members)} clients exchanged shares, too few to mask among."
 
     def _end_consistency_check(self, now: float, over: bool) -> list[Effect]:
-        places, threshold = self.graph.places, self.graph.degree.threshold
+        places, needed = self.graph.places, self._signers
         signed = {
             places[slot.client]: slot.consistency_signature
             for slot in self._slots.values()
             if slot.consistency_signature
         }
-        if len(signed) >= threshold:
+        if len(signed) >= needed:
             vouchers = sorted(signed)
             self._wait.start_answers(now)
             return self._ask_reveals(now, vouchers, [signed[voucher] for voucher in vouchers])
         if not over:
             return []
-        return self._fail(f"{len(signed)} of at least {threshold} clients vouched for the survivors.")
+        return self._fail(f"{len(signed)} of at least {needed} clients vouched for the survivors.")
 
     def _ask_reveals(self, now: float, vouchers: list[Place], signatures: list[bytes]) -> list[Effect]:
         self._enter(ServerStage.UNMASK)

@@ -74,7 +74,7 @@ TRANSITIONS: dict[ServerStage, StageRow] = {
     ServerStage.SHARE_KEYS: _row(
         _SHARES | {ServerEvent.TIME_PASSED}, ServerStage.MASKED_INPUT, ServerStage.FAILED
     ),
-    # The Round decides how long to wait for updates. A server assumed to be honest needs no signatures.
+    # The Round decides how long to wait for updates. Not every round needs signatures (`terms.signers`).
     ServerStage.MASKED_INPUT: _row(
         _SHARES | {ServerEvent.INPUT_ACCEPTED, ServerEvent.INPUTS_OVER},
         ServerStage.CONSISTENCY_CHECK,
@@ -84,7 +84,7 @@ TRANSITIONS: dict[ServerStage, StageRow] = {
     ServerStage.CONSISTENCY_CHECK: _row(
         _SIGNATURES | {ServerEvent.TIME_PASSED}, ServerStage.UNMASK, ServerStage.FAILED
     ),
-    # Signatures beyond the threshold are checked, but not needed.
+    # Signatures beyond those needed are checked, but not needed.
     ServerStage.UNMASK: _row(
         _SIGNATURES | _RECOVERY | {ServerEvent.TIME_PASSED}, ServerStage.DONE, ServerStage.FAILED
     ),

@@ -70,6 +70,19 @@ def degree(members: int, server: Server) -> Degree:
     return next(sparse for maximum, sparse in _SPARSE if members <= maximum)
 
 
+def signers(members: int, server: Server) -> int:
+    """Returns how many members must sign a list of survivors before any reveals for it; 0 if none need to.
+
+    Where every member is every other's neighbour, the shares of one that is named alive to some and dead to
+    others never recover both of its secrets. With fewer neighbours they could. So more than half of the
+    members and of those in league with the server sign: two lists would need an honest member's signature on
+    both. The table's 10 % are in league; 30 % of the members may drop out.
+    """
+    if server == "active":
+        return degree(members, server).threshold
+    return 0 if members <= COMPLETE else (members + -(-members // 10)) // 2 + 1
+
+
 def neighbours(ring: Sequence[int], count: int) -> list[list[int]]:
     """Returns the places of each member's `count` neighbours, ascending, by its own place.
 

@@ -18,11 +18,14 @@ from backend.protocols.secagg.member_events import (
     HostFailed,
     KeysMade,
     Planned,
+    RevealMade,
+    RosterChecked,
+    SharesSealed,
     Stopped,
     SurvivorsSigned,
     Welcomed,
 )
-from backend.protocols.secagg.terms import Degree, degree, neighbours
+from backend.protocols.secagg.terms import Degree, degree, neighbours, signers
 from backend.wire.masked_messages import Server
 from backend.wire.messages import (
     Accepted,
@@ -30,6 +33,8 @@ from backend.wire.messages import (
 from tests.contract.vectors import write
 from tests.contract.vectors.secagg.secagg_inputs import (
     BUNDLE,
+    CROWD,
+    CROWD_NEIGHBOURS,
     ME,
     MEMBERS,
     OTHERS,
@@ -77,11 +82,15 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 class Graph(msgspec.Struct, frozen=True):
-    """The degree for so many members, and who neighbours the first place on a ring of every seventh place."""
+    """The degree for so many members, and who neighbours the first place on a ring of every seventh place.
+
+    `signers` is how many must sign the survivors.
+    """
 
     members: int
     server: Server
     degree: Degree
+    signers: int
     ring: list[int]
     first: list[int]
 
@@ -102,6 +111,12 @@ MASKED: list[Event] = [*DEALING, dealt(), opened()]
 LIED: list[Event] = [planned(server="active"), MADE, roster(), checked(), sealed(), dealt(), opened()]
 VOUCHED: list[Event] = [*LIED, survivors(), SIGNED]
 REVEALED: list[Event] = [*MASKED, unmask(), revealed()]
+# With 65 members each has 28 neighbours, and 37 sign.
+LARGE: list[Event] = [
+    *ASKED, roster(1, CROWD), RosterChecked(1, list(range(65)), [], []),
+    SharesSealed(1, [word(1, 6, 80)] * 28), dealt(CROWD_NEIGHBOURS), opened(),
+]  # fmt: skip
+EVERYBODY, SIGNERS = list(range(65)), list(range(37))
 
 # Told once each; many stories go on from them.
 BEGINNINGS = {
@@ -110,6 +125,7 @@ BEGINNINGS = {
     "the update may be masked": MASKED,
     "the update may be masked, and the server may lie": LIED,
     "survivors are vouched for": VOUCHED,
+    "the update may be masked in a large round": LARGE,
 }
 STORIES: dict[str, list[Event]] = {
     **BEGINNINGS,
@@ -140,6 +156,12 @@ STORIES: dict[str, list[Event]] = {
         *LIED, unmask(vouchers=VOUCHERS), WEIGHED, revealed(),
     ],
     "nobody is asked to vouch where the server is honest": [*MASKED, survivors(), unmask(), revealed()],
+    "survivors of a large round are vouched for even where the server is honest": [
+        *LARGE, survivors(EVERYBODY), SIGNED, unmask(EVERYBODY, SIGNERS), WEIGHED,
+        RevealMade(1, [word(1, 7)] * 29),
+    ],
+    "refused: survivors of a large round for which nobody vouches": [*LARGE, unmask(EVERYBODY)],
+    "refused: survivors of a large round for which too few vouch": [*LARGE, unmask(EVERYBODY, SIGNERS[:-1])],
     "a plan without masking is none of this machine's business": [
         Planned(ME, BUNDLE, 0, train(1, None)), MADE,
     ],
@@ -277,7 +299,14 @@ def graphs() -> list[Graph]:
         ring = [place * step % members for place in range(members)]
         shown = ring if members <= 100 else []
         found.append(
-            Graph(members, server, size, shown, neighbours(ring, size.neighbours)[0] if shown else [])
+            Graph(
+                members,
+                server,
+                size,
+                signers(members, server),
+                shown,
+                neighbours(ring, size.neighbours)[0] if shown else [],
+            )
         )
     return found
 

@@ -85,7 +85,18 @@ def member(client: int) -> Member:
     )
 
 
+def stranger(client: int) -> Member:
+    """A member of a large roster, with keys that no other one has."""
+    mask_key, share_key, seed_hash, identity = (bytes([client, kind]) * 16 for kind in range(1, 5))
+    return Member(f"9{client:03d}", mask_key, share_key, seed_hash, identity, bytes(64))
+
+
 MEMBERS = [member(client) for client in range(len(CLIENTS))]
+
+
+# A roster of 65, and the neighbours of this client on a ring in the order of places.
+CROWD = [*MEMBERS, *(stranger(client) for client in range(len(CLIENTS), 65))]
+CROWD_NEIGHBOURS = [0, 1, *range(3, 17), *range(53, 65)]
 
 
 def says(frame: ServerFrame) -> MaskedFrame:
@@ -129,7 +140,7 @@ def unmask(
 ) -> MaskedFrame:
     named = vouchers or []
     count = len(named) if signatures is None else signatures
-    signed = [word(one, 8, 64) for one in range(count)]
+    signed = [word(one % 15, 8, 64) for one in range(count)]
     return says(Unmask(round=1, alive=alive, vouchers=named, signatures=signed))
 
 

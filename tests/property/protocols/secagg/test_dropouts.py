@@ -97,6 +97,8 @@ def test_a_round_of_a_sparse_graph_survives_a_third_that_leaves(late: int) -> No
         world.hang_up(client)
     hear_and_speak(world, staying)
     world.end_inputs()
+    # They sign the survivors, then they reveal.
+    hear_and_speak(world, staying[late:])
     hear_and_speak(world, staying[late:])
     world.wait()
     assert world.outcome == "done"

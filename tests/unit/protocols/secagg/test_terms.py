@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.protocols.secagg.terms import COMPLETE, MOST_ACTIVE, degree, neighbours, neighbours_of
+from backend.protocols.secagg.terms import (
+    COMPLETE,
+    MOST_ACTIVE,
+    degree,
+    neighbours,
+    neighbours_of,
+    signers,
+)
 from backend.wire.masked_messages import MOST_MEMBERS
 
 PRIVACY, CORRECTNESS = Fraction(1, 2**40), Fraction(1, 2**20)
@@ -33,6 +40,22 @@ def test_privacy_and_sums_fail_as_seldom_as_promised(size: int) -> None:
     lost = dropped * (1 - _at_least(threshold, count, alive, size - 1))
     lost += alive * (1 - _at_least(threshold - 1, count, alive - 1, size - 1))
     assert lost < CORRECTNESS
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_two_lists_of_survivors_are_never_both_signed(size: int) -> None:
+    """Who is in league with the server signs both, everybody else one; those who stay are enough to sign."""
+    colluding, dropped = -(-size // 10), -(-3 * size // 10)
+    assert 2 * signers(size, "honest") > size + colluding
+    assert signers(size, "honest") <= size - dropped
+
+
+@pytest.mark.parametrize("size", range(3, COMPLETE + 1))
+def test_small_complete_graphs_need_no_signatures_but_of_a_lying_server(size: int) -> None:
+    assert signers(size, "honest") == 0
+    assert signers(size, "active") == degree(size, "active").threshold
+    # A holder reveals one share of each: two secrets of one client would need twice the threshold of holders.
+    assert 2 * degree(size, "honest").threshold > size + size // 3
 
 
 def _at_least(least: int, drawn: int, marked: int, total: int) -> Fraction:

@@ -10,7 +10,12 @@ import {
   tagOf,
 } from "../../../../../webapp/static/src/protocol/secagg/member";
 import type { Effect, Event } from "../../../../../webapp/static/src/protocol/secagg/member-events";
-import { degree, neighboursOf, type Server } from "../../../../../webapp/static/src/protocol/secagg/terms";
+import {
+  degree,
+  neighboursOf,
+  type Server,
+  signers,
+} from "../../../../../webapp/static/src/protocol/secagg/terms";
 
 interface Step {
   readonly event: Event;
@@ -32,6 +37,7 @@ interface Golden {
     readonly members: number;
     readonly server: Server;
     readonly degree: readonly [neighbours: number, threshold: number];
+    readonly signers: number;
     readonly ring: readonly number[];
     readonly first: readonly number[];
   }[];
@@ -144,6 +150,7 @@ test("the state given to the reducer is never changed", () => {
 test.each(golden.graphs)("$members members of a server that is $server", (graph) => {
   const found = degree(graph.members, graph.server);
   expect([found.neighbours, found.threshold]).toEqual(graph.degree);
+  expect(signers(graph.members, graph.server)).toBe(graph.signers);
   if (graph.ring.length > 0) expect(neighboursOf(0, graph.ring, found.neighbours)).toEqual(graph.first);
 });
 

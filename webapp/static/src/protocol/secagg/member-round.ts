@@ -9,7 +9,7 @@
 import { same } from "../../core/data/equality";
 import type { FrameOf } from "../wire/messages";
 import type { Effect, Event, Keys, Member, Places, Train } from "./member-events";
-import { type Degree, MOST_ACTIVE } from "./terms";
+import { type Degree, MOST_ACTIVE, signers } from "./terms";
 
 export type Planned = Extract<Event, { type: "planned" }>;
 export type Masking = NonNullable<Train["masking"]>;
@@ -67,6 +67,11 @@ export function numberOf(round: MemberRound): number {
 /** Whether the round is protected against an actively malicious server. */
 export function isActive(round: MemberRound): boolean {
   return round.masking.server === "active";
+}
+
+/** Returns the number of signatures that a list of survivors needs; 0 if the round has none. */
+export function signersOf({ members, masking }: MemberRound): number {
+  return signers(members.length, masking.server);
 }
 
 /** Returns the neighbours whose shares have arrived. */
@@ -167,15 +172,16 @@ export function survivorsRefusal(round: MemberRound, alive: Places): string | nu
 
 /** Returns why the list of members that signed the survivors is refused; their signatures are checked later. */
 export function signaturesRefusal(
-  { degree: { threshold } }: MemberRound,
+  round: MemberRound,
   { alive, vouchers, signatures }: FrameOf<"unmask">,
 ): string | null {
   if (!ascend(vouchers, (alive.at(-1) ?? -1) + 1) || !within(vouchers, alive)) {
     return "The vouchers are not among the survivors.";
   }
   if (signatures.length !== vouchers.length) return "Some of the vouchers' signatures are missing.";
-  if (vouchers.length < threshold) {
-    return `Only ${vouchers.length} of at least ${threshold} clients vouch for the survivors.`;
+  const needed = signersOf(round);
+  if (vouchers.length < needed) {
+    return `Only ${vouchers.length} of at least ${needed} clients vouch for the survivors.`;
   }
   return null;
 }

@@ -25,6 +25,7 @@ import {
   sentIn,
   sharesRefusal,
   signaturesRefusal,
+  signersOf,
   spentRefusal,
   survivorsRefusal,
 } from "./member-round";
@@ -44,7 +45,7 @@ export type Stage =
   | "opening"
   // Masked input.
   | "masked"
-  // Consistency check, against a malicious server: the host signs the survivors; the signature is sent; the host
+  // Consistency check, where the survivors are signed: the host signs the survivors; the signature is sent; the host
   // checks those of the others.
   | "signing"
   | "vouched"
@@ -324,10 +325,10 @@ function dealt(state: State, round: MemberRound, message: FrameOf<"dealt">): Ste
   );
 }
 
-/** Signs the survivors where the server may be malicious; otherwise nothing needs a signature. */
+/** Has the survivors signed if the round needs signatures; otherwise ignores them. */
 function survivors(state: State, round: MemberRound, message: FrameOf<"survivors">): Step {
   const { alive } = message;
-  if (!isActive(round)) return step(state);
+  if (signersOf(round) === 0) return step(state);
   if (round.alive !== null) {
     if (!same(alive, round.alive)) return giveUp(state, round, OTHER_SURVIVORS);
     return round.consistencySignature ? step(state, send(round.consistencySignature)) : step(state);
@@ -348,11 +349,11 @@ function unmask(state: State, round: MemberRound, message: FrameOf<"unmask">): S
   if (!ASKABLE.includes(state.stage)) {
     return round.reveal ? step(state, send(round.reveal)) : step(state);
   }
-  const active = isActive(round);
-  const reason = survivorsRefusal(round, alive) ?? (active ? signaturesRefusal(round, message) : null);
+  const signed = signersOf(round) > 0;
+  const reason = survivorsRefusal(round, alive) ?? (signed ? signaturesRefusal(round, message) : null);
   if (reason) return giveUp(state, round, reason);
   const named: MemberRound = { ...round, alive };
-  if (!active) return makeReveal(state, named, alive);
+  if (!signed) return makeReveal(state, named, alive);
   return enter(state, "weighing", named, {
     type: "check_vouchers",
     round: message.round,

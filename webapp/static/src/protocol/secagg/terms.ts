@@ -44,6 +44,15 @@ export function degree(members: number, server: Server): Degree {
   return { neighbours: sparse[1], threshold: sparse[2] };
 }
 
+/**
+ * Returns how many members must sign a list of survivors before any reveals for it; 0 if none need to. The twin
+ * says why.
+ */
+export function signers(members: number, server: Server): number {
+  if (server === "active") return degree(members, server).threshold;
+  return members <= COMPLETE ? 0 : Math.floor((members + Math.ceil(members / 10)) / 2) + 1;
+}
+
 /** Returns the `count` neighbours of `place` in ascending order; `ring` has all places in the order of the ring. */
 export function neighboursOf(place: number, ring: readonly number[], count: number): readonly number[] {
   const members = ring.length;
