@@ -4,6 +4,7 @@ import { runDryRun } from "../../../client/workers/dry-run-worker";
 import { say } from "../../../i18n/owners/dry-run";
 import { Refusal, requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
+import { bindCancelButton } from "../cancel-button";
 import { showDeviceSupport, showOtherBrowsers } from "../dry-run/result-tables";
 import {
   type DryRunnable,
@@ -33,6 +34,7 @@ function check(name: string, state: DryRunState, text: string): void {
 export function mount(frame: DraftFrame): void {
   const repeatButton = requireElement<HTMLButtonElement>(document, "again");
   const repeatServerButton = requireElement<HTMLButtonElement>(document, "again-here");
+  const showCancel = bindCancelButton(requireElement(document, "cancel-here"));
   const skip = requireElement<HTMLButtonElement>(document, "skip");
   const problem = requireElement(document, "trial-problem");
   let leave = new AbortController();
@@ -104,15 +106,14 @@ export function mount(frame: DraftFrame): void {
 
   /** Resolves with the finished job; `kind` is a running one, else the step is requested. */
   function follow(kind: JobKind | undefined): Promise<DraftJob> {
-    return new Promise((resolve, reject) => {
+    return new Promise<DraftJob>((resolve, reject) => {
       const listener = {
         line: (text: string) => check("native", "running", text),
         done: resolve,
         refused: (why: string) => reject(new Refusal(why)),
       };
-      if (kind === undefined) frame.work("rehearse", listener);
-      else frame.follow(kind, listener);
-    });
+      showCancel(kind === undefined ? frame.work("rehearse", listener) : frame.follow(kind, listener));
+    }).finally(() => showCancel(null));
   }
 
   function refused(why: string, state: DryRunState): void {

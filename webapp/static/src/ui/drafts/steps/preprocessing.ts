@@ -2,6 +2,7 @@
 
 import { say } from "../../../i18n/owners/preprocess";
 import { requireElement, setText } from "../../lib/dom";
+import { bindCancelButton } from "../cancel-button";
 import { columnRows } from "../data/columns";
 import { exampleNodes } from "../data/example-preview";
 import { type DataFindings, resultOf, type ShownFindings } from "../data/findings";
@@ -27,6 +28,7 @@ export function mount(frame: DraftFrame): void {
   let shownOf = "";
   let busy = false;
 
+  const showCancel = places ? bindCancelButton(requireElement(root, "seen-cancel")) : () => undefined;
   if (places) mountSharding(requireElement(root, "cutting"), frame);
   follow();
   show();
@@ -93,6 +95,7 @@ export function mount(frame: DraftFrame): void {
     setText(requireElement(root, "seen-state"), say.showing);
     const over = (text: string) => {
       busy = false;
+      showCancel(null);
       setText(requireElement(root, "seen-state"), text);
       // The settings changed meanwhile: a new preview is requested.
       showSoon();
@@ -109,8 +112,15 @@ export function mount(frame: DraftFrame): void {
     if (isLive(draft.jobs.show)) {
       // The job was started by a page that was left, perhaps with other settings.
       shownOf = "";
-      frame.follow("show", listener);
-    } else frame.work("show", listener);
+      const work = frame.follow("show", listener);
+      showCancel({
+        cancel() {
+          // A cancelled preview is not requested again before the settings change.
+          shownOf = of;
+          return work.cancel();
+        },
+      });
+    } else showCancel(frame.work("show", listener));
   }
 }
 
