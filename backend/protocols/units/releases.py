@@ -1,7 +1,7 @@
 """Waits of clients that give work back: longer after each release, shorter after each result that counts.
 
-A client under a new name waits with its household, so that names do not help. Those who did more than they
-gave back do not wait for others of their household, such as a class behind one address.
+A client under a new name waits with its household, so that names do not help. A client with more results
+than releases does not wait for others of its household, such as a class behind one address.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class ReleaseLimits:
             self._households.counted(household, now)
 
     def granted(self, client: ClientId, now: float) -> None:
-        """Takes a lease that a client got: who waits, gets one at a time."""
+        """Takes a lease that a client got: one that had to wait gets one at a time."""
         self._clients.granted(client, now)
         if (household := self._bound_to(client, now)) is not None:
             self._households.granted(household, now)
@@ -135,5 +135,5 @@ class ReleaseLimits:
         return until if until > now else None
 
     def _bound_to(self, client: ClientId, now: float) -> str | None:
-        """Returns the household with which a client waits: none that did more than it gave back."""
+        """Returns the household with which a client waits; None for one with more results than releases."""
         return self._household_of.get(client) if self._clients.level(client, now) >= 0.0 else None

@@ -55,7 +55,8 @@ class Scheduler:
     """Owns units, leases and clients in a `UnitTable`, `Leases` and a `ClientTable`.
 
     It checks whether an event is legal; `UnitSelector`, `LeaseGranter` and `Transitioner` decide the
-    consequences, and `ReleaseLimits` who waits. Units of the previous epoch are stored for late results.
+    consequences, and `ReleaseLimits` the waits after releases. Units of the previous epoch are stored for
+    late results.
     """
 
     def __init__(self, rules: Rules | None = None) -> None:

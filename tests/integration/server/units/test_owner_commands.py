@@ -123,3 +123,22 @@ async def test_the_board_says_when_there_is_a_newer_answer(units: Serve) -> None
         await client.next(Unit)
         await asyncio.sleep(told["newer_in"])
         assert ann.ask("GET", "/api/tasks/tiny/units")["tally"]["leased"] == 1
+
+
+async def test_an_epoch_that_was_ended_without_a_result_does_not_count(units: Serve) -> None:
+    server = units(epochs=1, trust=ALONE)
+    ann = operator(server)
+    async with UnitClient(server.url) as client:
+        await client.ready()
+        await client.next(Unit)
+        ann.ask("POST", "/api/tasks/tiny/orders", {"order": "stop"})
+        await finished(client)
+        assert server.get("/api/tasks/tiny")["version"] == 0
+        ann.ask("POST", "/api/tasks/tiny/orders", {"order": "resume"})
+        for _ in range(SHARDS):
+            unit = await client.next(Unit)
+            assert unit.epoch == 2
+            assert isinstance(await done(client, unit), Counted)
+        await finished(client)
+    await asyncio.to_thread(has_version, server)
+    assert server.get("/api/tasks/tiny")["version"] == 1
