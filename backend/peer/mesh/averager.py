@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from backend.errors import GroupError
 from backend.numerics.aggregation.outer_step import outer_step
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.certificate_collector import CertificateCollector
+from backend.peer.mesh.early_frames import EarlyFrames, GroupKey
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
 from backend.peer.mesh.weights import WeightCache
 from backend.peer.session.progress import Teller
@@ -25,10 +26,7 @@ from backend.wire.mesh_messages import Group
 from backend.wire.messages import Train
 from backend.wire.peer_messages import Attest, GroupFrame
 
-# Frames of a group that arrive before its order: a few of each member, before any piece.
-MOST_EARLY = 64
 MOST_GROUPS = 3
-Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -44,27 +42,12 @@ class TrainedWork:
     bundle: str
 
 
-@dataclass
-class _EarlyFrames:
-    """Frames of groups that this peer has no order for yet, by client."""
-
-    frames: dict[Place, dict[str, list[GroupFrame]]] = field(default_factory=dict)
-
-    def add(self, client: str, frame: GroupFrame) -> None:
-        key = (frame.round, frame.group)
-        frames = self.frames.setdefault(key, {}).setdefault(client, [])
-        if len(frames) < MOST_EARLY:
-            frames.append(frame)
-        # A peer that invents groups must not fill the memory.
-        while len(self.frames) > MOST_EARLY:
-            del self.frames[next(iter(self.frames))]
-
-    def take(self, key: Place) -> dict[str, list[GroupFrame]]:
-        return self.frames.pop(key, {})
-
-
 class Averager:
-    """Owns the exchanges of one peer, and the outer step's momentum. `post` takes machine events."""
+    """Owns the exchanges of one peer, and the outer step's momentum.
+
+    `post` takes machine events; `declines` tells whether this peer never joins the group of a round and
+    number.
+    """
 
     def __init__(
         self,
@@ -74,6 +57,7 @@ class Averager:
         reporter: Teller,
         post: Callable[[member_events.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        declines: Callable[[int, int], bool],
     ) -> None:
         self._links = links
         self._key = key
@@ -81,8 +65,8 @@ class Averager:
         self._reporter = reporter
         self._post = post
         self._spawn = spawn
-        self._exchanges: dict[Place, Exchange] = {}
-        self._early_frames = _EarlyFrames()
+        self._exchanges: dict[GroupKey, Exchange] = {}
+        self._early_frames = EarlyFrames(links, declines)
         self._averaging: asyncio.Task[None] | None = None
         self._patience_reset: asyncio.TimerHandle | None = None
         self._certificates: CertificateCollector | None = None
@@ -90,6 +74,7 @@ class Averager:
 
     def average(self, order: Group, work: TrainedWork) -> None:
         """Takes part in the group; posts `GroupAveraged` or `GroupFailed` when it has ended."""
+        self._early_frames.join(order)
         self._averaging = self._spawn(self._average(order, work))
 
     def abort(self) -> None:
@@ -104,6 +89,7 @@ class Averager:
         for exchange in self._exchanges.values():
             exchange.close()
         self._exchanges.clear()
+        self._early_frames.close()
 
     def up(self, client: str) -> None:
         """Takes a new link to `client`, or the end of its silence."""
@@ -130,6 +116,10 @@ class Averager:
             self._exchanges[key].frame_received(client, frame)
         else:
             self._early_frames.add(client, frame)
+
+    def server_reached(self) -> None:
+        """Takes that the server answered: groups of the peers that this one is not in go on without it."""
+        self._early_frames.server_reached()
 
     def _add_signature(self, client: str, frame: Attest) -> None:
         certificate = self._certificates.add(client, frame) if self._certificates else None
@@ -175,7 +165,7 @@ class Averager:
             self._patience_reset.cancel()
         self._links.set_group_patience(patience)
 
-    def _begin(self, key: Place, exchange: Exchange) -> None:
+    def _begin(self, key: GroupKey, exchange: Exchange) -> None:
         """Starts the exchange, and takes up links and frames from before the order."""
         exchange.start()
         for client in self._links.linked():

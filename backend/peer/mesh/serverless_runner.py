@@ -46,23 +46,9 @@ class ServerlessRunner:
 
     def observe(self, event: member_events.Event, member: MeshMember, group: Group | None) -> None:
         """Translates an event that `member` has handled; `group` is the one that it was in before."""
-        match event:
-            case member_events.ServerFrame(Entered()) if member.connection.is_open:
-                self.handle(serverless_events.ServerReached())
-            case member_events.ServerFrame(frame):
-                self.handle(serverless_events.ServerFrameReceived(frame))
-            case Disconnected():
-                self.handle(serverless_events.ServerLost(member.in_hand.is_busy))
-            case member_events.PlanTrained() if member.in_hand.trained is not None:
-                self.handle(serverless_events.LocalTrained(member.in_hand.trained))
-            case member_events.GroupAveraged(weights=weights) if group is not None:
-                self.handle(serverless_events.LocalGroupAveraged(group, weights))
-            case member_events.GroupFailed():
-                self.handle(serverless_events.LocalGroupFailed())
-            case member_events.WeightsCertified(certificate):
-                self.handle(serverless_events.LocalGroupCertified(certificate))
-            case VersionMeasured() if member.evaluation.result is not None:
-                self.handle(serverless_events.LocalMeasured(member.evaluation.result))
+        seen = serverless_event(event, member, group)
+        if seen is not None:
+            self.handle(seen)
 
     def frame_received(self, client: str, frame: OnwardFrame) -> None:
         """Takes a frame of another peer about such rounds."""
@@ -107,3 +93,31 @@ class ServerlessRunner:
                 self._post(member_events.Agreed(frame))
             case serverless_events.ReconnectNow():
                 self._reconnect()
+
+
+def serverless_event(
+    event: member_events.Event, member: MeshMember, group: Group | None
+) -> serverless_events.Event | None:
+    """Returns what an event, which `member` has handled, is for rounds without the server; None if nothing.
+
+    `group` is the one that `member` was in before.
+    """
+    match event:
+        case member_events.ServerFrame(Entered()) if member.connection.is_open:
+            return serverless_events.ServerReached()
+        case member_events.ServerFrame(frame):
+            return serverless_events.ServerFrameReceived(frame)
+        case Disconnected():
+            return serverless_events.ServerLost(member.in_hand.is_busy)
+        case member_events.PlanTrained() if member.in_hand.trained is not None:
+            return serverless_events.LocalTrained(member.in_hand.trained)
+        case member_events.GroupAveraged(weights=weights) if group is not None:
+            return serverless_events.LocalGroupAveraged(group, weights)
+        case member_events.GroupFailed():
+            return serverless_events.LocalGroupFailed()
+        case member_events.WeightsCertified(certificate):
+            return serverless_events.LocalGroupCertified(certificate)
+        case VersionMeasured() if member.evaluation.result is not None:
+            return serverless_events.LocalMeasured(member.evaluation.result)
+        case _:
+            return None

@@ -109,7 +109,13 @@ class MeshSession:
         self.jobs = make_jobs(sources)
         self._learner = Learner(self.jobs, sources, self._weights, reporter)
         self._averager = Averager(
-            self._links, member.key, self._weights, reporter, self._loop.post, self._loop.spawn
+            self._links,
+            member.key,
+            self._weights,
+            reporter,
+            self._loop.post,
+            self._loop.spawn,
+            self.machine.declines,
         )
         self._serverless = ServerlessRunner(
             self._links,
@@ -164,6 +170,8 @@ class MeshSession:
                 tell_mesh_news(self._reporter, frame)
                 self._upstream.is_entered = self._upstream.is_open and self.machine.entered is not None
                 self._directory.update(frame)
+                if isinstance(frame, Entered):
+                    self._averager.server_reached()
             case member_events.WeightsCertified(certificate):
                 if content := self._weights.find(certificate.weights):
                     self._loop.spawn(

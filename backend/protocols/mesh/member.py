@@ -42,6 +42,7 @@ from backend.protocols.mesh.member_events import (
     WeightsCertified,
 )
 from backend.protocols.mesh.member_work import MemberWork
+from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from backend.wire import mesh_messages
 from backend.wire.messages import (
     Abandoned,
@@ -108,6 +109,15 @@ class MeshMember:
     def _works_unattended(self) -> bool:
         """Whether it works on a round that the peers agreed on without the server."""
         return self.by_peers and (self.in_hand.is_work or self.evaluation.is_measuring)
+
+    def declines(self, number: int, group: int) -> bool:
+        """Whether it never follows an order of the peers for this group: it has the server, and is not in it.
+
+        The server may use that round's number, too; its groups have other numbers.
+        """
+        order = self.in_hand.group
+        is_in_group = order is not None and (order.round, order.group) == (number, group)
+        return group >= FIRST_SERVERLESS_GROUP and self.connection.is_open and not is_in_group
 
     def handle(self, event: Event) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from backend.protocols.client.participant_events import AbortTraining, Connect, StartTraining
 from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.member_events import AbortAveraging, Average, Effect, Event, SendToServer
+from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from backend.wire import mesh_messages
 from backend.wire.messages import Leave, Ready
 from tests.contract.vectors.client.make_participant import CONNECTED, lost
@@ -133,3 +134,15 @@ def test_a_group_is_averaged_in_only_by_a_member_that_trained_for_its_round(even
                 assert machine.in_hand.trained.round == effect.group.round
                 assert machine.entered
                 assert machine.entered.client in effect.group.members
+
+
+def test_with_the_server_it_declines_groups_of_the_peers_except_the_one_that_it_is_in() -> None:
+    for story in CONVERSATIONS:
+        machine = MeshMember()
+        for step in story.steps:
+            machine.handle(step.event)
+            order = machine.in_hand.group
+            if order is None:
+                assert machine.declines(1, FIRST_SERVERLESS_GROUP) is machine.connection.is_open
+            assert not machine.declines(1, FIRST_SERVERLESS_GROUP - 1)
+            assert order is None or not machine.declines(order.round, order.group)

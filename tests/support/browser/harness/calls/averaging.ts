@@ -22,7 +22,7 @@ export interface Averaged {
 
 export class Averaging {
   readonly #worker = new AveragingWorker();
-  readonly #early = new EarlyFrames();
+  readonly #early = new EarlyFrames({ send: () => undefined, declines: () => false });
   #current: { readonly order: GroupOrder; readonly exchange: Exchange } | null = null;
 
   constructor(

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { handle, INITIAL, phase } from "../../../../../webapp/static/src/protocol/mesh/member";
+import { declines, handle, INITIAL, phase } from "../../../../../webapp/static/src/protocol/mesh/member";
 import type { MemberEvent } from "../../../../../webapp/static/src/protocol/mesh/member-events";
 import { LEGAL_PHASES } from "../../../../../webapp/static/src/protocol/mesh/member-phases";
 import { expectIllegalEventsIgnored } from "../illegal-events";
@@ -22,6 +22,19 @@ interface Conversation {
 const conversations = JSON.parse(
   readFileSync("tests/contract/vectors/mesh_member.json", "utf8"),
 ) as readonly Conversation[];
+
+test("with the server it declines groups of the peers except the one that it is in", () => {
+  for (const { steps } of conversations) {
+    let state = INITIAL;
+    for (const { event } of steps) {
+      state = handle(state, event).state;
+      const { group } = state.inHand;
+      if (group === null) expect(declines(state, 1, 2 ** 40)).toBe(state.connection.state === "open");
+      else expect(declines(state, group.round, group.group)).toBe(false);
+      expect(declines(state, 1, 2 ** 40 - 1)).toBe(false);
+    }
+  }
+});
 
 describe("The browser's peer of a mesh speaks like the Python one", () => {
   test.each(conversations)("$name", ({ steps }) => {

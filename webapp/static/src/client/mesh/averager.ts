@@ -45,6 +45,8 @@ export interface AveragerOptions {
   readonly identityOf: (client: string) => Uint8Array | null;
   readonly ended: (report: GroupAveraged | GroupFailed) => void;
   readonly certified: (certificate: Certificate) => void;
+  /** Whether this peer never joins the group of this round and number. */
+  readonly declines: (round: number, group: number) => boolean;
   readonly changed: () => void;
 }
 
@@ -53,7 +55,7 @@ export class Averager {
   readonly #worker = new AveragingWorker();
   /** The exchange of the last group: other members may ask about it after it ended here. */
   #exchange: { readonly order: GroupOrder; readonly exchange: Exchange } | null = null;
-  readonly #early = new EarlyFrames();
+  readonly #early: EarlyFrames;
   #attesting: CertificateCollector | null = null;
   /** The momentum of the outer step. */
   #momentum: Float32Array<ArrayBuffer> = new Float32Array();
@@ -62,6 +64,8 @@ export class Averager {
 
   constructor(options: AveragerOptions) {
     this.#options = options;
+    const { links, declines } = options;
+    this.#early = new EarlyFrames({ send: (client, frame) => links.send(client, frame), declines });
   }
 
   get view(): GroupView | null {
@@ -73,6 +77,7 @@ export class Averager {
     const { task, own, links } = this.#options;
     const { bundle } = work;
     this.abort();
+    this.#early.join(order);
     const { way, memory } = outerStep(work.outer, work.update, work.trainable, this.#previousMomentum(work));
     const vector = order.subject === "changes" ? way : sum(work.base, way);
     // Members of a serverless group cannot know each other's numbers of examples beforehand (0033).
@@ -111,6 +116,7 @@ export class Averager {
   /** Leaves the current group and ends the worker. */
   close(): void {
     this.abort();
+    this.#early.close();
     this.#worker.terminate();
   }
 
@@ -124,6 +130,11 @@ export class Averager {
 
   silent(client: string): void {
     this.#exchange?.exchange.silent(client);
+  }
+
+  /** The server answered: groups of the peers that this one is not in go on without it. */
+  serverReached(): void {
+    this.#early.serverReached();
   }
 
   /** Takes a frame of a group's member. */

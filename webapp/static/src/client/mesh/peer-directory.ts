@@ -40,6 +40,8 @@ export interface PeerDirectoryOptions {
   readonly group: () => GroupOrder | null;
   readonly ended: (report: GroupAveraged | GroupFailed) => void;
   readonly certified: (certificate: Certificate) => void;
+  /** Whether this peer never joins the group of this round and number. */
+  readonly declines: (round: number, group: number) => boolean;
   /** Takes events for the member's machine. */
   readonly tell: (event: MemberEvent) => void;
   /** Another peer has the server: try to reach it. */
@@ -60,7 +62,7 @@ export class PeerDirectory {
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: PeerDirectoryOptions) {
-    const { entered, identity, holdings, ended, certified, tell, hasten, changed } = options;
+    const { entered, identity, holdings, ended, certified, declines, tell, hasten, changed } = options;
     this.#options = options;
     this.client = entered.client;
     this.links = this.#makeLinks();
@@ -74,6 +76,7 @@ export class PeerDirectory {
       identityOf: (other) => this.#members.find((one) => one.client === other)?.identity ?? null,
       ended,
       certified,
+      declines,
       changed,
     });
     this.serverless = new ServerlessRunner({ own: entered.client, links: this.links, tell, hasten });

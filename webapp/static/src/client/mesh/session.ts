@@ -10,7 +10,7 @@ import type { MistakeFindings } from "../../core/data/mistakes";
 import { clock } from "../../core/messages/training";
 import type { Evaluate } from "../../protocol/client/evaluation";
 import { trainingSeconds } from "../../protocol/client/training-pace";
-import { handle, INITIAL, type MemberState } from "../../protocol/mesh/member";
+import { declines, handle, INITIAL, type MemberState } from "../../protocol/mesh/member";
 import type {
   Entered,
   GroupAveraged,
@@ -186,6 +186,7 @@ export class MeshSession {
     this.#directory?.receive(frame);
     if (frame.type === "state") this.#loop.show({ task: frame, taskAt: performance.now() });
     this.#loop.dispatch({ type: "frame", frame });
+    if (frame.type === "entered") this.#directory?.averager.serverReached();
     this.#options.received(frame);
   }
 
@@ -203,6 +204,7 @@ export class MeshSession {
       group: () => this.#loop.machine.inHand.group,
       ended: (report) => this.#averaged(report),
       certified: (certificate) => this.#certified(certificate),
+      declines: (round, group) => declines(this.#loop.machine, round, group),
       tell: (event) => this.#loop.dispatch(event),
       hasten: () => this.#loop.connectNow(),
       changed: this.#options.changed,

@@ -54,6 +54,7 @@ import {
   repeats,
   trainedReport,
 } from "./member-work";
+import { FIRST_SERVERLESS_GROUP } from "./serverless/last-round";
 
 /** One peer of one task's mesh, over all of its connections. */
 export interface MemberState extends ConnectedMachine {
@@ -149,6 +150,15 @@ function connected(state: MemberState): MemberStep {
 function loaded(state: MemberState, ready: Ready): MemberStep {
   if (state.entered === null || state.ready !== null) return step(state);
   return sayReady({ ...state, ready });
+}
+
+/**
+ * Whether the peer never follows an order of the peers for this group: it has the server, and is not in it. The server
+ * may use that round's number, too; its groups have other numbers.
+ */
+export function declines({ connection, inHand }: MemberState, round: number, group: number): boolean {
+  const isInGroup = inHand.group?.round === round && inHand.group.group === group;
+  return group >= FIRST_SERVERLESS_GROUP && connection.state === "open" && !isInGroup;
 }
 
 function trained(state: MemberState, event: Extract<MemberEvent, { type: "trained" }>): MemberStep {

@@ -10,7 +10,7 @@ import type { Train } from "../../rounds/participant-events";
 import type { Certificate, GroupOrder, ServerToPeer } from "../../wire/mesh";
 
 /** The first number of groups that elected leaders make; servers never reach it. */
-const FIRST_SERVERLESS_GROUP = 2 ** 40;
+export const FIRST_SERVERLESS_GROUP = 2 ** 40;
 /**
  * A peer follows no round that is farther ahead of all rounds it knows: a lying peer could use up all numbers, for
  * the server too, which continues from what peers made.
