@@ -7,7 +7,7 @@ lose its effect.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,12 +86,28 @@ class ContributionRecord:
 
 
 @dataclass(frozen=True)
+class MeshGroupRecord:
+    """A group of a mesh, of the newest version or of the open round: its members can certify what follows.
+
+    `members` has their Ed25519 keys in hexadecimal by id; empty where none is known.
+    """
+
+    round: int
+    group: int
+    members: dict[str, str]
+
+
+@dataclass(frozen=True)
 class RoundResult:
-    """The records of one finished round, which are written in one transaction."""
+    """The records of one finished round, which are written in one transaction.
+
+    `mesh_groups` replace the recorded ones of a mesh; None leaves them as they are.
+    """
 
     round: RoundRecord
     contributions: list[ContributionRecord] = field(default_factory=list)
     version: VersionRecord | None = None
+    mesh_groups: list[MeshGroupRecord] | None = None
 
 
 @dataclass(frozen=True)
@@ -162,6 +178,14 @@ class Records(Protocol):
 
         Raises StoreError when the version or round already exists.
         """
+        ...
+
+    async def replace_mesh_groups(self, run: int, groups: Sequence[MeshGroupRecord]) -> None:
+        """Records the groups whose members can certify what follows, in place of the earlier ones."""
+        ...
+
+    async def mesh_groups(self, run: int) -> list[MeshGroupRecord]:
+        """Returns the groups whose members can certify what follows, by round, then number."""
         ...
 
     async def write_checkpoint(

@@ -27,6 +27,7 @@ from backend.stores.contracts import (
     CheckpointWrite,
     ContributionRecord,
     EvaluationRecord,
+    MeshGroupRecord,
     RoundRecord,
     RoundResult,
     VersionRecord,
@@ -41,6 +42,7 @@ Row = TypeVar(
     ContributionRecord,
     AssimilationRecord,
     CheckpointRecord,
+    MeshGroupRecord,
 )
 
 _TABLES_OF_RUNS = (
@@ -48,6 +50,7 @@ _TABLES_OF_RUNS = (
     tables.checkpoints,
     tables.contributions,
     tables.evaluations,
+    tables.mesh_groups,
     tables.versions,
     tables.rounds,
 )
@@ -97,6 +100,14 @@ class SqlRecords:
         """See Records."""
 
         await self._do(lambda connection: _record(connection, run, result))
+
+    async def replace_mesh_groups(self, run: int, groups: Sequence[MeshGroupRecord]) -> None:
+        """See Records."""
+        await self._do(lambda connection: _replace_mesh_groups(connection, run, groups))
+
+    async def mesh_groups(self, run: int) -> list[MeshGroupRecord]:
+        """See Records."""
+        return await self._all(tables.mesh_groups, MeshGroupRecord, run, "round", "group")
 
     async def write_checkpoint(
         self, run: int, write: CheckpointWrite, result: RoundResult | None = None
@@ -265,6 +276,16 @@ def _record(connection: Connection, run: int, result: RoundResult) -> None:
         connection.execute(insert(tables.versions).values(run=run, **asdict(result.version)))
     if result.contributions:
         _add_contributions(connection, run, result.contributions)
+    if result.mesh_groups is not None:
+        _replace_mesh_groups(connection, run, result.mesh_groups)
+
+
+def _replace_mesh_groups(connection: Connection, run: int, groups: Sequence[MeshGroupRecord]) -> None:
+    """Writes the groups in place of the recorded ones."""
+    table = tables.mesh_groups
+    connection.execute(delete(table).where(table.c.run == run))
+    if groups:
+        connection.execute(insert(table), [{"run": run, **asdict(group)} for group in groups])
 
 
 def _add_contributions(connection: Connection, run: int, more: Sequence[ContributionRecord]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -127,6 +128,16 @@ checkpoints = Table(
     Column("slot", String(64)),
     Column("count", Integer, nullable=False),
     Column("content", LargeBinary, nullable=False),
+)
+
+# The groups of a mesh whose members can certify what follows: of the newest version and of the open round.
+mesh_groups = Table(
+    "mesh_groups",
+    metadata,
+    _run(),
+    Column("round", BigInteger, primary_key=True, autoincrement=False),
+    Column("group", BigInteger, primary_key=True, autoincrement=False),
+    Column("members", JSON, nullable=False),
 )
 
 # Accounts. Secrets are stored only as SHA-256, passwords as argon2id.

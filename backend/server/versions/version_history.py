@@ -26,6 +26,7 @@ from backend.stores.contracts import (
     BlobStore,
     ContributionRecord,
     EvaluationRecord,
+    MeshGroupRecord,
     Records,
     RoundRecord,
     RoundResult,
@@ -181,10 +182,12 @@ class VersionHistory:
         control: Vector | None = None,
         privacy: dict[str, Any] | None = None,
         checkpoint: Checkpoint | None = None,
+        mesh_groups: list[MeshGroupRecord] | None = None,
     ) -> VersionRecord:
         """Records a version trained on `examples` examples, with its round and contributions.
 
-        Records the `checkpoint` of a task of work units with it. On return the version is the current one.
+        Records the `checkpoint` of work units with it, or the groups of a mesh. On return the version
+        is the current one.
         """
         with self._blobs.writing() as writing:
             weights_at = await writing.put(await asyncio.to_thread(to_bytes, weights))
@@ -206,7 +209,7 @@ class VersionHistory:
                 control=control_at,
                 privacy=privacy,
             )
-            result = RoundResult(round_record, list(contributions), version)
+            result = RoundResult(round_record, list(contributions), version, mesh_groups)
             if checkpoint is None:
                 await self._records.record(self._run, result)
             else:
@@ -267,6 +270,14 @@ class VersionHistory:
     async def _drop(self, freed: Collection[str]) -> None:
         with suppress(StoreError):  # The record is written; the next start sweeps blobs that remain.
             await self._blobs.drop(freed)
+
+    async def mesh_groups(self) -> list[MeshGroupRecord]:
+        """Returns the groups of a mesh whose members can certify what follows."""
+        return await self._records.mesh_groups(self._run)
+
+    async def replace_mesh_groups(self, groups: Sequence[MeshGroupRecord]) -> None:
+        """Records these groups in place of the earlier ones."""
+        await self._records.replace_mesh_groups(self._run, groups)
 
     async def last_checkpoint(self) -> Checkpoint | None:
         """Reads the last checkpoint; None before the first. Raises StoreError."""

@@ -13,6 +13,7 @@ from backend.stores.contracts import (
     CheckpointWrite,
     ContributionRecord,
     EvaluationRecord,
+    MeshGroupRecord,
     Records,
     RoundRecord,
     RoundResult,
@@ -24,6 +25,7 @@ FIRST = VersionRecord(1, 1, "1" * 64, "2" * 64, 2, 40, 0.5, {"accuracy": 0.25}, 
 ROUND = RoundRecord(1, 0, 3, 2, 1, "version", "", 3.5, 200.0, {"not-finite": 1})
 ANN = ContributionRecord("a" * 16, "browser", "webgl", 1, 0, 20)
 BOB = ContributionRecord("b" * 16, "peer", "tensorflow", 1, 1, 20)
+GROUP = MeshGroupRecord(1, 1024, {"b" * 16: "5" * 64, "a" * 16: ""})
 POINT = CheckpointRecord(300.0, 1, 4, "3" * 64, "4" * 64, 4, b"\x00more")
 BLENDED = AssimilationRecord(
     1, 1, 7, 2, 0, 20, "a" * 16, "browser", "webgl", 0, 1, 2.5, 0.5, 150.0, 0.25, {"accuracy": 0.5}
@@ -61,6 +63,24 @@ class RecordsContract:
         assert await records.rounds(run) == [ROUND]
         assert await records.last_round(run) == 1
         assert await records.contributions(run) == [ANN, BOB]
+
+    async def test_groups_of_a_mesh_take_the_place_of_those_before(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        other = await records.open_run("letters", "x" * 64)
+        await records.add_first_version(run, ZERO)
+        for each in (run, other):
+            await records.replace_mesh_groups(each, [GROUP])
+        later = [MeshGroupRecord(1, 1 << 41, {"c" * 16: "6" * 64}), MeshGroupRecord(2, 1025, {})]
+        await records.replace_mesh_groups(run, [*reversed(later), GROUP])
+        assert await records.mesh_groups(run) == [GROUP, *later]
+        assert list((await records.mesh_groups(run))[0].members) == ["b" * 16, "a" * 16]
+        await records.record(run, RoundResult(ROUND, [], FIRST, later[:1]))
+        assert await records.mesh_groups(run) == later[:1]
+        await records.record(run, RoundResult(replace(ROUND, round=2, outcome="abandoned")))
+        assert await records.mesh_groups(run) == later[:1]
+        assert await records.mesh_groups(other) == [GROUP]
+        await records.forget_task("digits")
+        assert await records.mesh_groups(run) == []
 
     async def test_an_abandoned_round_leaves_no_version(self, records: Records) -> None:
         run = await records.open_run("digits", "x" * 64)
