@@ -282,6 +282,12 @@ class NotMaskedError(UpdateRefusedError):
     code = "not-masked"
 
 
+class CertificateError(UpdateRefusedError):
+    """A mesh peer shows weights whose certificate does not follow from what the server recorded."""
+
+    code = "bad-certificate"
+
+
 class MaskingError(MingaError):
     """Keys, shares or secrets of a masked round do not match: nothing is revealed, nothing unmasked."""
 

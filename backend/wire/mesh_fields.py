@@ -13,6 +13,8 @@ MESH_PROTOCOL = "minga-mesh.1"
 # The maximum of members in a group: n^2 links carry its vectors.
 MOST_IN_GROUP = 32
 MOST_IN_MESH = 1024
+# Earlier certificates that prove a peer's newest one.
+MOST_IN_CHAIN = 32
 
 Way = Literal["webrtc", "websocket", "relay"]
 Ways = Annotated[list[Way], Meta(min_length=1, max_length=3)]

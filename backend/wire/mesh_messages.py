@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from backend.wire.fields import Count, Hash, Kind, Sums, Text, Token, WireFrame, Word
 from backend.wire.mesh_fields import (
+    MOST_IN_CHAIN,
     MOST_IN_GROUP,
     MOST_IN_MESH,
     Address,
@@ -65,6 +66,10 @@ class Certificate(Struct, frozen=True, forbid_unknown_fields=True):
     signatures: Annotated[list[Signed], Meta(min_length=1, max_length=MOST_IN_GROUP)]
 
 
+# Earlier certificates, oldest first, by which a later one follows from a group that the server formed.
+Chain = Annotated[list[Certificate], Meta(max_length=MOST_IN_CHAIN)]
+
+
 # Peer to server.
 
 
@@ -73,7 +78,7 @@ class Enter(WireFrame, frozen=True, tag="enter"):
 
     `identity` is its Ed25519 key, `ways` are the transports that reach it, `address` accepts WebSockets.
     `holds` is the SHA-256 of the weights that it has from an earlier visit, made in `round`; `certificate`
-    proves that a group made them.
+    proves that a group made them, with the earlier ones of `chain`.
     """
 
     token: Token
@@ -86,6 +91,14 @@ class Enter(WireFrame, frozen=True, tag="enter"):
     round: Count
     holds: Hash | None
     certificate: Certificate | None
+    chain: Chain = field(default_factory=list)
+
+
+class Certified(WireFrame, frozen=True, tag="certified"):
+    """Certifies the weights of a group that this server did not see end; `chain` is as in `enter`."""
+
+    certificate: Certificate
+    chain: Chain = field(default_factory=list)
 
 
 class Trained(WireFrame, frozen=True, tag="trained"):
@@ -156,7 +169,9 @@ class RelayTo(WireFrame, frozen=True, tag="relay"):
     data: Parcel
 
 
-PeerToServer = Enter | Ready | Trained | Averaged | Failed | Evaluation | Links | SignalTo | RelayTo | Leave
+PeerToServer = (
+    Enter | Ready | Trained | Averaged | Certified | Failed | Evaluation | Links | SignalTo | RelayTo | Leave
+)
 
 # Server to peer.
 
@@ -209,8 +224,9 @@ class Group(WireFrame, frozen=True, tag="group"):
     """Assigns the receiver to a group that averages within `seconds`; `members` are in order of places.
 
     Part i is the values from `bounds`[i] to `bounds`[i + 1] and belongs to the member at place i; with the
-    exchange `full` there is one part, which every member reduces. A result needs `least` survivors. No weight
-    is over `most_weight`. The group drops a member that is silent for `patience` seconds.
+    exchange `full` there is one part, which every member reduces. A result needs `least` survivors, who all
+    sign it. No weight is over `most_weight`. The group drops a member that is silent for `patience` seconds.
+    Groups that follow without the server need `quorum` survivors at least.
     """
 
     round: Count
@@ -225,6 +241,7 @@ class Group(WireFrame, frozen=True, tag="group"):
     most_weight: float
     patience: float
     seconds: float
+    quorum: Annotated[int, Meta(ge=1, le=MOST_IN_GROUP)] = 2
 
 
 class Deposit(WireFrame, frozen=True, tag="deposit"):

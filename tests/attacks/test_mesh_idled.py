@@ -101,11 +101,11 @@ def test_one_that_its_group_dropped_as_silent_is_not_awaited_in_the_next_round()
 
 
 def test_one_that_was_silent_is_back_as_soon_as_it_is_heard_from() -> None:
-    machine, [group], silent = all_but_the_last_report(5)
+    machine, _, silent = all_but_the_last_report(5)
     machine.time_passed(AVERAGED_AT + PATIENCE)
     until_recorded(machine, 9.0)
     # Its process goes on, and reports the end of its group, which is over for the server.
-    assert machine.peer_reported(silent, report(group), 10.0) == []
+    assert machine.peer_reported(silent, 10.0) == []
     [second] = train_all(machine, 11.0)
     assert silent not in second.members
     average_all(machine, second, 12.0, TWO)
@@ -126,13 +126,13 @@ def test_a_mesh_that_needs_the_silent_one_begins_when_it_is_heard_from() -> None
 
 
 def test_one_that_lost_its_connection_before_it_was_heard_from_is_asked_when_it_is_ready() -> None:
-    machine, [group], silent = all_but_the_last_report(5)
+    machine, _, silent = all_but_the_last_report(5)
     machine.time_passed(AVERAGED_AT + PATIENCE)
     until_recorded(machine, 9.0)
     machine.client_left(silent, 10.0, lost=True)
     machine.peer_entered(silent, 11.0)
     # It sends its report first, but has not said yet that it can train.
-    machine.peer_reported(silent, report(group), 11.0)
+    machine.peer_reported(silent, 11.0)
     assert not machine.attendance.is_ready(silent)
     machine.client_ready(silent, 11.0)
     assert machine.attendance.is_ready(silent)

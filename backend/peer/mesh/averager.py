@@ -195,7 +195,7 @@ class Averager:
         }
         local = self._links.local
         self._certificates = CertificateCollector(
-            local.task, work.bundle, order.round, order.group, survivors, weights, identities
+            local.task, work.bundle, order.round, order.group, survivors, weights, identities, order.least
         )
         attest = self._certificates.sign(local.client, self._key)
         for client in survivors:

@@ -1,4 +1,4 @@
-"""Collects signatures of a group's survivors, until more than half of them form a certificate."""
+"""Collects signatures of a group's survivors, until as many as the group needs form a certificate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backend.wire.peer_messages import Attest
 
 
 class CertificateCollector:
-    """Collects the signatures of one group: `weights` are what all `survivors` (ids) have.
+    """Collects the signatures of one group: `weights` are what all `survivors` (ids) have, `least` must sign.
 
     `identities` are the survivors' Ed25519 keys, as far as known.
     """
@@ -25,10 +25,11 @@ class CertificateCollector:
         survivors: list[str],
         weights: str,
         identities: Mapping[str, bytes],
+        least: int,
     ) -> None:
         self.round, self.group, self.weights = number, group, weights
         self.survivors = sorted(survivors)
-        self._bundle = bundle
+        self._bundle, self._least = bundle, least
         self._identities = {client: identities[client] for client in survivors if client in identities}
         self._statement = weights_statement(task, bundle, number, group, survivors, weights)
         self._signatures: dict[str, Signed] = {}
@@ -47,10 +48,10 @@ class CertificateCollector:
         if not verify(identity, attest.signature, self._statement):
             return None
         self._signatures[client] = Signed(client=client, identity=identity, signature=attest.signature)
-        return self.certificate() if len(self._signatures) == len(self.survivors) // 2 + 1 else None
+        return self.certificate() if len(self._signatures) == self._least else None
 
     def certificate(self) -> Certificate:
-        """Returns the signatures so far as a certificate; it is valid with those of more than half."""
+        """Returns the signatures so far as a certificate; it is valid with those of `least` survivors."""
         return Certificate(
             bundle=self._bundle,
             round=self.round,

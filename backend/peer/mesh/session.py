@@ -39,7 +39,7 @@ from backend.protocols.mesh.serverless import serverless_events
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds
 from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import Way
-from backend.wire.mesh_messages import Enter, Entered, Group, Links, ServerToPeer, Trained
+from backend.wire.mesh_messages import Certificate, Enter, Entered, Group, Links, ServerToPeer, Trained
 from backend.wire.messages import Evaluate, Evaluation, Train
 from backend.wire.peer_messages import (
     Attended,
@@ -155,7 +155,11 @@ class MeshSession:
             certificate = stored.certificate
             self._weights.keep(certificate.weights, stored.weights)
             enter = replace(
-                enter, round=certificate.round, holds=certificate.weights, certificate=certificate
+                enter,
+                round=certificate.round,
+                holds=certificate.weights,
+                certificate=certificate,
+                chain=stored.chain,
             )
         return member_events.EnterMesh(enter)
 
@@ -173,12 +177,17 @@ class MeshSession:
                 if isinstance(frame, Entered):
                     self._averager.server_reached()
             case member_events.WeightsCertified(certificate):
-                if content := self._weights.find(certificate.weights):
-                    self._loop.spawn(
-                        asyncio.to_thread(self._weight_store.write, StoredWeights(certificate, content))
-                    )
+                self._store_weights(certificate)
         in_hand = self.machine.in_hand
         self._loop.set_idle(in_hand.plan is None or in_hand.report is not None)
+
+    def _store_weights(self, certificate: Certificate) -> None:
+        """Stores certified weights for the next session."""
+        enter, content = self.machine.enter, self._weights.find(certificate.weights)
+        if content is None or enter is None or enter.certificate != certificate:
+            return
+        stored = StoredWeights(certificate, content, enter.chain)
+        self._loop.spawn(asyncio.to_thread(self._weight_store.write, stored))
 
     def _perform(self, effect: member_events.Effect) -> None:
         match effect:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from backend.crypto.certificates import certified
 from backend.peer.data.shared_files import write_whole
@@ -36,10 +36,11 @@ class WeightCache:
 
 
 class StoredWeights(Struct, frozen=True):
-    """The weights that a peer brings to a task from an earlier session."""
+    """The weights that a peer brings to a task from an earlier session, and what proves them."""
 
     certificate: Certificate
     weights: bytes
+    chain: list[Certificate] = field(default_factory=list)
 
 
 class WeightStore:

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 from backend.errors import UpdateRefusedError
 from backend.protocols.mesh.coordinator_effects import (
     Effect,
+    GroupsFormed,
     MeshRoundOpened,
     RecordWeights,
     RefuseReport,
@@ -36,7 +37,6 @@ from backend.protocols.mesh.mesh_round import (
     objection,
     works_of,
 )
-from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
@@ -167,13 +167,14 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         member = self._member(client)
         return member.group if member and self._is_of(member, number, group) else None
 
-    def peer_reported(self, client: str, said: Averaged, now: float) -> list[Effect]:
-        """Takes a report on a group that is not open: of an earlier round, or made without this server."""
-        heard = self._heard_from(client, now)
-        if self.opening * GROUPS <= said.group < FIRST_SERVERLESS_GROUP:
-            return heard
-        self.holdings.reported(client, said)
-        return [*heard, *self._look_back(now)]
+    def peer_reported(self, client: str, now: float) -> list[Effect]:
+        """Takes a report on a group that is not open: it tells nothing but that the peer lives."""
+        return self._heard_from(client, now)
+
+    def peer_certified(self, client: str, certified: tuple[int, str], now: float) -> list[Effect]:
+        """Takes round and weights of a result that a peer proves to hold, made while this server was away."""
+        self.holdings.certified(client, *certified)
+        return self._look_back(now)
 
     def peer_failed(self, client: str, said: Failed, now: float) -> list[Effect]:
         """Takes that a peer's group has no result for it."""
@@ -346,7 +347,8 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             },
         )
         running.begin(groups, now)
-        return [SendGroup(client, group) for group in groups for client in group.members]
+        orders = (SendGroup(client, group) for group in groups for client in group.members)
+        return [GroupsFormed(tuple(groups)), *orders]
 
     def _elect(self, running: MeshRound, now: float) -> list[Effect]:
         """Ends averaging: asks a survivor of the largest result for it."""

@@ -43,6 +43,13 @@ class SendMeshTrain:
 
 
 @dataclass(frozen=True)
+class GroupsFormed:
+    """Record who is in the round's groups: only their members can certify what these make."""
+
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
 class SendGroup:
     """Send `client` the order of its group."""
 
@@ -93,5 +100,13 @@ class RecordWeights:
 
 
 Effect: TypeAlias = (
-    MeshRoundOpened | TakeUp | SendMeshTrain | SendGroup | RefuseReport | AskDeposit | RecordWeights | Common
+    MeshRoundOpened
+    | TakeUp
+    | SendMeshTrain
+    | GroupsFormed
+    | SendGroup
+    | RefuseReport
+    | AskDeposit
+    | RecordWeights
+    | Common
 )

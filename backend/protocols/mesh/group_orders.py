@@ -76,6 +76,7 @@ def _order(
         else 1.0,
         patience=averages.patience,
         seconds=averages.seconds,
+        quorum=min(count, max(2, averages.quorum)),
     )
 
 

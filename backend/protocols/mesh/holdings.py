@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
-from backend.wire.mesh_messages import Averaged
-
 # Peers that must show the same result of a round whose end this server did not see.
 LEAST_WITNESSES = 2
-# Most rounds that peers may have made without their server; results further ahead are ignored.
-MOST_AHEAD = 1 << 20
 
 
 @dataclass
@@ -22,14 +18,13 @@ class WeightHoldings:
     server itself can send. `known` has the weights of peers by their signed reports to this server, `shown`
     those of results made without it. The latter count while the server is `away` for the mesh (from its
     start, or from when fewer than two peers were connected, to the end of a round), if two peers show the
-    same.
+    same. Who shows a result is a survivor of its group, and the host has checked its certificates.
     """
 
     recorded: tuple[int, str]
     away: bool = True
     known: dict[str, tuple[int, str]] = field(default_factory=dict)
     shown: dict[str, tuple[int, str]] = field(default_factory=dict)
-    _reports: dict[tuple[int, int, str], set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def __post_init__(self) -> None:
         self.round, self.newest = self.recorded
@@ -43,19 +38,9 @@ class WeightHoldings:
         elif self.away and number >= self.round:
             self.shown[client] = (number, weights)
 
-    def reported(self, client: str, report: Averaged) -> None:
-        """Takes a report on a group of an earlier start; a majority of its survivors must report the same."""
-        if not self.away or report.round <= self.round:
-            return
-        reporters = self._reports[report.round, report.group, report.weights]
-        reporters.add(client)
-        if 2 * len(reporters) > len(set(report.survivors)):
-            self.shown |= dict.fromkeys(reporters, (report.round, report.weights))
-
     def made(self, number: int, newest: str, holders: Iterable[tuple[str, str]]) -> None:
         """Takes the end of round `number`: `holders` are peers with the weights that each has now."""
         self.round, self.newest, self.away, self._own = number, newest, False, number
-        self._reports.clear()
         self.shown.clear()
         self.known = {client: (number, weights) for client, weights in holders}
 
@@ -77,9 +62,8 @@ class WeightHoldings:
         return max((n, result) for result, n in witnessed.items() if result[0] == max(reached))[1]
 
     def _shown(self, connected: Container[str], first: int) -> Counter[tuple[int, str]]:
-        rounds = range(first, self.round + MOST_AHEAD)
         return Counter(
-            result for client, result in self.shown.items() if client in connected and result[0] in rounds
+            result for client, result in self.shown.items() if client in connected and result[0] >= first
         )
 
     def settle(self, connected: Container[str]) -> bool:

@@ -86,6 +86,9 @@ class MeshMember:
     evaluation: AssignedEvaluation = field(default_factory=AssignedEvaluation)
     # Whether the peers agreed on the work in hand without the server, which then learns nothing of it.
     by_peers: bool = False
+    # The certificate in the last `enter`, and whether the server may not have seen how the last group ended.
+    shown: mesh_messages.Certificate | None = None
+    unseen: bool = False
     finished: bool = False
     averaged: int = 0
     failed: int = 0
@@ -160,6 +163,7 @@ class MeshMember:
         self.connection = self.connection.greeted()
         if self.ready:
             self.enter = structs.replace(self.enter, backend=self.ready.backend)
+        self.shown = self.enter.certificate
         return [SendToServer(self.enter)]
 
     def _disconnected(self, random: float) -> list[Effect]:
@@ -224,7 +228,17 @@ class MeshMember:
     def _certified(self, certificate: mesh_messages.Certificate) -> list[Effect]:
         if self.enter:
             self.enter = member_entry.with_certificate(self.enter, certificate)
-        return []
+        return self._show_certificate() if self.unseen else []
+
+    def _show_certificate(self) -> list[Effect]:
+        """Shows the server the certificate that `enter` did not have."""
+        enter = self.enter
+        if enter is None or enter.certificate is None or not self.connection.is_open:
+            return []
+        if enter.certificate == self.shown:
+            return []
+        self.shown = enter.certificate
+        return [SendToServer(mesh_messages.Certified(certificate=enter.certificate, chain=enter.chain))]
 
     def _measured(self, event: VersionMeasured) -> list[Effect]:
         self.evaluation, report = self.evaluation.measured(event)
@@ -289,7 +303,7 @@ class MeshMember:
                 return self._evaluate(frame)
 
     def _entered(self, frame: mesh_messages.Entered) -> list[Effect]:
-        before, self.entered = self.entered, frame
+        before, self.entered, self.unseen = self.entered, frame, True
         self.connection = self.connection.welcomed()
         if before is None or before.bundle != frame.bundle:
             # The first connection, or the task's model was converted again during the absence.
@@ -304,7 +318,7 @@ class MeshMember:
         reported: list[Effect] = [SendToServer(report)] if report else []
         waiting = None if report else self.in_hand.trained
         repeated = (SendToServer(report) for report in (waiting, self.evaluation.result) if report)
-        return [*aborted, *reported, *self._say_ready(), *repeated]
+        return [*aborted, *self._show_certificate(), *reported, *self._say_ready(), *repeated]
 
     def _forget_agreed(self) -> list[Effect]:
         """Ends work that the returned server did not order, outside of a group."""
@@ -331,7 +345,7 @@ class MeshMember:
             return []
         if not self.in_hand.accepts_order(order):
             return []
-        self.in_hand = replace(self.in_hand, group=order)
+        self.in_hand, self.unseen = replace(self.in_hand, group=order), self.by_peers
         return [Average(order)]
 
     def _evaluate(self, request: Evaluate) -> list[Effect]:

@@ -83,7 +83,7 @@ class GroupFailed(Struct, frozen=True, tag="failed"):
 
 
 class WeightsCertified(Struct, frozen=True, tag="certified"):
-    """More than half of a group's survivors signed the weights that it ended with."""
+    """As many survivors of a group as it needs signed the weights that it ended with."""
 
     certificate: Certificate
 

@@ -15,6 +15,7 @@ from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.host_events import VersionFailed, VersionWritten
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.mesh_host_events import MeshHostEvent
+from backend.server.mesh.recorded_groups import RecordedGroups
 from backend.server.mesh.records import MeshRecorder, RoundNotes
 from backend.server.observers import task_events
 from backend.server.rounds.round_accumulator import Refusals
@@ -37,6 +38,7 @@ class MeshEffectRunner:
     background: BackgroundTasks
     notice: Callable[[task_events.TaskEvent], None]
     post: Callable[[MeshHostEvent], Awaitable[None]]
+    groups: RecordedGroups
     notes: RoundNotes = field(default_factory=RoundNotes)
 
     def perform(self, effects: Iterable[coordinator_effects.Effect], now: float) -> None:
@@ -50,6 +52,10 @@ class MeshEffectRunner:
                     self.notice(task_events.RoundOpened(number, version, len(holders)))
                 case coordinator_effects.SendMeshTrain():
                     self.connected.tell(effect.client, task_frames.train(self.task, effect, effect.weights))
+                case coordinator_effects.GroupsFormed(groups):
+                    peers = self.event_handler.peers.by_id
+                    self.groups.formed(groups, {client: peer.identity for client, peer in peers.items()})
+                    self.background.spawn(self.recorder.groups(self.groups.records))
                 case coordinator_effects.SendGroup():
                     # Peers must know all members of their group before they average.
                     self.event_handler.peers.announce(now, force=True)
@@ -97,10 +103,12 @@ class MeshEffectRunner:
     async def _record_version(
         self, outcome: coordinator_effects.MeshOutcome, weights: Vector, notes: RoundNotes
     ) -> None:
-        version = await self.recorder.version(outcome, weights, notes, self.connected.devices)
+        groups = self.groups.of(outcome)
+        version = await self.recorder.version(outcome, weights, notes, self.connected.devices, groups)
         if isinstance(version, str):
             await self.post(VersionFailed(version))
             return
+        self.groups.recorded(groups)
         await self.post(VersionWritten(version))
         await self.recorder.after_version(version)
 

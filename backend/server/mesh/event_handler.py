@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from backend.crypto.certificates import certified, weights_statement
+from backend.crypto.certificates import weights_statement
 from backend.crypto.client_keys import verify
-from backend.errors import MingaError, ReplacedError
+from backend.errors import CertificateError, MingaError, ReplacedError
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator import MeshCoordinator
-from backend.protocols.mesh.coordinator_effects import Effect
+from backend.protocols.mesh.coordinator_effects import Effect, RefuseReport
 from backend.server.hosting import host_events, task_frames
 from backend.server.hosting.client_link import ClientLink
 from backend.server.hosting.connected_clients import ConnectedClients
@@ -18,6 +18,7 @@ from backend.server.hosting.owner_commands import command
 from backend.server.mesh import mesh_host_events
 from backend.server.mesh.mesh_host_events import MeshHostEvent
 from backend.server.mesh.peer_list import Peer, Peers
+from backend.server.mesh.recorded_groups import RecordedGroups
 from backend.server.observers import task_events
 from backend.server.tasks.task import Task
 from backend.wire import mesh_messages, messages
@@ -37,6 +38,7 @@ class MeshEventHandler:
     peers: Peers
     notice: Callable[[task_events.TaskEvent], None]
     greeting: Callable[[str], mesh_messages.Entered]
+    groups: RecordedGroups
     deposited: Vector | None = None
 
     def handle(self, event: MeshHostEvent, now: float) -> Sequence[Effect]:
@@ -44,8 +46,8 @@ class MeshEventHandler:
         match event:
             case host_events.FrameReceived():
                 return self._receive(event.client, event.link, event.message, now)
-            case mesh_host_events.PeerEntered(peer, result):
-                return self._enter(peer, result, now)
+            case mesh_host_events.PeerEntered():
+                return self._enter(event, now)
             case host_events.ConnectionLost():
                 return self._leave(event.client, event.link, now, lost=True)
             case host_events.ClientsDismissed():
@@ -70,9 +72,9 @@ class MeshEventHandler:
 
     # Peers.
 
-    def _enter(self, peer: Peer, result: tuple[int, str] | None, now: float) -> list[Effect]:
-        """Adds a peer; closes its older connection. `result` is the return value of `proven_result`."""
-        client, effects = peer.client, list[Effect]()
+    def _enter(self, event: mesh_host_events.PeerEntered, now: float) -> list[Effect]:
+        """Adds a peer; closes its older connection."""
+        peer, client, effects = event.peer, event.peer.client, list[Effect]()
         older = self.peers.by_id.get(client.id)
         if older is not None:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
@@ -83,22 +85,20 @@ class MeshEventHandler:
         self.connected.welcome(client.id, now)
         self.peers.changed(now)
         self.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
-        return [*effects, *self.machine.peer_entered(client.id, now, result)]
+        result, refused = None, list[Effect]()
+        if event.certificate is not None and event.certificate.weights == peer.holds:
+            result, refused = self._proven(peer, event.certificate, event.chain)
+        return [*effects, *refused, *self.machine.peer_entered(client.id, now, result)]
 
-    def proven_result(self, enter: mesh_messages.Enter) -> tuple[int, str] | None:
-        """Returns round and weights of the result that a peer proves by a valid certificate; None without."""
-        certificate = enter.certificate
-        if (
-            certificate is None
-            or certificate.weights != enter.holds
-            or certificate.bundle != self.task.bundle.address
-        ):
-            return None
-        identities = {peer.client.id: peer.identity for peer in self.peers.by_id.values()}
-        if any(identities.get(by.client, by.identity) != by.identity for by in certificate.signatures):
-            return None
-        valid = certified(certificate, self.task.file.name)
-        return (certificate.round, certificate.weights) if valid else None
+    def _proven(
+        self, peer: Peer, certificate: mesh_messages.Certificate, chain: Sequence[mesh_messages.Certificate]
+    ) -> tuple[tuple[int, str] | None, list[Effect]]:
+        """Returns round and weights of the result that a peer proves, or the refusal of its certificate."""
+        client, newest = peer.client.id, self.machine.round
+        try:
+            return self.groups.prove(client, peer.identity, certificate, chain, newest), []
+        except CertificateError as error:
+            return None, [RefuseReport(client, newest, error)]
 
     def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
         """Removes a peer that left or whose connection was `lost`."""
@@ -139,6 +139,9 @@ class MeshEventHandler:
                 return self.machine.peer_trained(client, message, now)
             case mesh_messages.Averaged():
                 return self._averaged(peer, message, now)
+            case mesh_messages.Certified(certificate, chain):
+                result, refused = self._proven(peer, certificate, chain)
+                return refused if result is None else self.machine.peer_certified(client, result, now)
             case mesh_messages.Failed():
                 return self.machine.peer_failed(client, message, now)
             case messages.Evaluation():
@@ -160,7 +163,8 @@ class MeshEventHandler:
         self._holds(peer, report.round, report.weights, now)
         group = self.machine.group_of(client, report.round, report.group)
         if group is None:
-            return self.machine.peer_reported(client, report, now)
+            # Of a group that this server did not see end, only a certificate counts.
+            return self.machine.peer_reported(client, now)
         survivors = [group.members[place] for place in report.survivors if place < len(group.members)]
         statement = weights_statement(
             self.task.file.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from backend.errors import NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
@@ -24,6 +24,7 @@ from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.mesh.mesh_host_events import MeshHostEvent, PeerEntered, WeightsDeposited
 from backend.server.mesh.peer_list import Peer, Peers
+from backend.server.mesh.recorded_groups import RecordedGroups
 from backend.server.mesh.records import MeshRecorder
 from backend.server.mesh.relay import PeerRelay
 from backend.server.mesh.setup import coordinator_of
@@ -32,7 +33,7 @@ from backend.server.observers import task_events
 from backend.server.observers.observer import NO_OBSERVERS, Observer, Observers
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import BlobStore
+from backend.stores.contracts import BlobStore, MeshGroupRecord
 from backend.wire import mesh_messages, messages
 from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import MOST_IN_MESH
@@ -42,7 +43,7 @@ class MeshHost(TaskHost):
     """Owns one task's coordinator, its peers and their relay.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds). `opening` counts how often the
-    task was opened, this time included.
+    task was opened, this time included; `groups` are the recorded ones whose members can certify results.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class MeshHost(TaskHost):
         blobs: BlobStore,
         evaluate: bool,
         opening: int = 1,
+        groups: Sequence[MeshGroupRecord] = (),
         clock: Callable[[], float] = time.time,
         observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
@@ -70,6 +72,9 @@ class MeshHost(TaskHost):
         self._recorder = MeshRecorder(
             task, history, blobs, background, self._notice, mailbox.put, clock, evaluate
         )
+        self._groups = RecordedGroups(
+            task.file.name, task.bundle.address, self.machine.quorum, history.current.round, groups
+        )
         greeter = Greeter(task, history, ice, clock)
         self._event_handler = MeshEventHandler(
             task,
@@ -78,6 +83,7 @@ class MeshHost(TaskHost):
             self._peers,
             self._notice,
             greeter.entered,
+            self._groups,
         )
         self._effect_runner = MeshEffectRunner(
             task,
@@ -89,6 +95,7 @@ class MeshHost(TaskHost):
             background,
             self._notice,
             mailbox.put,
+            self._groups,
         )
 
     # Called by the socket.
@@ -104,8 +111,7 @@ class MeshHost(TaskHost):
         check_room(name, self._peers.by_id, maximum, "peers")
         client = ConnectedClient(name, enter.kind, enter.backend, link)
         peer = Peer(client, link, enter.identity, enter.ways, enter.address, enter.round, enter.holds)
-        result = self._event_handler.proven_result(enter)
-        await self._mailbox.put(PeerEntered(peer, result))
+        await self._mailbox.put(PeerEntered(peer, enter.certificate, enter.chain))
         return name
 
     async def hear(self, client: str, link: MeasuredLink, message: mesh_messages.PeerToServer) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,15 +17,16 @@ from backend.server.hosting.host_events import (
     VersionWritten,
 )
 from backend.server.mesh.peer_list import Peer
-from backend.wire.mesh_messages import PeerToServer
+from backend.wire.mesh_messages import Certificate, PeerToServer
 
 
 @dataclass(frozen=True)
 class PeerEntered:
-    """A peer connected; its certificate, if any, proves `result` (round and weights)."""
+    """A peer connected; its `certificate`, if any, proves the weights that it holds."""
 
     peer: Peer
-    result: tuple[int, str] | None
+    certificate: Certificate | None
+    chain: Sequence[Certificate] = ()
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from backend.stores.contracts import (
     BlobStore,
     ContributionRecord,
     EvaluationRecord,
+    MeshGroupRecord,
     RoundRecord,
     VersionRecord,
 )
@@ -128,9 +129,16 @@ class MeshRecorder:
             self._background.spawn(self._submit_unevaluated())
 
     async def version(
-        self, outcome: MeshOutcome, weights: Vector, notes: RoundNotes, client_kinds: ClientKinds
+        self,
+        outcome: MeshOutcome,
+        weights: Vector,
+        notes: RoundNotes,
+        client_kinds: ClientKinds,
+        groups: list[MeshGroupRecord],
     ) -> VersionRecord | str:
-        """Records the version that a round made, with its round. Returns the reason where this fails.
+        """Records the version that a round made, with its round and the survivors of its groups.
+
+        Returns the reason where this fails.
 
         A round that peers made without the server has no known examples and no known loss.
         """
@@ -143,7 +151,14 @@ class MeshRecorder:
         try:
             version = await self._background.stored(
                 lambda: self._history.add_version(
-                    weights, no_state(), examples, loss, metrics, record, contributions
+                    weights,
+                    no_state(),
+                    examples,
+                    loss,
+                    metrics,
+                    record,
+                    contributions,
+                    mesh_groups=groups,
                 )
             )
         except MingaError as error:
@@ -151,6 +166,10 @@ class MeshRecorder:
             return str(error)
         self._notice(task_events.RoundEnded(record, version))
         return version
+
+    async def groups(self, records: Callable[[], list[MeshGroupRecord]]) -> None:
+        """Records the groups whose members can certify what follows; `records` returns the newest."""
+        await self._background.stored(lambda: self._history.replace_mesh_groups(records()))
 
     async def after_version(self, version: VersionRecord) -> None:
         """Submits a new version for evaluation and lets go of older ones."""

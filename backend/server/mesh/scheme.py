@@ -30,6 +30,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         services.stores.blobs,
         services.evaluate,
         history.lost + 1,
+        await history.mesh_groups(),
         observer=services.observer,
         limits=services.limits,
         ice=services.ice,

@@ -33,6 +33,7 @@ BACKENDS = {
 KINDS = {"browser": later("Browser"), "peer": later("TensorFlow peer")}
 RUNNERS = {"browser": later("browser"), "peer": later("peer")}
 REFUSALS = {
+    "bad-certificate": later("not signed by the peers that made the version before"),
     "bad-examples": later("impossible count of examples or steps"),
     "doubtful": later("nobody could tell whether it was right"),
     "duplicate": later("offered twice"),

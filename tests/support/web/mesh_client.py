@@ -145,10 +145,12 @@ class MeshPeer:
     def sign(self, group: Group, weights: bytes, survivors: Sequence[int]) -> bytes:
         """Returns its signature of its group's result."""
         names = [group.members[place] for place in survivors]
-        bundle, number = self.entered.bundle, group.round
-        statement = weights_statement(
-            self.entered.task, bundle, number, group.group, names, address_of(weights)
-        )
+        return self.sign_for(group.round, group.group, names, weights)
+
+    def sign_for(self, number: int, group: int, survivors: Sequence[str], weights: bytes) -> bytes:
+        """Returns its signature of weights of any group, honest or not."""
+        task, bundle = self.entered.task, self.entered.bundle
+        statement = weights_statement(task, bundle, number, group, survivors, address_of(weights))
         return sign(self.private, statement)
 
     async def put(self, weights: bytes, address: str | None = None) -> int:

@@ -15,9 +15,9 @@ from backend.wire.messages import Evaluate, State, Train
 
 # Groups that elected leaders make are numbered from here on; no server numbers that many.
 FIRST_SERVERLESS_GROUP = 1 << 40
-# A peer follows no round that is farther ahead of all that it heard of: one that lies about its rounds could
-# use up all numbers, for the server too, which continues from what peers made.
-MAX_ROUNDS_AHEAD = 1 << 20
+# A peer follows no round that is farther ahead of the last one that the server or a certificate named: one
+# that lies about its rounds could use up all numbers, and the server accepts no certificate far ahead.
+MAX_ROUNDS_AHEAD = 512
 # The share of a round's time for a peer that measures before it trains.
 MEASURING_SHARE = 0.25
 # From one round's seed to the next: the golden ratio's fraction, in 32 bits (Knuth, TAOCP 3, 6.4).
@@ -29,13 +29,20 @@ _SEEDS = 1 << 31
 class LastRound:
     """The last `plan`, `order` and `evaluation` of a peer, from the server or from peers.
 
-    `number` is the newest round that the peer heard of. Times are in seconds. Owned by the peer's machine.
+    `number` is the newest round that the peer heard of, `certain` the newest that the server or a certificate
+    named. Times are in seconds. Owned by the peer's machine.
     """
 
     plan: Train | None = None
     order: Group | None = None
     evaluation: Evaluate | None = None
     number: int = 0
+    certain: int = 0
+
+    @property
+    def latest(self) -> int:
+        """The last round that the peers may begin before the server or a certificate names a later one."""
+        return self.certain + MAX_ROUNDS_AHEAD
 
     @property
     def patience(self) -> float:
@@ -51,14 +58,19 @@ class LastRound:
         """Keeps what the server sent, if the next round is made of it."""
         match frame:
             case Train():
-                self.plan, self.number = frame, max(self.number, frame.round)
+                self.plan = frame
+                self.take_certain(frame.round)
             case State(round=number, phase=phase):
-                self.number = max(self.number, number)
+                self.take_certain(number)
                 if phase in ("paused", "finished"):
                     # The owner wants no rounds, so peers make none either.
                     self.plan = None
             case Evaluate():
                 self.evaluation = frame
+
+    def take_certain(self, number: int) -> None:
+        """The server or a certificate names round `number`."""
+        self.number, self.certain = max(self.number, number), max(self.certain, number)
 
     def take_group(self, order: Group) -> None:
         """This peer's group `order` has a result."""
@@ -66,7 +78,7 @@ class LastRound:
 
     def can_begin(self, number: int) -> bool:
         """Whether a round of this number is new, and not too far ahead."""
-        return self.number < number <= self.number + MAX_ROUNDS_AHEAD
+        return self.number < number <= self.latest
 
     def begin(self, number: int, weights: str) -> None:
         """Round `number` begins from `weights`: makes its plan of the last one, if there was one."""
@@ -151,8 +163,12 @@ def majority(certificate: Certificate) -> int:
 
 
 def least_survivors(certificate: Certificate, last: Group, members: int) -> int:
-    """The fewest of `members` that may finish: a majority of them and of those before; 3 with masks."""
-    return max(majority(certificate), members // 2 + 1, 3 if last.precision == "masked" else 2)
+    """The fewest of `members` that may finish: a majority of them and of those before, and the quorum.
+
+    With masks they are 3 at least.
+    """
+    masked = 3 if last.precision == "masked" else 2
+    return max(majority(certificate), members // 2 + 1, last.quorum, masked)
 
 
 def order_error(order: Group, last: Group, certificate: Certificate, own: str) -> str | None:

@@ -155,7 +155,7 @@ class ServerlessRounds:
 
     def _take_call(self, client: str, frame: Unattended, now: float) -> list[Effect]:
         # Half as far ahead as a round may be: the others may have heard of fewer rounds than this peer.
-        if frame.round <= self.last.number + MAX_ROUNDS_AHEAD // 2:
+        if frame.round <= self.last.certain + MAX_ROUNDS_AHEAD // 2:
             self._callers.add(client, frame)
         if self.stage is ServerlessStage.ATTENDED:
             return [SendToPeers([client], Attended())]
@@ -205,6 +205,8 @@ class ServerlessRounds:
         if waits is None or now < self._called_at + waits * self.last.patience:
             return []
         frame = plan_round(calls, certificate)
+        if not self.last.can_begin(frame.round):
+            return []
         members = sorted(calls)
         self._leading = ElectedLeader(frame.round, certificate, members, now + self.last.seconds)
         others = [client for client in members if client != self.own]
@@ -305,6 +307,7 @@ class ServerlessRounds:
         if self._weights is not None and certificate.weights != self._weights:
             return []
         self.survivors.certificate, self._weights = certificate, certificate.weights
+        self.last.take_certain(certificate.round)
         return self._call_out(now) if self.stage is ServerlessStage.CALLING and self._due is None else []
 
     # Time.

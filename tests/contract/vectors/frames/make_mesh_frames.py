@@ -25,6 +25,17 @@ ONE, TWO = "0123456789abcdef", "fedcba9876543210"
 KEY, SIGNATURE = bytes(range(7, 39)), bytes(range(64))
 TOKEN = "AbCdEfGhIjKlMnOpQrStUv-_"  # noqa: S105 - an example.
 
+EARLIER = mesh_messages.Certificate(
+    bundle=OTHER,
+    round=6,
+    group=1,
+    weights=OTHER,
+    survivors=[ONE, TWO],
+    signatures=[
+        mesh_messages.Signed(client=client, identity=KEY, signature=SIGNATURE) for client in (ONE, TWO)
+    ],
+)
+
 TO_SERVER: dict[str, mesh_messages.PeerToServer] = {
     "enter from a browser": mesh_messages.Enter(
         token=TOKEN,
@@ -56,7 +67,9 @@ TO_SERVER: dict[str, mesh_messages.PeerToServer] = {
             survivors=[ONE, TWO],
             signatures=[mesh_messages.Signed(client=TWO, identity=KEY, signature=SIGNATURE)],
         ),
+        chain=[EARLIER],
     ),
+    "certified": mesh_messages.Certified(certificate=EARLIER),
     "ready": messages.Ready(backend="wasm", step_ms=163.25, examples=0),
     "trained": mesh_messages.Trained(
         round=8, base=HASH, examples=640, steps=20, loss=0.75, sums=[(96.5, 128.25)]
@@ -227,6 +240,11 @@ BAD_TO_SERVER: dict[str, Any] = {
     "enter without a way": {
         **msgspec.to_builtins(TO_SERVER["enter from a browser"], builtin_types=(bytes,)),
         "ways": [],
+    },
+    "a chain of 33 certificates": {
+        "type": "certified",
+        "certificate": msgspec.to_builtins(EARLIER, builtin_types=(bytes,)),
+        "chain": [msgspec.to_builtins(EARLIER, builtin_types=(bytes,))] * 33,
     },
     "an address that is no socket": {"type": "signal", "client": "x", "data": b"a"},
     "a signal without bytes": {"type": "signal", "client": ONE, "data": b""},

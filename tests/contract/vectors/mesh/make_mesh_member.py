@@ -71,13 +71,14 @@ ENTER: Json = {
     "round": 0,
     "holds": None,
     "certificate": None,
+    "chain": [],
 }
 START: Json = {"type": "start", "enter": ENTER}
 
 
-def certificate(number: int, weights: str, bundle: str = BUNDLE) -> Json:
+def certificate(number: int, weights: str, bundle: str = BUNDLE, place: int = 0) -> Json:
     signatures = [{"client": one, "identity": KEY, "signature": SIGNATURE} for one in (ONE, TWO)]
-    of = {"bundle": bundle, "round": number, "group": 0, "weights": weights}
+    of = {"bundle": bundle, "round": number, "group": place, "weights": weights}
     return {**of, "survivors": [ONE, TWO, THREE], "signatures": signatures}
 
 
@@ -104,7 +105,7 @@ def trained(number: int, examples: int = 64, steps: int = 2) -> Json:
 
 def group(number: int, place: int = 0, members: tuple[str, ...] = (ONE, TWO, THREE)) -> Json:
     about = {"exchange": "butterfly", "precision": "float16", "subject": "changes", "reducer": "mean"}
-    limits = {"least": 2, "most_weight": 1e6, "patience": 5.0, "seconds": 60.0}
+    limits = {"least": 2, "most_weight": 1e6, "patience": 5.0, "seconds": 60.0, "quorum": 2}
     bounds = [0, 10, 20, 30]
     return frame("group", round=number, group=place, members=list(members), bounds=bounds, **about, **limits)
 
@@ -119,8 +120,8 @@ def failed(number: int, place: int = 0) -> Json:
     return {"type": "failed", "round": number, "group": place, "reason": reason}
 
 
-def certified(number: int, weights: str) -> Json:
-    return {"type": "certified", "certificate": certificate(number, weights)}
+def certified(number: int, weights: str, place: int = 0) -> Json:
+    return {"type": "certified", "certificate": certificate(number, weights, place=place)}
 
 
 def agreed(said: Json) -> Json:
@@ -137,6 +138,12 @@ TRAINED = [*TRAINING, trained(1)]
 AVERAGING = [*TRAINED, group(1)]
 AVERAGED = [*AVERAGING, averaged(1)]
 AGAIN = [lost(0.5), CONNECTED, entered()]
+# A group that peers formed without the server, after a certified one of the server.
+LED = 1 << 40
+BY_PEERS = [
+    *AVERAGED, certified(1, SECOND), lost(0.5), agreed(train(2, SECOND)), trained(2), agreed(group(2, LED)),
+    averaged(2, OTHER, LED),
+]  # fmt: skip
 
 STORIES: dict[str, list[Json]] = {
     "two rounds": [
@@ -220,6 +227,19 @@ STORIES: dict[str, list[Json]] = {
     "a group that peers agreed on outlives the server's return": [
         *AVERAGED, lost(0.5), agreed(train(2, SECOND)), trained(2), agreed(group(2)), CONNECTED, entered(),
         averaged(2, OTHER), train(3, OTHER),
+    ],
+    "what the peers made from certified weights is shown with the certificate of these": [
+        *BY_PEERS, certified(2, OTHER, LED), lost(0.5), CONNECTED, entered(),
+    ],
+    "a certificate that comes after the server is back is shown to it, once": [
+        *BY_PEERS, CONNECTED, entered(), certified(2, OTHER, LED), *AGAIN,
+    ],
+    "a certificate that comes while the server greets is shown after its answer": [
+        *BY_PEERS, CONNECTED, certified(2, OTHER, LED), entered(),
+    ],
+    "what a group of the server makes is shown without earlier certificates": [
+        *BY_PEERS, CONNECTED, entered(), certified(2, OTHER, LED), train(3, OTHER), trained(3), group(3),
+        averaged(3), certified(3, SECOND), *AGAIN,
     ],
     "a training that peers agreed on ends when the server is back": [
         *AVERAGED, lost(0.5), agreed(train(2, SECOND)), CONNECTED, entered(), trained(2), train(2, SECOND),

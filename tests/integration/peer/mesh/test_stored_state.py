@@ -19,7 +19,7 @@ WEIGHTS = hashlib.sha256(CONTENT).hexdigest()
 
 
 def collector(weights: str = WEIGHTS) -> CertificateCollector:
-    return CertificateCollector("digits", BUNDLE, 3, 1, IDS, weights, IDENTITIES)
+    return CertificateCollector("digits", BUNDLE, 3, 1, IDS, weights, IDENTITIES, 3)
 
 
 def certificate() -> Certificate:

@@ -13,9 +13,10 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from backend.wire.mesh_messages import Certificate, Deposit, Group, Links, Measure, Signed
+from backend.wire.mesh_messages import Certificate, Certified, Deposit, Group, Links, Measure, Signed
 from backend.wire.messages import Abandoned, Ready, Train, Version
 from tests.integration.server.conftest import Serve
+from tests.support.attacks.mesh_peers import certificate_of, showing
 from tests.support.tasks.tiny_task import EXAMPLES, SIZE, bring_own, write_mesh
 from tests.support.timeouts import PATIENCE
 from tests.support.web.mesh_client import MeshPeer, address_of
@@ -182,24 +183,12 @@ async def test_peers_bring_the_mesh_back_to_a_server_that_saw_no_end_of_their_ro
             _, group = (await grouped(those))[those[0].id]
             old = those
             server.stop()
-    signatures = [
-        Signed(client=one.id, identity=one.enter().identity, signature=one.sign(group, vector(3.0), range(3)))
-        for one in old
-    ]
-    certificate = Certificate(
-        bundle=old[0].entered.bundle,
-        round=1,
-        group=group.group,
-        weights=address_of(vector(3.0)),
-        survivors=sorted(one.id for one in old),
-        signatures=signatures,
-    )
+    certificate = certificate_of(old, old, vector(3.0), 1, group.group)
     with running(tmp_path / "tasks", tmp_path / "data") as server:
         async with AsyncExitStack() as stack:
             those = []
             for one in old:
-                back: dict[str, Any] = {"round": 1, "holds": certificate.weights, "certificate": certificate}
-                peer = MeshPeer(server.url, token=one.token, private=one.private, **back)
+                peer = MeshPeer(server.url, token=one.token, private=one.private, **showing(certificate))
                 those.append(await stack.enter_async_context(peer))
             for one in those:
                 await one.ready()
@@ -222,8 +211,10 @@ async def test_a_group_that_ends_after_its_server_came_back_is_gone_on_from(tmp_
                 await stack.enter_async_context(MeshPeer(server.url, token=one.token, private=one.private))
                 for one in old
             ]
+            certificate = certificate_of(old, old[:2], vector(3.0), 1, group.group)
             for one in those:
                 await one.averaged(group, vector(3.0), range(3))
+                await one.say(Certified(certificate=certificate))
                 await one.ready()
             await brought(those, vector(3.0))
             orders = await grouped(those)

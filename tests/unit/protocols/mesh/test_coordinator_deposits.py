@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from backend.protocols.mesh import coordinator_effects
-from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.deposits import DEPOSIT_SECONDS
-from backend.protocols.mesh.holdings import MOST_AHEAD
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.protocols.rounds.round_effects import Abandon
-from backend.wire.mesh_messages import Averaged
 from tests.support.protocols.mesh_coordinator import (
     ANN,
     AVERAGES,
@@ -28,15 +26,6 @@ from tests.support.protocols.mesh_coordinator import (
 from tests.support.protocols.rounds import PLAN
 
 # Of a group that an earlier start of the server made.
-OLD = Averaged(
-    round=1,
-    group=GROUPS,
-    weights=ONE,
-    survivors=[0, 1, 2],
-    fraction=1.0,
-    seconds=0.5,
-    signature=bytes(64),
-)
 
 
 def test_one_survivor_is_asked_for_the_weights_and_another_when_it_brings_none() -> None:
@@ -116,11 +105,11 @@ def test_results_of_rounds_that_the_server_saw_no_end_of_are_gone_on_from() -> N
     assert {(one.weights, one.round, one.version) for one in orders} == {(ONE, 6, 2)}
 
 
-def test_what_one_peer_alone_shows_and_rounds_that_cannot_have_been_are_not_believed() -> None:
+def test_what_one_peer_alone_shows_and_rounds_of_before_are_not_believed() -> None:
     machine = MeshCoordinator(PLAN, AVERAGES, ZERO, weights_round=4, number=4, opening=2)
     machine.peer_entered(ANN, 0.0, (5, ONE))
-    machine.peer_entered(BOB, 0.0, (4 + MOST_AHEAD, TWO))
-    machine.peer_entered(CAT, 0.0, (4 + MOST_AHEAD, TWO))
+    machine.peer_entered(BOB, 0.0, (3, TWO))
+    machine.peer_entered(CAT, 0.0, (3, TWO))
     for name in (ANN, BOB, CAT):
         machine.client_ready(name, 0.0)
     orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(1.0))
@@ -133,8 +122,8 @@ def test_a_round_from_older_weights_ends_when_peers_bring_newer_ones() -> None:
         machine.peer_entered(name)
         machine.client_ready(name, 0.0)
     machine.time_passed(1.0)
-    assert machine.peer_reported(ANN, OLD, 2.0) == []
-    [abandoned] = machine.peer_reported(BOB, OLD, 2.0)
+    assert machine.peer_certified(ANN, (1, ONE), 2.0) == []
+    [abandoned] = machine.peer_certified(BOB, (1, ONE), 2.0)
     assert isinstance(abandoned, Abandon)
     orders = only(coordinator_effects.SendMeshTrain, taken_up(machine, 2.0 + RETRY_SECONDS))
     # Round 1 is recorded as given up, so that what they made stands under the next number.
@@ -148,7 +137,7 @@ def test_once_a_round_has_ended_no_other_past_is_believed() -> None:
     machine.peer_entered(CAT, 4.0, (2, TWO))
     machine.peer_entered(client(7), 4.0, (2, TWO))
     assert machine.phase is RoundPhase.TRAINING
-    assert machine.peer_reported(CAT, OLD, 4.0) == []
+    assert machine.peer_certified(CAT, (2, TWO), 4.0) == []
 
 
 def test_who_shows_the_mesh_its_own_result_goes_on_from_it() -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from backend.protocols.mesh import coordinator_effects
-from backend.protocols.mesh.coordinator import GROUPS, MeshCoordinator
-from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
+from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, RoundPhase
 from backend.protocols.rounds.round_effects import Abandon, Finished, SendEvaluate
-from backend.wire.mesh_messages import Averaged
 from tests.support.protocols.mesh_coordinator import (
     AVERAGES,
     ONE,
@@ -101,20 +97,6 @@ def test_two_that_show_the_most_of_all_do_not_lead_three_away() -> None:
     machine = back({ANN: (9, ONE), BOB: (9, ONE), CAT: (9, ONE), DAN: (1000, TWO), EVE: (1000, TWO)})
     [taken] = only(coordinator_effects.TakeUp, machine.time_passed(1.0))
     assert (taken.round, taken.holders) == (9, (ANN, BOB, CAT))
-
-
-@pytest.mark.parametrize(
-    ("group", "believed"), [(GROUPS, True), (2 * GROUPS, False), (FIRST_SERVERLESS_GROUP, True)]
-)
-def test_a_report_counts_if_an_earlier_start_or_a_steward_made_its_group(group: int, believed: bool) -> None:
-    machine = back({ANN: (4, ZERO), BOB: (4, ZERO)})
-    machine.time_passed(1.0)
-    report = Averaged(
-        round=6, group=group, weights=ONE, survivors=[0, 1], fraction=1.0, seconds=0.5, signature=bytes(64)
-    )
-    assert machine.peer_reported(ANN, report, 2.0) == []
-    told = machine.peer_reported(BOB, report, 2.0)
-    assert bool(only(Abandon, told)) is believed
 
 
 def test_a_server_that_lost_its_peers_believes_what_they_made_meanwhile() -> None:

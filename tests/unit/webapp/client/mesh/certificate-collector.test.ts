@@ -20,7 +20,7 @@ async function peers() {
   const keys = new Map(made.map(({ client, identity }) => [client, identity.publicKey]));
   return Promise.all(
     made.map(async ({ client, identity }) => {
-      const attesting = new CertificateCollector("digits", ENDING, keys);
+      const attesting = new CertificateCollector("digits", ENDING, keys, 2);
       return { client, attesting, attest: await attesting.sign(client, identity) };
     }),
   );

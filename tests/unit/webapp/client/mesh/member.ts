@@ -103,6 +103,7 @@ export function orderFor(count: number, size: number, more: Partial<GroupOrder> 
     reducer: "mean",
     least: 2,
     most_weight: 1000,
+    quorum: 2,
     patience: 1,
     seconds: 120,
     ...more,

@@ -30,6 +30,7 @@ const ENTER: Enter = {
   round: 0,
   holds: null,
   certificate: null,
+  chain: [],
 };
 
 /** What the server said in the last round that it led; an exam where this page measures. */

@@ -197,7 +197,7 @@ export class Averager {
       if (key !== null) keys.set(client, key);
     }
     const ending = { bundle: work.bundle, round, group, survivors: clients, weights };
-    this.#attesting = new CertificateCollector(task, ending, keys);
+    this.#attesting = new CertificateCollector(task, ending, keys, order.least);
     const attest = await this.#attesting.sign(own, identity);
     for (const client of clients) if (client !== own) links.send(client, attest);
     if (this.#view) this.#show({ ...this.#view, outcome: { survivors, fraction, seconds } });

@@ -1,4 +1,4 @@
-/** Collects signatures of a group's survivors, until more than half of them form a certificate. */
+/** Collects signatures of a group's survivors, until as many as the group needs form a certificate. */
 
 import type { Bytes } from "../../core/crypto/bytes";
 import { type GroupEnding, weightsStatement } from "../../core/crypto/certificates";
@@ -12,11 +12,12 @@ export class CertificateCollector {
   readonly #signatures = new Map<string, Certificate["signatures"][number]>();
   #complete = false;
 
-  /** `identities` are the survivors' keys, as far as known. */
+  /** `identities` are the survivors' keys, as far as known; `least` of them must sign. */
   constructor(
     task: string,
     readonly ending: GroupEnding,
     private readonly identities: ReadonlyMap<string, Uint8Array>,
+    private readonly least: number,
   ) {
     this.#statement = weightsStatement(task, ending);
   }
@@ -36,7 +37,7 @@ export class CertificateCollector {
     if (identity === undefined || !survivors.includes(client) || weights !== this.ending.weights) return null;
     if (!(await verify(identity, signature, this.#statement))) return null;
     this.#signatures.set(client, { client, identity, signature });
-    if (this.#complete || 2 * this.#signatures.size <= survivors.length) return null;
+    if (this.#complete || this.#signatures.size < this.least) return null;
     this.#complete = true;
     const signatures = [...this.#signatures.values()].sort((a, b) => (a.client < b.client ? -1 : 1));
     return { ...this.ending, survivors: [...survivors].sort(), signatures };

@@ -133,6 +133,7 @@ export class MeshSession {
         round: certificate?.round ?? 0,
         holds: certificate?.weights ?? null,
         certificate,
+        chain: stored?.chain ?? [],
       },
     });
   }
@@ -220,7 +221,9 @@ export class MeshSession {
   #certified(certificate: Certificate): void {
     this.#loop.dispatch({ type: "certified", certificate });
     const weights = this.#weights.holdings.find(certificate.weights);
-    if (weights !== null) void this.#weightStore.write({ certificate, weights });
+    const { enter } = this.#loop.machine;
+    if (weights === null || enter?.certificate !== certificate) return;
+    void this.#weightStore.write({ certificate, chain: enter.chain, weights });
   }
 
   async #load(bundle: string): Promise<void> {

@@ -32,9 +32,11 @@ export class WeightCache {
   }
 }
 
-/** The weights that a peer brings to a task from an earlier session. */
+/** The weights that a peer brings to a task from an earlier session, and what proves them. */
 export interface StoredWeights {
   readonly certificate: Certificate;
+  /** Missing in what earlier releases stored. */
+  readonly chain?: readonly Certificate[];
   readonly weights: Bytes;
 }
 

@@ -18,6 +18,7 @@ const STATUSES: Readonly<Record<string, string>> = {
 };
 const DEVICES: Readonly<Record<string, string>> = { phone: "phone", laptop: "laptop", gpu: "graphics card" };
 const REFUSALS: Readonly<Record<string, string>> = {
+  "bad-certificate": "not signed by the peers that made the version before",
   "bad-examples": "impossible count of examples or steps",
   doubtful: "nobody could tell whether it was right",
   duplicate: "offered twice",

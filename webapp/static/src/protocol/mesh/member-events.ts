@@ -34,7 +34,7 @@ export type MemberEvent =
   | GroupAveraged
   /** The group has no result for this peer. */
   | GroupFailed
-  /** More than half of a group's survivors signed the weights that it ended with. */
+  /** As many survivors of a group as it needs signed the weights that it ended with. */
   | { readonly type: "certified"; readonly certificate: Certificate }
   | VersionMeasured;
 

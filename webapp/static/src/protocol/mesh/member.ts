@@ -67,6 +67,9 @@ export interface MemberState extends ConnectedMachine {
   readonly evaluation: AssignedEvaluation;
   /** Whether the peers agreed on the work in hand without the server, which then learns nothing of it. */
   readonly byPeers: boolean;
+  /** The certificate in the last `enter`, and whether the server may not have seen how the last group ended. */
+  readonly shown: Certificate | null;
+  readonly unseen: boolean;
   readonly finished: boolean;
   /** The numbers of groups that ended with a result for this peer, and without. */
   readonly averaged: number;
@@ -82,6 +85,8 @@ export const INITIAL: MemberState = {
   inHand: NO_WORK,
   evaluation: NO_EVALUATION,
   byPeers: false,
+  shown: null,
+  unseen: false,
   finished: false,
   averaged: 0,
   failed: 0,
@@ -144,7 +149,7 @@ function apply(state: MemberState, event: MemberEvent): MemberStep {
 
 function connected(state: MemberState): MemberStep {
   const enter = state.enter && { ...state.enter, backend: state.ready?.backend ?? state.enter.backend };
-  return greet(state, enter, { enter });
+  return greet(state, enter, { enter, shown: enter?.certificate ?? null });
 }
 
 function loaded(state: MemberState, ready: Ready): MemberStep {
@@ -190,7 +195,16 @@ function reported(state: MemberState, report: GroupAveraged | GroupFailed): Memb
 }
 
 function certified(state: MemberState, certificate: Certificate): MemberStep {
-  return step(state.enter ? { ...state, enter: withCertificate(state.enter, certificate) } : state);
+  const next = state.enter ? { ...state, enter: withCertificate(state.enter, certificate) } : state;
+  return state.unseen ? showCertificate(next) : step(next);
+}
+
+/** Shows the server the certificate that `enter` did not have. */
+function showCertificate(state: MemberState): MemberStep {
+  const { certificate, chain } = state.enter ?? { certificate: null, chain: [] };
+  if (certificate === null || certificate === state.shown || state.connection.state !== "open")
+    return step(state);
+  return sendWhenOpen({ ...state, shown: certificate }, { type: "certified", certificate, chain });
 }
 
 function sayReady(state: MemberState): MemberStep {
@@ -268,7 +282,7 @@ function forgetAgreed(state: MemberState): MemberStep {
 }
 
 function entered(state: MemberState, message: Entered): MemberStep {
-  const open = openConnection({ ...state, entered: message });
+  const open = openConnection({ ...state, entered: message, unseen: true });
   if (state.entered?.bundle !== message.bundle) {
     // This is the first session, or the task's model was converted again during an absence.
     const enter = open.enter && withoutForeign(open.enter, message.bundle);
@@ -281,7 +295,13 @@ function entered(state: MemberState, message: Entered): MemberStep {
   const { state: resumed, effects } = forgetAgreed(open);
   const { report, trained } = resumed.inHand;
   const waiting = report === null ? trained : null;
-  const greeted = chain(resumed, ...saying(report), sayReady, ...saying(waiting, resumed.evaluation.result));
+  const greeted = chain(
+    resumed,
+    showCertificate,
+    ...saying(report),
+    sayReady,
+    ...saying(waiting, resumed.evaluation.result),
+  );
   return step(greeted.state, ...effects, ...greeted.effects);
 }
 
@@ -302,7 +322,8 @@ function group(state: MemberState, order: GroupOrder): MemberStep {
   const { entered } = state;
   if (!acceptsOrder(state.inHand, order)) return step(state);
   if (entered === null || !order.members.includes(entered.client)) return step(state);
-  return step({ ...state, inHand: { ...state.inHand, group: order } }, { type: "average", group: order });
+  const inHand = { ...state.inHand, group: order };
+  return step({ ...state, inHand, unseen: state.byPeers }, { type: "average", group: order });
 }
 
 /** Begins an evaluation, unless the peer trains or averages: these have priority, and the order gets no answer. */

@@ -36,6 +36,8 @@ import {
 export const MESH_PROTOCOL = "minga-mesh.1";
 export const MOST_IN_GROUP = 32;
 export const MOST_IN_MESH = 1024;
+/** Earlier certificates that prove a peer's newest one. */
+export const MOST_IN_CHAIN = 32;
 export const MAX_TO_SERVER = (1 << 17) + 1024;
 export const MAX_PEER_FRAME = CHUNK_BYTES + 1024;
 
@@ -82,6 +84,8 @@ const certificate = record({
   signatures: list(signed, MOST_IN_GROUP, 1),
 });
 export type Certificate = Checked<typeof certificate>;
+/** Earlier certificates, oldest first, by which a later one follows from a group that the server formed. */
+const chain = list(certificate, MOST_IN_CHAIN);
 
 /** The outer step of DiLoCo, by each peer; `momentum` is 0 for fedavg. */
 const outer = record({ kind: oneOf("fedavg", "fedavgm", "nesterov"), learning_rate: real, momentum: real });
@@ -105,7 +109,7 @@ export type NeighbourInfo = Checked<typeof neighbour>;
 const TO_SERVER = {
   /**
    * First frame of a connection. `holds` is the SHA-256 of the weights that the peer has from an earlier session, of
-   * `round`; `certificate` shows that a group made them.
+   * `round`; `certificate` shows that a group made them, with the earlier ones of `chain`.
    */
   enter: {
     token,
@@ -118,6 +122,7 @@ const TO_SERVER = {
     round: count,
     holds: nullable(hash),
     certificate: nullable(certificate),
+    chain,
   },
   ready: CLIENT.ready,
   /** The local steps of `round` are done, from the weights `base`: the peer wants to join a group. */
@@ -134,6 +139,8 @@ const TO_SERVER = {
     seconds: real,
     signature,
   },
+  /** The weights of a group that this server did not see end; `chain` is as in `enter`. */
+  certified: { certificate, chain },
   /** The peer's group has no result for it; the peer keeps the weights that it had trained. */
   failed: { round: count, group: count, reason },
   evaluation: CLIENT.evaluation,
@@ -167,6 +174,7 @@ const TO_PEER = {
   /**
    * Average with these members within `seconds`: part i is the values from `bounds[i]` to `bounds[i + 1]` and belongs
    * to the member at place i; with the exchange `full` there is one part, which every member reduces.
+   * A result needs `least` survivors, who all sign it; groups that follow without the server need `quorum`.
    */
   group: {
     round: count,
@@ -181,6 +189,7 @@ const TO_PEER = {
     most_weight: real,
     patience: real,
     seconds: real,
+    quorum: whole(1, MOST_IN_GROUP),
   },
   /** Send the server these weights of `round`. */
   deposit: { round: count, weights: hash },

@@ -32,6 +32,7 @@ const order: GroupOrder = {
   reducer: "mean",
   least: 2,
   most_weight: 1e6,
+  quorum: 2,
   patience: 5,
   seconds: 60,
 };

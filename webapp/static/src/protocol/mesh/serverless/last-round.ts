@@ -12,10 +12,10 @@ import type { Certificate, GroupOrder, ServerToPeer } from "../../wire/mesh";
 /** The first number of groups that elected leaders make; servers never reach it. */
 export const FIRST_SERVERLESS_GROUP = 2 ** 40;
 /**
- * A peer follows no round that is farther ahead of all rounds it knows: a lying peer could use up all numbers, for
- * the server too, which continues from what peers made.
+ * A peer follows no round that is farther ahead of the last one that the server or a certificate named: a lying peer
+ * could use up all numbers, and the server accepts no certificate far ahead.
  */
-const MAX_ROUNDS_AHEAD = 2 ** 20;
+const MAX_ROUNDS_AHEAD = 512;
 /** The share of a round's time for a peer that evaluates before it trains. */
 const MEASURING_SHARE = 0.25;
 /** The difference of consecutive rounds' seeds: the golden ratio's fraction, in 32 bits (Knuth, TAOCP 3, 6.4). */
@@ -31,6 +31,8 @@ export class LastRound {
   #order: GroupOrder | null = null;
   #evaluation: Evaluate | null = null;
   #number = 0;
+  /** The newest round that the server or a certificate named. */
+  #certain = 0;
 
   get plan(): Train | null {
     return this.#plan;
@@ -63,10 +65,16 @@ export class LastRound {
   takeServerFrame(frame: ServerToPeer): void {
     if (frame.type === "evaluate") this.#evaluation = frame;
     if (frame.type !== "train" && frame.type !== "state") return;
-    this.#number = Math.max(this.#number, frame.round);
+    this.takeCertain(frame.round);
     if (frame.type === "train") this.#plan = frame;
     // The owner wants no rounds, so peers make none either.
     else if (frame.phase === "paused" || frame.phase === "finished") this.#plan = null;
+  }
+
+  /** The server or a certificate names this round. */
+  takeCertain(number: number): void {
+    this.#number = Math.max(this.#number, number);
+    this.#certain = Math.max(this.#certain, number);
   }
 
   /** Stores the order of a group that had a result for this peer. */
@@ -77,7 +85,7 @@ export class LastRound {
 
   /** Whether a round of this number is new, and not too far ahead. */
   canBegin(number: number): boolean {
-    return number > this.#number && number <= this.#number + MAX_ROUNDS_AHEAD;
+    return number > this.#number && number <= this.#certain + MAX_ROUNDS_AHEAD;
   }
 
   /** Begins round `number` from `weights`, with a plan derived from the last one, if there was one. */
@@ -163,9 +171,13 @@ function majority({ survivors }: Certificate): number {
   return Math.max(2, Math.floor(survivors.length / 2) + 1);
 }
 
-/** Returns the least number of `members` that may finish: a majority of them and of the survivors; 3 with masks. */
+/**
+ * Returns the least number of `members` that may finish: a majority of them and of the survivors, and the quorum; 3
+ * with masks.
+ */
 function leastSurvivors(certificate: Certificate, last: GroupOrder, members: number): number {
-  return Math.max(majority(certificate), Math.floor(members / 2) + 1, last.precision === "masked" ? 3 : 2);
+  const masked = last.precision === "masked" ? 3 : 2;
+  return Math.max(majority(certificate), Math.floor(members / 2) + 1, last.quorum, masked);
 }
 
 /**

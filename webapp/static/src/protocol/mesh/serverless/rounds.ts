@@ -255,6 +255,7 @@ export class ServerlessRounds {
     if (this.#weights !== null && certificate.weights !== this.#weights) return [];
     this.survivors.certificate = certificate;
     this.#weights = certificate.weights;
+    this.#last.takeCertain(certificate.round);
     return this.#stage === "calling" && this.#due === null ? this.#callOut(now) : [];
   }
 

@@ -1,0 +1,118 @@
+"""Records who is in the groups of a mesh, and checks the certificates that their members show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from backend.crypto.certificate_chain import GroupMembers, follow
+from backend.errors import CertificateError
+from backend.protocols.mesh.coordinator_effects import MeshOutcome
+from backend.stores.contracts import MeshGroupRecord
+from backend.wire.mesh_messages import Certificate, Group
+
+
+class RecordedGroups:
+    """The groups whose members can certify what follows: of the newest version, and of the open round.
+
+    Owned by the host of the task `task` with the bundle at `bundle`; `newest` is the round of its newest
+    version. Only the server puts a peer into a first group: version 0 is the task's own, and what follows it
+    begins with a group that the server formed.
+    """
+
+    def __init__(
+        self, task: str, bundle: str, quorum: int, newest: int, records: Iterable[MeshGroupRecord] = ()
+    ) -> None:
+        self._task = task
+        self._bundle = bundle
+        self._quorum = quorum
+        groups = [_group_of(record) for record in records]
+        self._of_version = [group for group in groups if group.round <= newest]
+        self._of_round = [group for group in groups if group.round > newest]
+        # Of proven results: who made the weights, by their hash.
+        self._makers: dict[str, GroupMembers] = {}
+
+    def records(self) -> list[MeshGroupRecord]:
+        """Returns the groups as they are to be recorded."""
+        return [_record_of(group) for group in (*self._of_version, *self._of_round)]
+
+    def formed(self, groups: Sequence[Group], identities: Mapping[str, bytes]) -> None:
+        """Takes the groups of a round, in place of those of the round before."""
+        self._of_round = [
+            GroupMembers(
+                group.round, group.group, {client: identities.get(client, b"") for client in group.members}
+            )
+            for group in groups
+        ]
+
+    def of(self, outcome: MeshOutcome) -> list[MeshGroupRecord]:
+        """Returns the groups that made a version: with a result, and only their survivors."""
+        if outcome.weights in self._makers and not outcome.averaged:
+            return [_record_of(self._makers[outcome.weights])]
+        survivors = {report.group: report.survivors for report in outcome.averaged.values()}
+        return [
+            _record_of(_among(group, survivors[group.group]))
+            for group in self._of_round
+            if group.group in survivors
+        ]
+
+    def recorded(self, records: Iterable[MeshGroupRecord]) -> None:
+        """Takes that a version is recorded which these groups made."""
+        self._of_version = [_group_of(record) for record in records]
+        self._of_round = []
+        self._makers.clear()
+
+    def prove(
+        self,
+        client: str,
+        identity: bytes,
+        certificate: Certificate,
+        chain: Sequence[Certificate],
+        newest: int,
+    ) -> tuple[int, str] | None:
+        """Returns round and weights that `client`, whose key is `identity`, proves to be a group's.
+
+        Returns None if they are older than what is recorded, or of another bundle. `newest` is the last round
+        that the server knows of. Raises CertificateError if they do not follow from a recorded group.
+        """
+        certificates = (*chain, certificate)
+        if {each.bundle for each in certificates} != {self._bundle}:
+            return None
+        recorded = [*self._of_round, *self._of_version]
+        problem = CertificateError("The server recorded no group that could certify these weights.")
+        for before in recorded:
+            if certificate.round <= before.round and not _is_of(certificate, before):
+                continue
+            try:
+                makers = follow(before, certificates, self._task, self._quorum, newest)
+            except CertificateError as error:
+                problem = error
+                continue
+            if makers.members.get(client) != identity:
+                raise CertificateError(
+                    "These weights are shown by a peer that is no survivor of their group."
+                )
+            self._makers[certificate.weights] = makers
+            return certificate.round, certificate.weights
+        if any(certificate.round <= before.round for before in recorded):
+            return None
+        raise problem
+
+
+def _is_of(certificate: Certificate, group: GroupMembers) -> bool:
+    return (certificate.round, certificate.group) == (group.round, group.group)
+
+
+def _among(group: GroupMembers, places: Sequence[int]) -> GroupMembers:
+    """Returns the group with only the members at `places`."""
+    members = list(group.members.items())
+    return GroupMembers(group.round, group.group, dict(members[place] for place in sorted(set(places))))
+
+
+def _group_of(record: MeshGroupRecord) -> GroupMembers:
+    members = {client: bytes.fromhex(key) for client, key in record.members.items()}
+    return GroupMembers(record.round, record.group, members)
+
+
+def _record_of(group: GroupMembers) -> MeshGroupRecord:
+    members = {client: key.hex() for client, key in group.members.items()}
+    return MeshGroupRecord(group.round, group.group, members)
