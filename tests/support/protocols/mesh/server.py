@@ -114,7 +114,7 @@ class Server:
                 return machine.peer_trained(name, frame, now)
             case mesh_messages.Averaged():
                 if machine.group_of(name, frame.round, frame.group) is None:
-                    return machine.peer_reported(name, frame, now)
+                    return machine.peer_reported(name, now)
                 return machine.peer_averaged(name, frame, now)
             case mesh_messages.Failed():
                 return machine.peer_failed(name, frame, now)

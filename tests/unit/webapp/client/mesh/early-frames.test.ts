@@ -28,6 +28,7 @@ const orderOf = (round: number, group: number): GroupOrder => ({
   least: 2,
   most_weight: 8,
   patience: 2,
+  quorum: 2,
   seconds: 60,
 });
 
