@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -288,6 +289,12 @@ class CertificateError(UpdateRefusedError):
     code = "bad-certificate"
 
 
+class FalseSharesError(UpdateRefusedError):
+    """A client's shares kept a masked round from being unmasked; the next ones do without the client."""
+
+    code = "false-shares"
+
+
 class MaskingError(MingaError):
     """Keys, shares or secrets of a masked round do not match: nothing is revealed, nothing unmasked."""
 
@@ -308,9 +315,20 @@ class UnsealError(MaskingError):
 
 
 class ShareMismatchError(MaskingError):
-    """No subset of a secret's shares reconstructs the secret that its owner committed to."""
+    """No subset of a secret's shares reconstructs the secret that its owner committed to.
+
+    `owners` are the places of the clients whose secrets are missing.
+    """
 
     code = "share-mismatch"
+
+    def __init__(self, owners: Sequence[int]) -> None:
+        places = ", ".join(map(str, owners))
+        super().__init__(
+            f"Shares of secrets of the clients at place {places} do not recover them; the round cannot be "
+            "unmasked, and nothing of it is revealed."
+        )
+        self.owners = tuple(owners)
 
 
 class SiteError(MingaError):

@@ -17,9 +17,18 @@ def hkdf(secret: bytes, salt: bytes, info: bytes, length: int = DERIVED_BYTES) -
     return HKDF(SHA256(), length, salt, info).derive(secret)
 
 
-def sealing_key(agreed: bytes, context: bytes, sender: int, receiver: int) -> bytes:
-    """Returns the key that seals `sender`'s shares for `receiver`; `agreed` is their share keys' secret."""
-    return hkdf(agreed, context, fields(b"minga/masked/1/share", place(sender), place(receiver)))
+def sealing_keys(agreed: bytes, context: bytes, sender: int, receiver: int) -> tuple[bytes, bytes]:
+    """Returns the keys that seal `sender`'s shares for `receiver`: of its seed, and of its mask key.
+
+    `agreed` is the secret of their share keys. `receiver` reveals one of both keys at the end of the round.
+    """
+    keys = hkdf(
+        agreed,
+        context,
+        fields(b"minga/masked/2/share", place(sender), place(receiver)),
+        2 * DERIVED_BYTES,
+    )
+    return keys[:DERIVED_BYTES], keys[DERIVED_BYTES:]
 
 
 def pair_key(agreed: bytes, context: bytes, one: int, other: int) -> bytes:

@@ -64,19 +64,27 @@ def unmask(words: Words, revealed: UnmaskedSecrets, ways: int, run: Callable[[Se
 def masks_left(revealed: UnmaskedSecrets) -> list[tuple[bytes, Sign]]:
     """Returns keys and signs of the keystreams that unmask the survivors' sum when they are added.
 
-    Raises ShareMismatchError where shares give no secret that fits its owner's seed hash or public mask key.
+    Raises ShareMismatchError, which names the owners, where shares give no secret that fits its owner's seed
+    hash or public mask key.
     """
-    recovery = _Recovery(revealed.threshold)
+    recovery, members = _Recovery(revealed.threshold), revealed.members
+    seeds = {
+        owner: recovery.secret(revealed.seeds[owner], _hash, members[owner].seed_hash)
+        for owner in revealed.alive
+    }
+    private_keys = {
+        owner: recovery.secret(shares, agreement_key, members[owner].mask_key)
+        for owner, shares in revealed.mask_keys.items()
+    }
+    if missing := [owner for owner, secret in (seeds | private_keys).items() if secret is None]:
+        raise ShareMismatchError(missing)
     alive = set(revealed.alive)
-    masks: list[tuple[bytes, Sign]] = []
-    for owner in revealed.alive:
-        expected = revealed.members[owner].seed_hash
-        seed = recovery.secret(
-            owner, revealed.seeds[owner], lambda secret: hashlib.sha256(secret).digest(), expected
-        )
-        masks.append((own_key(seed, revealed.context, owner), -1))
-    for owner, shares in revealed.mask_keys.items():
-        private = recovery.secret(owner, shares, agreement_key, revealed.members[owner].mask_key)
+    masks: list[tuple[bytes, Sign]] = [
+        (own_key(seed, revealed.context, owner), -1) for owner, seed in seeds.items() if seed
+    ]
+    for owner, private in private_keys.items():
+        if private is None:
+            continue
         # The survivors added the masks that the owner would have subtracted.
         others = {
             place: revealed.members[place].mask_key for place in revealed.pairs[owner] if place in alive
@@ -99,6 +107,10 @@ def parts(words: Words, masks: Sequence[tuple[bytes, Sign]], ways: int) -> list[
     return [job(start) for start in range(0, words.size, length)]
 
 
+def _hash(secret: bytes) -> bytes:
+    return hashlib.sha256(secret).digest()
+
+
 @dataclass
 class _Recovery:
     """Recovers secrets in turn; holders of a false share of one secret are tried last for the next."""
@@ -108,9 +120,9 @@ class _Recovery:
     _factors: dict[tuple[int, ...], dict[int, int]] = field(default_factory=dict)
 
     def secret(
-        self, owner: int, shares: Mapping[int, bytes], public: Callable[[bytes], bytes], expected: bytes
-    ) -> bytes:
-        """Returns the secret of `owner` whose `public` value (hash or public key) is `expected`."""
+        self, shares: Mapping[int, bytes], public: Callable[[bytes], bytes], expected: bytes
+    ) -> bytes | None:
+        """Returns the secret whose `public` value is `expected`; None if the shares recover none."""
         usable = {holder: share for holder, share in shares.items() if valid(share)}
         trusted = sorted(usable, key=lambda holder: (holder in self._false, holder))
         for excluded in islice(self._exclusions(trusted), MOST_TRIES):
@@ -119,10 +131,7 @@ class _Recovery:
             if public(secret) == expected:
                 self._false |= excluded
                 return secret
-        raise ShareMismatchError(
-            f"{len(usable)} shares of a secret of the client at place {owner} do not recover it; "
-            "the round cannot be unmasked, and nothing of it is revealed."
-        )
+        return None
 
     def _exclusions(self, holders: Sequence[int]) -> Iterator[set[int]]:
         """Yields no holder, then each holder, each pair, and so on, as long as the threshold remains.

@@ -72,7 +72,10 @@ class ConsistencySignature(WireFrame, frozen=True, tag="vouch"):
 
 
 class Reveal(WireFrame, frozen=True, tag="reveal"):
-    """Reveals the shares that `unmask` requests: one of each sender of `dealt` and its own, by place."""
+    """Reveals the shares that `unmask` requests: one of each sender of `dealt` and its own, by place.
+
+    A sender's share is revealed as the key that opens what it sealed, the own one as it is.
+    """
 
     round: Count
     shares: Annotated[list[Key], Meta(max_length=MOST_MEMBERS)]

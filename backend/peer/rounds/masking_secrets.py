@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from backend.crypto.client_keys import KEY_BYTES, agree_all, agreement_key, identity_key, sign, usable, verify
-from backend.crypto.derive import sealing_key
+from backend.crypto.derive import sealing_keys
 from backend.crypto.keystream import add_keystreams, keystream
 from backend.crypto.masking import mask_keys
 from backend.crypto.round_context import (
@@ -26,7 +26,7 @@ from backend.crypto.round_context import (
     roster_hash,
     survivors_statement,
 )
-from backend.crypto.sealing import seal, unseal
+from backend.crypto.sealing import ShareKind, seal, unseal
 from backend.crypto.shamir import randomness_bytes, split, valid
 from backend.errors import UnsealError
 from backend.numerics.masking.bit_packing import Words, masked_words, pack_update
@@ -83,8 +83,9 @@ class RoundSecrets:
         self._share_key = draw(KEY_BYTES)
         self._members: Sequence[Member] = ()
         self._context = b""
-        # Shares of others' secrets and of the own ones, by their owners' places; the seed's share is first.
-        self._shares: dict[int, tuple[bytes, bytes]] = {}
+        # What is revealed of secrets, by their owners' places: the keys that open others' shares, and the own
+        # shares; the seed's is first.
+        self._revealable: dict[int, tuple[bytes, bytes]] = {}
         # Key agreements with neighbours, by their places: they seal shares for them and open theirs.
         self._agreements: dict[int, bytes] = {}
         self._masks: Words | None = None
@@ -143,9 +144,9 @@ class RoundSecrets:
             for secret in (self._seed, self._mask_key)
         ]
         shares = dict(zip(holders, zip(*split_secrets, strict=True), strict=True))
-        self._shares[request.place] = shares.pop(request.place)
+        self._revealable[request.place] = shares.pop(request.place)
         sealed = [
-            seal(self._sealing_key(place, request.place, place), self._context, request.place, place, *pair)
+            seal(self._sealing_keys(place, request.place, place), self._context, request.place, place, *pair)
             for place, pair in shares.items()
         ]
         return member_events.SharesSealed(request.round, sealed)
@@ -154,11 +155,14 @@ class RoundSecrets:
         """Opens the neighbours' shares."""
         unopened = []
         for sender, sealed in zip(request.senders, request.sealed, strict=True):
-            key = self._sealing_key(sender, sender, request.place)
+            keys = self._sealing_keys(sender, sender, request.place)
             try:
-                self._shares[sender] = unseal(key, self._context, sender, request.place, sealed)
+                for kind in ShareKind:
+                    unseal(keys[kind], self._context, sender, request.place, sealed, kind)
             except UnsealError:
                 unopened.append(sender)
+            else:
+                self._revealable[sender] = keys
         return member_events.SharesOpened(request.round, unopened)
 
     def prepare(self, request: member_events.MaskUpdate) -> None:
@@ -207,11 +211,11 @@ class RoundSecrets:
         return member_events.ConsistencySignaturesChecked(request.round, wrong)
 
     def reveal(self, request: member_events.MakeReveal) -> member_events.RevealMade:
-        """Returns one share per owner, and deletes all others."""
+        """Returns what opens one share per owner, and deletes the rest."""
         chosen = dict.fromkeys(request.seeds, 0) | dict.fromkeys(request.mask_keys, 1)
         unopened = (NO_SHARE, NO_SHARE)
-        shares = [self._shares.get(place, unopened)[which] for place, which in sorted(chosen.items())]
-        self._shares.clear()
+        shares = [self._revealable.get(place, unopened)[which] for place, which in sorted(chosen.items())]
+        self._revealable.clear()
         return member_events.RevealMade(request.round, shares)
 
     def _split(self, trained: UnmaskedUpdate) -> tuple[UnmaskedUpdate, Vector | None]:
@@ -240,8 +244,8 @@ class RoundSecrets:
             part = words[start : start + NOISE_PART]
             part += noise.draw(keystream(key, 2 * len(part), 2 * start)).view(np.uint32)
 
-    def _sealing_key(self, other: int, sender: int, receiver: int) -> bytes:
-        return sealing_key(self._agreements[other], self._context, sender, receiver)
+    def _sealing_keys(self, other: int, sender: int, receiver: int) -> tuple[bytes, bytes]:
+        return sealing_keys(self._agreements[other], self._context, sender, receiver)
 
     def _is_signed(self, member: Member) -> bool:
         statement = keys_statement(

@@ -36,6 +36,8 @@ class AttendingClient:
     participations: int
     aggregation: Aggregation = "open"
     household: str = ""
+    # It is kept out, and would be eligible otherwise.
+    waits: bool = False
     step_ms: float = 0.0
     examples: int = 0
 
@@ -66,6 +68,8 @@ class Attendance:
         self._minimum = 0
         self._clients: dict[str, AttendingClient] = {}
         self._eligible: dict[Aggregation, dict[str, AttendingClient]] = {"open": {}, "masked": {}}
+        # The households of clients that are kept out.
+        self._kept_out: dict[str, str] = {}
         self._seats: dict[Aggregation, HouseholdSeats] = {
             "open": HouseholdSeats(),
             "masked": HouseholdSeats(most_per_household),
@@ -127,6 +131,8 @@ class Attendance:
         connected = self[client]
         if connected.examples == 0 and self._own_data:
             self.suspend(client)
+        elif client in self._kept_out:
+            connected.waits = True
         elif client not in self._eligible[connected.aggregation]:
             self._eligible[connected.aggregation][client] = connected
             self._seats[connected.aggregation].add(connected.household)
@@ -134,8 +140,27 @@ class Attendance:
     def suspend(self, client: str) -> None:
         """Makes a client ineligible until its next message, because it missed a deadline."""
         connected = self._clients[client]
+        connected.waits = False
         if self._eligible[connected.aggregation].pop(client, None) is not None:
             self._seats[connected.aggregation].remove(connected.household)
+
+    def keep_out(self, client: str) -> None:
+        """Makes a client ineligible until `readmit`. It keeps a seat of its household meanwhile."""
+        if client in self._kept_out:
+            return
+        connected = self._clients.get(client)
+        was_eligible = self.is_ready(client)
+        if connected is not None:
+            self.suspend(client)
+            connected.waits = was_eligible
+        self._kept_out[client] = connected.household if connected else ""
+        self._seats["masked"].keep(self._kept_out[client])
+
+    def readmit(self, client: str) -> None:
+        """Lets a client that was kept out take part again."""
+        self._seats["masked"].give_back(self._kept_out.pop(client))
+        if client in self._clients and self._clients[client].waits:
+            self.ready(client)
 
     def select(self, count: int, purpose: str, aggregation: Aggregation | None = None) -> tuple[str, ...]:
         """Returns up to `count` eligible clients in alphabetical order. `purpose` names the draw of lots.

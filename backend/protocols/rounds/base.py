@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from backend.protocols.rounds.attendance import Attendance
 from backend.protocols.rounds.deadline import ClientSpeeds
 from backend.protocols.rounds.evaluation import OpenEvaluation, open_evaluation
+from backend.protocols.rounds.exclusions import Exclusions
 from backend.protocols.rounds.lots import PUBLIC_LOTS, Lots
 from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
@@ -74,6 +75,7 @@ class Rounds(ABC, Generic[Open, Own]):
         self.round = number
         self.version = version
         self.attendance = Attendance(plan.own_data, past or {}, lots, plan.most_per_household)
+        self.exclusions = Exclusions()
         self.open: Open | None = None
         self.evaluation: OpenEvaluation | None = None
         self._progress = progress or RunProgress(plan.stop)
@@ -90,6 +92,8 @@ class Rounds(ABC, Generic[Open, Own]):
         """When `time_passed` is due; None while only events change anything."""
         if self.phase is RoundPhase.GATHERING:
             return self._gathered
+        if self.phase is RoundPhase.WAITING:
+            return self.exclusions.next_end()
         if self.open:
             return self.open.timer()
         return self.evaluation.timer() if self.evaluation else None
@@ -121,6 +125,8 @@ class Rounds(ABC, Generic[Open, Own]):
             return "evaluating"
         if self.open and (status := self.open.status(client)):
             return status
+        if client in self.exclusions:
+            return "refused"
         return "ready" if self.attendance.is_ready(client) else "loading"
 
     def step_ms(self, client: ClientId) -> float:
@@ -221,6 +227,8 @@ class Rounds(ABC, Generic[Open, Own]):
         """Performs what is due at `now`; does nothing before `timer()`."""
         if self.phase is RoundPhase.GATHERING and now >= self._gathered:
             return self._begin(now)
+        if self.phase is RoundPhase.WAITING:
+            return self._gather(now)
         return self._settle(now)
 
     # Steps that each kind of rounds implements.
@@ -244,7 +252,13 @@ class Rounds(ABC, Generic[Open, Own]):
             raise IllegalEventError(f"{self.phase} does not lead to {phase}.")
         self.phase = phase
 
+    def _readmit(self, now: float) -> None:
+        """Lets clients take part again that were kept out long enough."""
+        for client in self.exclusions.ended(now):
+            self.attendance.readmit(client)
+
     def _gather(self, now: float) -> list[Own | Common]:
+        self._readmit(now)
         if self.phase is not RoundPhase.WAITING or self.needed():
             return []
         if not self.plan.gather:
@@ -279,6 +293,7 @@ class Rounds(ABC, Generic[Open, Own]):
 
     def _abandon(self, reason: str, now: float) -> list[Own | Common]:
         """Abandons the open round."""
+        self._readmit(now)
         if self.open:
             self._take_back(self.open)
         self._close(now - self.open.opened if self.open else 0.0)
@@ -316,6 +331,7 @@ class Rounds(ABC, Generic[Open, Own]):
 
     def _continue(self, now: float) -> list[Own | Common]:
         """Finishes the task, opens the next round, or waits, after a round and its evaluation."""
+        self._readmit(now)
         if reason := self.reason_to_finish():
             self._enter(RoundPhase.FINISHED)
             return [Finished(self.version, reason)]

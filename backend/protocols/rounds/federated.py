@@ -15,7 +15,7 @@ IllegalEventError (the host's mistake) or returns Refuse (the client's), and cha
 
 from __future__ import annotations
 
-from backend.errors import OrderError, StaleRoundError, UpdateRefusedError
+from backend.errors import FalseSharesError, OrderError, StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.cohort import Cohort, open_cohort
 from backend.protocols.rounds.cohort_member import CohortMember, CohortStage, not_selected
@@ -103,6 +103,16 @@ class Round(Rounds[Cohort, Effect]):
             return []
         member.standing = CohortStage.REFUSED
         return [RefuseUpdate(client, number, error), *self._settle(now)]
+
+    def shared_falsely(self, client: ClientId, now: float) -> list[Effect]:
+        """Keeps a client out whose shares kept the round's sum from being unmasked."""
+        seconds = self.exclusions.add(client, self.plan.deadline, now)
+        self.attendance.keep_out(client)
+        error = FalseSharesError(
+            f"Shares that your device sent kept round {self.round} from being unmasked. It may take part "
+            f"again in {seconds / 60:.0f} minutes; use the newest program, and one that nobody changed."
+        )
+        return [RefuseUpdate(client, self.round, error)]
 
     def training_failed(self, number: int, reason: str, now: float) -> list[Effect]:
         """Abandons open round `number`, because its updates could never be unmasked."""

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 
 from backend.crypto import client_keys
 from backend.crypto.round_context import context_hash, keys_statement, ring, roster_hash
+from backend.crypto.sealing import ShareKind, unseal
 from backend.crypto.shamir import valid
-from backend.errors import NotMaskedError
+from backend.errors import NotMaskedError, UnsealError
 from backend.protocols.rounds.round_effects import ClientId
+from backend.protocols.secagg.false_shares import false_sharers
 from backend.protocols.secagg.server_effects import Exclude, Place, Recover
 from backend.protocols.secagg.terms import NO_DEGREE, Degree, degree, neighbours
 from backend.wire.masked_messages import Dealt, Keys, Member, Reveal, Roster, Server, Shares
@@ -138,11 +140,13 @@ class ShareGraph:
         """Returns the shares that neighbours sealed for `client`, which must share masks."""
         place = self.places[client]
         senders = self.pairs[place]
-        sealed = []
-        for sender in senders:
-            shares = slots[self.members[sender].client].shares
-            sealed.append(shares.sealed[bisect_left(self.neighbours[sender], place)] if shares else b"")
+        sealed = [self.sealed(sender, place, slots) for sender in senders]
         return Dealt(round=number, senders=senders, sealed=sealed)
+
+    def sealed(self, owner: Place, holder: Place, slots: Mapping[ClientId, ClientSlot]) -> bytes:
+        """Returns what `owner` sealed for its neighbour `holder`."""
+        shares = slots[self.members[owner].client].shares
+        return shares.sealed[bisect_left(self.neighbours[owner], holder)] if shares else b""
 
     def largest_recoverable(self, minima: Mapping[Place, int]) -> set[Place]:
         """Returns the largest set of places whose secrets can be recovered if all of them stay.
@@ -176,13 +180,19 @@ class RevealedShares:
     """Revealed shares of the secrets of all members that share masks; `alive` are in the sum.
 
     `holders` counts the members that revealed shares; `recovering` says whether the host unmasks the sum now.
-    Owned by the machine.
+    `mismatched` are the owners whose shares did not rebuild their secrets at the last attempt. Owned by the
+    machine.
     """
 
     graph: ShareGraph
     alive: tuple[Place, ...]
+    slots: Mapping[ClientId, ClientSlot] = field(default_factory=dict, repr=False)
     holders: int = 0
     recovering: bool = False
+    mismatched: tuple[Place, ...] = ()
+    _alive: frozenset[Place] = field(init=False, repr=False)
+    # By owner, the holders whose keys open nothing.
+    _unopened: dict[Place, set[Place]] = field(init=False)
     # By owner and by holder; not in the representation, which may end in a log.
     _shares: dict[Place, dict[Place, bytes]] = field(init=False, repr=False)
     # The number of holders at the last attempt.
@@ -190,19 +200,36 @@ class RevealedShares:
 
     def __post_init__(self) -> None:
         self._shares = {place: {} for place in self.graph.pairs}
+        self._unopened = {place: set() for place in self.graph.pairs}
+        self._alive = frozenset(self.alive)
 
     @property
     def suffice(self) -> bool:
         """Whether each secret has as many shares as the threshold, whether they are correct or not."""
         return all(len(shares) >= self.graph.degree.threshold for shares in self._shares.values())
 
-    def add(self, holder: Place, shares: Iterable[bytes]) -> None:
-        """Adds one share for each owner of `holder`, in the order of their places."""
+    def add(self, holder: Place, revealed: Iterable[bytes]) -> None:
+        """Adds what `holder` revealed of each owner: the key of the owner's share, of its own the share."""
         self.holders += 1
-        for owner, share in zip(self.graph.owners(holder), shares, strict=True):
-            # A member reveals 32 bytes 0xff, which are no share, for shares that it could not open.
+        for owner, key in zip(self.graph.owners(holder), revealed, strict=True):
+            share = key if owner == holder else self._opened(owner, holder, key)
             if valid(share):
                 self._shares[owner][holder] = share
+            else:
+                self._unopened[owner].add(holder)
+
+    def false_sharers(self) -> tuple[ClientId, ...]:
+        """Returns the clients whose lies explain why the secrets cannot be rebuilt.
+
+        That too few revealed anything is nobody's lie.
+        """
+        threshold = self.graph.degree.threshold
+        unopened = {
+            owner: self._unopened[owner]
+            for owner, shares in self._shares.items()
+            if len(shares) < threshold <= len(shares) + len(self._unopened[owner])
+        }
+        return self.graph.clients(sorted(false_sharers(self.mismatched, unopened)))
 
     def may_attempt(self, over: bool) -> bool:
         """Whether to unmask: first when the shares suffice; again if the stage is `over` and more came."""
@@ -210,7 +237,7 @@ class RevealedShares:
 
     def attempt(self, number: int) -> Recover:
         """Returns the order to unmask round `number` with all revealed shares."""
-        self._attempted, self.recovering = self.holders, True
+        self._attempted, self.recovering, self.mismatched = self.holders, True, ()
         graph = self.graph
         dead = [place for place in graph.pairs if place not in self.alive]
         return Recover(
@@ -223,6 +250,15 @@ class RevealedShares:
             seeds=self._of(self.alive),
             mask_keys=self._of(dead),
         )
+
+    def _opened(self, owner: Place, holder: Place, key: bytes) -> bytes:
+        """Returns the share that `owner` sealed for `holder`; no share where the key does not open it."""
+        kind = ShareKind.SEED if owner in self._alive else ShareKind.MASK_KEY
+        sealed = self.graph.sealed(owner, holder, self.slots)
+        try:
+            return unseal(key, self.graph.context, owner, holder, sealed, kind)
+        except UnsealError:
+            return b""
 
     def _of(self, owners: Collection[Place]) -> dict[Place, Mapping[Place, bytes]]:
         return {owner: dict(self._shares.get(owner, {})) for owner in sorted(owners)}

@@ -229,9 +229,10 @@ class MaskedRound:
         self._require_recovery(ServerEvent.UNMASKED)
         self._enter(ServerStage.DONE)
 
-    def mismatched(self, now: float) -> list[Effect]:
-        """Takes that the shares do not match their owners' commitments; more shares may still come."""
+    def mismatched(self, owners: Iterable[Place], now: float) -> list[Effect]:
+        """Takes that the shares of `owners` do not match their commitments; more shares may still come."""
         self._require_recovery(ServerEvent.MISMATCHED)
+        self._reveals.mismatched = tuple(owners)
         return self._settle(now)
 
     def time_passed(self, now: float) -> list[Effect]:
@@ -350,7 +351,7 @@ class MaskedRound:
         self._unmask_frame = Unmask(
             round=self.terms.round, alive=alive, vouchers=vouchers, signatures=signatures
         )
-        self._reveals = RevealedShares(self.graph, self.alive)
+        self._reveals = RevealedShares(self.graph, self.alive, self._slots)
         return [TellAll(self.graph.clients(alive), self._unmask_frame), *self._settle(now)]
 
     def _end_unmask(self, over: bool) -> list[Effect]:
@@ -360,11 +361,13 @@ class MaskedRound:
             return [reveals.attempt(self.terms.round)]
         if not over:
             return []
-        if reveals.suffice:
-            return self._fail("What was revealed does not fit what clients said of their secrets at first.")
-        return self._fail(
-            f"{reveals.holders} of {len(self.alive)} clients revealed what unmasks the sum, too few."
-        )
+        false = reveals.false_sharers()
+        if false:
+            reason = f"Shares did not rebuild the secrets; {len(false)} clients are kept out for that."
+        else:
+            revealed = f"{reveals.holders} of {len(self.alive)} clients"
+            reason = f"{revealed} revealed what unmasks the sum, too few."
+        return self._fail(reason, false)
 
     def _last_frame(self, slot: ClientSlot) -> Roster | Dealt | Survivors | Unmask | None:
         match self.stage:
@@ -384,9 +387,9 @@ class MaskedRound:
         refused: Effect = IgnoreReveal(slot.client, error) if slot.accepted else Exclude(slot.client, error)
         return [refused, *self._settle(now)]
 
-    def _fail(self, reason: str) -> list[Effect]:
+    def _fail(self, reason: str, false_sharers: tuple[ClientId, ...] = ()) -> list[Effect]:
         self._enter(ServerStage.FAILED)
-        return [FailMaskedRound(self.terms.round, reason)]
+        return [FailMaskedRound(self.terms.round, reason, false_sharers)]
 
 
 def _declined_sentence(frame: Decline, version: int) -> str:

@@ -70,10 +70,14 @@ class Recover:
 
 @dataclass(frozen=True)
 class FailMaskedRound:
-    """The round's sum cannot be unmasked, and nothing of it is revealed; `reason` is for people."""
+    """The round's sum cannot be unmasked, and nothing of it is revealed; `reason` is for people.
+
+    The shares of `false_sharers` are why: keep these clients out of the next rounds.
+    """
 
     round: int
     reason: str
+    false_sharers: tuple[ClientId, ...] = ()
 
 
 Effect: TypeAlias = Tell | TellAll | Exclude | IgnoreReveal | Recover | FailMaskedRound

@@ -131,7 +131,7 @@ class AggregationJobs:
             await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
             self._state.notice(task_events.UnmaskingFailed(accumulator.round, str(error)))
-            await self._post(SharesMismatched())
+            await self._post(SharesMismatched(error.owners))
             return
         except MingaError as error:
             await self._post(VersionFailed(str(error)))

@@ -109,7 +109,9 @@ class RoundEffectRunner:
         self.perform(self._state.machine.member_excluded(exclude.client, number, exclude.error, now), now)
 
     def _fail(self, fail: server_effects.FailMaskedRound, now: float) -> None:
-        """Ends the round in any phase."""
+        """Ends the round in any phase, and keeps out whose shares are the reason."""
+        for client in fail.false_sharers:
+            self.perform(self._state.machine.shared_falsely(client, now), now)
         if self._state.machine.phase is RoundPhase.AGGREGATING:
             self.perform(self._state.machine.aggregation_failed(fail.reason, now), now)
         else:

@@ -51,8 +51,8 @@ class RoundEventHandler:
                 if self._state.masked is not None:
                     self._state.masked.unmasked()
                 return []
-            case round_host_events.SharesMismatched():
-                return self._state.masked.mismatched(now) if self._state.masked else []
+            case round_host_events.SharesMismatched(owners):
+                return self._state.masked.mismatched(owners, now) if self._state.masked else []
             case host_events.VersionWritten(version):
                 return self._version_written(version, now)
             case host_events.VersionFailed(reason):

@@ -68,7 +68,9 @@ class MasksRemoved:
 
 @dataclass(frozen=True)
 class SharesMismatched:
-    """The secrets that clients revealed do not remove the masks from the sum."""
+    """The revealed shares of the clients at the places `owners` do not rebuild their secrets."""
+
+    owners: tuple[int, ...]
 
 
 RoundHostEvent: TypeAlias = (

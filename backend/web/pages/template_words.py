@@ -37,6 +37,7 @@ REFUSALS = {
     "bad-examples": later("impossible count of examples or steps"),
     "doubtful": later("nobody could tell whether it was right"),
     "duplicate": later("offered twice"),
+    "false-shares": later("shares kept a masked sum from being read"),
     "invalid": later("unlike what others made of the same examples"),
     "norm-too-large": later("change too large"),
     "not-finite": later("values not finite"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backend.crypto.derive import choice_key, hkdf, own_key, pair_key, rotation_key, sealing_key
+from backend.crypto.derive import choice_key, hkdf, own_key, pair_key, rotation_key, sealing_keys
 from tests.contract.vectors.secagg.make_masked import made
 
 SECRET, CONTEXT = made("a secret"), made("a context")
@@ -21,7 +21,7 @@ def test_derivation_is_that_of_rfc_5869() -> None:
 
 def test_a_pair_derives_one_mask_and_two_sealing_keys() -> None:
     assert pair_key(SECRET, CONTEXT, 2, 9) == pair_key(SECRET, CONTEXT, 9, 2)
-    assert sealing_key(SECRET, CONTEXT, 2, 9) != sealing_key(SECRET, CONTEXT, 9, 2)
+    assert sealing_keys(SECRET, CONTEXT, 2, 9) != sealing_keys(SECRET, CONTEXT, 9, 2)
 
 
 def test_purposes_places_and_rounds_are_kept_apart() -> None:
@@ -31,13 +31,15 @@ def test_purposes_places_and_rounds_are_kept_apart() -> None:
         for derive, places in (
             (pair_key, (0, 1)),
             (pair_key, (0, 2)),
-            (sealing_key, (0, 1)),
-            (sealing_key, (0, 2)),
+            (sealing_keys, (0, 1)),
+            (sealing_keys, (0, 2)),
             (own_key, (0,)),
             (own_key, (1,)),
         )
     ]
     assert len(set(derived)) == len(derived)
+    seed_key, mask_key = sealing_keys(SECRET, CONTEXT, 0, 1)
+    assert seed_key != mask_key
 
 
 def test_the_key_of_the_rotation_is_public_and_the_same_in_both_languages() -> None:

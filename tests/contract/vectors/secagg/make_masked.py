@@ -143,7 +143,7 @@ def _derived() -> list[dict[str, Any]]:
     cases = [("own", (3, 3), derive.own_key(secret, context, 3))]
     for one, other in ((0, 1), (1, 0), (4095, 258)):
         cases += [
-            ("sealing", (one, other), derive.sealing_key(secret, context, one, other)),
+            ("sealing", (one, other), b"".join(derive.sealing_keys(secret, context, one, other))),
             ("pair", (one, other), derive.pair_key(secret, context, one, other)),
         ]
     return [
@@ -179,15 +179,16 @@ def _sealed() -> list[dict[str, Any]]:
     context, one, other = made("a context"), made("seed's share"), made("mask key's share")
     return [
         {
-            "key": made(f"sealing {n}").hex(),
+            "key": b"".join(keys).hex(),
             "context": context.hex(),
             "sender": sender,
             "receiver": receiver,
             "seed_share": one.hex(),
             "mask_share": other.hex(),
-            "sealed": sealing.seal(made(f"sealing {n}"), context, sender, receiver, one, other).hex(),
+            "sealed": sealing.seal(keys, context, sender, receiver, one, other).hex(),
         }
         for n, (sender, receiver) in enumerate(((0, 1), (1, 0), (4095, 258)))
+        for keys in [(made(f"sealing {n}"), made(f"sealing the other {n}"))]
     ]
 
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from backend.crypto.derive import own_key
 from backend.crypto.keystream import add_keystream
 from backend.crypto.round_context import Terms, base_hash, context_hash, roster_hash
+from backend.crypto.sealing import ShareKind, unseal
 from backend.crypto.shamir import recover
 from backend.numerics.masking.bit_packing import unpack_update
 from backend.protocols.secagg.terms import degree
 from backend.wire.client_id import client_id
-from backend.wire.masked_messages import Keys, Member, Reveal
+from backend.wire.masked_messages import Keys, Member, Reveal, Shares
 from backend.wire.messages import Hello
 from tests.support.peer.transcript import Transcript
 
@@ -35,6 +36,7 @@ def received(transcript: Transcript, parameters: int) -> list[Words]:
 def without_own_masks(transcript: Transcript, terms: Terms) -> list[Words]:
     """The same, each without the mask whose seed the survivors revealed: nobody is between them but pairs."""
     keys: dict[str, Keys] = {}
+    dealt: dict[str, Shares] = {}
     reveals: dict[str, Reveal] = {}
     for frames in transcript.conversations():
         assert isinstance(frames[0], Hello)
@@ -42,6 +44,8 @@ def without_own_masks(transcript: Transcript, terms: Terms) -> list[Words]:
         for frame in frames:
             if isinstance(frame, Keys):
                 keys[client] = frame
+            elif isinstance(frame, Shares):
+                dealt[client] = frame
             elif isinstance(frame, Reveal):
                 reveals[client] = frame
     clients = sorted(keys)
@@ -52,6 +56,20 @@ def without_own_masks(transcript: Transcript, terms: Terms) -> list[Words]:
     vectors = [one.copy() for one in received(transcript, terms.parameters)]
     for place, client in enumerate(clients):
         shares = {clients.index(holder): said.shares[place] for holder, said in reveals.items()}
+        # All are neighbours of all: what was sealed for a holder is at its place among the others.
+        shares = {
+            holder: key
+            if holder == place
+            else unseal(
+                key,
+                context,
+                place,
+                holder,
+                dealt[client].sealed[holder - (holder > place)],
+                ShareKind.SEED,
+            )
+            for holder, key in shares.items()
+        }
         seed = recover(dict(list(shares.items())[:threshold]))
         assert hashlib.sha256(seed).digest() == keys[client].seed_hash, "this is what the server learns"
         add_keystream(vectors[place], own_key(seed, context, place), -1)

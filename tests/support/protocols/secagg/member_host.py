@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 
 from backend.crypto import client_keys, shamir
-from backend.crypto.derive import sealing_key
+from backend.crypto.derive import sealing_keys
 from backend.crypto.keystream import Words, add_keystreams
 from backend.crypto.masking import mask_keys
 from backend.crypto.round_context import (
@@ -22,7 +22,7 @@ from backend.crypto.round_context import (
     roster_hash,
     survivors_statement,
 )
-from backend.crypto.sealing import seal, unseal
+from backend.crypto.sealing import ShareKind, seal, unseal
 from backend.errors import UnsealError
 from backend.protocols.secagg import member_events
 from backend.protocols.secagg.member import MaskedMember
@@ -65,7 +65,8 @@ class Secrets:
     members: Sequence[Member] = ()
     # The keys that seal shares, by the neighbour's place.
     agreed: dict[int, bytes] = field(default_factory=dict)
-    # Shares of the seed and of the private mask key, by their owner's place; None could not be opened.
+    # The keys of the shares of seed and private mask key, by their owner's place, and the own shares; None
+    # where they could not be opened.
     held: dict[int, tuple[bytes, bytes] | None] = field(default_factory=dict)
 
 
@@ -215,16 +216,18 @@ class Holder:
         kept.agreed = dict(zip(asked.neighbours, agreed, strict=True))
         sealed = []
         for other in asked.neighbours:
-            key = sealing_key(kept.agreed[other], kept.context, place, other)
-            sealed.append(seal(key, kept.context, place, other, seeds[other], mask_keys[other]))
+            keys = sealing_keys(kept.agreed[other], kept.context, place, other)
+            sealed.append(seal(keys, kept.context, place, other, seeds[other], mask_keys[other]))
         return member_events.SharesSealed(asked.round, sealed)
 
     def _open(self, asked: member_events.OpenShares, kept: Secrets) -> member_events.SharesOpened:
         unopened = []
         for sender, sealed in zip(asked.senders, asked.sealed, strict=True):
-            key = sealing_key(kept.agreed[sender], kept.context, sender, asked.place)
+            keys = sealing_keys(kept.agreed[sender], kept.context, sender, asked.place)
             try:
-                kept.held[sender] = unseal(key, kept.context, sender, asked.place, sealed)
+                for kind in ShareKind:
+                    unseal(keys[kind], kept.context, sender, asked.place, sealed, kind)
+                kept.held[sender] = keys
             except UnsealError:
                 kept.held[sender] = None
                 unopened.append(sender)

@@ -92,6 +92,7 @@ class World:
         self.excluded: dict[str, UpdateRefusedError] = {}
         self.distrusted: dict[str, UpdateRefusedError] = {}
         self.failed: str | None = None
+        self.false_sharers: set[str] = set()
         self.sum: Words | None = None
         self.recoveries = 0
         # The clients whose reveals reached the server before the round failed, used or not.
@@ -198,9 +199,9 @@ class World:
                 case server_effects.Recover():
                     self.recoveries += 1
                     self._recover(effect)
-                case server_effects.FailMaskedRound(reason=reason):
+                case server_effects.FailMaskedRound(reason=reason, false_sharers=clients):
                     assert self.failed is None
-                    self.failed = reason
+                    self.failed, self.false_sharers = reason, set(clients)
 
     def put(self, client: str, frame: ServerFrame) -> None:
         """Puts a frame of the server onto a client's connection."""
@@ -213,8 +214,8 @@ class World:
             words += self.taken[found.members[place].client]
         try:
             unmask(words, found, 1, _one_by_one)
-        except ShareMismatchError:
-            self.perform(self.masks.mismatched(self.now))
+        except ShareMismatchError as error:
+            self.perform(self.masks.mismatched(error.owners, self.now))
         else:
             self.masks.unmasked()
             self.sum = words

@@ -66,7 +66,7 @@ def test_what_cannot_be_raises_and_changes_nothing(stage: ServerStage, name: str
     calls: dict[str, Callable[[], object]] = {
         "inputs_over": lambda: masks.inputs_over(0.0),
         "unmasked": masks.unmasked,
-        "mismatched": lambda: masks.mismatched(0.0),
+        "mismatched": lambda: masks.mismatched((), 0.0),
         "input_accepted": lambda: masks.input_accepted(FIRST),
     }
     before = state(masks)
@@ -264,8 +264,9 @@ def test_false_shares_of_too_many_end_in_a_closed_failure() -> None:
     world.settle()
     assert world.outcome == "failed"
     assert world.sum is None
-    assert world.recoveries == 2
-    assert "does not fit" in str(world.failed)
+    assert world.recoveries == 0
+    assert "2 clients are kept out" in str(world.failed)
+    assert world.false_sharers == set(FIVE[:2])
 
 
 def test_shares_that_nobody_could_open_do_not_count() -> None:

@@ -105,7 +105,7 @@ def calls_of(event: ServerEvent, world: World) -> list[Call]:
         case ServerEvent.UNMASKED:
             return [lambda masks, _: masks.unmasked()]
         case ServerEvent.MISMATCHED:
-            return [lambda masks, _: masks.mismatched(0.0)]
+            return [lambda masks, _: masks.mismatched((), 0.0)]
 
 
 def legal(event: ServerEvent, stage: ServerStage) -> bool:

@@ -2,7 +2,7 @@
 
 import { concat, fields, fromHex, sha256 } from "../../../../../webapp/static/src/core/crypto/bytes";
 import * as context from "../../../../../webapp/static/src/core/crypto/context";
-import { ownKey, pairKey, sealingKey } from "../../../../../webapp/static/src/core/crypto/derive";
+import { ownKey, pairKey, sealingKeys } from "../../../../../webapp/static/src/core/crypto/derive";
 import { isUsableKey, keyPair, sign, verify } from "../../../../../webapp/static/src/core/crypto/keys";
 import { addMasks, type Mask } from "../../../../../webapp/static/src/core/crypto/keystream";
 import { masksOf } from "../../../../../webapp/static/src/core/crypto/masking";
@@ -167,7 +167,9 @@ async function compareDerived(comparison: Comparison, { derived }: Golden): Prom
     const made =
       purpose === "own"
         ? ownKey(from, bound, one)
-        : (purpose === "pair" ? pairKey : sealingKey)(from, bound, one, other);
+        : purpose === "pair"
+          ? pairKey(from, bound, one, other)
+          : sealingKeys(from, bound, one, other).then(concat);
     comparison.equal(`${purpose} key of ${places}`, await made, key);
   }
 }
@@ -184,11 +186,12 @@ async function compareKeystreams(comparison: Comparison, { keystreams }: Golden)
 
 async function compareSealed(comparison: Comparison, golden: Golden): Promise<void> {
   for (const { key, context: salt, sender, receiver, seed_share, mask_share, sealed } of golden.sealed) {
-    const [cipher, bound] = [fromHex(key), fromHex(salt)];
-    const both = concat([fromHex(seed_share), fromHex(mask_share)]);
-    comparison.equal(`seal ${sender}`, await seal(cipher, bound, sender, receiver, both), sealed);
-    const opened = await unseal(cipher, bound, sender, receiver, fromHex(sealed));
-    comparison.equal(`opened ${sender}`, opened, hex(both));
+    const [cipher, bound, both] = [fromHex(key), fromHex(salt), fromHex(sealed)];
+    for (const [kind, share] of [seed_share, mask_share].entries()) {
+      const [part, one] = [both.slice(48 * kind, 48 * kind + 48), cipher.slice(32 * kind, 32 * kind + 32)];
+      comparison.equal(`seal ${sender}`, await seal(one, bound, sender, receiver, fromHex(share)), hex(part));
+      comparison.equal(`opened ${sender}`, await unseal(one, bound, sender, receiver, part), share);
+    }
   }
 }
 

@@ -5,7 +5,7 @@ import {
   ownKey,
   pairKey,
   rotationKey,
-  sealingKey,
+  sealingKeys,
 } from "../../../../../webapp/static/src/core/crypto/derive";
 
 const AGREED = new Uint8Array(32).fill(7);
@@ -24,7 +24,7 @@ test("keys are derived as in RFC 5869, test cases 1 and 3", async () => {
 
 test("both ends of a pair derive the same mask, and each direction another seal", async () => {
   expect(await pairKey(AGREED, CONTEXT, 3, 1)).toEqual(await pairKey(AGREED, CONTEXT, 1, 3));
-  expect(await sealingKey(AGREED, CONTEXT, 3, 1)).not.toEqual(await sealingKey(AGREED, CONTEXT, 1, 3));
+  expect(await sealingKeys(AGREED, CONTEXT, 3, 1)).not.toEqual(await sealingKeys(AGREED, CONTEXT, 1, 3));
 });
 
 test("another context, purpose or place makes another key", async () => {
@@ -37,7 +37,8 @@ test("another context, purpose or place makes another key", async () => {
       0,
       1,
     ),
-    sealingKey(AGREED, CONTEXT, 0, 1),
+    sealingKeys(AGREED, CONTEXT, 0, 1).then(([seed]) => seed),
+    sealingKeys(AGREED, CONTEXT, 0, 1).then(([, maskKey]) => maskKey),
     ownKey(AGREED, CONTEXT, 0),
     ownKey(AGREED, CONTEXT, 1),
   ]);

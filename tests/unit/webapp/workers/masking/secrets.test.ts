@@ -11,6 +11,7 @@ import {
 import { type Identity, keyPair, makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys";
 import { addMasks } from "../../../../../webapp/static/src/core/crypto/keystream";
 import { masksOf } from "../../../../../webapp/static/src/core/crypto/masking";
+import { unseal } from "../../../../../webapp/static/src/core/crypto/sealing";
 import type { Keys, Member } from "../../../../../webapp/static/src/core/messages/masking";
 import { encodingOf } from "../../../../../webapp/static/src/core/numerics/masking/encoding";
 import { RoundSecrets } from "../../../../../webapp/static/src/workers/masking/secrets";
@@ -52,7 +53,7 @@ function rosterFor(clients: readonly Client[]): Member[] {
 }
 
 /** Everybody has checked the roster and holds the shares of all. */
-async function exchange(clients: readonly Client[]): Promise<Member[]> {
+async function exchange(clients: readonly Client[]): Promise<readonly [Member[], readonly Uint8Array[][]]> {
   const members = rosterFor(clients);
   for (const { secrets } of clients)
     expect((await secrets.checkRoster(members, 3, THRESHOLD, true)).wrong).toEqual([]);
@@ -61,7 +62,7 @@ async function exchange(clients: readonly Client[]): Promise<Member[]> {
     const mine = others(place).map((from) => sealed[from]?.[others(from).indexOf(place)] as Uint8Array);
     expect(await secrets.open(place, others(place), mine)).toEqual([]);
   }
-  return members;
+  return [members, sealed];
 }
 
 function update(place: number): Float32Array {
@@ -88,27 +89,38 @@ describe("a round of four of whom the last drops out after the exchange", () => 
 
   beforeAll(async () => {
     const clients = await Promise.all(CLIENTS.map((name) => client(name)));
-    members = await exchange(clients);
+    const [roster, sealed] = await exchange(clients);
+    members = roster;
     sum = new Uint32Array(TERMS.parameters + 5);
     for (const place of alive) {
       const words = new Uint32Array((await masked(clients[place] as Client, place)).buffer);
       sum = sum.map((word, i) => word + (words[i] as number));
     }
     const shares = alive.map((place) => clients[place]?.secrets.reveal(alive, [3]) as Uint8Array[]);
-    const secret = (place: number) =>
-      recover(new Map(alive.map((holder, i) => [holder, shares[i]?.[place] as Bytes])));
     const base = await baseHash(TERMS);
     const context = await contextHash(base, await rosterHash(base, members), 4, 3, THRESHOLD);
+    /** Opens what a member sealed for a holder, as the server does: by the key that the holder reveals. */
+    const share = async (owner: number, holder: number, key: Bytes) => {
+      if (owner === holder) return key;
+      const both = sealed[owner]?.[others(owner).indexOf(holder)] as Uint8Array;
+      const part = new Uint8Array(alive.includes(owner) ? both.slice(0, 48) : both.slice(48));
+      return (await unseal(key, context, owner, holder, part)) as Bytes;
+    };
+    const secret = async (place: number) => {
+      const opened = alive.map((holder, i) => share(place, holder, shares[i]?.[place] as Bytes));
+      const found = await Promise.all(opened);
+      return recover(new Map(alive.map((holder, i) => [holder, found[i] as Bytes])));
+    };
     // Off come the survivors' own masks, and what each of them shares with the one that dropped out.
     for (const place of alive) {
-      const own = await masksOf(context, place, secret(place), await keyPair(random(32)), new Map());
-      expect(await sha256(secret(place))).toEqual(members[place]?.seed_hash);
+      const own = await masksOf(context, place, await secret(place), await keyPair(random(32)), new Map());
+      expect(await sha256(await secret(place))).toEqual(members[place]?.seed_hash);
       await addMasks(
         sum,
         own.map(({ key }) => ({ key, sign: -1 })),
       );
     }
-    const lost = await keyPair(secret(3));
+    const lost = await keyPair(await secret(3));
     expect(lost.publicKey).toEqual(members[3]?.mask_key);
     const keys = new Map(alive.map((place) => [place, members[place]?.mask_key as Uint8Array]));
     const [, ...pairs] = await masksOf(context, 3, random(32), lost, keys);

@@ -9,12 +9,22 @@ export async function hkdf(secret: Bytes, salt: Bytes, info: Bytes, length = 32)
   return new Uint8Array(await crypto.subtle.deriveBits(algorithm, key, 8 * length));
 }
 
+/** The keys of two sealed shares: of a seed, and of a mask key. */
+export type SealingKeys = readonly [seed: Bytes, maskKey: Bytes];
+
 /**
- * Returns the key by which the client at place `from` seals for the one at `to`, from the agreement of their share
- * keys.
+ * Returns the keys by which the client at place `from` seals its shares for the one at `to`, from the agreement of
+ * their share keys. The receiver reveals one of both at the end of the round.
  */
-export function sealingKey(agreed: Bytes, context: Bytes, from: number, to: number): Promise<Bytes> {
-  return hkdf(agreed, context, purpose("share", from, to));
+export async function sealingKeys(
+  agreed: Bytes,
+  context: Bytes,
+  from: number,
+  to: number,
+): Promise<SealingKeys> {
+  const info = fields(utf8("minga/masked/2/share"), places(from), places(to));
+  const keys = await hkdf(agreed, context, info, 64);
+  return [keys.slice(0, 32), keys.slice(32)];
 }
 
 /** Returns the key of the mask between the clients at places `a` and `b`, from the agreement of their mask keys. */
@@ -38,6 +48,6 @@ export function choiceKey(context: Bytes): Promise<Bytes> {
 }
 
 /** Encodes the purpose of a key, and the places that share it. */
-function purpose(name: "share" | "pair" | "self", ...between: readonly number[]): Bytes {
+function purpose(name: "pair" | "self", ...between: readonly number[]): Bytes {
   return fields(utf8(`minga/masked/1/${name}`), ...between.map((place) => places(place)));
 }

@@ -25,6 +25,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   invalid: "unlike what others made of the same examples",
   "norm-too-large": "change too large",
   "not-finite": "values not finite",
+  "false-shares": "shares kept a masked sum from being read",
   "not-masked": "part of a masked round missing or wrong",
   "not-selected": "not chosen for the round",
   over: "too late to be looked at",

@@ -13,7 +13,7 @@ import {
   rosterHash,
   survivorsStatement,
 } from "../../core/crypto/context";
-import { choiceKey, rotationKey, sealingKey } from "../../core/crypto/derive";
+import { choiceKey, rotationKey, type SealingKeys, sealingKeys } from "../../core/crypto/derive";
 import { type Identity, isUsableKey, type KeyPair, keyPair, sign, verify } from "../../core/crypto/keys";
 import type { Mask } from "../../core/crypto/keystream";
 import { masksOf } from "../../core/crypto/masking";
@@ -25,11 +25,8 @@ type Places = readonly number[];
 /** Returns this number of random bytes, from the platform's generator. */
 export type Random = (count: number) => Bytes;
 
-/** One client's share of another client's secrets. */
-interface Shares {
-  readonly seed: Uint8Array;
-  readonly maskKey: Uint8Array;
-}
+/** A share and its tag; a client seals one of its seed and one of its mask key for each neighbour. */
+const SEALED_SHARE_BYTES = SECRET_BYTES + 16;
 
 /** Replaces a share that could not be opened: it is not below the prime, so the server ignores it. */
 const NO_SHARE = new Uint8Array(SECRET_BYTES).fill(0xff);
@@ -53,8 +50,11 @@ export interface Cohort {
 
 export class RoundSecrets {
   #roster: Roster | null = null;
-  /** Shares by the places of the clients whose secrets they are. */
-  readonly #shares = new Map<number, Shares>();
+  /**
+   * What is revealed of secrets, by their owners' places: the keys that open others' shares, and the own shares. The
+   * seed's is first.
+   */
+  readonly #revealable = new Map<number, SealingKeys>();
   readonly #agreements = new Map<number, Promise<Bytes>>();
 
   private constructor(
@@ -111,32 +111,37 @@ export class RoundSecrets {
     const holders = [place, ...neighbours];
     const cut = (secret: Bytes) => split(secret, holders, threshold, this.random(randomnessBytes(threshold)));
     const [seeds, maskKeys] = [cut(this.seed), cut(this.maskSecret)];
-    const shares = holders.map((_, i) => ({ seed: seeds[i] as Bytes, maskKey: maskKeys[i] as Bytes }));
-    const [own, ...others] = shares as [Shares, ...Shares[]];
-    this.#shares.set(place, own);
+    const shares = holders.map((_, i) => [seeds[i] as Bytes, maskKeys[i] as Bytes] as const);
+    const [own, ...others] = shares as [SealingKeys, ...SealingKeys[]];
+    this.#revealable.set(place, own);
     const { context } = this.#requireRoster();
     return Promise.all(
-      others.map(async ({ seed, maskKey }, i) => {
+      others.map(async ([seed, maskKey], i) => {
         const to = neighbours[i] as number;
-        const key = await sealingKey(await this.#agreementWith(to), context, place, to);
-        return seal(key, context, place, to, concat([seed, maskKey]));
+        const [seedKey, maskKeyKey] = await sealingKeys(await this.#agreementWith(to), context, place, to);
+        return concat([
+          await seal(seedKey, context, place, to, seed),
+          await seal(maskKeyKey, context, place, to, maskKey),
+        ]);
       }),
     );
   }
 
   /**
-   * Opens and keeps the shares that `senders` sealed for `place`. Returns the places whose shares could not be
-   * opened.
+   * Opens the shares that `senders` sealed for `place`, and keeps their keys. Returns the places whose shares could
+   * not be opened.
    */
   async open(place: number, senders: Places, sealed: readonly Uint8Array[]): Promise<Places> {
     const { context } = this.#requireRoster();
     const opened = await Promise.all(
       senders.map(async (from, i) => {
-        const key = await sealingKey(await this.#agreementWith(from), context, from, place);
-        const both = await unseal(key, context, from, place, new Uint8Array(sealed[i] as Uint8Array));
-        if (both?.length !== 2 * SECRET_BYTES) return false;
-        const [seed, maskKey] = [both.slice(0, SECRET_BYTES), both.slice(SECRET_BYTES)];
-        this.#shares.set(from, { seed, maskKey });
+        const keys = await sealingKeys(await this.#agreementWith(from), context, from, place);
+        const both = new Uint8Array(sealed[i] as Uint8Array);
+        if (both.length !== 2 * SEALED_SHARE_BYTES) return false;
+        const [seed, maskKey] = [both.slice(0, SEALED_SHARE_BYTES), both.slice(SEALED_SHARE_BYTES)];
+        if ((await unseal(keys[0], context, from, place, seed)) === null) return false;
+        if ((await unseal(keys[1], context, from, place, maskKey)) === null) return false;
+        this.#revealable.set(from, keys);
         return true;
       }),
     );
@@ -176,13 +181,13 @@ export class RoundSecrets {
     return vouchers.filter((_, i) => !signed[i]);
   }
 
-  /** Returns one share of each client in `seeds` and `maskKeys`, by their places. All others are deleted. */
+  /** Returns what opens one share of each client in `seeds` and `maskKeys`, by their places; deletes the rest. */
   reveal(seeds: Places, maskKeys: Places): Uint8Array[] {
     const chosen = [
-      ...seeds.map((place) => ({ place, share: this.#shares.get(place)?.seed })),
-      ...maskKeys.map((place) => ({ place, share: this.#shares.get(place)?.maskKey })),
+      ...seeds.map((place) => ({ place, share: this.#revealable.get(place)?.[0] })),
+      ...maskKeys.map((place) => ({ place, share: this.#revealable.get(place)?.[1] })),
     ].sort((a, b) => a.place - b.place);
-    this.#shares.clear();
+    this.#revealable.clear();
     return chosen.map(({ share }) => share ?? NO_SHARE);
   }
 
