@@ -72,7 +72,13 @@ def build_app(settings: Settings) -> Starlette:
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )
         drafts = app.state.drafts = DraftService(
-            settings.data_dir, settings.limits, registry, access.roles, stores.lives, time.time
+            settings.data_dir,
+            settings.limits,
+            registry,
+            access.roles,
+            stores.lives,
+            time.time,
+            metrics.count_job,
         )
         recheck = asyncio.create_task(app.state.connections.run())
         try:

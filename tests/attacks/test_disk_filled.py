@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from tests.support.environment.small_disk import small_disk
 from tests.support.tasks.owner_files import zip_bytes
 from tests.support.tasks.tiny_task import write_task
+from tests.support.timeouts import PATIENCE
 from tests.support.web.draft_client import Drafter
 from tests.support.web.server_process import Server, running
 from tests.support.web.visitors import operator, program
@@ -84,6 +86,8 @@ def test_shards_count_to_the_owners_quota(server: Server, eve: Drafter) -> None:
     assert taken(place) < before + MIB
     assert (job["state"], f"over {QUOTA_MIB} MiB" in last_line(job)) == ("failed", True), last_line(job)
     assert "Delete a draft or a task" in last_line(job)
+    with urlopen(f"{server.url}/metrics", timeout=PATIENCE) as answer:
+        assert 'minga_draft_jobs_total{kind="cut",outcome="over-quota"} 1.0' in answer.read().decode()
     # The draft is as before, but for the job and the shards that it would have replaced.
     assert sorted(path.name for path in place.iterdir()) == names
     after = eve.send("GET", draft).json

@@ -17,7 +17,7 @@ from backend.server.drafts.disk_usage import HostedTasks
 from backend.server.drafts.draft_store import DAY_SECONDS, Drafts
 from backend.server.drafts.dry_runs.browser_dry_runs import Report, assessed, with_report
 from backend.server.drafts.dry_runs.dry_run_files import dry_run_file, dry_run_files
-from backend.server.drafts.jobs.job_queue import DraftJobQueue
+from backend.server.drafts.jobs.job_queue import CountJob, DraftJobQueue
 from backend.server.drafts.launch import launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.record import Draft, FileKind
@@ -48,7 +48,8 @@ _RECORD_KEYS = ("id", "created", "changed", "onward", "task", "readme", "files",
 class DraftService:
     """Owns drafts, uploads and the job queue of a server, from `start` to `stop`.
 
-    Drafts lie in `data_dir`/drafts, launched tasks in `data_dir`/tasks. `clock` gives Unix seconds.
+    Drafts lie in `data_dir`/drafts, launched tasks in `data_dir`/tasks. `clock` gives Unix seconds;
+    `count_job` counts the jobs that end.
     """
 
     def __init__(
@@ -59,11 +60,12 @@ class DraftService:
         roles: Roles,
         lives: Lives,
         clock: Callable[[], float],
+        count_job: CountJob = lambda _kind, _outcome: None,
     ) -> None:
         self.drafts = Drafts(data_dir / DRAFTS, limits, clock)
         self.uploads = DraftUploads(self.drafts)
         self.imports = ZipImporter(self.drafts)
-        self.queue = DraftJobQueue(self.drafts, self.measure)
+        self.queue = DraftJobQueue(self.drafts, self.measure, count_job)
         self.protection = Protection()
         self._hosted = HostedTasks(registry, roles, data_dir / TASKS)
         self._tasks, self._registry, self._roles, self._lives = data_dir / TASKS, registry, roles, lives

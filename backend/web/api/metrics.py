@@ -73,9 +73,16 @@ class Metrics:
             buckets=SECONDS,
         )
         self._units = UnitFigures(self.registry)
+        self._jobs = Counter(
+            "minga_draft_jobs", "Jobs on drafts that ended", ["kind", "outcome"], registry=self.registry
+        )
 
     def _count(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"minga_{name}", text, ["task", *labels], registry=self.registry)
+
+    def count_job(self, kind: str, outcome: str) -> None:
+        """Counts a job on a draft: `done`, `cancelled`, or the code of its error."""
+        self._jobs.labels(kind, outcome).inc()
 
     def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""

@@ -22,6 +22,8 @@ from backend.server.drafts.transfer.url_data import address_state, url_completed
 
 log = structlog.stdlib.get_logger("minga.drafts")
 
+# Called at a job's end with its kind and `done`, `cancelled`, or the code of its error.
+CountJob = Callable[[JobKind, str], None]
 # Jobs that run at a time: a conversion takes much memory, and must not keep everybody else waiting.
 WORKERS = 2
 _NEEDS: dict[JobKind, str] = {
@@ -37,11 +39,16 @@ class DraftJobQueue:
     """Owns the queue of jobs, from `start` to `stop`.
 
     WORKERS jobs run at a time, of different owners, who take turns. What jobs write counts to their owner's
-    quota while they run; `measure` measures the bytes of an owner's tasks before.
+    quota while they run; `measure` measures the bytes of an owner's tasks before. `count` counts jobs.
     """
 
-    def __init__(self, drafts: Drafts, measure: Callable[[str], Awaitable[int]] | None = None) -> None:
-        self._drafts, self._measure = drafts, measure
+    def __init__(
+        self,
+        drafts: Drafts,
+        measure: Callable[[str], Awaitable[int]] | None = None,
+        count: CountJob = lambda _kind, _outcome: None,
+    ) -> None:
+        self._drafts, self._measure, self._count = drafts, measure, count
         self._turns = JobTurns()
         self._wake = asyncio.Event()
         # Set and replaced whenever a log grows or a job ends.
@@ -101,6 +108,7 @@ class DraftJobQueue:
             running.cancel.set()
             return
         self._turns.remove(draft, kind)
+        self._count(kind, "cancelled")
         await self._end(draft, job, "cancelled", "Cancelled.")
 
     async def advance(self, draft: Draft) -> None:
@@ -219,15 +227,19 @@ class DraftJobQueue:
             result, message = await self._performed(queued, job)
         except CancelledError as error:
             if not self._stopping:
+                self._count(kind, "cancelled")
                 await self._end(draft, job, "cancelled", str(error))
         except MingaError as error:
+            self._count(kind, error.code)
             await self._end(draft, job, "failed", str(error))
         except Exception as error:
             # A shell: an unforeseen failure on one file must not stop jobs on other drafts.
             log.exception("work on a draft failed", draft=draft.id, kind=kind)
+            self._count(kind, MingaError.code)
             await self._end(draft, job, "failed", f"This failed unexpectedly ({type(error).__name__}).")
         else:
             job.result = result
+            self._count(kind, "done")
             _apply_result(draft, kind, job)
             await self._end(draft, job, "done", message)
 
