@@ -14,6 +14,7 @@ import backend
 from backend.errors import BundleError, PeerError
 from backend.formats.manifest import Manifest, NamedTensor, SignatureName, parse_manifest
 from backend.formats.op_allowlist import check_native, read_allow_list
+from backend.peer.training.graph_memory import check_memory, memory_limit
 
 ALLOW_LIST = Path(backend.__file__).parents[1] / "converter" / "ops.json"
 
@@ -131,15 +132,18 @@ def _choose_device(tf: Any, device: Device) -> str:
 
 def _import_graph(tf: Any, manifest: Manifest, name: SignatureName, graph: bytes) -> Graph:
     """Returns one frozen graph as a function from named inputs to named outputs."""
+    from google.protobuf.message import DecodeError
+
     signature = manifest.signatures[name]
     definition = tf.compat.v1.GraphDef()
     try:
         definition.ParseFromString(graph)
+        check_memory(tf, name, definition, memory_limit())
         whole = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
         feeds = [whole.graph.get_tensor_by_name(_tensor(spec)) for spec in signature.inputs]
         fetches = [whole.graph.get_tensor_by_name(_tensor(spec)) for spec in signature.outputs]
         pruned = whole.prune(feeds, fetches)
-    except (ValueError, KeyError, TypeError, tf.errors.OpError) as error:
+    except (ValueError, KeyError, TypeError, IndexError, DecodeError, tf.errors.OpError) as error:
         raise BundleError(
             f"The graph {name} does not fit bundle.json ({error}); convert the model again."
         ) from error
