@@ -16,6 +16,7 @@ from backend.peer.links.links import LinkManager
 from backend.peer.mesh.certificate_collector import CertificateCollector
 from backend.peer.mesh.early_frames import EarlyFrames, GroupKey
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
+from backend.peer.mesh.result_report import ResultReport
 from backend.peer.mesh.weights import WeightCache
 from backend.peer.session.progress import Teller
 from backend.peer.training.step import Vector
@@ -70,6 +71,7 @@ class Averager:
         self._averaging: asyncio.Task[None] | None = None
         self._patience_reset: asyncio.TimerHandle | None = None
         self._certificates: CertificateCollector | None = None
+        self._result_report: ResultReport | None = None
         self._momentum: Vector = np.zeros(0, np.float32)
 
     def average(self, order: Group, work: TrainedWork) -> None:
@@ -90,6 +92,8 @@ class Averager:
             exchange.close()
         self._exchanges.clear()
         self._early_frames.close()
+        if self._result_report:
+            self._result_report.tell()
 
     def up(self, client: str) -> None:
         """Takes a new link to `client`, or the end of its silence."""
@@ -123,6 +127,8 @@ class Averager:
 
     def _add_signature(self, client: str, frame: Attest) -> None:
         certificate = self._certificates.add(client, frame) if self._certificates else None
+        if self._result_report:
+            self._result_report.signed()
         if certificate:
             self._post(member_events.WeightsCertified(certificate))
 
@@ -201,21 +207,7 @@ class Averager:
         for client in survivors:
             if client != local.client:
                 self._links.send(client, attest)
-        sentence = (
-            f"Round {order.round}: {len(survivors)} of {len(order.members)} have new weights in "
-            f"{outcome.seconds:.2f} s, with {100 * outcome.fraction:.0f} % of what they trained on."
-        )
-        self._reporter.tell(
-            "averaged",
-            sentence,
-            round=order.round,
-            group=order.group,
-            weights=weights,
-            survivors=len(survivors),
-            members=len(order.members),
-            fraction=outcome.fraction,
-            seconds=round(outcome.seconds, 3),
-        )
+        self._report_result(ResultReport(order, outcome, self._certificates, self._reporter))
         self._post(
             member_events.GroupAveraged(
                 order.round,
@@ -230,6 +222,13 @@ class Averager:
         for client, frames in self._early_frames.take((order.round, order.group)).items():
             for frame in frames:
                 self.frame_received(client, frame)
+
+    def _report_result(self, report: ResultReport) -> None:
+        """Leaves the report of the last group to its signatures; that of the group before is told now."""
+        if self._result_report:
+            self._result_report.tell()
+        self._result_report = report
+        report.signed()
 
     def _close_ended(self) -> None:
         """Closes groups that no member can ask about any more, and old ones: each has vectors in memory."""

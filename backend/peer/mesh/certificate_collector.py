@@ -34,6 +34,11 @@ class CertificateCollector:
         self._statement = weights_statement(task, bundle, number, group, survivors, weights)
         self._signatures: dict[str, Signed] = {}
 
+    @property
+    def holders(self) -> int:
+        """The number of survivors that signed, this peer included: they have the weights."""
+        return len(self._signatures)
+
     def sign(self, client: str, key: bytes) -> Attest:
         """Signs for this peer and counts its signature; returns it for the others."""
         signature = sign(key, self._statement)

@@ -26,10 +26,13 @@ export interface TrainedWork {
   readonly bundle: string;
 }
 
-/** A group of which this peer is, or was, a member. `outcome` is null until there is one. */
+/**
+ * A group of which this peer is, or was, a member. `outcome` is null until there is one; `holders` counts the
+ * survivors that signed it, since others may have been lost before they had it.
+ */
 export interface GroupView {
   readonly order: GroupOrder;
-  readonly outcome: Omit<GroupOutcome, "mean"> | null;
+  readonly outcome: (Omit<GroupOutcome, "mean"> & { readonly holders: number }) | null;
   /** Why there is no outcome. */
   readonly reason: string | null;
 }
@@ -172,8 +175,16 @@ export class Averager {
   }
 
   async #attested(client: string, frame: AttestFrame): Promise<void> {
-    const certificate = await this.#attesting?.addSignature(client, frame);
+    const attesting = this.#attesting;
+    const certificate = await attesting?.addSignature(client, frame);
+    if (attesting && attesting === this.#attesting) this.#showHolders(attesting);
     if (certificate) this.#options.certified(certificate);
+  }
+
+  #showHolders({ ending, holders }: CertificateCollector): void {
+    const { order, outcome } = this.#view ?? {};
+    if (!this.#view || !outcome || order?.round !== ending.round || order.group !== ending.group) return;
+    this.#show({ ...this.#view, outcome: { ...outcome, holders } });
   }
 
   #failed(order: GroupOrder, reason: string): void {
@@ -200,7 +211,8 @@ export class Averager {
     this.#attesting = new CertificateCollector(task, ending, keys, order.least);
     const attest = await this.#attesting.sign(own, identity);
     for (const client of clients) if (client !== own) links.send(client, attest);
-    if (this.#view) this.#show({ ...this.#view, outcome: { survivors, fraction, seconds } });
+    const { holders } = this.#attesting;
+    if (this.#view) this.#show({ ...this.#view, outcome: { survivors, fraction, seconds, holders } });
     const { signature } = attest;
     const report = { round, group, weights, survivors, fraction, seconds, signature };
     this.#options.ended({ type: "averaged", ...report });

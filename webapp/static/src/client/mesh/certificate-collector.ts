@@ -22,6 +22,11 @@ export class CertificateCollector {
     this.#statement = weightsStatement(task, ending);
   }
 
+  /** The number of survivors that signed, this peer included: they have the weights. */
+  get holders(): number {
+    return this.#signatures.size;
+  }
+
   /** Signs for this peer and counts its signature; returns it for the others. */
   async sign(client: string, identity: Identity): Promise<AttestFrame & { readonly signature: Bytes }> {
     const signature = await sign(identity, this.#statement);

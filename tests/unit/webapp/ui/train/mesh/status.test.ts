@@ -158,7 +158,7 @@ describe("What happens, in words", () => {
 
   test("what came of the last group stays to be read", () => {
     const group = { order, reason: null };
-    const outcome = { survivors: [0, 1], fraction: 0.75, seconds: 0.4 };
+    const outcome = { survivors: [0, 1, 2], fraction: 0.75, seconds: 0.4, holders: 2 };
     expect(meshStatus(view({}, { group: { ...group, outcome } }), 0).hint).toBe(
       "Round 3: you and 1 other have the same new weights, with 75.0\u202f% of what all trained on.",
     );

@@ -111,7 +111,9 @@ function outcome({ group }: MeshView): string | null {
   if (group === null) return null;
   const { order, outcome: made, reason } = group;
   if (made === null) return reason === null ? null : mesh.noResult(reason);
-  const others = made.survivors.length - 1;
+  const others = made.holders - 1;
+  // The first signature comes within milliseconds.
+  if (others === 0) return null;
   return made.fraction < 0.9995
     ? mesh.sameWeightsOf(order.round, others, made.fraction)
     : mesh.sameWeights(order.round, others);
