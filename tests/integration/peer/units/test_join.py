@@ -93,6 +93,7 @@ def test_a_peer_that_was_killed_comes_back_to_its_units_and_its_shards(
     [
         (["--listen", "127.0.0.1:0"], "In this task the server averages, and no peer connects"),
         (["--min-masked", "8"], "In this task each result is looked at by itself, and nothing is masked"),
+        (["--min-noise", "1"], "Only where a server adds updates up do clients add noise"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(
