@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-SUITES = ("unit", "property", "contract", "integration", "e2e", "conformance", "support")
+SUITES = ("unit", "property", "contract", "integration", "attacks", "e2e", "conformance", "support")
 # Golden vectors and the scripts that make them are data for every suite.
 SHARED = ("tests.support", "tests.contract.vectors")
 
