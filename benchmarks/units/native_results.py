@@ -1,18 +1,20 @@
 """Trains one model's plans with the TensorFlow peer for benchmarks.units.tolerance.
 
-Usage: `python -m benchmarks.units.native_results FOLDER`. FOLDER has bundle/, data.shard and wanted.json:
-starts, each as a number of steps after the first weights, and lengths of plans in steps. For each start the
-weights are written (`START.weights`), and for each plan and its half the update
-(`START.STEPS.tensorflow-cpu`).
+Usage: `python -m benchmarks.units.native_results FOLDER SIDE THREADS`. FOLDER has bundle/, data.shard and
+wanted.json: starts, each as a number of steps after the first weights, and lengths of plans in steps. For
+each start the weights are written (`START.weights`) unless another side wrote them, and for each plan and its
+half the update (`START.SEED.STEPS.SIDE`). THREADS is TensorFlow's number of them, or 0 for its own choice.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
 
 import numpy as np
+import tensorflow as tf
 
 from backend.peer.data.shards import read_shard
 from backend.peer.training.graphs import import_graphs, open_bundle
@@ -22,7 +24,8 @@ from backend.peer.training.trainer import Trainer, TrainingPlan
 
 def main() -> None:
     """Trains all plans of one model."""
-    folder = Path(sys.argv[1])
+    folder, side, threads = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
     plans = json.loads((folder / "wanted.json").read_text("utf-8"))
     names = open_bundle(folder / "bundle", ()).manifest.graphs
     graphs = import_graphs(open_bundle(folder / "bundle", names), "cpu")
@@ -35,14 +38,16 @@ def main() -> None:
         return trainer.train(start, plan, examples, never, lambda _: None).content()
 
     for first_steps in plans["starts"]:
-        start = weights
-        if first_steps:
-            start = weights + np.frombuffer(update(weights, first_steps, plans["seed"] + 1), "<f4")
-        (folder / f"{first_steps}.weights").write_bytes(start.astype("<f4").tobytes())
-        for steps in sorted({number // part for number in plans["steps"] for part in (1, 2)}):
-            (folder / f"{first_steps}.{steps}.tensorflow-cpu").write_bytes(
-                update(start, steps, plans["seed"])
-            )
+        path = folder / f"{first_steps}.weights"
+        if not path.exists():
+            start = weights
+            if first_steps:
+                start = weights + np.frombuffer(update(weights, first_steps, plans["seeds"][0] - 1), "<f4")
+            path.write_bytes(start.astype("<f4").tobytes())
+        start = np.fromfile(path, "<f4")
+        lengths = sorted({number // part for number in plans["steps"] for part in (1, 2)})
+        for seed, steps in itertools.product(plans["seeds"], lengths):
+            (folder / f"{first_steps}.{seed}.{steps}.{side}").write_bytes(update(start, steps, seed))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""Measures the distance between results of the same work on different backends.
+"""Measures the distance between results of the same work by unlike kernels.
 
-Usage: python -m benchmarks.units.tolerance [--models NAME...] [--backends NAME...] [--steps N...] [--quick]
-[--from FILE...] [--json] [--write]
+Usage: python -m benchmarks.units.tolerance [--models NAME...] [--sides NAME...] [--steps N...] [--seeds N]
+[--quick] [--from FILE...] [--json] [--write]
 
 The comparison of strangers' results uses these distances. Models of the gallery are trained by the same plans
-(seed, rows, weights, steps) in headless Chromium on each of its backends and by the TensorFlow peer, from
-their first weights and from partly trained ones. For each pair of backends the output gives the largest
-distance between their updates, relative to the longer one, and the widest angle as 1 - cosine; for comparison
-also the same for a cheat who did half of the steps, and for noise. `--from` reads the JSON that earlier runs
-printed. `--write` writes the distances, times MARGIN and at least MIN_DISTANCE, into
-backend/server/units/validation/tolerances.json. Two browsers of one backend may have different graphics
-cards, which one machine does not have: for them, and for backends that were not measured, the table uses the
-largest distance of this backend, or any, from another.
+(seed, rows, weights, steps) in headless Chromium and by the TensorFlow peer, from their first weights and
+from partly trained ones. The sides are backends, some of them with other kernels: TensorFlow without oneDNN
+or on one thread, WASM without SIMD or with three threads. For each pair the output gives the distance between
+their updates, relative to the longer one, and the angle as 1 - cosine; for comparison also the same for a
+cheat who did half of the steps, and for noise. `--from` reads the JSON that earlier runs printed. `--write`
+writes the distances by number of steps, times a margin, into backend/server/units/validation/tolerances.json.
+They do not depend on which two kernels are compared: any difference in rounding can turn one unit of a
+network on or off, and from there on its part of the update differs. No real graphics card was measured.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import argparse
 import hashlib
 import itertools
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -36,83 +36,84 @@ import numpy as np
 from backend.numerics.aggregation.result_agreement import Likeness, likeness
 from backend.numerics.vectors import Vector
 from backend.server.units.validation.tolerances import TABLE
-from benchmarks.pages.owner_walk import DATA
+from benchmarks.units.tolerance_data import NETWORKS, SOURCES, source_file
+from benchmarks.units.tolerance_table import Cheat, Gap, summary, tolerance_table
 from tests.support.browser.chromium import Tab, chromium
 from tests.support.browser.static_site import serve
 from tests.support.keras.reference_cache import ROOT, build_harness
 
-NATIVE = "tensorflow-cpu"
-BACKENDS = ("wasm", "webgl", "webgpu", "cpu")
-# The starts of plans, in steps after the first weights, and the lengths of plans in steps.
-STARTS, STEPS = (0, 100), (4, 16, 64)
-# Emulated GPUs and plain JavaScript take seconds for a step, so their plans are shorter and models fewer.
-SHORT = {"webgl": 16, "webgpu": 16, "cpu": 16}
-MODELS: dict[str, tuple[str, ...]] = {
-    "digits": BACKENDS,
-    "titanic": BACKENDS,
-    "cifar10": ("wasm", "webgl"),
-    "text-lstm": ("wasm", "webgl"),
-    "shakespeare": ("wasm",),
+# How each TensorFlow peer is started: its environment, and its number of threads (0: TensorFlow's choice).
+NATIVE: dict[str, tuple[dict[str, str], int]] = {
+    "tensorflow": ({"TF_ENABLE_ONEDNN_OPTS": "1"}, 0),
+    "tensorflow-plain": ({"TF_ENABLE_ONEDNN_OPTS": "0"}, 0),
+    "tensorflow-thread": ({"TF_ENABLE_ONEDNN_OPTS": "1"}, 1),
 }
-# Other source files of the gallery's data.
-SOURCES = {"titanic": "titanic.csv", "shakespeare": "tinyshakespeare.txt", "cifar10": "cifar10_train.zip"}
-PICTURES_OF_A_CLASS = 20
-SEED = 12345
-# The table allows MARGIN times the measured distance, within these bounds: half of the work is farther.
-MARGIN, MIN_DISTANCE, MAX_DISTANCE = 8.0, 1e-2, 0.25
-# Up to so many steps rounding errors grow slowly.
-FEW_STEPS = 64
+# The kernels of WASM; others are the page's choice.
+WASM: dict[str, dict[str, Any]] = {
+    "wasm": {},
+    "wasm-plain": {"simd": False},
+    "wasm-threads": {"threads": 3},
+}
+SIDES = (*NATIVE, *WASM, "webgl", "webgpu", "cpu")
+# The starts of plans, in steps after the first weights, and the lengths of plans in steps.
+STARTS, STEPS = (0, 100), (4, 16, 24, 32, 64)
+SEEDS = 8
+# Emulated GPUs and plain JavaScript take seconds for a step: their plans are shorter, and have one seed.
+SLOW, SHORT = ("webgl", "webgpu", "cpu"), 16
+MODELS: dict[str, tuple[str, ...]] = {
+    "digits": SIDES,
+    "titanic": SIDES,
+    "cifar10": (*NATIVE, *WASM, "webgl"),
+    "noise": (*NATIVE, *WASM),
+    "text-lstm": (*NATIVE, *WASM, "webgl"),
+    "shakespeare": (*NATIVE, "wasm"),
+}
+FIRST_SEED = 12345
 
 
 @dataclass(frozen=True)
-class Gap:
-    """The distance between the updates of two sides for one plan."""
+class Extent:
+    """The lengths of plans in steps, and the number of seeds, of which each has a plan of every length."""
 
-    model: str
-    start: int
-    steps: int
-    first: str
-    second: str
-    distance: float
-    turn: float
+    steps: Sequence[int] = STEPS
+    seeds: int = SEEDS
 
-
-@dataclass(frozen=True)
-class Cheat:
-    """The distances from the full work of half the steps, and of noise of the same length."""
-
-    model: str
-    start: int
-    steps: int
-    half: float
-    noise: float
+    def plans(self, side: str) -> Iterable[tuple[int, int, int]]:
+        """Returns start, seed and steps of each plan of a side."""
+        seeds = range(FIRST_SEED, FIRST_SEED + (1 if side in SLOW else self.seeds))
+        steps = [number for number in self.steps if side not in SLOW or number <= SHORT]
+        return itertools.product(STARTS, seeds, steps)
 
 
-def measure(
-    models: Iterable[str], backends: Iterable[str], lengths: Sequence[int] = STEPS
-) -> tuple[list[Gap], list[Cheat]]:
+def measure(models: Iterable[str], sides: Sequence[str], extent: Extent) -> tuple[list[Gap], list[Cheat]]:
     """Returns all gaps between pairs of sides, and the cheats' distances from native updates."""
     gaps: list[Gap] = []
     cheats: list[Cheat] = []
     with tempfile.TemporaryDirectory(prefix="minga-tolerance-") as temporary, chromium() as browser:
         for model in models:
-            folder = _prepare(Path(temporary) / model, model, lengths)
-            _note(f"{model}: TensorFlow")
-            _run("benchmarks.units.native_results", str(folder))
+            folder = _prepare(Path(temporary) / model, model, extent)
+            here = [side for side in sides if side in MODELS[model]]
+            for side in (side for side in here if side in NATIVE):
+                _note(f"{model}: {side}")
+                environment, threads = NATIVE[side]
+                arguments = [str(folder), side, str(threads)]
+                _run("benchmarks.units.native_results", *arguments, **environment)
             with serve({"/harness/": build_harness(), "/blobs/": folder / "blobs"}) as origin:
-                for backend in (name for name in backends if name in MODELS[model]):
-                    _note(f"{model}: {backend}")
+                for side in (side for side in here if side not in NATIVE):
+                    _note(f"{model}: {side}")
                     tab = browser.open(f"{origin}/harness/index.html")
-                    _train(tab, origin, folder, backend)
+                    if WASM.get(side):
+                        tab.evaluate("options => window.chooseKernels(options)", WASM[side])
+                    _train(tab, origin, folder, side, extent)
                     tab.close()
-            gaps += _gaps(model, folder, lengths)
-            cheats += _cheats(model, folder, lengths)
+            gaps += _gaps(model, folder, extent)
+            cheats += _cheats(model, folder, extent)
     return gaps, cheats
 
 
-def _prepare(folder: Path, model: str, lengths: Sequence[int]) -> Path:
+def _prepare(folder: Path, model: str, extent: Extent) -> Path:
     """Creates a folder with the model's bundle, a shard of its data, the plans, and blobs by address."""
-    source = ROOT / "models" / model
+    source = ROOT / "models" / NETWORKS.get(model, model)
     folder.mkdir()
     shutil.copytree(source / "built" / "bundle", folder / "bundle")
     shards = source / "built" / "shards"
@@ -120,12 +121,17 @@ def _prepare(folder: Path, model: str, lengths: Sequence[int]) -> Path:
         shards = folder / "shards"
         shutil.copy(source / "task.toml", folder / "task.toml")
         arguments = ["--task", str(folder / "task.toml"), "-o", str(shards)]
-        _run("backend", "shard", str(_data(folder, model)), *arguments)
+        _run("backend", "shard", str(source_file(folder, model)), *arguments)
     first = json.loads((shards / "shards.json").read_text("utf-8"))["train"][0]["file"]
     shutil.copy(shards / first, folder / "data.shard")
     task = tomllib.loads((source / "task.toml").read_text("utf-8"))
     rate = task["model"]["optimizer"]["learning_rate"]
-    plans = {"starts": STARTS, "steps": lengths, "seed": SEED, "learning_rate": rate}
+    plans = {
+        "starts": STARTS,
+        "steps": extent.steps,
+        "seeds": list(range(FIRST_SEED, FIRST_SEED + extent.seeds)),
+        "learning_rate": rate,
+    }
     (folder / "wanted.json").write_text(json.dumps(plans), "utf-8")
     (folder / "blobs").mkdir()
     for path in (*(folder / "bundle").rglob("*"), folder / "data.shard"):
@@ -134,27 +140,15 @@ def _prepare(folder: Path, model: str, lengths: Sequence[int]) -> Path:
     return folder
 
 
-def _data(folder: Path, model: str) -> Path:
-    source_file = DATA / SOURCES[model]
-    if source_file.suffix != ".zip":
-        return source_file
-    sample = folder / "pictures.zip"
-    with zipfile.ZipFile(source_file) as source, zipfile.ZipFile(sample, "w") as target:
-        by_class = itertools.groupby(sorted(source.namelist()), lambda name: name.partition("/")[0])
-        for _, names in by_class:
-            for name in itertools.islice(names, PICTURES_OF_A_CLASS):
-                target.writestr(name, source.read(name))
-    return sample
-
-
 def _put(folder: Path, content: bytes) -> str:
     address = hashlib.sha256(content).hexdigest()
     (folder / "blobs" / address).write_bytes(content)
     return address
 
 
-def _train(tab: Tab, origin: str, folder: Path, backend: str) -> None:
+def _train(tab: Tab, origin: str, folder: Path, side: str, extent: Extent) -> None:
     """Runs all plans in a page's training worker, as volunteers' pages use it."""
+    backend = side.partition("-")[0]
     bundle = _put(folder, (folder / "bundle" / "bundle.json").read_bytes())
     shard = _put(folder, (folder / "data.shard").read_bytes())
     setup: dict[str, Any] = {"backend": backend, "avoid": [], "sliced": None}
@@ -163,16 +157,14 @@ def _train(tab: Tab, origin: str, folder: Path, backend: str) -> None:
         raise RuntimeError(f"The page took {loaded['backend']} and not {backend}.")
     plans = json.loads((folder / "wanted.json").read_text("utf-8"))
     size = json.loads((folder / "bundle" / "bundle.json").read_text("utf-8"))["batch_size"]
-    for start, steps in itertools.product(STARTS, plans["steps"]):
-        if steps > SHORT.get(backend, steps):
-            continue
+    for start, seed, steps in extent.plans(side):
         plan = {
             "epochs": 0,
             "steps": steps,
             "batchSize": size,
             "learningRate": plans["learning_rate"],
             "pastSteps": 0,
-            "seed": SEED,
+            "seed": seed,
             "proximalMu": 0.0,
             "control": None,
             "privacy": None,
@@ -182,7 +174,7 @@ def _train(tab: Tab, origin: str, folder: Path, backend: str) -> None:
         }
         weights = _put(folder, (folder / f"{start}.weights").read_bytes())
         update = _tell(tab, "trained", type="train", weights=weights, plan=plan)["update"]
-        (folder / f"{start}.{steps}.{backend}").write_bytes(np.array(update, "<f4").tobytes())
+        (folder / f"{start}.{seed}.{steps}.{side}").write_bytes(np.array(update, "<f4").tobytes())
 
 
 def _tell(tab: Tab, answered: str, **message: Any) -> dict[str, Any]:
@@ -192,28 +184,31 @@ def _tell(tab: Tab, answered: str, **message: Any) -> dict[str, Any]:
     return answer
 
 
-def _gaps(model: str, folder: Path, lengths: Sequence[int]) -> list[Gap]:
+def _gaps(model: str, folder: Path, extent: Extent) -> list[Gap]:
     gaps = []
-    for start, steps in itertools.product(STARTS, lengths):
-        paths = sorted(folder.glob(f"{start}.{steps}.*"))
+    for start, seed, steps in extent.plans(""):
+        paths = sorted(folder.glob(f"{start}.{seed}.{steps}.*"))
         sides = {path.suffix[1:]: _read(path) for path in paths}
         for (first, first_update), (second, second_update) in itertools.combinations(sides.items(), 2):
             similarity = likeness(first_update, second_update)
-            gaps.append(Gap(model, start, steps, first, second, similarity.distance, _turn(similarity)))
+            distance, turn = similarity.distance, _turn(similarity)
+            gaps.append(Gap(model, start, seed, steps, first, second, distance, turn))
     return gaps
 
 
-def _cheats(model: str, folder: Path, lengths: Sequence[int]) -> list[Cheat]:
+def _cheats(model: str, folder: Path, extent: Extent) -> list[Cheat]:
     cheats = []
-    generator = np.random.default_rng(SEED)
-    for start, steps in itertools.product(STARTS, lengths):
+    generator = np.random.default_rng(FIRST_SEED)
+    native = next(iter(NATIVE))
+    for start, seed, steps in extent.plans(native):
         full_update, half_update = (
-            _read(folder / f"{start}.{number}.{NATIVE}") for number in (steps, steps // 2)
+            _read(folder / f"{start}.{seed}.{number}.{native}") for number in (steps, steps // 2)
         )
         noise = generator.normal(0, 1, len(full_update))
         noise *= np.linalg.norm(full_update) / np.linalg.norm(noise)
         noise_distance = likeness(full_update, noise.astype(np.float32)).distance
-        cheats.append(Cheat(model, start, steps, likeness(full_update, half_update).distance, noise_distance))
+        half_distance = likeness(full_update, half_update).distance
+        cheats.append(Cheat(model, start, seed, steps, half_distance, noise_distance))
     return cheats
 
 
@@ -225,34 +220,10 @@ def _read(path: Path) -> Vector:
     return np.fromfile(path, "<f4").astype(np.float32)
 
 
-def table(gaps: list[Gap]) -> dict[str, Any]:
-    """Returns the tolerance of each pair of backends for validation/tolerances.py."""
-    short_plans = [gap for gap in gaps if gap.steps <= FEW_STEPS]
-    longer = [gap for gap in gaps if gap.steps > FEW_STEPS] or gaps
-    sides = sorted({side for gap in short_plans for side in (gap.first, gap.second)})
-
-    def widest(group: list[Gap], names: tuple[str, str]) -> dict[str, Any]:
-        distance = min(MAX_DISTANCE, max(MIN_DISTANCE, MARGIN * max(gap.distance for gap in group)))
-        turn = min(MAX_DISTANCE**2, max(MIN_DISTANCE**2, MARGIN**2 * max(gap.turn for gap in group)))
-        return {"backends": list(names), "distance": float(f"{distance:.3g}"), "turn": float(f"{turn:.3g}")}
-
-    pairs = []
-    for first, second in itertools.combinations_with_replacement(sides, 2):
-        both = {first, second}
-        matching = [gap for gap in short_plans if both <= {gap.first, gap.second}]
-        pairs.append(widest(matching, (first, second)))
-    either = ("*", "*")
-    return {
-        "steps": FEW_STEPS,
-        "pairs": pairs,
-        "other": widest(short_plans, either),
-        "longer": widest(longer, either),
-    }
-
-
-def _run(module: str, *arguments: str) -> str:
+def _run(module: str, *arguments: str, **environment: str) -> str:
+    command = [sys.executable, "-m", module, *arguments]
     process = subprocess.run(
-        [sys.executable, "-m", module, *arguments], cwd=ROOT, check=False, capture_output=True, text=True
+        command, cwd=ROOT, env=os.environ | environment, check=False, capture_output=True, text=True
     )
     if process.returncode:
         raise RuntimeError(f"{module} failed:\n{process.stdout[-2000:]}\n{process.stderr[-4000:]}")
@@ -274,30 +245,27 @@ def main() -> None:
     """Measures, prints, and writes the table on request."""
     parser = argparse.ArgumentParser(description="How far apart results of the same work are.")
     parser.add_argument("--models", nargs="+", choices=tuple(MODELS), default=list(MODELS))
-    parser.add_argument("--backends", nargs="+", choices=BACKENDS, default=list(BACKENDS))
-    parser.add_argument("--steps", nargs="+", type=int, default=list(STEPS), help="of plans; default 4 16 64")
+    parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
+    parser.add_argument("--steps", nargs="+", type=int, default=list(STEPS), help="of plans")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"plans of each length; default {SEEDS}")
     parser.add_argument("--from", nargs="+", type=Path, dest="files", help="JSON of earlier runs")
-    parser.add_argument("--quick", action="store_true", help="digits on WASM only")
+    parser.add_argument("--quick", action="store_true", help="digits on WASM and TensorFlow, 2 seeds")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--write", action="store_true", help=f"write {TABLE.name}")
     args = parser.parse_args()
     if args.files:
         gaps, cheats = _earlier(args.files)
     elif args.quick:
-        gaps, cheats = measure(["digits"], ["wasm"])
+        gaps, cheats = measure(["digits"], [*NATIVE, "wasm"], Extent(seeds=2))
     else:
-        gaps, cheats = measure(args.models, args.backends, args.steps)
-    tolerances = table(gaps)
+        gaps, cheats = measure(args.models, args.sides, Extent(args.steps, args.seeds))
+    tolerances = tolerance_table(gaps)
     if args.json:
         rows = {"gaps": [asdict(gap) for gap in gaps], "cheats": [asdict(cheat) for cheat in cheats]}
         print(json.dumps({**rows, "table": tolerances}, indent=1))
     else:
-        for gap in gaps:
-            what = f"{gap.model:12} from {gap.start:3}, {gap.steps:2} steps"
-            print(f"{what} {gap.first:15} {gap.second:15} {gap.distance:.1e} {gap.turn:.1e}")
-        for cheat in cheats:
-            what = f"{cheat.model:12} from {cheat.start:3}, {cheat.steps:2} steps"
-            print(f"{what}: half of them {cheat.half:.2f}, noise {cheat.noise:.2f}")
+        for line in summary(gaps, cheats):
+            print(line)
     if args.write:
         TABLE.write_text(json.dumps(tolerances, indent=1) + "\n", "utf-8")
 

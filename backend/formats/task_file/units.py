@@ -99,8 +99,8 @@ class TrustTable(TaskTable, frozen=True):
     A newcomer's unit is trained by `replicas` clients until `checked` of its results in a row agreed with
     others', then for one unit in `checked`. In addition, the share `spot_checks` of results is repeated by a
     `trusted` client, a peer of the owner named by its id, whose results are accepted as correct. Two results
-    agree if their distance relative to the update's norm is at most `tolerance` (by default measured for each
-    pair of backends). With `homogeneous`, only clients of the same kind and backend are compared. A client
+    agree if their distance relative to the update's norm is at most `tolerance` (by default measured, by the
+    number of steps). With `homogeneous`, only clients of the same kind and backend are compared. A client
     gets at most `quota` units a day.
     """
 
@@ -110,7 +110,7 @@ class TrustTable(TaskTable, frozen=True):
     trusted: Annotated[list[ClientId], Meta(max_length=100)] = []  # noqa: RUF012 - msgspec copies defaults.
     homogeneous: bool = False
     quota: Number = 1000
-    tolerance: Annotated[float, Meta(gt=0, le=10)] | None = None
+    tolerance: Annotated[float, Meta(gt=0, lt=1)] | None = None
 
     @property
     def comparison(self) -> Comparison:

@@ -35,13 +35,12 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class ComparedResult:
-    """A result to be compared: `update` [P] for a `unit`. `kind` names the client's kind and its backend.
+    """A result to be compared: `update` [P] for a `unit`, of so many training `steps`.
 
-    `steps` is the number of training steps, `figures` are the loss and the metric sums that it reports.
+    `figures` are the loss and the metric sums that it reports.
     """
 
     lease: LeaseId
-    kind: str
     update: Vector
     unit: UnitId = -1
     steps: int = 0
@@ -89,8 +88,7 @@ class ResultValidator:
         return {result.lease: _VERDICTS[agreed] for result, agreed in zip(results, agreements, strict=True)}
 
     def _compare(self, first: ComparedResult, second: ComparedResult) -> Agreement:
-        steps = max(first.steps, second.steps)
-        tolerance = tolerance_of(first.kind, second.kind, steps, self._tolerance)
+        tolerance = tolerance_of(max(first.steps, second.steps), self._tolerance)
         updates = agreement(likeness(first.update, second.update), tolerance)
         return worst((updates, figure_agreement(first.figures, second.figures, tolerance)))
 

@@ -1,6 +1,7 @@
-"""Gives the tolerances of a comparison: measured distances of honest results, by pair of backends.
+"""Gives the tolerances of a comparison: measured distances of honest results, by the length of the work.
 
-`tolerances.json` is written by `python -m benchmarks.units.tolerance --write`.
+`tolerances.json` is written by `python -m benchmarks.units.tolerance --write`. Which kernels computed two
+results does not matter: any difference in rounding grows with the steps.
 """
 
 from __future__ import annotations
@@ -13,29 +14,40 @@ from msgspec import Struct, json
 from backend.numerics.aggregation.result_agreement import Tolerance
 
 TABLE = Path(__file__).with_name("tolerances.json")
-# Results at this distance or farther are wrong. Clients that did half of 64 steps were at 0.38 or farther;
-# no honest result was, in 64 or in 256 steps.
+# Results at this distance or farther are wrong. Clients that did half of their steps were at 0.35 or farther;
+# no honest result was at a quarter of BLAME, up to the longest rung.
 BLAME = 0.3
+# In longer work an honest result may be anywhere, but it is nearer than noise (1.4) or the opposite (2).
+LONG_BLAME = 0.9
+# The largest tolerance with which few steps can be left out, or values changed, without being noticed.
+TELLING = 0.1
 
 
-class BackendPair(Struct, frozen=True, forbid_unknown_fields=True):
-    """The tolerance between two backends: measured distance and 1 - cosine (`turn`), with a margin."""
+class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may lie between honest results: measured distance and 1 - cosine (`turn`), with a margin."""
 
-    backends: tuple[str, str]
+    distance: float
+    turn: float
+
+
+class Rung(Struct, frozen=True, forbid_unknown_fields=True):
+    """What may lie between honest results of at most `steps` steps."""
+
+    steps: int
     distance: float
     turn: float
 
 
 class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """The pairs measured up to `steps`, the value for `other` pairs, and that for `longer` units.
+    """The rungs measured, the shortest first, and what is allowed in `longer` work."""
 
-    In longer units, rounding errors grow until honest results are far apart.
-    """
+    rungs: list[Rung]
+    longer: Allowed
 
-    steps: int
-    pairs: list[BackendPair]
-    other: BackendPair
-    longer: BackendPair
+    @property
+    def steps(self) -> int:
+        """Number of steps up to which wrong results can be told from honest ones."""
+        return max(rung.steps for rung in self.rungs if rung.distance <= TELLING)
 
 
 @cache
@@ -44,17 +56,13 @@ def table() -> ToleranceTable:
     return json.decode(TABLE.read_bytes(), type=ToleranceTable)
 
 
-def tolerance_of(first: str, second: str, steps: int = 0, given: float | None = None) -> Tolerance:
-    """Returns the tolerance between two kinds of clients after `steps`.
-
-    The last word of a kind is its backend. `given` is the distance that the task file sets.
-    """
+def tolerance_of(steps: int = 0, given: float | None = None) -> Tolerance:
+    """Returns the tolerance between two results of `steps` steps; `given` is the task file's distance."""
     if given is not None:
         # Vectors within this distance have no wider angle between them than this.
         return Tolerance(given, 1.0 - given * given, max(given, BLAME))
-    backends = tuple(sorted((first.rpartition(" ")[2], second.rpartition(" ")[2])))
-    measured = table()
-    entry = next((pair for pair in measured.pairs if pair.backends == backends), measured.other)
-    if steps > measured.steps:
-        entry = measured.longer
-    return Tolerance(entry.distance, 1.0 - entry.turn, BLAME)
+    for rung in table().rungs:
+        if steps <= rung.steps:
+            return Tolerance(rung.distance, 1.0 - rung.turn, BLAME)
+    longer = table().longer
+    return Tolerance(longer.distance, 1.0 - longer.turn, LONG_BLAME)

@@ -1,67 +1,56 @@
-"""The table of what may lie between backends is what was measured, with its margin."""
+"""The table of what may lie between honest results is what was measured, with its margin."""
 
 from __future__ import annotations
-
-import itertools
-import json
-from typing import Any
 
 import msgspec
 import pytest
 
-from backend.server.units.validation.tolerances import BLAME, ToleranceTable
-from backend.server.units.validation.tolerances import table as tolerance_table
-from benchmarks.units.tolerance import (
-    BACKENDS,
-    FEW_STEPS,
+from backend.server.units.validation.tolerances import BLAME, LONG_BLAME, TELLING, ToleranceTable
+from backend.server.units.validation.tolerances import table as committed
+from benchmarks.units.tolerance_table import (
     MARGIN,
     MAX_DISTANCE,
     MIN_DISTANCE,
-    NATIVE,
+    RUNGS,
+    Cheat,
     Gap,
-    table,
+    summary,
+    tolerance_table,
 )
 
-SIDES = sorted((*BACKENDS, NATIVE))
+
+def gap(steps: int, distance: float) -> Gap:
+    return Gap("digits", 0, 1, steps, "a", "b", distance, distance**2)
 
 
-def gap(first: str, second: str, distance: float) -> Gap:
-    return Gap("digits", 0, 16, first, second, distance, distance**2)
+def table(*gaps: Gap) -> ToleranceTable:
+    return msgspec.convert(tolerance_table(gaps), ToleranceTable)
 
 
-def test_pairs_have_their_own_gap_and_one_backend_that_to_the_farthest_other() -> None:
-    made = table([gap("a", "b", 0.003), gap("a", "b", 0.004), gap("b", "c", 0.005), gap("a", "c", 1e-7)])
-    read = msgspec.convert(made, ToleranceTable)
-    found: dict[Any, float] = {pair.backends: pair.distance for pair in read.pairs}
-    assert found == pytest.approx(
-        {
-            ("a", "a"): MARGIN * 0.004,
-            ("a", "b"): MARGIN * 0.004,
-            ("a", "c"): MIN_DISTANCE,
-            ("b", "b"): MARGIN * 0.005,
-            ("b", "c"): MARGIN * 0.005,
-            ("c", "c"): MARGIN * 0.005,
-        }
-    )
-    assert read.other.distance == pytest.approx(MARGIN * 0.005)
-    assert all(pair.turn == pytest.approx(pair.distance**2, rel=0.01) for pair in read.pairs)
+def test_a_rung_allows_the_widest_gap_of_its_length_and_shorter_ones() -> None:
+    first, second, third = RUNGS
+    made = table(gap(first, 1e-7), gap(second, 0.004), gap(second, 0.003), gap(third, 0.002), gap(64, 0.02))
+    assert [rung.steps for rung in made.rungs] == list(RUNGS)
+    widest = [MIN_DISTANCE, MARGIN * 0.004, MARGIN * 0.004]
+    assert [rung.distance for rung in made.rungs] == pytest.approx(widest)
+    assert made.longer.distance == pytest.approx(MARGIN * 0.02)
+    assert all(rung.turn == pytest.approx(rung.distance**2, rel=0.01) for rung in made.rungs)
+    assert made.steps == third
 
 
-def test_no_table_allows_what_cheats_reach() -> None:
-    read = msgspec.convert(table([gap("a", "b", 0.3)]), ToleranceTable)
-    assert [pair.distance for pair in read.pairs] == [MAX_DISTANCE] * 3
-    assert MAX_DISTANCE < BLAME
+def test_no_table_allows_what_cheats_reach_and_work_that_is_too_long_is_no_measure() -> None:
+    made = table(gap(RUNGS[0], 0.0), gap(RUNGS[1], 0.3))
+    assert [rung.distance for rung in made.rungs] == [MIN_DISTANCE, MAX_DISTANCE, MAX_DISTANCE]
+    assert made.steps == RUNGS[0]
+    assert MAX_DISTANCE < BLAME < LONG_BLAME
 
 
-def test_long_plans_have_a_measure_of_their_own() -> None:
-    far = Gap("cifar10", 0, FEW_STEPS + 1, "a", "b", 0.02, 0.0004)
-    read = msgspec.convert(table([gap("a", "b", 0.003), far]), ToleranceTable)
-    assert read.steps == FEW_STEPS
-    assert read.other.distance == pytest.approx(MARGIN * 0.003)
-    assert read.longer.distance == pytest.approx(MARGIN * 0.02)
+def test_the_summary_has_the_widest_gap_and_the_nearest_cheat_of_each_length() -> None:
+    cheats = [Cheat("digits", 0, 1, 4, 0.6, 1.4), Cheat("digits", 0, 2, 4, 0.4, 1.5)]
+    lines = list(summary([gap(4, 0.001), gap(4, 0.002)], cheats))
+    assert ["2.0e-03" in lines[0], "0.40" in lines[1], len(lines)] == [True, True, 2]
 
 
-def test_every_two_backends_were_measured() -> None:
-    pairs = {pair.backends for pair in tolerance_table().pairs}
-    assert pairs == set(itertools.combinations_with_replacement(SIDES, 2))
-    assert json.loads(msgspec.json.encode(tolerance_table()))["other"]["backends"] == ["*", "*"]
+def test_the_table_is_complete() -> None:
+    assert [rung.steps for rung in committed().rungs] == list(RUNGS)
+    assert committed().rungs[0].distance <= TELLING

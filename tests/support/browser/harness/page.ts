@@ -17,6 +17,7 @@ import type {
   ToWorker,
   TrainingPlan,
 } from "../../../../webapp/static/src/core/messages/training";
+import type { StartOptions } from "../../../../webapp/static/src/engine/backends";
 import type { Answer, Call } from "./messages";
 
 interface Fragile {
@@ -45,6 +46,8 @@ declare global {
       /** Called at the first answer. */
       begun?: () => void,
     ) => Promise<unknown[]>;
+    /** Gives the training worker these kernels of WASM; before its first message. */
+    chooseKernels: (options: StartOptions) => Promise<boolean>;
     stop: () => void;
     /** Addresses of the data shards that the browser keeps. */
     held: () => Promise<string[]>;
@@ -123,6 +126,14 @@ function trainingWorker(): Worker {
   });
   return trainer;
 }
+
+window.chooseKernels = (options) => {
+  trainer = new Worker(new URL("./wasm-kernels-worker.ts", import.meta.url), { type: "module" });
+  const started = Promise.withResolvers<boolean>();
+  trainer.addEventListener("message", ({ data }) => started.resolve(data.started), { once: true });
+  trainer.postMessage({ type: "kernels", options });
+  return started.promise;
+};
 
 /** Playwright hands plain values over only. */
 function plain(message: FromWorker): unknown {

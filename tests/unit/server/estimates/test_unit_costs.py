@@ -89,7 +89,7 @@ def test_who_could_never_be_done_is_said() -> None:
     assert "With 1 volunteer no unit would ever be done" in of(units(), volunteers=1).notes[0]
     assert of(units(trust=ALONE), volunteers=1).notes == []
     peers = {"trusted": ["0" * 16]}
-    assert of(units(trust=peers), volunteers=1).notes == []
+    assert of(units(rows=50, trust=peers), volunteers=1).notes == []
     long = of(units({"epochs": 9}))
     assert "A unit takes 225 steps" in long.notes[0]
     lost = of(units(lease=1.0), train=10**12)

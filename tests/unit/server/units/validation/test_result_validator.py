@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from backend.numerics.aggregation.figure_agreement import Figures
 from backend.numerics.vectors import Vector
 from backend.protocols.units.rules import Verdict
 from backend.server.units.validation.result_validator import MIN_NORMS, ComparedResult, ResultValidator
-from backend.server.units.validation.tolerances import table, tolerance_of
+from backend.server.units.validation.tolerances import TELLING, table, tolerance_of
 
 VALID, INVALID, UNDECIDED = Verdict.VALID, Verdict.INVALID, Verdict.UNDECIDED
 SIZE = 2000
@@ -27,8 +28,8 @@ def near(seed: int, apart: float, by: int = 99) -> Vector:
     return (update(seed) + apart * update(by)).astype(np.float32)
 
 
-def shown(*updates: Vector, kind: str = "browser wasm", unit: int = 7) -> list[ComparedResult]:
-    return [ComparedResult(lease, kind, one, unit) for lease, one in enumerate(updates)]
+def shown(*updates: Vector, unit: int = 7) -> list[ComparedResult]:
+    return [ComparedResult(lease, one, unit) for lease, one in enumerate(updates)]
 
 
 CHEATS = {
@@ -81,30 +82,36 @@ def test_a_copy_of_what_came_for_another_unit_never_counts_alone() -> None:
         assert judging.verdicts(shown(np.zeros(SIZE, np.float32), unit=unit)) == {0: VALID}
 
 
-def test_tolerances_are_those_of_the_backends_whichever_comes_first() -> None:
-    for pair in table().pairs:
-        first, second = pair.backends
-        found = tolerance_of(f"browser {first}", f"peer {second}")
-        assert found == tolerance_of(f"peer {second}", f"browser {first}")
-        assert (found.distance, found.cosine) == (pair.distance, 1 - pair.turn)
-    strange = tolerance_of("browser abacus", "peer slide-rule")
-    assert strange.distance == table().other.distance
-    assert tolerance_of("browser wasm", "browser wasm", given=0.2).distance == 0.2
-    assert tolerance_of("browser wasm", "browser wasm", given=0.5).blame == 0.5
+def test_tolerances_grow_with_the_steps_and_the_task_file_may_set_one() -> None:
+    rungs = table().rungs
+    for before, rung in itertools.pairwise(rungs):
+        assert tolerance_of(before.steps + 1) == tolerance_of(rung.steps)
+        assert tolerance_of(before.steps).distance <= tolerance_of(rung.steps).distance
+    assert tolerance_of(rungs[-1].steps + 1).distance == table().longer.distance
+    assert tolerance_of(16, given=0.2).distance == 0.2
+    assert tolerance_of(16, given=0.5).blame == 0.5
 
 
-def test_after_many_steps_honest_results_may_be_farther_apart() -> None:
-    apart = 2 * table().other.distance
-    few, many = (
-        [ComparedResult(lease, "peer tensorflow-cpu", near(1, apart * lease), 7, steps) for lease in (0, 1)]
-        for steps in (table().steps, table().steps + 1)
-    )
-    assert ResultValidator().verdicts(few) == {0: UNDECIDED, 1: UNDECIDED}
-    assert ResultValidator().verdicts(many) == {0: VALID, 1: VALID}
+def of_steps(steps: int, *updates: Vector) -> list[ComparedResult]:
+    return [ComparedResult(lease, one, 7, steps) for lease, one in enumerate(updates)]
+
+
+def test_after_many_steps_honest_results_may_be_farther_apart_and_only_nonsense_is_blamed() -> None:
+    few, many = table().steps, table().rungs[-1].steps + 1
+    one, far = update(1), near(1, 2 * TELLING)
+    assert ResultValidator().verdicts(of_steps(few, one, far)) == {0: UNDECIDED, 1: UNDECIDED}
+    assert ResultValidator().verdicts(of_steps(many, one, far)) == {0: VALID, 1: VALID}
+    for steps, lie, verdict in (
+        (few, 0.5 * update(1), INVALID),
+        (many, 0.5 * update(1), UNDECIDED),
+        (many, update(5), INVALID),
+    ):
+        first, second = of_steps(steps, one, lie.astype(np.float32))
+        assert ResultValidator().verdicts([second], first) == {1: verdict}
 
 
 def reported(lease: int, loss: float, right: float = 80.0) -> ComparedResult:
-    return ComparedResult(lease, "browser wasm", update(lease), lease, 4, Figures(loss, ((right, 100.0),)))
+    return ComparedResult(lease, update(lease), lease, 4, Figures(loss, ((right, 100.0),)))
 
 
 def test_an_update_that_holds_does_not_make_its_loss_and_metrics_true() -> None:

@@ -1,0 +1,66 @@
+"""Makes the table of tolerances from the distances that benchmarks.units.tolerance measures."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# The table allows MARGIN times the measured distance, within these bounds: half of the work is farther.
+MARGIN, MIN_DISTANCE, MAX_DISTANCE = 4.0, 1e-2, 0.25
+# Lengths of work in steps that have a tolerance of their own: rounding errors grow with each step.
+RUNGS = (16, 24, 32)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The distance between the updates of two sides for one plan."""
+
+    model: str
+    start: int
+    seed: int
+    steps: int
+    first: str
+    second: str
+    distance: float
+    turn: float
+
+
+@dataclass(frozen=True)
+class Cheat:
+    """The distances from the full work of half the steps, and of noise of the same length."""
+
+    model: str
+    start: int
+    seed: int
+    steps: int
+    half: float
+    noise: float
+
+
+def tolerance_table(gaps: Sequence[Gap]) -> dict[str, Any]:
+    """Returns the tolerance of each length of work for server/units/validation/tolerances.py."""
+    rungs = [{"steps": rung, **_widest([gap for gap in gaps if gap.steps <= rung])} for rung in RUNGS]
+    return {"rungs": rungs, "longer": _widest(gaps)}
+
+
+def _widest(gaps: Sequence[Gap]) -> dict[str, float]:
+    distance = min(MAX_DISTANCE, max(MIN_DISTANCE, MARGIN * max(gap.distance for gap in gaps)))
+    turn = min(MAX_DISTANCE**2, max(MIN_DISTANCE**2, MARGIN**2 * max(gap.turn for gap in gaps)))
+    return {"distance": float(f"{distance:.3g}"), "turn": float(f"{turn:.3g}")}
+
+
+def summary(gaps: Sequence[Gap], cheats: Sequence[Cheat]) -> Iterator[str]:
+    """Yields a line for each model and length: its widest gap, and its nearest cheat."""
+    for (model, steps), group in itertools.groupby(sorted(gaps, key=_length), _length):
+        widest = max(group, key=lambda gap: gap.distance)
+        what = f"{model:12} {steps:3} steps, from {widest.start:3}"
+        yield f"{what} {widest.first:17} {widest.second:17} {widest.distance:.1e} {widest.turn:.1e}"
+    for (model, steps), cheating in itertools.groupby(sorted(cheats, key=_length), _length):
+        nearest = min(cheating, key=lambda cheat: cheat.half)
+        yield f"{model:12} {steps:3} steps: half of them {nearest.half:.2f}, noise {nearest.noise:.2f}"
+
+
+def _length(measured: Gap | Cheat) -> tuple[str, int]:
+    return measured.model, measured.steps

@@ -1,0 +1,14 @@
+/** The training worker, on kernels of choice: a message `kernels` starts the WASM backend with its options. */
+
+import { type StartOptions, startBackend } from "../../../../webapp/static/src/engine/backends";
+import "../../../../webapp/static/src/workers/training/main";
+
+const perform = self.onmessage;
+self.onmessage = async function answer(event: MessageEvent<{ type: string; options: StartOptions }>) {
+  if (event.data.type !== "kernels") {
+    perform?.call(self, event);
+    return;
+  }
+  // Only the first start of a backend counts, so the worker's own does not change the options.
+  self.postMessage({ type: "kernels", started: await startBackend("wasm", event.data.options) });
+};
