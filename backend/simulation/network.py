@@ -77,6 +77,7 @@ class SimulatedConnection:
     frames: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     closing: bool = False
     address: str = ""
+    identity: str = ""
     take: Callable[[bytes], bool] = take_nothing
     _up: bool = True
     _down: bool = True

@@ -17,6 +17,11 @@ class ClientLink(Protocol):
         """The network address that the client came from; "" where it is unknown."""
         ...
 
+    @property
+    def identity(self) -> str:
+        """The account or invitation that let the client in, as a text; "" for anybody."""
+        ...
+
     def send(self, frame: bytes) -> None:
         """Queues a frame without waiting: a client that reads too slowly loses its connection instead."""
         ...

@@ -10,6 +10,7 @@ from starlette.requests import HTTPConnection
 from backend.errors import SignInError
 from backend.server.accounts.accounts import Accounts
 from backend.server.accounts.permissions import ANYBODY, Action, Requester, listed, refusal
+from backend.server.accounts.secret_codes import hashed
 from backend.server.accounts.tokens import PREFIX
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.cookies import read_cookie
@@ -29,6 +30,14 @@ async def require(connection: HTTPConnection, action: Action, task: str | None =
     if error is not None:
         raise error
     return identity
+
+
+def identity_text(connection: HTTPConnection, requester: Requester, task: str) -> str:
+    """Returns what tells this account or invited visitor of `task` from others; "" for anybody."""
+    if requester.account is not None:
+        return f"account {requester.account}"
+    visitor = read_cookie(connection, "minga_visitor")
+    return f"invitation {hashed(visitor)[:16]}" if visitor and task in requester.admitted else ""
 
 
 async def require_again(connection: HTTPConnection, action: Action, task: str) -> None:

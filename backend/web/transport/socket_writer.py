@@ -62,6 +62,8 @@ class SocketLink:
         self._connection = connection
         self._max_backlog = max_backlog
         self.closing = False
+        # The account or invitation by which the client was let in.
+        self.identity = ""
 
     def set_large_handler(self, handler: LargeMessageHandler) -> None:
         """See SocketWriter."""

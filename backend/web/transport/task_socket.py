@@ -16,7 +16,7 @@ from backend.errors import FrameError, IdleError, MingaError, NotFoundError
 from backend.server.hosting.scheme import SchemeSocket
 from backend.server.hosting.task_host import TaskHost
 from backend.server.schemes import SCHEMES, scheme_of
-from backend.web.auth.identity import require
+from backend.web.auth.identity import identity_text, require
 from backend.web.transport.authorized_sockets import connections_of
 from backend.web.transport.socket_writer import EXTENSION, SocketLink
 from backend.wire.messages import Chunk
@@ -50,7 +50,7 @@ async def task_socket(websocket: WebSocket) -> None:
 
 async def _authorize(websocket: WebSocket, link: SocketLink) -> None:
     name = websocket.path_params["name"]
-    await require(websocket, "join", name)
+    link.identity = identity_text(websocket, await require(websocket, "join", name), name)
     host = websocket.app.state.tasks.host(name)
     with connections_of(websocket).registered(websocket, "join", name, link.close):
         await _run_session(websocket, host, scheme_of(host.task.file).socket, link)

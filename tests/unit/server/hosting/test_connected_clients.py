@@ -25,7 +25,7 @@ from tests.support.protocols.rounds import PLAN
 class Recorder:
     """A link that keeps what it was given."""
 
-    address = ""
+    address = identity = ""
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
