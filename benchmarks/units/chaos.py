@@ -78,6 +78,7 @@ lease = {lease}
 
 [coordination.units.trust]
 replicas = 2
+networks = ["127.0.0.0/8"]
 checked = {checked}
 spot_checks = {spot_checks}
 trusted = ["{trusted}"]

@@ -18,6 +18,7 @@ import time
 from dataclasses import asdict, dataclass
 
 from backend.protocols.units.rules import PaceRules, Rules, SizeRules, TrustRules
+from backend.server.units.work_generator import GUARDED_CAUTION
 from tests.support.protocols.units_world import BATCH, Crowd, World
 
 CHEATS, PATIENCE, LIES = 0.05, 12, 0.3
@@ -27,7 +28,7 @@ CHEATS, PATIENCE, LIES = 0.05, 12, 0.3
 class Report:
     """The results; `leases_per_unit` is the price of comparison, churn and lateness.
 
-    `found` counts the lies that were judged invalid.
+    `found` counts the lies that a trusted peer refuted.
     """
 
     clients: int
@@ -56,7 +57,7 @@ def measure(clients: int, units: int, epochs: int, peers: int, checks: float) ->
     rules = Rules(
         pace=PaceRules(usual=60.0, least=5.0, most=600.0),
         sizes=SizeRules(seconds=24.0, grain=BATCH),
-        trust=TrustRules(spot_checks=checks),
+        trust=TrustRules(spot_checks=checks, guarded=peers > 0, caution=GUARDED_CAUTION if peers else 1.0),
     )
     began = time.process_time()
     world = World(1, crowd, rules, units, epochs)

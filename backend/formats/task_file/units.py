@@ -6,6 +6,7 @@ its papers.
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -102,6 +103,10 @@ class TrustTable(TaskTable, frozen=True):
     agree if their distance relative to the update's norm is at most `tolerance` (by default measured, by the
     number of steps). With `homogeneous`, only clients of the same kind and backend are compared. A client
     gets at most `quota` units a day.
+
+    Clients of one household (/24 of IPv4, /48 of IPv6) do not repeat one another's units, except in
+    `networks`, which the owner knows to be many people. At most `newcomers` new clients an hour join from any
+    other household.
     """
 
     replicas: Annotated[int, Meta(ge=1, le=12)] = 2
@@ -110,7 +115,16 @@ class TrustTable(TaskTable, frozen=True):
     trusted: Annotated[list[ClientId], Meta(max_length=100)] = []  # noqa: RUF012 - msgspec copies defaults.
     homogeneous: bool = False
     quota: Number = 1000
+    networks: Annotated[list[Annotated[str, Meta(max_length=50)]], Meta(max_length=100)] = []  # noqa: RUF012
+    newcomers: Number = 20
     tolerance: Annotated[float, Meta(gt=0, lt=1)] | None = None
+
+    def __post_init__(self) -> None:
+        for text in self.networks:
+            try:
+                ip_network(text)
+            except ValueError as error:
+                raise ValueError(f'networks are written like "192.0.2.0/24"; "{text}" is none') from error
 
     @property
     def comparison(self) -> Comparison:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from backend.numerics.aggregation.asynchronous import may_begin
 from backend.protocols.units import trust
+from backend.protocols.units.households import HouseholdLottery
 from backend.protocols.units.rules import PaceRules, TrustRules
 from backend.protocols.units.scheduler_effects import ClientId, LeaseId
 from backend.protocols.units.trust import TrustLevel
@@ -47,12 +48,15 @@ class TableClient:
     `kind` names its compute backend: `trust` belongs to the client with that kind, and `trust_of_other_kinds`
     has its trust with other kinds. `paces` are seconds per example, the newest last; `pace` is its own
     estimate. `clock` counts its results. Since `waiting_since` it waits for reliable clients to take the last
-    units. `was_late`: its last lease expired without a sign of life.
+    units. `was_late`: its last lease expired without a sign of life. Clients of one `household` never compare
+    one another's results. `unproved` are leases of units that it began and that wait for a comparison,
+    `disputed` those whose results differ from others' and wait for one more.
     """
 
     slots: int
     trust: TrustLevel
     kind: str = ""
+    household: str = ""
     trusted: bool = False
     is_connected: bool = True
     pace: float | None = None
@@ -60,6 +64,8 @@ class TableClient:
     was_late: bool = False
     clock: int = 0
     leases: set[LeaseId] = field(default_factory=set)
+    unproved: set[LeaseId] = field(default_factory=set)
+    disputed: set[LeaseId] = field(default_factory=set)
     paces: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_PACES))
     shards: OrderedDict[int, None] = field(default_factory=OrderedDict)
     trust_of_other_kinds: dict[str, TrustLevel] = field(default_factory=dict)
@@ -77,17 +83,27 @@ class TableClient:
 
 
 class ClientTable:
-    """Owns the clients: which are connected, reliable or trusted, and their clocks."""
+    """Owns the clients: which are connected, reliable or trusted, and their clocks.
+
+    `strangers` are the connected clients that take units, `vouched` those whose agreement raises trust.
+    """
 
     def __init__(self, rules: TrustRules) -> None:
         self._rules = rules
         self.clients: dict[ClientId, TableClient] = {}
         self.reliable = self.punctual = 0
         self.trusted: set[ClientId] = set()
+        self.strangers, self.vouched = HouseholdLottery(), HouseholdLottery()
         self._clocks: Counter[int] = Counter()
 
     def client_connected(
-        self, name: ClientId, slots: int, kind: str, pace: float | None, trusted: bool
+        self,
+        name: ClientId,
+        slots: int,
+        kind: str,
+        pace: float | None,
+        trusted: bool,
+        household: str = "",
     ) -> TableClient:
         """Takes a client's connection, the first or a later one."""
         client = self.clients.get(name)
@@ -104,6 +120,7 @@ class ClientTable:
             client.trust, client.kind = trust.with_kind(client.trust, earlier), kind
             client.paces.clear()
         client.slots, client.trusted, client.pace, client.is_connected = slots, trusted, pace, True
+        client.household = household or name
         self._enter(name, client)
         return client
 
@@ -119,16 +136,19 @@ class ClientTable:
         if (client := self.clients.get(name)) is not None:
             self._leave(name, client)
 
-    def set_trust(self, client: TableClient, level: TrustLevel) -> None:
+    def set_trust(self, name: ClientId, level: TrustLevel) -> None:
         """Sets the client's trust level."""
+        client = self.clients[name]
         before = self.is_reliable(client)
         client.trust = level
         if client.is_connected:
             self.reliable += self.is_reliable(client) - before
+            self._enter_lotteries(name, client)
 
-    def set_late(self, client: TableClient, late: bool) -> None:
+    def set_late(self, name: ClientId, late: bool) -> None:
         """Sets whether its last lease expired, even if a result came later."""
-        self.set_trust(client, trust.after_return(client.trust, not late))
+        client = self.clients[name]
+        self.set_trust(name, trust.after_return(client.trust, not late))
         before = _is_punctual(client)
         client.was_late = late
         if client.is_connected:
@@ -171,13 +191,25 @@ class ClientTable:
         self.punctual += _is_punctual(client)
         if client.trusted and client.slots:
             self.trusted.add(name)
+        self._enter_lotteries(name, client)
 
     def _leave(self, name: ClientId, client: TableClient) -> None:
         if client.is_connected:
             self.reliable -= self.is_reliable(client)
             self.punctual -= _is_punctual(client)
             self.trusted.discard(name)
+            self.strangers.discard(client.household, name)
+            self.vouched.discard(client.household, name)
             client.is_connected = False
+
+    def _enter_lotteries(self, name: ClientId, client: TableClient) -> None:
+        if not client.slots or client.trusted:
+            return
+        self.strangers.add(client.household, name)
+        if trust.is_vouched(client.trust):
+            self.vouched.add(client.household, name)
+        else:
+            self.vouched.discard(client.household, name)
 
     def _drop_clock(self, clock: int) -> None:
         self._clocks[clock] -= 1

@@ -8,7 +8,16 @@ from dataclasses import replace
 
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient, allowed_seconds
-from backend.protocols.units.records import LEASES, TRUSTED, Lease, LeaseEvent, LeaseState, UnitRecord, after
+from backend.protocols.units.records import (
+    AWAITED,
+    DRAWN,
+    LEASES,
+    Lease,
+    LeaseEvent,
+    LeaseState,
+    UnitRecord,
+    after,
+)
 from backend.protocols.units.rules import Rules, SizeRules
 from backend.protocols.units.scheduler_effects import (
     ClientId,
@@ -52,11 +61,12 @@ class Leases:
         seconds: float,
         longest: float,
         by_trusted_peer: bool,
+        household: str = "",
     ) -> Lease:
         """Leases a unit, or the part of it that another client did, to a client for `seconds`.
 
         It can be renewed up to `longest` seconds in all; `by_trusted_peer` says whether the client is a
-        trusted peer.
+        trusted peer, `household` is the client's.
         """
         lease = Lease(
             id=self.next,
@@ -67,6 +77,7 @@ class Leases:
             latest=now + longest,
             by_trusted_peer=by_trusted_peer,
             part=unit.part,
+            household=household,
         )
         self.next += 1
         self._leases[lease.id] = lease
@@ -84,8 +95,12 @@ class Leases:
         next_state = after(LEASES, lease.state, event)
         if next_state is None:
             return False
+        client = self._client_table.clients[lease.client]
         if lease.state is LeaseState.LEASED:
-            self._client_table.lease_ended(self._client_table.clients[lease.client], lease.id)
+            self._client_table.lease_ended(client, lease.id)
+        if next_state not in AWAITED:
+            client.unproved.discard(lease.id)
+            client.disputed.discard(lease.id)
         lease.state = next_state
         return True
 
@@ -155,6 +170,7 @@ class LeaseGranter:
         if unit.base is None:
             unit.base = base
         self._plan_comparison(unit, client, chance)
+        unit.lot = chance
         return [*split, self._lease(name, client, unit, unit.base, now)]
 
     def seconds(self, unit: UnitRecord, client: TableClient) -> float:
@@ -180,7 +196,7 @@ class LeaseGranter:
             return
         if self._rules.replicas > 1 and trust.must_replicate(client.trust, self._rules.trust, chance):
             unit.quorum = max(unit.quorum, self._rules.replicas)
-        elif not unit.leases:
+        if not unit.leases:
             unit.check = trust.must_check(self._rules.trust, chance)
 
     def _lease(
@@ -188,16 +204,23 @@ class LeaseGranter:
     ) -> GrantLease:
         seconds, work = self.seconds(unit, client), unit.work
         lease = self._leases.create(
-            name, unit, now, seconds, self._rules.pace.most, by_trusted_peer=client.trusted
+            name,
+            unit,
+            now,
+            seconds,
+            self._rules.pace.most,
+            by_trusted_peer=client.trusted,
+            # The owner's peer may stand in a volunteer's network: its word counts all the same.
+            household=name if client.trusted else client.household,
         )
+        if unit.quorum > 1 and not unit.pending and not client.trusted:
+            client.unproved.add(lease.id)
         client.waiting_since = None
         client.trust = trust.after_lease(client.trust, now)
         holds_shard = work.shard in client.shards
         client.has_shard(work.shard)
-        if unit.reserved == TRUSTED and client.trusted:
+        if client.trusted or unit.reserved == DRAWN + name:
             self._unit_table.reserve(unit, "")
-        if self._rules.homogeneous and unit.missing_leases and len(unit.leases) == 1:
-            self._unit_table.reserve(unit, client.kind)
         self._unit_table.changed(unit)
         return GrantLease(
             client=name,

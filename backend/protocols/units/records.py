@@ -4,20 +4,22 @@ A work unit is one shard, to be trained on once in an epoch. A lease assigns it 
 unit has several leases with the same base version and seed, whose results are compared.
 
     lease   LEASED ──────── RETURNED ─┬─ VALID
-              ├─ EXPIRED ───────┤     ├─ INVALID
-              ├─ ABORTED ───────┘     └─ UNDECIDED ── VALID, INVALID
+              ├─ EXPIRED ───────┤     ├─ INVALID, DISMISSED
+              ├─ ABORTED ───────┘     └─ UNDECIDED ── VALID, INVALID, DISMISSED
               └─ RELEASED
 
     unit    OPEN <──> JUDGED ──> DONE
               └──────────┴─────> FAILED, DROPPED
 
 What comes after its time (EXPIRED), or after others were enough (ABORTED), is compared like everything else;
-an expired lease is renewed if no other client got a lease in its place.
+an expired lease is renewed if no other client got a lease in its place. Results that wait are dismissed when
+a trusted peer refutes another one of their client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
@@ -36,6 +38,7 @@ class LeaseState(StrEnum):
     UNDECIDED = "undecided"
     VALID = "valid"
     INVALID = "invalid"
+    DISMISSED = "dismissed"
 
 
 class LeaseEvent(StrEnum):
@@ -49,6 +52,7 @@ class LeaseEvent(StrEnum):
     FIND_VALID = "find-valid"
     FIND_INVALID = "find-invalid"
     FIND_UNDECIDED = "find-undecided"
+    DISMISS = "dismiss"
 
 
 class UnitState(StrEnum):
@@ -75,6 +79,7 @@ _VERDICTS = {
     LeaseEvent.FIND_VALID: LeaseState.VALID,
     LeaseEvent.FIND_INVALID: LeaseState.INVALID,
     LeaseEvent.FIND_UNDECIDED: LeaseState.UNDECIDED,
+    LeaseEvent.DISMISS: LeaseState.DISMISSED,
 }
 LEASES: Mapping[LeaseState, Mapping[LeaseEvent, LeaseState]] = {
     LeaseState.LEASED: {
@@ -95,6 +100,7 @@ LEASES: Mapping[LeaseState, Mapping[LeaseEvent, LeaseState]] = {
     LeaseState.RELEASED: {},
     LeaseState.VALID: {},
     LeaseState.INVALID: {},
+    LeaseState.DISMISSED: {},
 }
 UNITS: Mapping[UnitState, Mapping[UnitEvent, UnitState]] = {
     UnitState.OPEN: {
@@ -127,6 +133,10 @@ def after(table: Mapping[S, Mapping[E, S]], state: S, event: E) -> S | None:
 
 # The reservation for trusted peers; others name a kind of clients, and no kind has this name.
 TRUSTED = "*"
+# The same where results disagree: a peer decides about these first.
+DISPUTED = "**"
+# The prefix of a reservation for one drawn client.
+DRAWN = "@"
 # States of leases whose result is waiting or may come in time.
 AWAITED = (LeaseState.LEASED, *PENDING)
 
@@ -143,6 +153,8 @@ class PartialWork:
 class Lease:
     """A unit assigned to a client. It ends by `deadline`, and by `latest` even if it is renewed.
 
+    `household` is the client's when it got the lease. `returned` is when its result arrived.
+
     `by_trusted_peer`: its client is a trusted peer, with whose result the others are compared. `part` is the
     requested part of the unit; None for all.
     """
@@ -155,8 +167,10 @@ class Lease:
     latest: float
     by_trusted_peer: bool = False
     part: PartialWork | None = None
+    household: str = ""
     state: LeaseState = LeaseState.LEASED
     came_late: bool = False
+    returned: float = math.inf
 
 
 @dataclass(slots=True)
@@ -165,8 +179,10 @@ class UnitRecord:
 
     `quorum` results are needed before they are compared. The `valid` result is `proven` if it agreed with
     another client's, or is a trusted peer's. `check`: a trusted peer is to repeat the unit. `reserved` names
-    the only clients that may get the next lease, TRUSTED or a kind; empty for all. `part` is the part to do
-    if the first client had to stop. It was halved `halvings` times. `phase` is its phase in the counts.
+    the only clients that may get the next lease: TRUSTED, a kind, or DRAWN with a client; empty for all.
+    `part` is the part to do if the first client had to stop. It was halved `halvings` times. `phase` is its
+    phase in the counts. `lot` in [0, 1) decides which clients are drawn to repeat it, `draws` counts them;
+    `appeals` counts the times that it was left to trusted peers because results disagree.
     """
 
     work: WorkUnit
@@ -183,14 +199,24 @@ class UnitRecord:
     part: PartialWork | None = None
     halvings: int = 0
     phase: str = UnitState.OPEN
+    lot: float = 0.0
+    draws: int = 0
+    appeals: int = 0
 
     def count(self, states: Collection[LeaseState]) -> int:
         """Returns the number of its leases in one of these states."""
         return sum([lease.state in states for lease in self.leases])
 
-    def was_leased_to(self, client: ClientId) -> bool:
-        """Whether `client` had a lease of it: two results of one client prove nothing."""
-        return any(lease.client == client for lease in self.leases)
+    def was_leased_to(self, client: ClientId, household: str) -> bool:
+        """Whether `client` had a lease of it, or its household one whose result may be compared.
+
+        Their agreement would prove nothing.
+        """
+        lost = (LeaseState.RELEASED,) if self.quorum > 1 else (LeaseState.RELEASED, LeaseState.EXPIRED)
+        return any(
+            lease.client == client or (lease.household == household and lease.state not in lost)
+            for lease in self.leases
+        )
 
     @property
     def attempts(self) -> int:
@@ -199,10 +225,13 @@ class UnitRecord:
 
     @property
     def missing_leases(self) -> int:
-        """The number of leases missing for a quorum."""
-        if self.state is not UnitState.OPEN:
-            return 0
-        return max(0, self.quorum - self.count(AWAITED))
+        """The number of leases missing for a quorum.
+
+        The second lease begins when the first result has arrived: until then its client cannot know with
+        whose result it will be compared.
+        """
+        awaited = self.count(AWAITED) if self.state is UnitState.OPEN else self.quorum
+        return 0 if awaited and not self.count(PENDING) else max(0, self.quorum - awaited)
 
     @property
     def pending(self) -> tuple[LeaseId, ...]:
@@ -218,3 +247,12 @@ class UnitRecord:
     def examples(self) -> int:
         """The number of examples on which its results are trained."""
         return self.part.examples if self.part else self.work.examples
+
+
+def are_blind(leases: Iterable[Lease]) -> bool:
+    """Whether one of these results had arrived before another one's lease began.
+
+    Else the clients may have known of each other before any of them said anything.
+    """
+    leases = list(leases)
+    return min(one.returned for one in leases) <= max(one.began for one in leases)

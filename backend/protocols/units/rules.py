@@ -48,26 +48,39 @@ class SizeRules:
 class TrustRules:
     """`proven` valid results in a row make a client trusted; `quota` is the maximum of leases a day.
 
-    A connected trusted peer repeats the fraction `spot_checks` of the units of trusted clients.
+    A connected trusted peer repeats the fraction `spot_checks` of the units. Another client repeats those of
+    a trusted client with the probability `caution * proven / streak`, never below `floor`. A client has at
+    most `unproved` units of its own that wait for a comparison. `guarded`: the task has trusted peers, so
+    only agreement with them, or with clients that agreed with them, raises trust.
     """
 
     proven: int = 10
     quota: int = 1000
     spot_checks: float = 0.0
+    caution: float = 1.0
+    floor: float = 0.05
+    unproved: int = 5
+    guarded: bool = False
 
     def __post_init__(self) -> None:
-        if self.proven < 1 or self.quota < 1:
-            raise ValueError("proven and quota are at least 1")
+        if self.proven < 1 or self.quota < 1 or self.unproved < 1:
+            raise ValueError("proven, quota and unproved are at least 1")
+        if not 0.0 < self.floor <= 1.0 or self.caution <= 0.0:
+            raise ValueError("floor is a share above 0, and caution is above 0")
         if not 0.0 <= self.spot_checks <= 1.0:
             raise ValueError("spot_checks is a share, from 0 to 1")
 
 
 class Verdict(StrEnum):
-    """The outcome of a comparison for a result."""
+    """The outcome of a comparison for a result. A FAULTY result needs none: it is no update of the model.
+
+    INVALID says that it is unlike the accepted one; the transitioner decides what that costs.
+    """
 
     VALID = "valid"
     INVALID = "invalid"
     UNDECIDED = "undecided"
+    FAULTY = "faulty"
 
 
 @dataclass(frozen=True)

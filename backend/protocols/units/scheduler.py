@@ -119,10 +119,11 @@ class Scheduler:
         """Takes a client's connection, with the shards in its cache.
 
         `kind` names its compute backend, `pace` is its own estimate of seconds per example. Results of a
-        `trusted` peer are taken as valid. Clients of one `household` wait together for what they give back.
+        `trusted` peer are taken as valid. `household` is a text that clients share whose agreement proves
+        nothing, and who wait together for what they give back; empty for a client by itself.
         """
         self._releases.client_connected(client, household)
-        table_client = self._client_table.client_connected(client, slots, kind, pace, trusted)
+        table_client = self._client_table.client_connected(client, slots, kind, pace, trusted, household)
         for shard in shards:
             table_client.has_shard(shard)
 
@@ -136,6 +137,7 @@ class Scheduler:
         self._client_table.client_disconnected(client)
         self._releases.client_disconnected(client)
         self._check_for_peers()
+        self._draw_for(self._unit_table.free_drawn(client))
 
     def ask(self, client: ClientId, base: int, chance: float, now: float, fresh: bool = True) -> list[Effect]:
         """Takes a client's request for work; `base` is the newest version, `chance` drawn from [0, 1).
@@ -153,7 +155,9 @@ class Scheduler:
         if isinstance(selected, Wait):
             return [selected]
         self._releases.granted(client, now)
-        return self._granter.grant(client, table_client, selected, base, chance, now)
+        effects = self._granter.grant(client, table_client, selected, base, chance, now)
+        self._transitioner.replicas.draw(selected)
+        return effects
 
     def heartbeat(self, client: ClientId, lease: LeaseId, now: float) -> list[Effect]:
         """Takes a sign of a working client: renews its lease, or aborts work that is not needed any more."""
@@ -188,10 +192,11 @@ class Scheduler:
         if done_part != unit.part and not self._transitioner.accept_part(unit, lease_record, done_part):
             return [RefuseResult(client, _NOT_COMPARABLE), *self.released(client, lease)]
         lease_record.came_late = lease_record.state is LeaseState.EXPIRED
+        lease_record.returned = now
         self._leases.step(lease_record, LeaseEvent.RETURN)
         table_client.paces.append((now - lease_record.began) / max(1, unit.examples))
         self._client_table.unit_returned(table_client)
-        self._client_table.set_late(table_client, lease_record.came_late)
+        self._client_table.set_late(client, lease_record.came_late)
         return self._transitioner.reconsider(unit)
 
     def released(self, client: ClientId, lease: LeaseId, now: float = 0.0) -> list[Effect]:
@@ -240,9 +245,9 @@ class Scheduler:
         self._unit_table.now = max(self._unit_table.now, now)
         effects: list[Effect] = []
         while (lease := self._leases.expire(now)) is not None:
-            self._client_table.set_late(self._client_table.clients[lease.client], True)
+            self._client_table.set_late(lease.client, True)
             effects += self._transitioner.reconsider(self._unit_table.units[lease.unit])
-        self._unit_table.time_passed(now)
+        self._draw_for(self._unit_table.time_passed(now))
         return effects
 
     def unit(self, unit: UnitId) -> UnitRecord:
@@ -296,4 +301,8 @@ class Scheduler:
 
     def _check_for_peers(self) -> None:
         if not self._client_table.trusted:
-            self._unit_table.free_peer_reservations()
+            self._draw_for(self._unit_table.free_peer_reservations())
+
+    def _draw_for(self, units: Iterable[UnitRecord]) -> None:
+        for unit in units:
+            self._transitioner.replicas.draw(unit)

@@ -124,6 +124,14 @@ class DistrustClient:
 
 
 @dataclass(frozen=True)
+class DismissResult:
+    """A result of `client` is not compared: a trusted peer refuted another one."""
+
+    client: ClientId
+    lease: LeaseId
+
+
+@dataclass(frozen=True)
 class GivenUp:
     """`unit` had the maximum of leases, and none gave a valid result."""
 
@@ -165,6 +173,7 @@ Effect: TypeAlias = (
     | SplitUnit
     | CreditClient
     | DistrustClient
+    | DismissResult
     | GivenUp
     | EpochClosed
     | EpochReopened

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backend.protocols.units import trust
-from backend.protocols.units.client_table import ClientTable
+from backend.protocols.units.client_table import ClientTable, TableClient
 from backend.protocols.units.leases import Leases
 from backend.protocols.units.records import (
     AWAITED,
+    DISPUTED,
+    PENDING,
     TRUSTED,
     UNITS,
     Lease,
@@ -18,12 +20,15 @@ from backend.protocols.units.records import (
     UnitEvent,
     UnitRecord,
     UnitState,
+    are_blind,
 )
+from backend.protocols.units.replica_draw import ReplicaDraw, is_vouched_now
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import (
     Abort,
     Assimilate,
     CreditClient,
+    DismissResult,
     DistrustClient,
     Effect,
     EpochClosed,
@@ -33,11 +38,13 @@ from backend.protocols.units.scheduler_effects import (
     LeaseId,
 )
 from backend.protocols.units.unit_table import UnitTable
+from backend.protocols.units.weighing import weigh
 
 _EVENTS = {
     Verdict.VALID: LeaseEvent.FIND_VALID,
     Verdict.INVALID: LeaseEvent.FIND_INVALID,
     Verdict.UNDECIDED: LeaseEvent.FIND_UNDECIDED,
+    Verdict.FAULTY: LeaseEvent.FIND_INVALID,
 }
 
 
@@ -49,6 +56,7 @@ class Transitioner:
     ) -> None:
         self._rules, self._leases = rules, leases
         self._client_table, self._unit_table = client_table, unit_table
+        self.replicas = ReplicaDraw(rules, client_table, unit_table)
 
     def accept_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
         """Accepts a part if it is at least half of the unit, the first part, and no other client works on it.
@@ -77,8 +85,8 @@ class Transitioner:
         if unit.state is not UnitState.OPEN:
             return []
         pending, trusted_result = unit.pending, unit.trusted_result
-        if unit.check and pending and trusted_result is None:
-            self._request_peer(unit)
+        if pending and trusted_result is None and (unit.part or len(pending) >= unit.quorum):
+            self._secure(unit)
         if trusted_result is not None or len(pending) >= unit.quorum:
             unit.state, unit.judging = UNITS[unit.state][UnitEvent.JUDGE], pending
             self._unit_table.reserve(unit, "")
@@ -93,19 +101,21 @@ class Transitioner:
             unit.base, unit.quorum, unit.check = None, 1, False
             self._unit_table.reserve(unit, "")
         self._unit_table.changed(unit)
+        self.replicas.draw(unit)
         return []
 
     def judged(self, unit: UnitRecord, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
         """Returns the effects of a requested comparison."""
-        compared, unit.judging = len(verdicts) + (unit.valid is not None) > 1, ()
+        unit.judging = ()
         effects: list[Effect] = []
+        weighed = weigh(unit, verdicts, self._leases.__getitem__, self._vouches)
+        for name in weighed.outvoted:
+            level = self._client_table.clients[name].trust
+            self._client_table.set_trust(name, trust.after_doubt(level, self._rules.trust))
         for lease in (self._leases[one] for one in verdicts):
-            verdict = verdicts[lease.id]
-            if unit.state is UnitState.DONE and verdict is Verdict.INVALID and not unit.proven:
-                # It differs from a result that no other confirmed: either may be wrong.
-                verdict = Verdict.UNDECIDED
+            verdict = weighed.verdicts[lease.id]
             self._leases.step(lease, _EVENTS[verdict])
-            effects += self._consequence(unit, lease, compared)
+            effects += self._consequence(unit, lease, verdict, bool(weighed.vouchers - {lease.id}))
         if unit.state is UnitState.JUDGED:
             effects += self._settle(unit)
         return effects + self.reconsider(unit)
@@ -116,6 +126,10 @@ class Transitioner:
         at_work = [lease for lease in unit.leases if lease.state is LeaseState.LEASED]
         for lease in at_work:
             self._leases.step(lease, LeaseEvent.ABORT)
+        for lease in unit.leases:
+            client = self._client_table.clients[lease.client]
+            client.unproved.discard(lease.id)
+            client.disputed.discard(lease.id)
         self._unit_table.reserve(unit, "")
         self._unit_table.changed(unit)
         effects: list[Effect] = [Abort(lease.client, lease.id) for lease in at_work]
@@ -132,25 +146,59 @@ class Transitioner:
             self._leases.forget(unit.leases)
         return EpochReopened(epoch, tally.failed)
 
-    def _request_peer(self, unit: UnitRecord) -> None:
+    def _secure(self, unit: UnitRecord) -> None:
+        """Asks for one more result where those of strangers must not decide yet, if somebody can give it."""
+        pending = [self._leases[one] for one in unit.pending]
+        if unit.check:
+            self._request_peer(unit, TRUSTED)
+        elif len(pending) > 1 and not are_blind(pending) and self.replicas.may_ask_another(unit):
+            unit.quorum = len(pending) + 1
+
+    def _request_peer(self, unit: UnitRecord, why: str) -> None:
         """Reserves the unit for a trusted peer that did not have it, if there is one."""
         unit.check = False
-        if any(not unit.was_leased_to(peer) for peer in self._client_table.trusted):
+        if self.replicas.has_peer(unit):
             unit.quorum = max(unit.quorum, len(unit.pending) + 1)
-            self._unit_table.reserve(unit, TRUSTED)
+            self._unit_table.reserve(unit, why)
 
-    def _consequence(self, unit: UnitRecord, lease: Lease, compared: bool) -> list[Effect]:
+    def _vouches(self, lease: Lease) -> bool:
+        """Whether agreement with its result raises trust."""
+        level = self._client_table.clients[lease.client].trust
+        return not self._rules.trust.guarded or lease.by_trusted_peer or trust.is_vouched(level)
+
+    def _consequence(self, unit: UnitRecord, lease: Lease, verdict: Verdict, compared: bool) -> list[Effect]:
         client = self._client_table.clients[lease.client]
-        match lease.state:
-            case LeaseState.VALID:
+        match verdict:
+            case Verdict.VALID:
                 now = trust.after_valid(client.trust, self._rules.trust, compared)
-                self._client_table.set_trust(client, now)
+                newly = is_vouched_now(client.trust, now)
+                self._client_table.set_trust(lease.client, now)
+                if newly:
+                    self.replicas.redraw()
                 return [CreditClient(lease.client, lease.id, unit.examples)]
-            case LeaseState.INVALID:
-                self._client_table.set_trust(client, trust.after_invalid(client.trust))
+            case Verdict.FAULTY:
+                self._client_table.set_trust(lease.client, trust.after_faulty(client.trust))
                 return [DistrustClient(lease.client, lease.id)]
+            case Verdict.INVALID:
+                self._client_table.set_trust(lease.client, trust.after_invalid(client.trust))
+                return [DistrustClient(lease.client, lease.id), *self._dismiss(client)]
             case _:
                 return []
+
+    def _dismiss(self, client: TableClient) -> list[Effect]:
+        """Dismisses the waiting results of a refuted client: trusted peers need not look at each."""
+        effects: list[Effect] = []
+        for lease in [self._leases[one] for one in sorted(client.unproved | client.disputed)]:
+            unit = self._unit_table.units[lease.unit]
+            if unit.state is UnitState.OPEN and not unit.judging and lease.state in PENDING:
+                effects += [self._dismissed(unit, lease), *self.reconsider(unit)]
+        return effects
+
+    def _dismissed(self, unit: UnitRecord, lease: Lease) -> Effect:
+        self._leases.step(lease, LeaseEvent.DISMISS)
+        unit.quorum = max(self._rules.replicas, len(unit.pending))
+        self._unit_table.reserve(unit, "")
+        return DismissResult(lease.client, lease.id)
 
     def _settle(self, unit: UnitRecord) -> list[Effect]:
         """After the first comparison of a unit: closes it, or requests one more result."""
@@ -162,5 +210,13 @@ class Transitioner:
             return [blend, *self.close(unit, UnitEvent.AGREE)]
         unit.state = UNITS[unit.state][UnitEvent.DISAGREE]
         # Undecided results never suffice; each needs one more result, preferably a trusted peer's.
-        unit.quorum, unit.check = max(self._rules.replicas, len(unit.pending) + 1), True
+        pending, clients = [self._leases[one] for one in unit.pending], self._client_table.clients
+        refuted = [one for one in pending if clients[one.client].trust.faults]
+        if len(refuted) < len(pending) > 1 and refuted:
+            # Trusted peers need not decide between a refuted client and another one.
+            return [self._dismissed(unit, one) for one in refuted]
+        unit.quorum = max(self._rules.replicas, len(pending) + 1)
+        for lease in pending:
+            clients[lease.client].disputed.add(lease.id)
+        self._request_peer(unit, DISPUTED)
         return []

@@ -2,7 +2,7 @@
 
 As in BOINC's adaptive replication (Anderson 2020, "BOINC: A Platform for Volunteer Computing"): trust grows
 with results that a comparison found valid, and ends with an invalid one. Being late costs no trust: a browser
-may be throttled or closed.
+may be throttled or closed. Decision 0059 has the reasons.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ DAY_SECONDS = 86_400.0
 class TrustLevel(Struct, frozen=True):
     """One client with one backend: `streak` compared valid results in a row, `on_time` returns in a row.
 
-    `quota` leases are allowed a day, `today` were given on the day `day`.
+    `quota` leases are allowed a day, `today` were given on the day `day`. `faults` counts results that a
+    trusted peer found invalid. The next `doubts` results are compared, because others outvoted one.
     """
 
     quota: int
@@ -27,6 +28,8 @@ class TrustLevel(Struct, frozen=True):
     on_time: int = 0
     day: int = 0
     today: int = 0
+    faults: int = 0
+    doubts: int = 0
 
 
 def newcomer(rules: TrustRules) -> TrustLevel:
@@ -34,12 +37,29 @@ def newcomer(rules: TrustRules) -> TrustLevel:
     return TrustLevel(rules.quota)
 
 
-def must_replicate(trust: TrustLevel, rules: TrustRules, chance: float) -> bool:
-    """Whether another client is to repeat the unit; `chance` is drawn from [0, 1).
+def is_proven(trust: TrustLevel, rules: TrustRules) -> bool:
+    """Whether its results may count without a comparison: never again after a trusted peer refuted one."""
+    return trust.streak >= rules.proven and not trust.faults and not trust.doubts
 
-    Always below `proven` valid results, then one in `streak`.
+
+def is_vouched(trust: TrustLevel) -> bool:
+    """Whether agreement with its results raises the trust in others: it was compared and never refuted."""
+    return trust.streak > 0 and not trust.faults
+
+
+def replication(trust: TrustLevel, rules: TrustRules) -> float:
+    """Returns the probability with which another client repeats a unit of this one.
+
+    It falls with the streak, so that a client that lies once it is trusted gains few lies for its work.
     """
-    return trust.streak < rules.proven or chance < 1.0 / trust.streak
+    if not is_proven(trust, rules):
+        return 1.0
+    return max(rules.floor, min(1.0, rules.caution * rules.proven / trust.streak))
+
+
+def must_replicate(trust: TrustLevel, rules: TrustRules, chance: float) -> bool:
+    """Whether another client is to repeat the unit; `chance` is drawn from [0, 1)."""
+    return chance < replication(trust, rules)
 
 
 def must_check(rules: TrustRules, chance: float) -> bool:
@@ -47,9 +67,17 @@ def must_check(rules: TrustRules, chance: float) -> bool:
     return chance >= 1.0 - rules.spot_checks
 
 
+def most_unproved(trust: TrustLevel, rules: TrustRules) -> int:
+    """Returns how many units of its own may wait for a comparison before it begins another.
+
+    One once results count alone: else a quick client could have many more taken before the first verdict.
+    """
+    return 1 if trust.faults or replication(trust, rules) < 1.0 else rules.unproved
+
+
 def is_reliable(trust: TrustLevel, rules: TrustRules) -> bool:
     """Whether its results held and came in time: for the last units of an epoch, on which all wait."""
-    return min(trust.streak, trust.on_time) >= rules.proven
+    return is_proven(trust, rules) and trust.on_time >= rules.proven
 
 
 def may_lease(trust: TrustLevel, now: float) -> bool:
@@ -70,17 +98,31 @@ def after_return(trust: TrustLevel, in_time: bool) -> TrustLevel:
 
 def after_valid(trust: TrustLevel, rules: TrustRules, compared: bool) -> TrustLevel:
     """After a result was valid; it proves something only where it was `compared` with another's."""
-    return replace(trust, streak=trust.streak + compared, quota=min(rules.quota, 2 * trust.quota))
+    if not compared:
+        return trust
+    quota = min(rules.quota, 2 * trust.quota)
+    return replace(trust, streak=trust.streak + 1, quota=quota, doubts=max(0, trust.doubts - 1))
 
 
-def after_invalid(trust: TrustLevel) -> TrustLevel:
-    """After a result was invalid: trusted no more, and half the leases a day, but one."""
+def after_doubt(trust: TrustLevel, rules: TrustRules) -> TrustLevel:
+    """After others outvoted a result: that takes no trust, but its next results are compared."""
+    return replace(trust, doubts=rules.proven)
+
+
+def after_faulty(trust: TrustLevel) -> TrustLevel:
+    """After a result was no update of the model: trusted no more, and half the leases a day, but one."""
     return replace(trust, streak=0, quota=max(1, trust.quota // 2))
 
 
+def after_invalid(trust: TrustLevel) -> TrustLevel:
+    """After a trusted peer refuted a result: trusted no more, and a tenth of the leases a day, but one."""
+    return replace(trust, streak=0, quota=max(1, trust.quota // 10), faults=trust.faults + 1)
+
+
 def with_kind(before: TrustLevel, known: TrustLevel) -> TrustLevel:
-    """Trust `known` of a client with another kind; the quota is the client's, whatever it computes with."""
-    return replace(known, quota=min(before.quota, known.quota), day=before.day, today=before.today)
+    """Trust `known` of a client with another kind; quota and faults are the client's, whatever its kind."""
+    quota, faults = min(before.quota, known.quota), max(before.faults, known.faults)
+    return replace(known, quota=quota, faults=faults, day=before.day, today=before.today)
 
 
 def left_today(trust: TrustLevel, now: float) -> int:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from itertools import islice
 
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient
-from backend.protocols.units.records import AWAITED, TRUSTED, LeaseState, UnitRecord
+from backend.protocols.units.records import AWAITED, DISPUTED, DRAWN, TRUSTED, LeaseState, UnitRecord
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.scheduler_effects import ClientId, UnitId, Wait
-from backend.protocols.units.unit_table import UnitTable
+from backend.protocols.units.unit_table import SEARCH_LIMIT, UnitTable
 
 
 class UnitSelector:
@@ -49,7 +51,11 @@ class UnitSelector:
     def _best(self, name: ClientId, client: TableClient, fresh: bool) -> UnitId | None:
         rules, unit_table = self._rules.sizes, self._unit_table
         units, waiting = unit_table.units, unit_table.waiting
-        reservations = {"", TRUSTED if client.trusted else "", client.kind}
+        reservations = {"", client.kind, DRAWN + name}
+        # A trusted peer's network is no reason to keep a unit of a volunteer there from it.
+        household = name if client.trusted else client.household
+        most = trust.most_unproved(client.trust, self._rules.trust)
+        may_begin = client.trusted or len(client.unproved) < most
         pace = client.seconds(1) if rules.seconds else None
 
         def allowed(number: UnitId) -> bool:
@@ -57,9 +63,10 @@ class UnitSelector:
             if client.was_late and self._withheld_until(unit) > unit_table.now:
                 return False
             return (
-                unit.reserved in reservations
-                and not unit.was_leased_to(name)
+                (client.trusted or unit.reserved in reservations)
+                and not unit.was_leased_to(name, household)
                 and (fresh or bool(unit.leases))
+                and (may_begin or bool(unit.pending))
             )
 
         def suiting(number: UnitId) -> bool:
@@ -68,12 +75,35 @@ class UnitSelector:
             small = pace is None or not unit.leases or rules.allow(pace * unit.examples)
             return small and allowed(number)
 
-        if client.trusted and (check := waiting.first(TRUSTED, allowed)) is not None:
-            return check
+        if (mine := self._first_asked(name, client, allowed)) is not None:
+            return mine
         cached = tuple(reversed(client.shards))
         queues = (client.kind, "") if client.kind else ("",)
         best = waiting.best(cached, queues, suiting)
         return waiting.best(cached, queues, allowed) if best is None and pace else best
+
+    def _first_asked(
+        self, name: ClientId, client: TableClient, allowed: Callable[[UnitId], bool]
+    ) -> UnitId | None:
+        """Returns a unit whose result this client is to compare with its own, before it begins others.
+
+        A trusted peer also takes what others were drawn for: first of clients that nobody vouches for yet.
+        """
+        waiting = self._unit_table.waiting
+        if not client.trusted:
+            return waiting.first(DRAWN + name, allowed)
+        if (dispute := waiting.first(DISPUTED, allowed)) is not None:
+            return dispute
+        drawn = [one for one in islice(self._unit_table.drawn, SEARCH_LIMIT) if allowed(one)]
+        if (first := next(filter(self._of_newcomer, drawn), None)) is not None:
+            return first
+        check = waiting.first(TRUSTED, allowed)
+        return check if check is not None or not drawn else drawn[0]
+
+    def _of_newcomer(self, number: UnitId) -> bool:
+        leases = self._unit_table.units[number].leases
+        level = self._client_table.clients[leases[0].client].trust
+        return not level.streak and not level.faults
 
     def _withheld_until(self, unit: UnitRecord) -> float:
         """Returns until when a begun unit is not leased to tardy clients (BOINC: retries)."""
@@ -86,5 +116,6 @@ class UnitSelector:
     def _next_available(self, name: ClientId, client: TableClient) -> float | None:
         """Returns when the first unit withheld from this client is free; None if there is none."""
         units = (self._unit_table.units[one] for one in self._unit_table.waiting.begun("", client.kind))
-        times = (self._withheld_until(unit) for unit in units if not unit.was_leased_to(name))
+        household = self._client_table.clients[name].household
+        times = (self._withheld_until(unit) for unit in units if not unit.was_leased_to(name, household))
         return min((one for one in times if one > self._unit_table.now), default=None)

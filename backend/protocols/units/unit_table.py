@@ -7,9 +7,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from backend.protocols.units.records import CLOSED, PENDING, TRUSTED, LeaseState, UnitRecord, UnitState
+from backend.protocols.units.records import (
+    CLOSED,
+    DISPUTED,
+    DRAWN,
+    PENDING,
+    TRUSTED,
+    LeaseState,
+    UnitRecord,
+    UnitState,
+)
 from backend.protocols.units.rules import Rules
-from backend.protocols.units.scheduler_effects import UnitId, WorkUnit
+from backend.protocols.units.scheduler_effects import ClientId, UnitId, WorkUnit
 
 _LEASED, _COMPARED = "leased", "compared"
 
@@ -85,6 +94,8 @@ def phase_of(unit: UnitRecord) -> str:
 
 # Most units that one search looks at: a client is only refused the begun units that it had itself.
 SEARCH_LIMIT = 64
+# Reservations that a disputed unit gets, one after the other: trusted peers may have many disputes to decide.
+MOST_APPEALS = 10
 
 
 @dataclass
@@ -138,6 +149,10 @@ class UnitQueue:
         """Returns the first unit of a queue that `may` be leased."""
         return _first(self._begun.get(queue, ()), may)
 
+    def queue(self, name: str) -> Collection[UnitId]:
+        """Returns the units of one queue, the first of them first."""
+        return self._begun.get(name, ())
+
     def begun(self, *queues: str) -> Iterator[UnitId]:
         """Yields the first SEARCH_LIMIT units of each of these queues."""
         for queue in dict.fromkeys(queues):
@@ -147,6 +162,8 @@ class UnitQueue:
         self._fresh.pop(unit, None)
         if (queue := self._queue_of.pop(unit, None)) is not None:
             del self._begun[queue][unit]
+            if queue.startswith(DRAWN) and not self._begun[queue]:
+                del self._begun[queue]
 
 
 def _first(units: Iterable[UnitId], may: Callable[[UnitId], bool]) -> UnitId | None:
@@ -170,6 +187,8 @@ class UnitTable:
         # When reservations end; all last equally long, so they are in order.
         self._reserved: OrderedDict[UnitId, float] = OrderedDict()
         self._reserved_for_peers: set[UnitId] = set()
+        # Units whose next lease one drawn client gets, the oldest first.
+        self.drawn: OrderedDict[UnitId, None] = OrderedDict()
         self.units: dict[UnitId, UnitRecord] = {}
         # Units that were given up with all others of this epoch, which then began again.
         self._replaced: list[UnitRecord] = []
@@ -247,34 +266,48 @@ class UnitTable:
             self.progress.changed(unit)
 
     def reserve(self, unit: UnitRecord, group: str) -> None:
-        """Reserves the unit's next lease for `group` (TRUSTED or a kind) for a while; "" ends that.
+        """Reserves the unit's next lease for `group` (see UnitRecord) for a while; "" ends that.
 
         It takes effect with the next call of `changed`.
         """
         if unit.reserved:
             self._reserved_for_peers.discard(unit.work.unit)
             self._reserved.pop(unit.work.unit, None)
+            self.drawn.pop(unit.work.unit, None)
         unit.reserved = group
         if group:
             self._reserved[unit.work.unit] = self.now + self._reservation_seconds
-        if group == TRUSTED:
+        unit.appeals += group == DISPUTED
+        if group in (TRUSTED, DISPUTED):
             self._reserved_for_peers.add(unit.work.unit)
+        elif group.startswith(DRAWN):
+            self.drawn[unit.work.unit] = None
 
-    def free_peer_reservations(self) -> None:
-        """Ends the reservations for trusted peers, because none is connected."""
-        for number in sorted(self._reserved_for_peers):
-            self._free(number)
+    def free_peer_reservations(self) -> list[UnitRecord]:
+        """Ends the reservations for trusted peers, because none is connected; returns their units."""
+        return [self._free(number) for number in sorted(self._reserved_for_peers)]
+
+    def free_drawn(self, client: ClientId) -> list[UnitRecord]:
+        """Ends the reservations for a drawn client that left; returns their units."""
+        return [self._free(number) for number in list(self.waiting.queue(DRAWN + client))]
 
     def timer(self) -> float | None:
         """Returns when the next reservation ends; None if there is none."""
         return next(iter(self._reserved.values()), None)
 
-    def time_passed(self, now: float) -> None:
-        """Ends reservations whose time is over."""
+    def time_passed(self, now: float) -> list[UnitRecord]:
+        """Ends reservations whose time is over, and returns their units."""
+        freed = []
         while self._reserved and (first := next(iter(self._reserved.items())))[1] <= now:
-            self._free(first[0])
+            unit = self.units[first[0]]
+            if unit.reserved == DISPUTED and unit.appeals < MOST_APPEALS:
+                self.reserve(unit, DISPUTED)
+            else:
+                freed.append(self._free(first[0]))
+        return freed
 
-    def _free(self, number: UnitId) -> None:
+    def _free(self, number: UnitId) -> UnitRecord:
         unit = self.units[number]
         self.reserve(unit, "")
         self.changed(unit)
+        return unit

@@ -24,7 +24,7 @@ from backend.server.estimates.round_costs import (
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime
 from backend.server.units.validation.tolerances import table
-from backend.server.units.work_generator import MAX_LEASE_FACTOR
+from backend.server.units.work_generator import GUARDED_CAUTION, MAX_LEASE_FACTOR
 
 # A whole unit has this multiple of the rows of the smallest part that a slow client gets.
 MAX_SPLIT = 2 ** SizeRules().halvings
@@ -106,13 +106,13 @@ def batch_of(file: TaskFile, manifest: Manifest) -> int:
 def leases_of_unit(trust: TrustTable, units: int, volunteers: int) -> float:
     """Returns the mean number of leases of each of `units` if `volunteers` share them and none leaves.
 
-    Newcomers are compared among themselves until `checked` results of each are accepted. Later a client is
-    compared once per as many results as it has had accepted: the n-th comparison comes about n results after
-    the one before.
+    Newcomers are compared among themselves until `checked` results of each are accepted, with trusted peers
+    GUARDED_CAUTION times as many. Later a client is compared with that number over its compared results as
+    probability, so that these grow like a root.
     """
-    each = units / volunteers
-    as_newcomer = min(each, trust.checked / trust.replicas)
-    later = math.sqrt(trust.checked**2 + 2.0 * (each - as_newcomer)) - trust.checked
+    each, always = units / volunteers, trust.checked * (GUARDED_CAUTION if trust.trusted else 1.0)
+    as_newcomer = min(each, always / trust.replicas)
+    later = math.sqrt(always**2 + 2.0 * always * (each - as_newcomer)) - always
     extra = (trust.replicas - 1) * (as_newcomer + later) / each
     return 1.0 + extra + (trust.spot_checks if trust.trusted else 0.0)
 

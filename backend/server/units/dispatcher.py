@@ -6,17 +6,19 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
-from backend.formats.task_file.units import TrustTable
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import TableClient
+from backend.protocols.units.rules import TrustRules
 from backend.protocols.units.scheduler_effects import ClientId, Effect, GrantLease, LeaseId, Wait
 from backend.server.observers import task_events
 from backend.server.units.state import ClientCredit, LeasedUnit, UnitsState
-from backend.server.units.work_generator import past_steps, start_of
+from backend.server.units.work_generator import past_steps, rules_of, start_of
 from backend.wire import messages, unit_messages
 
 # Clients served per event: a bound, so that one event does not delay the others.
 CLIENTS_PER_DISPATCH = 64
+# Draws from [0, 1) what no client can predict: who repeats a unit depends on it.
+secret_chance = random.SystemRandom().random
 Cause = Literal["nothing", "quota", "reliable", "bound", "released", "over", "paused"]
 
 # Causes of `Wait` that clients are told as they are.
@@ -34,7 +36,7 @@ class Dispatcher:
     New clients, and those whose state changed, are served after the event; idle ones when a unit is pending.
     """
 
-    def __init__(self, state: UnitsState, chance: Callable[[], float] = random.random) -> None:
+    def __init__(self, state: UnitsState, chance: Callable[[], float] = secret_chance) -> None:
         self._state = state
         self._chance = chance
         # Dictionaries serve as ordered sets.
@@ -237,18 +239,18 @@ class Dispatcher:
         if entry is None or client not in self._state.clients.members:
             return
         credit = self._state.clients.credited(client, self._state.run.epoch.given.get(client))
-        standing = standing_of(entry, credit, self._state.units.trust, self._state.clock())
+        standing = standing_of(entry, credit, rules_of(self._state.task).trust, self._state.clock())
         self._state.connected.tell(client, standing)
 
 
 def standing_of(
-    entry: TableClient, credit: ClientCredit, rules: TrustTable, now: float
+    entry: TableClient, credit: ClientCredit, rules: TrustRules, now: float
 ) -> unit_messages.Standing:
     """Returns what a client is told of itself; its quota is that of the day of `now`."""
     return unit_messages.Standing(
         credited=credit.examples,
         units=credit.units,
         checked=entry.trust.streak,
-        trusted=entry.trusted or entry.trust.streak >= rules.checked,
+        trusted=entry.trusted or trust.is_proven(entry.trust, rules),
         quota=trust.left_today(entry.trust, now),
     )

@@ -19,6 +19,7 @@ from backend.wire import unit_messages
 NOT_NEEDED = "Others were faster: this is not needed any more."
 INVALID = "It is unlike what others made of the same unit, so that it does not count."
 DOUBTFUL = "It could not be told whether this result is right. That says nothing about you."
+DISMISSED = "Another result of yours was wrong, so that this one was not looked at."
 # Leases whose result may still arrive, or is yet to be compared with the valid one.
 _TO_COMPARE = frozenset({LeaseState.LEASED, LeaseState.EXPIRED, LeaseState.ABORTED, LeaseState.RETURNED})
 
@@ -69,6 +70,8 @@ class UnitEffectRunner:
                     self._credit(effect, effect.lease in blended)
                 case scheduler_effects.DistrustClient():
                     self._distrust(effect)
+                case scheduler_effects.DismissResult():
+                    self._dismiss(effect)
                 case scheduler_effects.GivenUp():
                     self.forget_unit(effect.unit)
                 case scheduler_effects.EpochClosed():
@@ -119,6 +122,11 @@ class UnitEffectRunner:
         work.update = None
         self._dispatcher.wants(distrust.client)
         self._dispatcher.tell_standing(distrust.client)
+
+    def _dismiss(self, dismissed: scheduler_effects.DismissResult) -> None:
+        self._results.reject(dismissed.client, dismissed.lease, "doubtful", DISMISSED)
+        self._state.leases[dismissed.lease].update = None
+        self._dispatcher.wants(dismissed.client)
 
     def judged(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from backend.errors import MingaError, ReplacedError
-from backend.protocols.client.household import household
 from backend.protocols.units.scheduler_effects import Effect, RefuseResult
 from backend.server.hosting import host_events
 from backend.server.hosting.client_link import ClientLink
@@ -189,7 +188,7 @@ class UnitEventHandler:
             kind=f"{connected.kind} {connected.backend}",
             pace=seconds_a_row(self._state.task, ready.step_ms),
             trusted=client in self._state.units.trust.trusted,
-            household=household(member.link.address),
+            household=self._state.households.of(client, member.link),
         )
         if first:
             self._dispatcher.repeat(client)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import secrets
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from backend.server.tasks.task import Task
 from backend.server.units import unit_host_events as events
 from backend.server.units.assimilator import Assimilator
 from backend.server.units.board.announcements import Announcer, phase_of, presence_of
-from backend.server.units.dispatcher import Dispatcher
+from backend.server.units.dispatcher import Dispatcher, secret_chance
 from backend.server.units.effect_runner import UnitEffectRunner
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.schedule import EvaluationSchedule
@@ -53,7 +52,7 @@ class UnitsHost(TaskHost):
         clock: Callable[[], float] = time.time,
         observer: Observer = NO_OBSERVERS,
         limits: TaskLimits = USUAL,
-        chance: Callable[[], float] = random.random,
+        chance: Callable[[], float] = secret_chance,
         parameters: ParameterDeployment = IN_MEMORY,
     ) -> None:
         observers = Observers([observer])
@@ -93,10 +92,12 @@ class UnitsHost(TaskHost):
     async def join(self, enlist: unit_messages.Enlist, link: ClientLink) -> str:
         """Adds a client and returns its id. An older connection of the same client is closed.
 
-        Raises BusyError, and what AdmissionControl raises.
+        Raises BusyError, TooFastError, and what AdmissionControl raises.
         """
         name = client_id(enlist.token)
         self.admission.check(name)
+        if name not in self._state.scheduler.clients():
+            self._state.households.admit(name, link, self._state.clock())
         check_room(name, self._state.clients.members, self._state.limits.max_clients, "participants")
         client = ConnectedClient(name, enlist.kind, enlist.backend, link)
         await self._mailbox.put(events.ClientEnlisted(enlist, client))

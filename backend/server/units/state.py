@@ -22,6 +22,7 @@ from backend.server.observers.observer import Observer
 from backend.server.observers.task_events import TaskEvent
 from backend.server.tasks.task import Task
 from backend.server.units.epoch_record import Epoch, Given
+from backend.server.units.households import Households
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.versions.version_history import VersionHistory
@@ -266,10 +267,12 @@ class UnitsState:
     leases: UnitLeases = field(default_factory=UnitLeases)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
     uploads: UpdateUploads = field(init=False)
+    households: Households = field(init=False)
     background: BackgroundTasks = field(init=False)
 
     def __post_init__(self) -> None:
         self.uploads = UpdateUploads(self.limits)
+        self.households = Households(self.units.trust)
         self.background = BackgroundTasks(self.task.file.name, self.notice)
 
     def notice(self, event: TaskEvent) -> None:

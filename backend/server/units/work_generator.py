@@ -21,6 +21,9 @@ from backend.wire.unit_messages import Start
 
 # Heartbeats extend a lease to at most this multiple of its usual length.
 MAX_LEASE_FACTOR = 4
+# Where trusted peers decide, all units of a client are repeated until `checked * GUARDED_CAUTION` of its
+# results held: who lies after that has worked longer than the lies are worth (decision 0059).
+GUARDED_CAUTION = 4.5
 # A lease shorter than this would expire during a short sleep of the device.
 MIN_LEASE_SECONDS = 30.0
 
@@ -47,7 +50,13 @@ def rules_of(task: Task) -> Rules:
             least=min(MIN_LEASE_SECONDS, units.lease),
             most=MAX_LEASE_FACTOR * units.lease,
         ),
-        trust=TrustRules(proven=trust.checked, quota=trust.quota, spot_checks=trust.spot_checks),
+        trust=TrustRules(
+            proven=trust.checked,
+            quota=trust.quota,
+            spot_checks=trust.spot_checks,
+            caution=GUARDED_CAUTION if trust.trusted else 1.0,
+            guarded=bool(trust.trusted),
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from backend.protocols.units import trust
 from backend.protocols.units.records import PartialWork
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
@@ -109,9 +110,9 @@ class World:
         return self.seen
 
     def _come(self, name: str) -> None:
-        kind, trusted = KINDS[hash_of(name) % len(KINDS)], name in self.peers
+        kind, is_peer = KINDS[hash_of(name) % len(KINDS)], name in self.peers
         slots = 1 + hash_of(name) % self.crowd.slots
-        self.scheduler.client_connected(name, slots, kind=kind, pace=self._paces[name], trusted=trusted)
+        self.scheduler.client_connected(name, slots, kind=kind, pace=self._paces[name], trusted=is_peer)
 
     def _restart(self) -> None:
         """Restarts the server from its snapshot; a client that had a unit may get it again."""
@@ -135,8 +136,7 @@ class World:
         self.now, _, what, client, lease = heapq.heappop(self._events)
         match what:
             case "ask":
-                self._perform(self.scheduler.ask(client, 1, self.dice.random(), self.now))
-                self._later(self.dice.expovariate(1 / self.crowd.pause), "ask", client)
+                self._ask(client)
             case "return":
                 self._perform(self.scheduler.returned(client, lease, self.now))
                 # An answer was lost, so the client repeats its message.
@@ -152,6 +152,15 @@ class World:
                 self._perform(self.scheduler.released(client, lease))
             case "back":
                 self._come(client)
+
+    def _ask(self, name: str) -> None:
+        self._asked(name)
+        self._later(self.dice.expovariate(1 / self.crowd.pause), "ask", name)
+
+    def _asked(self, name: str) -> list[Effect]:
+        effects = self.scheduler.ask(name, 1, self.dice.random(), self.now)
+        self._perform(effects)
+        return effects
 
     def _perform(self, effects: list[Effect]) -> None:
         seen = self.seen
@@ -205,8 +214,8 @@ class World:
             self._count_hazard(grant)
 
     def _count_hazard(self, grant: GrantLease) -> None:
-        trust, rules = self.scheduler.client(grant.client).trust, self.rules.trust
-        compared = 1.0 if trust.streak < rules.proven else 1.0 / trust.streak
+        level, rules = self.scheduler.client(grant.client).trust, self.rules.trust
+        compared = trust.replication(level, rules)
         self.seen.hazard += min(1.0, compared + (rules.spot_checks if self.peers else 0.0))
 
     def _verdicts(self, judge: Judge) -> dict[int, Verdict]:

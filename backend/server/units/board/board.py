@@ -65,7 +65,7 @@ def overview_json(
             "here": len(presences),
             "at_work": sum(bool(client.leases) for client in connected),
             "slots": sum(client.slots for client in connected),
-            "proven": sum(client.trust.streak >= rules.checked for client in connected),
+            "proven": sum(_is_proven(client.trust, rules) for client in connected),
             "trusted": sum(client.trusted for client in connected),
         },
         "trust": _trust(clients, presences, rules, now),
@@ -105,7 +105,7 @@ def _row(
         "kind": client.kind,
         "here": presence is not None,
         "trusted": client.trusted,
-        "proven": trust_level.streak >= rules.checked,
+        "proven": _is_proven(trust_level, rules),
         "held": trust_level.streak,
         "on_time": trust_level.on_time,
         "quota": trust_level.quota,
@@ -160,3 +160,8 @@ class UnitsBoard:
             ),
             "scores": await asyncio.to_thread(scores, results),
         }
+
+
+def _is_proven(level: trust.TrustLevel, rules: TrustTable) -> bool:
+    """Whether results of a client may count without a comparison."""
+    return level.streak >= rules.checked and not level.faults and not level.doubts

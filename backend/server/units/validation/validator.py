@@ -30,7 +30,7 @@ class ValidationJobs:
     def start(self, judge: Judge) -> None:
         """Starts a job that compares results, and posts the verdicts."""
         works = {lease: self._state.leases[lease] for lease in judge.leases}
-        faulty = {lease: Verdict.INVALID for lease, work in works.items() if work.fault is not None}
+        faulty = {lease: Verdict.FAULTY for lease, work in works.items() if work.fault is not None}
         results = [_compared(lease, work) for lease, work in works.items() if lease not in faulty]
         valid = None
         if judge.valid is not None and judge.valid not in faulty:

@@ -50,6 +50,7 @@ evaluate_every = 1000
 
 [coordination.units.trust]
 replicas = 2
+networks = ["127.0.0.0/8"]
 checked = 100000
 spot_checks = 0.0
 

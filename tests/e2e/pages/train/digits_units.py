@@ -19,6 +19,7 @@ rows = {rows}
 [coordination.units.trust]
 replicas = {replicas}
 spot_checks = 0.0
+networks = ["127.0.0.0/8"]
 """
 
 

@@ -19,7 +19,11 @@ from tests.support.web.server_process import Server
 
 pytestmark = pytest.mark.tensorflow
 
-TWICE = "[coordination.units.trust]\nreplicas = 2\nspot_checks = 0.0\n"
+TWICE = """[coordination.units.trust]
+replicas = 2
+spot_checks = 0.0
+networks = ["127.0.0.0/8"]
+"""
 
 
 @pytest.fixture

@@ -35,7 +35,11 @@ def plan(epochs: int, batch_size: int) -> tuple[str, ...]:
 WHOLE = "epochs = 1\nevaluate_every = 100\nseconds = 86400"
 # Half of the one is over in seconds, of the other in minutes.
 LONG, VERY_LONG = plan(320, 4), plan(1000, 1)
-TWICE = "[coordination.units.trust]\nreplicas = 2\nspot_checks = 0.0\n"
+TWICE = """[coordination.units.trust]
+replicas = 2
+spot_checks = 0.0
+networks = ["127.0.0.0/8"]
+"""
 
 
 @contextmanager

@@ -77,21 +77,27 @@ def test_the_same_seed_plays_the_same() -> None:
     assert played[0].holders == played[1].holders
 
 
-@pytest.mark.parametrize("peers", [0, 5])
-def test_who_lies_after_earning_trust_is_caught_within_the_expected_number_of_units(peers: int) -> None:
+def lying(peers: int, **trust: Any) -> tuple[World, Seen]:
+    """Plays a crowd in which three in ten lie once they earned trust, each by itself."""
     steady = Crowd(clients=100, peers=peers, vanishing=0.02, late=0.02, stopped=0.0)
     crowd = replace(steady, cheats=0.3, patience=12, lies=0.3, odd=0.0)
-    world = World(3, crowd, replace(RULES, trust=CHECKED), units=3000, epochs=3)
-    seen = world.play()
+    world = World(3, crowd, replace(RULES, trust=replace(CHECKED, **trust)), units=3000, epochs=3)
+    return world, world.play()
+
+
+def test_strangers_find_lies_but_nobody_loses_trust_by_their_word() -> None:
+    world, seen = lying(peers=0)
     check(world, seen)
-    # Of each lie it is known how probable it was that somebody else would do the same: in all, as many were
-    # found as that makes. Those two thirds of which are not found would be no chance.
-    caught = sum(seen.distrusted.values())
-    assert caught > 50
-    assert 0.67 * seen.hazard < caught < 1.5 * seen.hazard
-    assert set(seen.distrusted) == world.cheats
-    # Trust is gone with the first: few lies get into the model.
+    assert not seen.distrusted
     assert seen.lies_blended < len(seen.lied) / 2
+
+
+def test_no_more_lies_get_through_than_chance_allows_and_each_liar_is_caught() -> None:
+    world, seen = lying(peers=5, guarded=True)
+    check(world, seen)
+    # Of each lie it is known how probable it was that somebody else would do the same.
+    assert seen.lies_blended < 1.5 * (len(seen.lied) - seen.hazard)
+    assert set(seen.distrusted) == world.cheats
 
 
 @pytest.mark.long

@@ -51,7 +51,15 @@ def done(one: Scheduler, client: str, now: float = 0.0, seconds: float = 1.0) ->
 def proven(one: Scheduler, first: str, second: str) -> None:
     """Both do the same two units, and their results hold: they are trusted where `proven` is 1."""
     for _ in range(2):
-        grants = [lease(one, first), lease(one, second)]
-        one.returned(first, grants[0].lease, 1.0)
-        one.returned(second, grants[1].lease, 1.0)
+        grants = both(one, first, second)
         assert only(one.judged(grants[0].unit, {grant.lease: VALID for grant in grants}), Assimilate)
+
+
+def both(one: Scheduler, *clients: str, now: float = 0.0) -> list[GrantLease]:
+    """The first of them returns a unit, the others repeat it at a time of their own each, and return it."""
+    grants = []
+    for number, client in enumerate(clients):
+        grants.append(lease(one, client, now + number))
+        one.returned(client, grants[-1].lease, now + number + 0.5)
+    assert len({grant.unit for grant in grants}) == 1
+    return grants

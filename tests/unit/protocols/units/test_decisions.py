@@ -25,22 +25,48 @@ def proven(times: int) -> trust.TrustLevel:
 
 
 @given(chance=st.floats(0, 1, exclude_max=True), times=st.integers(0, 200))
-def test_work_is_replicated_at_first_always_then_once_in_as_many_as_held(chance: float, times: int) -> None:
-    expected = times < 10 or chance < 1 / times
+def test_work_is_replicated_at_first_always_then_the_less_the_more_held(chance: float, times: int) -> None:
+    expected = times < 10 or chance < max(RULES.floor, 10 / times)
     assert trust.must_replicate(proven(times), RULES, chance) is expected
+
+
+def test_no_streak_is_so_long_that_nothing_is_repeated() -> None:
+    assert trust.replication(proven(10_000), RULES) == 0.05
+    careful = replace(RULES, caution=4.0)
+    assert [trust.replication(proven(times), careful) for times in (10, 40, 80)] == [1.0, 1.0, 0.5]
+
+
+def test_who_was_refuted_is_compared_for_ever_and_who_was_outvoted_for_a_while() -> None:
+    refuted, outvoted = trust.after_invalid(proven(50)), trust.after_doubt(proven(50), RULES)
+    for _ in range(10):
+        assert trust.replication(outvoted, RULES) == trust.replication(refuted, RULES) == 1.0
+        outvoted = trust.after_valid(outvoted, RULES, compared=True)
+        refuted = trust.after_valid(refuted, RULES, compared=True)
+    assert (outvoted.quota, outvoted.streak) == (64, 60)
+    assert trust.replication(outvoted, RULES) < trust.replication(refuted, RULES) == 1.0
+    assert not trust.is_vouched(refuted)
+
+
+def test_few_units_of_a_client_wait_for_a_comparison_once_its_results_count_alone() -> None:
+    assert [trust.most_unproved(proven(times), RULES) for times in (0, 10, 11)] == [5, 5, 1]
 
 
 def test_what_nobody_compared_proves_nothing() -> None:
     assert trust.after_valid(newcomer(RULES), RULES, compared=False).streak == 0
 
 
-def test_one_invalid_result_takes_all_trust_and_half_the_quota_but_one_lease_a_day() -> None:
+def test_one_invalid_result_takes_all_trust_and_most_of_the_quota_but_one_lease_a_day() -> None:
     one = trust.after_invalid(proven(50))
-    assert (one.streak, one.quota) == (0, 32)
+    assert (one.streak, one.quota) == (0, 6)
     for _ in range(20):
         one = trust.after_invalid(one)
     assert one.quota == 1
     assert trust.after_valid(one, RULES, compared=True).quota == 2
+
+
+def test_what_is_no_update_takes_trust_and_half_the_quota_but_is_no_lie() -> None:
+    one = trust.after_faulty(proven(50))
+    assert (one.streak, one.quota, one.faults) == (0, 32, 0)
 
 
 def test_being_late_costs_reliability_but_no_trust() -> None:

@@ -103,7 +103,15 @@ def test_clients_are_at_work_on_what_is_leased_to_them(steps: list[tuple[int, Le
 def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[int], renewed: int) -> None:
     _, leases = leasing("ann")
     given = [
-        leases.create("ann", UnitRecord(work, 1), 0.0, seconds=seconds, longest=99.0, by_trusted_peer=False)
+        leases.create(
+            "ann",
+            UnitRecord(work, 1),
+            0.0,
+            seconds=seconds,
+            longest=99.0,
+            by_trusted_peer=False,
+            household="",
+        )
         for work, seconds in zip(works(len(times)), times, strict=True)
     ]
     for one in given[:3]:
@@ -119,7 +127,13 @@ def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[
 def test_an_expired_lease_that_is_renewed_expires_again() -> None:
     client_table, leases = leasing("ann")
     lease = leases.create(
-        "ann", UnitRecord(works(1)[0], 1), 0.0, seconds=10.0, longest=99.0, by_trusted_peer=False
+        "ann",
+        UnitRecord(works(1)[0], 1),
+        0.0,
+        seconds=10.0,
+        longest=99.0,
+        by_trusted_peer=False,
+        household="",
     )
     assert leases.expire(9.0) is None
     assert leases.expire(10.0) is lease

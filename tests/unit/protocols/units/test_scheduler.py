@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backend.protocols.units.rules import Rules, TrustRules
+from backend.protocols.units.rules import Rules, TrustRules, Verdict
 from backend.protocols.units.scheduler_effects import (
     Abort,
     Assimilate,
@@ -25,6 +25,7 @@ from tests.unit.protocols.units.conversations import (
     UNDECIDED,
     VALID,
     begun,
+    both,
     done,
     lease,
     only,
@@ -50,9 +51,12 @@ def test_a_valid_result_is_blended_and_credited_and_the_epoch_closes_with_the_la
 
 def test_newcomers_are_replicated_from_the_same_base_with_the_same_seed() -> None:
     one = begun(1, "ann", "bob")
-    first, second = lease(one, "ann", base=5), lease(one, "bob", base=6)
-    assert (first.unit, first.base, first.seed) == (second.unit, second.base, second.seed)
+    first = lease(one, "ann", base=5)
+    # The second begins when the first result is here, so that they cannot agree on one before.
+    assert one.ask("bob", 6, 0.5, 0.5) == [Wait("bob", "nothing")]
     assert one.returned("ann", first.lease, 1.0) == []
+    second = lease(one, "bob", 1.0, base=6)
+    assert (first.unit, first.base, first.seed) == (second.unit, second.base, second.seed)
     assert one.returned("bob", second.lease, 2.0) == [Judge(0, (first.lease, second.lease), None)]
     effects = one.judged(0, {first.lease: VALID, second.lease: VALID})
     assert [effect.client for effect in only(effects, CreditClient)] == ["ann", "bob"]
@@ -65,24 +69,21 @@ def test_nobody_compares_with_themselves() -> None:
     assert one.ask("ann", 5, 0.5, 0.0) == [Wait("ann", "nothing")]
 
 
-def test_a_cheat_is_distrusted_and_what_the_other_did_counts() -> None:
+def test_who_sends_what_is_no_update_is_distrusted_and_what_the_other_did_counts() -> None:
     one = begun(1, "ann", "eve")
-    first, second = lease(one, "ann"), lease(one, "eve")
-    one.returned("ann", first.lease, 1.0)
-    one.returned("eve", second.lease, 1.0)
-    effects = one.judged(0, {first.lease: VALID, second.lease: INVALID})
+    first, second = both(one, "ann", "eve")
+    effects = one.judged(0, {first.lease: VALID, second.lease: Verdict.FAULTY})
     assert only(effects, DistrustClient) == [DistrustClient("eve", second.lease)]
     assert only(effects, Assimilate) == [Assimilate(0, first.lease, "ann", 5)]
 
 
 def test_results_that_disagree_take_one_more() -> None:
-    one = begun(1, "ann", "bob", "cat")
-    first, second = lease(one, "ann"), lease(one, "bob")
-    one.returned("ann", first.lease, 1.0)
-    one.returned("bob", second.lease, 1.0)
+    one = begun(1, "ann", "bob")
+    first, second = both(one, "ann", "bob")
+    one.client_connected("cat", 1)
     assert one.judged(0, {first.lease: UNDECIDED, second.lease: UNDECIDED}) == []
-    third = lease(one, "cat")
-    assert one.returned("cat", third.lease, 2.0) == [Judge(0, (first.lease, second.lease, third.lease), None)]
+    third = lease(one, "cat", 2.0)
+    assert one.returned("cat", third.lease, 3.0) == [Judge(0, (first.lease, second.lease, third.lease), None)]
     effects = one.judged(0, {first.lease: VALID, second.lease: INVALID, third.lease: VALID})
     assert len(only(effects, Assimilate)) == 1
     assert len(only(effects, EpochClosed)) == 1
@@ -101,16 +102,12 @@ def test_one_that_is_in_doubt_alone_is_replicated() -> None:
 def test_trust_grows_by_compared_results_and_is_spot_checked() -> None:
     one = begun(4, "ann", "bob", trust=TrustRules(proven=2))
     for _ in range(2):
-        first, second = lease(one, "ann"), lease(one, "bob")
-        one.returned("ann", first.lease, 1.0)
-        one.returned("bob", second.lease, 1.0)
+        first, second = both(one, "ann", "bob")
         one.judged(first.unit, {first.lease: VALID, second.lease: VALID})
-    alone = lease(one, "ann", chance=0.6)
-    assert len(one.returned("ann", alone.lease, 2.0)) == 1
-    one.judged(alone.unit, {alone.lease: VALID})
-    checked = lease(one, "ann", chance=0.4)
+    checked = lease(one, "ann", chance=0.9)
     assert one.returned("ann", checked.lease, 3.0) == []
     assert lease(one, "bob").unit == checked.unit
+    assert one.client("ann").trust.streak == 2
 
 
 def test_an_expired_lease_goes_to_somebody_else_first() -> None:
@@ -236,8 +233,9 @@ def test_a_quota_that_is_used_up_waits_for_the_next_day() -> None:
 
 
 def test_reliable_clients_are_preferred_for_the_last_units_but_not_for_ever() -> None:
-    one = begun(6, "ann", "bob", "new", last_share=0.5, trust=TrustRules(proven=1))
+    one = begun(6, "ann", "bob", last_share=0.5, trust=TrustRules(proven=1))
     proven(one, "ann", "bob")
+    one.client_connected("new", 4)
     # More than half are left: everybody gets some.
     first = lease(one, "new", 2.0)
     one.released("new", first.lease)
@@ -280,9 +278,9 @@ def test_the_second_result_of_a_unit_is_not_left_to_who_was_late_either() -> Non
     one.client_connected("bob", slots=2)
     mine = lease(one, "ann", 120.0)
     assert mine.unit == late.unit
-    other = lease(one, "ann", 120.0)
-    assert one.ask("eve", 5, 0.5, 121.0) == [Wait("eve", "reliable", retry_at=130.0)]
-    assert {lease(one, "bob", 122.0).unit, lease(one, "bob", 122.0).unit} == {mine.unit, other.unit}
+    one.returned("ann", mine.lease, 121.0)
+    assert one.ask("eve", 5, 0.5, 121.0)[0] != mine
+    assert lease(one, "bob", 122.0).unit == mine.unit
 
 
 def test_who_was_late_waits_for_nobody_where_all_were_and_no_more_once_it_is_in_time() -> None:

@@ -16,6 +16,8 @@ from backend.protocols.units.records import (
 )
 
 LEASE_STEPS = {
+    ("returned", "dismiss"): "dismissed",
+    ("undecided", "dismiss"): "dismissed",
     ("leased", "renew"): "leased",
     ("leased", "expire"): "expired",
     ("leased", "release"): "released",

@@ -22,7 +22,7 @@ from backend.protocols.units.scheduler_effects import (
     Wait,
     WorkUnit,
 )
-from tests.unit.protocols.units.conversations import PACE, VALID, begun, done, lease, only, proven, works
+from tests.unit.protocols.units.conversations import VALID, begun, both, done, lease, only, proven, works
 
 SIZES = SizeRules(seconds=10.0, grain=8)
 
@@ -80,12 +80,9 @@ def test_a_unit_that_others_began_is_not_halved_and_goes_to_slow_clients_last() 
     whole = lease(one, "ann")
     first = lease(one, "slow")
     assert (first.unit, first.examples) == (1, 8)
-    now = 0.0
-    while (grant := lease(one, "slow", now)).unit != whole.unit:
-        # Who gives work back waits for the next.
-        one.released("slow", grant.lease, now)
-        now += PACE.usual
-    assert grant.examples == 100
+    one.returned("ann", whole.lease, 1.0)
+    grant = lease(one, "slow", 1.0)
+    assert (grant.unit, grant.examples) == (whole.unit, 100)
 
 
 def test_leases_hold_as_long_as_their_size_takes() -> None:
@@ -135,11 +132,8 @@ def test_an_epoch_goes_on_after_a_restart() -> None:
     for name in ("ann", "bob"):
         again.client_connected(name, 99)
     while again.remaining:
-        grants = [lease(again, "ann", 2.0, chance=0.0), lease(again, "bob", 2.0)]
-        assert grants[0].unit == grants[1].unit
+        grants = both(again, "ann", "bob", now=2.0)
         assert grants[0].lease > open_lease.lease
-        for grant in grants:
-            again.returned(grant.client, grant.lease, 3.0)
         rows[grants[0].shard] += grants[0].examples
         effects = again.judged(grants[0].unit, {grant.lease: VALID for grant in grants})
     assert rows == {2: 100, 3: 100, 4: 100}
@@ -167,13 +161,15 @@ def test_what_is_not_in_the_weights_is_done_again_after_a_restart() -> None:
 
 def test_units_are_counted_by_where_they_are() -> None:
     one = begun(5, "ann", "bob", "cat")
-    held = [lease(one, "ann"), lease(one, "bob"), lease(one, "cat")]
-    assert one.pending == 4
+    held = [lease(one, "ann"), lease(one, "cat")]
+    assert one.pending == 3
     one.returned("ann", held[0].lease, 1.0)
+    assert one.pending == 4
     one.drop(4)
     tally = one.progress.tally()
     assert (tally.units, tally.done, tally.dropped, tally.leased, tally.compared) == (5, 0, 1, 1, 1)
-    assert one.ask("ann", 5, 0.5, 2.0, fresh=False)[0] != Wait("ann", "nothing")
-    one.returned("bob", held[1].lease, 3.0)
-    one.judged(0, {held[0].lease: VALID, held[1].lease: VALID})
+    one.client_disconnected("cat")
+    second = lease(one, "bob", 2.0)
+    one.returned("bob", second.lease, 3.0)
+    one.judged(0, {held[0].lease: VALID, second.lease: VALID})
     assert one.progress.tally().done == 1

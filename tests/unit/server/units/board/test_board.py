@@ -41,13 +41,19 @@ def leased(machine: Scheduler, client: str) -> GrantLease:
     return next(one for one in machine.ask(client, 7, 0.5, now=0.0) if isinstance(one, GrantLease))
 
 
+def both(machine: Scheduler, of_bob: Verdict) -> None:
+    """Ann and then bob do the same unit, and Ann's result is valid."""
+    first = leased(machine, "ann")
+    machine.returned("ann", first.lease, 10.0)
+    second = leased(machine, "bob")
+    assert first.unit == second.unit, "a newcomer's unit is done by another, too"
+    machine.returned("bob", second.lease, 10.0)
+    machine.judged(first.unit, {first.lease: Verdict.VALID, second.lease: of_bob})
+
+
 def test_each_unit_is_counted_where_it_stands() -> None:
     machine = begun(3)
-    first, second = leased(machine, "ann"), leased(machine, "bob")
-    assert first.unit == second.unit, "a newcomer's unit is done by another, too"
-    machine.returned("ann", first.lease, 10.0)
-    machine.returned("bob", second.lease, 10.0)
-    machine.judged(first.unit, {first.lease: Verdict.VALID, second.lease: Verdict.VALID})
+    both(machine, Verdict.VALID)
     leased(machine, "ann")
     found = told(machine, "ann", "bob")
     assert found["tally"] == {
@@ -66,17 +72,14 @@ def test_each_unit_is_counted_where_it_stands() -> None:
 
 def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:
     machine = begun(4)
-    first, second = leased(machine, "ann"), leased(machine, "bob")
-    machine.returned("ann", first.lease, 10.0)
-    machine.returned("bob", second.lease, 10.0)
-    machine.judged(first.unit, {first.lease: Verdict.VALID, second.lease: Verdict.INVALID})
+    both(machine, Verdict.FAULTY)
     machine.client_disconnected("ann")
     machine.client_connected("cat", slots=0, kind="peer tensorflow-cpu", trusted=True)
     bob, cat, ann = told(machine, "bob", "cat")["trust"]
     assert (bob["client"], bob["here"], bob["held"], bob["proven"]) == ("bob", True, 0, False)
     assert (bob["quota"], bob["left_today"]) == (4, 3)
     assert (cat["trusted"], cat["kind"], cat["seconds"]) == (True, "peer tensorflow-cpu", None)
-    assert (ann["client"], ann["here"], ann["held"], ann["proven"]) == ("ann", False, 1, True)
+    assert (ann["client"], ann["here"], ann["held"], ann["proven"]) == ("ann", False, 0, False)
     assert ann["seconds"] == 1.0
 
 

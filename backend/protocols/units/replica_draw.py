@@ -1,0 +1,93 @@
+"""Chooses who repeats a unit: a client drawn from another household, or a trusted peer (decision 0059)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from backend.protocols.units import trust
+from backend.protocols.units.client_table import ClientTable
+from backend.protocols.units.households import Dice
+from backend.protocols.units.records import DRAWN, UnitRecord
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.scheduler_effects import ClientId
+from backend.protocols.units.unit_table import UnitTable
+
+# Clients drawn for one lease, one after the other while none takes it; then any other household may.
+MOST_DRAWS = 3
+# Units that are drawn for again when one more client is vouched for.
+REDRAWN = 8
+
+
+class ReplicaDraw:
+    """Reserves units for the clients that repeat them.
+
+    Who asks first must not get such a unit: clients that agreed on a lie would wait for one another's.
+    """
+
+    def __init__(self, rules: Rules, client_table: ClientTable, unit_table: UnitTable) -> None:
+        self._rules, self._client_table, self._unit_table = rules, client_table, unit_table
+
+    def draw(self, unit: UnitRecord) -> None:
+        """Reserves the next lease of a unit with a result, if it needs one and is not reserved."""
+        if not unit.missing_leases or not unit.pending or unit.reserved:
+            return
+        if unit.draws >= MOST_DRAWS + len(unit.leases) and not self._rules.trust.guarded:
+            return
+        dice = Dice(unit.lot, unit.draws)
+        kind = self._client_table.clients[unit.leases[0].client].kind
+        alike = self._rules.homogeneous and not unit.draws
+        unit.draws += 1
+        name = self._drawn(unit, dice, kind if alike else None)
+        if name is not None or alike:
+            self._unit_table.reserve(unit, kind if name is None else DRAWN + name)
+            self._unit_table.changed(unit)
+
+    def redraw(self) -> None:
+        """Draws for units that waited until somebody was vouched for."""
+        for number in list(islice(self._unit_table.waiting.queue(DRAWN), REDRAWN)):
+            unit = self._unit_table.units[number]
+            self._unit_table.reserve(unit, "")
+            unit.draws -= 1
+            self.draw(unit)
+
+    def has_peer(self, unit: UnitRecord) -> bool:
+        """Whether a trusted peer is connected that did not have the unit."""
+        return any(not unit.was_leased_to(peer, peer) for peer in self._client_table.trusted)
+
+    def may_ask_another(self, unit: UnitRecord) -> bool:
+        """Whether somebody is connected that may repeat the unit."""
+        may = self._may(unit)
+        return self.has_peer(unit) or self._client_table.strangers.draw(Dice(0.0), may) is not None
+
+    def _drawn(self, unit: UnitRecord, dice: Dice, kind: str | None) -> ClientId | None:
+        """Returns a client, of one kind if that is not None.
+
+        Where the task has trusted peers, only who is vouched for is drawn; "" while nobody is.
+        """
+        table, may = self._client_table, self._may(unit, kind)
+        if self._rules.trust.guarded:
+            name = table.vouched.draw(dice, may)
+            if name is not None or self.has_peer(unit):
+                return name or ""
+        return table.strangers.draw(dice, may)
+
+    def _may(self, unit: UnitRecord, kind: str | None = None) -> Callable[[ClientId], bool]:
+        table = self._client_table
+
+        def may(name: ClientId) -> bool:
+            client = table.clients[name]
+            return not (
+                unit.was_leased_to(name, client.household)
+                # Who disputes every result gets no more of them before trusted peers have decided.
+                or client.disputed
+                or (client.was_late and table.punctual)
+                or kind not in (None, client.kind)
+            )
+
+        return may
+
+
+def is_vouched_now(before: trust.TrustLevel, after: trust.TrustLevel) -> bool:
+    """Whether a client is vouched for that was not before."""
+    return trust.is_vouched(after) and not trust.is_vouched(before)

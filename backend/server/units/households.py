@@ -1,0 +1,52 @@
+"""Decides which clients of a task of work units count as one household, and admits new ones at a rate."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+
+from backend.errors import TooFastError
+from backend.formats.task_file.units import TrustTable
+from backend.protocols.client.household import household
+from backend.protocols.token_bucket import Rate, TokenBuckets
+from backend.protocols.units.scheduler_effects import ClientId
+from backend.server.hosting.client_link import ClientLink
+
+HOUR_SECONDS = 3600
+# Households whose newest clients are counted; each takes a number and a short text.
+MAX_HOUSEHOLDS = 20_000
+# The household of clients whose address the system does not report.
+UNKNOWN = "unknown"
+
+
+class Households:
+    """Names the household of a client: clients of one never repeat one another's units (decision 0059)."""
+
+    def __init__(self, trust: TrustTable) -> None:
+        self._trust = trust
+        self._networks = [ip_network(text) for text in trust.networks]
+        rate = Rate(trust.newcomers / HOUR_SECONDS, trust.newcomers)
+        self._newcomers = TokenBuckets(rate, MAX_HOUSEHOLDS)
+
+    def of(self, client: ClientId, link: ClientLink) -> str:
+        """Returns the household: an invitation, the client itself in a named network, or its network."""
+        return self._own(client, link) or household(link.address) or UNKNOWN
+
+    def admit(self, client: ClientId, link: ClientLink, now: float) -> None:
+        """Counts a client that was never here. Raises TooFastError if too many came from its household."""
+        if self._own(client, link) or client in self._trust.trusted:
+            return
+        if not self._newcomers.spend(self.of(client, link), now):
+            raise TooFastError(
+                f"{self._trust.newcomers} new devices an hour may join this task from one network, and as "
+                "many came from yours. Try again in an hour, or ask for an invitation."
+            )
+
+    def _own(self, client: ClientId, link: ClientLink) -> str:
+        """Returns a household that no other person shares; "" where only the network is known."""
+        if link.identity:
+            return link.identity
+        try:
+            address = ip_address(link.address.partition("%")[0])
+        except ValueError:
+            return ""
+        return client if any(address in network for network in self._networks) else ""

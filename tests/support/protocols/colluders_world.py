@@ -1,0 +1,109 @@
+"""Plays epochs among honest clients and colluders, who know of one another and agree on the same lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from backend.protocols.units import trust
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler_effects import GrantLease, Judge
+from tests.support.protocols.units_world import EXAMPLES, Crowd, World
+
+# How colluders choose the results in which they lie: in all; in those that count without a comparison, once
+# PATIENCE results held; where one of them has the unit, too; where the first result came from somebody else.
+Tactic = Literal["blatant", "sleepers", "pairs", "framers"]
+# They send made-up results after so many seconds, ask for work so often, and take as many units at a time.
+LIE_SECONDS, ASK_SECONDS, LIE_SLOTS = 1.0, 5.0, 64
+
+
+@dataclass(frozen=True)
+class Collusion:
+    """`tokens` colluders, all in one household or each in one of its own.
+
+    Sleepers behave until `patience` of their results held.
+    """
+
+    tokens: int
+    one_household: bool
+    tactic: Tactic
+    patience: int = 0
+
+
+class ColludersWorld(World):
+    """A world in which the colluders play beside the crowd, each honest client in a household of its own."""
+
+    def __init__(
+        self, seed: int, crowd: Crowd, collusion: Collusion, rules: Rules, units: int, epochs: int
+    ) -> None:
+        super().__init__(seed, crowd, rules, units, epochs)
+        self.collusion = collusion
+        self.colluders = {f"x{n}" for n in range(collusion.tokens)}
+        self.names = [*self.names, *sorted(self.colluders)]
+        self._of_unit: dict[int, list[GrantLease]] = {}
+
+    def _come(self, name: str) -> None:
+        if name in self.peers:
+            self._paces[name] = self.crowd.seconds / EXAMPLES
+            self.scheduler.client_connected(name, 3, kind="peer native", trusted=True)
+            return
+        if name not in self.colluders:
+            super()._come(name)
+            return
+        household = "x" if self.collusion.one_household else name
+        self.scheduler.client_connected(name, LIE_SLOTS, kind="peer native", household=household)
+
+    def _ask(self, name: str) -> None:
+        if name not in self.colluders:
+            super()._ask(name)
+            return
+        while any(isinstance(effect, GrantLease) for effect in self._asked(name)):
+            pass
+        self._later(ASK_SECONDS, "ask", name)
+
+    def _train(self, grant: GrantLease) -> None:
+        self._of_unit.setdefault(grant.unit, []).append(grant)
+        if grant.client in self.peers:
+            # The owner's peer stays, and does what it is asked for.
+            self.grants[grant.lease] = grant
+            self._later(grant.examples * self._paces[grant.client], "return", grant.client, grant.lease)
+            return
+        if grant.client not in self.colluders:
+            super()._train(grant)
+            return
+        self.grants[grant.lease] = grant
+        if self._lies(grant):
+            self._later(LIE_SECONDS, "return", grant.client, grant.lease)
+            self.seen.lied.add(grant.lease)
+            return
+        seconds = grant.examples * self._paces[grant.client] * self.dice.lognormvariate(0.0, 0.2)
+        self._later(seconds, "return", grant.client, grant.lease)
+
+    def _lies(self, grant: GrantLease) -> bool:
+        others = [one for one in self._of_unit[grant.unit] if one.client != grant.client]
+        lied = any(one.lease in self.seen.lied for one in others)
+        level, rules = self.scheduler.client(grant.client).trust, self.rules.trust
+        match self.collusion.tactic:
+            case "blatant":
+                return True
+            case "sleepers":
+                if others or level.faults:
+                    return lied
+                return trust.is_proven(level, rules) and level.streak >= self.collusion.patience
+            case "pairs":
+                return lied or any(one.client in self.colluders for one in others)
+            case "framers":
+                return bool(others)
+
+    def _verdicts(self, judge: Judge) -> dict[int, Verdict]:
+        lies = [one for one in judge.leases if one in self.seen.lied]
+        honest = [one for one in judge.leases if one not in self.seen.lied]
+        if judge.valid is not None:
+            same = lies if judge.valid in self.seen.lied else honest
+        elif len(judge.leases) == 1:
+            return {judge.leases[0]: Verdict.VALID}
+        else:
+            same = max(lies, honest, key=len)
+            if len(same) <= max(1, len(judge.leases) / 2):
+                return dict.fromkeys(judge.leases, Verdict.UNDECIDED)
+        return {one: Verdict.VALID if one in same else Verdict.INVALID for one in judge.leases}
