@@ -26,11 +26,12 @@ from backend.peer.links.relay import Relays
 from backend.peer.links.signalling import SignalRouter
 from backend.peer.links.signed_signals import checked_signal, signed_note
 from backend.peer.links.websocket import WebSockets
+from backend.protocols.mesh.keepalive import PROBE_WEIGHTS, probe_chunks
 from backend.protocols.mesh.link_selection import TryWay
 from backend.wire.mesh_codec import decode_peer, encode_mesh
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import IceServer, Measure, Neighbour
-from backend.wire.peer_messages import Beat, Passed, Passing, PeerFrame
+from backend.wire.peer_messages import Beat, Passed, Passing, PeerFrame, Weights
 from backend.wire.signals import SignalBody, SignedSignal, decode_body
 
 if TYPE_CHECKING:
@@ -269,6 +270,8 @@ class LinkManager:
                 self._signals.forward(link.client, client, data, now)
             case Passed(client=client, data=data):
                 self.signalled(client, data)
+            case Weights(weights=hash_) if hash_ == PROBE_WEIGHTS:
+                pass  # It measures the link.
             case other:
                 self._listener.received(link.client, other)
 
@@ -348,9 +351,20 @@ class LinkManager:
         self._choose_link(pair, now)
         if pair.sending is not None and pair.sending.keepalive.is_due(now, interval):
             pair.sending.beat()
+        self._measure(pair, now)
         if not pair.is_reported_silent and now - pair.last_received_at() > patience:
             pair.is_reported_silent = True
             self._listener.silent(pair.neighbour.client)
+
+    def _measure(self, pair: NeighbourLinks, now: float) -> None:
+        """Measures the rate of a new link by a probe, outside of groups and beside no other frames."""
+        link = pair.sending
+        if link is None or self._patience is not None or not pair.is_quiet(now):
+            return
+        if link.keepalive.wants_probe():
+            for chunk in probe_chunks(pair.room):
+                link.send(encode_mesh(chunk), False)
+            link.send(encode_mesh(link.keepalive.probe(now)), False)
 
     def _try_ways(self, pair: NeighbourLinks, now: float) -> None:
         for step in pair.linking.tick(now):

@@ -5,7 +5,16 @@ Times are seconds of any steady clock.
 
 from __future__ import annotations
 
-from backend.wire.peer_messages import Beat
+from collections.abc import Iterator
+
+from backend.wire.peer_messages import Beat, Weights
+
+# Each end of a new link measures it once by so many bytes: chunks of weights that nobody asked for.
+PROBE_BYTES = 128 * 1024
+PROBE_WEIGHTS = "0" * 64
+# An answer that comes sooner is not told from jitter.
+_MIN_PROBE_SECONDS = 1e-3
+_MAX_PROBES = 3
 
 # Weight of a new measurement in the smoothed value.
 _NEW_SHARE = 0.25
@@ -27,6 +36,9 @@ class Keepalive:
         self._their_sent_at = now
         self._busy_since: float | None = None
         self._busy_bytes = 0
+        self._probes = 0
+        # When the beat behind a probe was sent, until its echo comes.
+        self._probe_at: float | None = None
 
     def heard(self, now: float) -> None:
         """Takes that a frame arrived."""
@@ -39,6 +51,13 @@ class Keepalive:
         if not beat.echo:
             return
         seconds = now - beat.echo - beat.since
+        if beat.echo == self._probe_at:
+            self._probe_at = None
+            if not self.rate and 0.0 <= seconds < 3600.0:
+                self.rate = PROBE_BYTES / max(seconds - self.seconds, _MIN_PROBE_SECONDS)
+            return
+        if self._probe_at is not None and beat.echo > self._probe_at:
+            self._probe_at = None
         if 0.0 <= seconds < 3600.0:
             self.seconds = _smoothed(self.seconds, max(seconds, 1e-6))
 
@@ -50,6 +69,16 @@ class Keepalive:
         """Returns the beat to send now."""
         self._beat_at = now
         return Beat(sent=now, echo=self._their_sent, since=now - self._their_sent_at)
+
+    def wants_probe(self) -> bool:
+        """Whether to measure the rate: the round-trip time is known, no transfer measured it, nor a probe."""
+        return not self.rate and self.seconds > 0 and self._probe_at is None and self._probes < _MAX_PROBES
+
+    def probe(self, now: float) -> Beat:
+        """Returns the beat to send behind `probe_chunks`, in order; its echo gives the rate."""
+        self._probes += 1
+        self._probe_at = now
+        return self.beat(now)
 
     def silence(self, now: float) -> float:
         """Returns the seconds since the last frame arrived."""
@@ -68,6 +97,13 @@ class Keepalive:
             self._busy_since, self._busy_bytes = now, 0
         if not waiting:
             self._busy_since = None
+
+
+def probe_chunks(room: int) -> Iterator[Weights]:
+    """Returns the frames of a probe, with at most `room` bytes of data each."""
+    for offset in range(0, PROBE_BYTES, room):
+        data = memoryview(bytes(min(room, PROBE_BYTES - offset)))
+        yield Weights(weights=PROBE_WEIGHTS, size=0, offset=offset, data=data)
 
 
 def _smoothed(before: float, new: float) -> float:

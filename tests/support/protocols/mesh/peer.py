@@ -53,7 +53,8 @@ class VirtualPeer:
         self._upstream = Line(self.clock, 0.05)
         self._training: Job | None = None
         self._measuring: Job | None = None
-        self._attempt = 0
+        # The number of the next attempt to connect, and whether it only waits for its time.
+        self._attempt, self._is_scheduled = 0, False
         self._alarm: float | None = None
 
     def start(self) -> None:
@@ -96,7 +97,7 @@ class VirtualPeer:
     def _perform(self, effect: member_events.Effect) -> None:
         match effect:
             case participant_events.Connect(delay):
-                self._attempt += 1
+                self._attempt, self._is_scheduled = self._attempt + 1, True
                 self.clock.at(self.clock.now + delay, partial(self._connect, self._attempt))
             case member_events.SendToServer(frame):
                 self._send(frame)
@@ -154,7 +155,7 @@ class VirtualPeer:
             return
         if attempt != self._attempt:
             return
-        self._attempt += 1
+        self._attempt, self._is_scheduled = self._attempt + 1, False
         if self.world.is_reachable(self):
             self.connection = self.world.accept(self)
             self._upstream = Line(self.clock, 0.05)
@@ -198,7 +199,7 @@ class VirtualPeer:
                         self.world.led += 1
                     self.post(member_events.Agreed(frame))
                 case serverless_events.ReconnectNow():
-                    if self._attempt and not self.connection:
+                    if self._is_scheduled:
                         self._connect(self._attempt)
         self._set_alarm()
 

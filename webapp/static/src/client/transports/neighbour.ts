@@ -5,7 +5,7 @@
 
 import { decodePeer, encodeMesh, type PeerFrame, type Way } from "../../protocol/wire/mesh";
 import type { Channel } from "./channel";
-import { Keepalive } from "./keepalive";
+import { isProbe, Keepalive, probeChunks } from "./keepalive";
 import { LinkAttempts } from "./link-attempts";
 import type { LinkContext } from "./link-context";
 import { ThroughputMeter } from "./throughput";
@@ -73,7 +73,8 @@ export class NeighbourLinks {
 
   /** The round-trip time in seconds, and the rate in bytes per second; 0 if unknown. */
   get measures(): { readonly seconds: number; readonly rate: number } {
-    return { seconds: this.#keepalive.seconds, rate: this.#meter.rate };
+    const { seconds, probedRate } = this.#keepalive;
+    return { seconds, rate: this.#meter.rate || probedRate };
   }
 
   /** Sends a frame; returns false without a link. */
@@ -132,6 +133,7 @@ export class NeighbourLinks {
     this.#meter.look(this.#channel.buffered, now);
     const beat = this.#keepalive.due(patience, now);
     if (beat !== null) this.send(beat, false);
+    this.#measure(now);
     const silence = this.#keepalive.silence(now);
     if (patience !== null && silence > patience && !this.#silenceReported) {
       this.#silenceReported = true;
@@ -156,6 +158,13 @@ export class NeighbourLinks {
   /** Whether no frame is in transit that one on another link could overtake. */
   get #idle(): boolean {
     return this.#context.patience() === null && this.#context.now() > this.#sentAt + IDLE_SECONDS;
+  }
+
+  /** Measures the rate of a new link by a probe, outside of groups and beside no other frames. */
+  #measure(now: number): void {
+    if (!this.#idle || this.measures.rate > 0 || !this.#keepalive.wantsProbe) return;
+    for (const chunk of probeChunks(this.room)) this.send(chunk, false);
+    this.send(this.#keepalive.probe(now), false);
   }
 
   #dead(): void {
@@ -196,6 +205,6 @@ export class NeighbourLinks {
       return;
     }
     if (frame.type === "beat") this.#keepalive.beaten(frame, now);
-    else this.#context.received(this.client, frame);
+    else if (!isProbe(frame)) this.#context.received(this.client, frame);
   }
 }
