@@ -14,7 +14,7 @@ from backend.numerics.vectors import Vector
 from backend.peer.mesh.exchange import GroupOutcome
 from backend.wire.mesh_fields import Exchange, Precision, Reducer
 from backend.wire.mesh_messages import Group
-from tests.integration.peer.mesh.averaging_groups import averagers, mean_of, order_of, outcomes, vectors_of
+from tests.support.peer.averaging_groups import averagers, mean_of, order_of, outcomes, vectors_of
 
 VALUES = 300_001
 

@@ -22,7 +22,7 @@ from backend.protocols.mesh.allreduce.group_events import SendPiece
 from backend.wire.mesh_fields import Subject
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Begin, PeerFrame, Piece
-from tests.integration.peer.mesh.averaging_groups import (
+from tests.support.peer.averaging_groups import (
     Averager,
     averagers,
     mean_of,

@@ -11,7 +11,7 @@ import numpy as np
 from backend.peer.mesh.sender import Sender, piece_of
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.peer_messages import PeerFrame
-from tests.integration.peer.mesh.averaging_groups import order_of
+from tests.support.peer.averaging_groups import order_of
 from tests.support.peer.linked_peers import until
 
 MEMBERS = [f"{place:02x}" * 8 for place in range(5)]

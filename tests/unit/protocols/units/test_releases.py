@@ -12,9 +12,10 @@ from backend.protocols.units.releases import (
     OF_HOUSEHOLD,
     ReleaseLimits,
 )
+from backend.protocols.units.rules import Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import EpochClosed, EpochReopened, GivenUp, RefuseResult, Wait
-from tests.unit.protocols.units.conversations import INVALID, PACE, VALID, begun, done, lease, only, works
+from tests.unit.protocols.units.conversations import PACE, VALID, begun, done, lease, only, works
 
 ALONE = {"replicas": 1}
 LONGEST = 600.0
@@ -128,7 +129,7 @@ def test_a_result_that_is_wrong_counts_as_given_back() -> None:
     for _ in range(OF_CLIENT.free + 1):
         grant = lease(one, "eve", 1.0)
         one.returned("eve", grant.lease, 1.0)
-        one.judged(grant.unit, {grant.lease: INVALID})
+        one.judged(grant.unit, {grant.lease: Verdict.FAULTY})
     assert one.ask("eve", 5, 0.5, 2.0) == [Wait("eve", "released", 1.0 + FIRST_WAIT)]
 
 

@@ -25,7 +25,7 @@ from backend.stores.task_lives import Ban
 from tests.support.tasks.tiny_task import write_task
 
 DONE = [Item("model-file", "done", "It is here.")]
-OPS = Path(__file__).parents[2] / "converter" / "ops.json"
+OPS = Path(__file__).parents[3] / "converter" / "ops.json"
 ANN, EVE = "a" * 16, "e" * 16
 LIFE = Life(LifeState.PAUSED, running=LifeState.LIVE, since=1.0)
 BAN = Ban("c" * 16, "Sent nonsense.", 1.0)

@@ -20,7 +20,7 @@ from backend.peer.mesh.exchange import Exchange
 from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import OfGroup
-from tests.integration.peer.mesh.averaging_groups import BUNDLE, TASK, order_of
+from tests.support.peer.averaging_groups import BUNDLE, TASK, order_of
 from tests.support.peer.linked_peers import Member, company, until
 from tests.support.protocols.mesh.restart_schedules import play
 

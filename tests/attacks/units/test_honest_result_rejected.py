@@ -15,7 +15,7 @@ from backend.server.units.validation.result_validator import ComparedResult, Res
 from backend.server.units.validation.tolerances import table
 from tests.support.timeouts import PATIENCE
 
-BUNDLE = Path(__file__).parents[2] / "models" / "cifar10" / "built" / "bundle"
+BUNDLE = Path(__file__).parents[3] / "models" / "cifar10" / "built" / "bundle"
 # In 64 steps of this plan TensorFlow with oneDNN and without were 0.41 apart, in 24 steps 0.029.
 SEED, LONG = 1, 64
 STEPS = (12, 24, LONG)

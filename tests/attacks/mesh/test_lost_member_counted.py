@@ -18,7 +18,7 @@ from backend.wire.mesh_fields import Outer
 from backend.wire.mesh_messages import Group
 from backend.wire.messages import Train
 from backend.wire.peer_messages import Attest, Decide, OfGroup, PeerFrame
-from tests.integration.peer.mesh.averaging_groups import BUNDLE, order_of
+from tests.support.peer.averaging_groups import BUNDLE, order_of
 from tests.support.peer.linked_peers import Carrier, Member, introduce, make_member, until
 
 PLAN = Train(

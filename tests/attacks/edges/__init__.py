@@ -1,0 +1,1 @@
+"""Attacks on what everybody reaches: pages, blobs, messages and graphs."""

@@ -1,0 +1,1 @@
+"""Attacks on rounds, masked or open, and on what is told of their noise."""

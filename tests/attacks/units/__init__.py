@@ -1,0 +1,1 @@
+"""Attacks on work units: by strangers, colluders, and honest workers' own kernels."""
