@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from backend.server.units.validation import tolerances
 from backend.server.units.validation.tolerances import BLAME, LONG_BLAME, TELLING, ToleranceTable
-from backend.server.units.validation.tolerances import table as committed
 from benchmarks.units.tolerance_table import (
     MARGIN,
     MAX_DISTANCE,
@@ -52,5 +52,5 @@ def test_the_summary_has_the_widest_gap_and_the_nearest_cheat_of_each_length() -
 
 
 def test_the_table_is_complete() -> None:
-    assert [rung.steps for rung in committed().rungs] == list(RUNGS)
-    assert committed().rungs[0].distance <= TELLING
+    assert [rung.steps for rung in tolerances.table().rungs] == list(RUNGS)
+    assert tolerances.table().rungs[0].distance <= TELLING
