@@ -16,7 +16,7 @@ def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
     if file.coordination.units is None:
         raise ValueError("The task has rounds.")
     server = _server(file, file.coordination.units)
-    return Disclosure(list(server), list(_participants()), list(readers(file)))
+    return Disclosure(list(server), list(_participants(file.coordination.units)), list(readers(file)))
 
 
 def _server(file: TaskFile, units: Units) -> Iterator[str]:
@@ -28,8 +28,8 @@ def _server(file: TaskFile, units: Units) -> Iterator[str]:
     if units.trust.comparison != "none":
         yield (
             "It compares your results with others' of the same examples, and remembers under your random "
-            "number how many held: who is trusted is checked more seldom. One that is wrong costs that "
-            "trust, one that is late does not."
+            "number how many held: who is trusted is checked more seldom. Only one that a peer of the owner "
+            "refutes costs that trust; one that others outvote, or that is late, does not."
         )
     yield (
         "It remembers which units you had, when, and how long each took, so that it can give you some that "
@@ -41,10 +41,26 @@ def _server(file: TaskFile, units: Units) -> Iterator[str]:
     )
 
 
-def _participants() -> Iterator[str]:
+def _participants(units: Units) -> Iterator[str]:
     """Yields what other volunteers learn."""
     yield (
         "They are never sent your result. But each result is blended into the model when it comes, and "
         "whoever begins next is given that: who compares two of them can tell about what was blended between."
     )
     yield "On this page they see how much came from your random number."
+    yield _made_up(units)
+
+
+def _made_up(units: Units) -> str:
+    """States whether strangers can bring made-up results into the model."""
+    if units.trust.comparison == "none":
+        return "No results are compared here: whoever sends a made-up one has it in the model."
+    if units.trust.trusted:
+        return (
+            "Some may send made-up results. A peer of the owner does samples again, and what it refutes does "
+            "not count."
+        )
+    return (
+        "Some may send made-up results. Those who know each other can confirm them for one another, and then "
+        "they are in the model: this task has no peer of its owner that would find out."
+    )

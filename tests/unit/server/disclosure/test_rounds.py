@@ -57,6 +57,7 @@ def test_masked_rounds_say_among_how_many_and_that_the_server_keeps_to_the_rules
     told = disclose(task(OWN, ["masked"]))
     assert "the sum of at least 5 updates" in told.server[0]
     assert "while the server keeps to the rules" in told.server[1]
+    assert "No update is in two sums" in told.server[2]
     assert "by itself" not in text(told.server)
     assert "sealed shares" in text(told.participants)
     assert "masks neither" in told.readers[0]
