@@ -78,7 +78,6 @@ lease = {lease}
 
 [coordination.units.trust]
 replicas = 2
-networks = ["127.0.0.0/8"]
 checked = {checked}
 spot_checks = {spot_checks}
 trusted = ["{trusted}"]

@@ -87,9 +87,9 @@ def _masked(file: TaskFile) -> Iterator[str]:
             f"take your mask off{bare}."
         )
     yield (
-        "It can compare the sum of a round with you to that of another without you. No update is in two sums, "
-        "but a device's next update may be much like the one before, most of all where it trains in a single "
-        "step: so comparing tells something of yours. Only noise limits that."
+        "It can compare the sum of a round with you to that of another without you. No update is in two "
+        "sums, but a device's next update may be much like the one before, most of all where it trains in a "
+        "single step: so comparing tells something of yours. Only noise limits that."
     )
     if "open" in file.security.aggregation:
         yield (

@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 
 from backend.errors import TooFastError
 from backend.formats.task_file.units import TrustTable
-from backend.protocols.client.household import household
+from backend.protocols.client.household import household, is_local
 from backend.protocols.token_bucket import Rate, TokenBuckets
 from backend.protocols.units.scheduler_effects import ClientId
 from backend.server.hosting.client_link import ClientLink
@@ -28,7 +28,7 @@ class Households:
         self._newcomers = TokenBuckets(rate, MAX_HOUSEHOLDS)
 
     def of(self, client: ClientId, link: ClientLink) -> str:
-        """Returns the household: an invitation, the client itself in a named network, or its network."""
+        """Returns the household: an invitation, the client in a named or local network, or its network."""
         return self._own(client, link) or household(link.address) or UNKNOWN
 
     def admit(self, client: ClientId, link: ClientLink, now: float) -> None:
@@ -49,4 +49,5 @@ class Households:
             address = ip_address(link.address.partition("%")[0])
         except ValueError:
             return ""
-        return client if any(address in network for network in self._networks) else ""
+        many = is_local(link.address) or any(address in network for network in self._networks)
+        return client if many else ""

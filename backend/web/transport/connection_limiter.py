@@ -51,6 +51,10 @@ class ConnectionLimiter:
             return peer
         return visitor(peer, forwarded, self._trusted) if forwarded else None
 
+    def is_unnamed_proxy(self, peer: Address, forwarded: Sequence[str]) -> bool:
+        """Whether `peer` forwards requests and is no trusted proxy, so that its clients are unknown."""
+        return bool(forwarded) and not is_trusted(peer, self._trusted)
+
     def admit(self, visitor: str | None) -> MingaError | None:
         """Counts one more connection. Returns the reason if it is over a limit and counts as rejected."""
         refusal: MingaError | None
@@ -135,6 +139,7 @@ class ConnectionSlot:
         self.limiter = limiter
         self._peer = peer
         self._address = limiter.address_of(peer, ())
+        self._is_unnamed_proxy = False
         self._visitor = household(self._address) if self._address else None
         self.refusal = limiter.admit(self._visitor)
         self._rejected = self.refusal is not None
@@ -143,7 +148,12 @@ class ConnectionSlot:
 
     @property
     def address(self) -> str:
-        """The client's network address; "" while a trusted proxy has not named it, or the system does not."""
+        """The client's network address; "" while a trusted proxy has not named it, or the system does not.
+
+        All clients of a proxy that is not trusted have the address UNKNOWN: they may be anybody.
+        """
+        if self._is_unnamed_proxy:
+            return str(UNKNOWN)
         return "" if self._address in (None, UNKNOWN) else str(self._address)
 
     def set_forwarded(self, forwarded: Sequence[str]) -> None:
@@ -151,6 +161,7 @@ class ConnectionSlot:
         if self._rejected:
             return
         self._address = self.limiter.address_of(self._peer, forwarded)
+        self._is_unnamed_proxy = self.limiter.is_unnamed_proxy(self._peer, forwarded)
         visitor = household(self._address) if self._address else None
         self.refusal = None
         if visitor != self._visitor:

@@ -16,6 +16,7 @@ from tests.support.web.unit_client import UnitClient
 
 # Five rows in batches of four.
 STEPS = 2
+PAUSE = 0.05
 HONEST = np.ones(SIZE, np.float32)
 
 
@@ -43,6 +44,8 @@ async def work(client: UnitClient, lies: bool, seconds: float) -> Outcome:
                 if isinstance(message, Unit):
                     units[message.lease] = message.unit
                     await client.deliver(message, noise(message) if lies else HONEST, steps=STEPS)
+                    # A server takes a hundred messages of a client in a second.
+                    await asyncio.sleep(PAUSE)
                 elif isinstance(message, Counted):
                     outcome.counted += 1
                     if message.blended:

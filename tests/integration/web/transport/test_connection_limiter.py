@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from backend.settings import ServerLimits, read_settings
+from backend.web.transport.client_address import UNKNOWN
 from backend.web.transport.connection_limiter import MAX_REJECTED, ConnectionLimiter
 
 LIMITS = ServerLimits(
@@ -107,3 +108,12 @@ def test_requests_of_one_address_come_at_a_rate() -> None:
     assert ann.refusal is None
     ann.end()
     assert [place.enter(ANN).refusal is None for _ in range(4)] == [True, True, True, False]
+
+
+def test_who_comes_through_a_proxy_that_is_not_trusted_may_be_anybody() -> None:
+    place = doors()
+    visit = place.enter(ANN)
+    visit.set_forwarded([])
+    assert visit.address == str(ANN)
+    visit.set_forwarded(["198.51.100.7"])
+    assert visit.address == str(UNKNOWN)

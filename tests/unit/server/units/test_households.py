@@ -1,0 +1,52 @@
+"""Which clients of work units count as one household, and how many new ones may join."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import pytest
+
+from backend.errors import TooFastError
+from backend.formats.task_file.units import TrustTable
+from backend.server.hosting.client_link import ClientLink
+from backend.server.units.households import HOUR_SECONDS, Households
+from backend.web.transport.client_address import UNKNOWN
+
+
+@dataclass
+class Visitor:
+    """Where a client comes from."""
+
+    address: str
+    identity: str = ""
+
+
+def link(address: str, identity: str = "") -> ClientLink:
+    return cast(ClientLink, Visitor(address, identity))
+
+
+def test_a_household_is_a_network_an_account_or_a_client_where_many_people_are() -> None:
+    households = Households(TrustTable(networks=["198.51.100.0/24"]))
+    assert households.of("ann", link("192.0.2.7")) == households.of("bob", link("192.0.2.8"))
+    assert households.of("ann", link("2001:db8::1")) == households.of("bob", link("2001:db8:0:9::1"))
+    assert households.of("ann", link("192.0.2.7", "account 1")) == "account 1"
+    for many in ("198.51.100.3", "127.0.0.1", "192.168.1.5", "::1"):
+        assert [households.of(client, link(many)) for client in ("ann", "bob")] == ["ann", "bob"]
+
+
+def test_who_comes_from_nowhere_or_through_an_unnamed_proxy_shares_a_household() -> None:
+    households = Households(TrustTable())
+    for unknown in ("", str(UNKNOWN)):
+        assert households.of("ann", link(unknown)) == households.of("bob", link(unknown)) != ""
+
+
+def test_new_clients_of_a_network_are_admitted_at_a_rate() -> None:
+    households = Households(TrustTable(newcomers=2))
+    for client in ("ann", "bob"):
+        households.admit(client, link("192.0.2.7"), 0.0)
+    with pytest.raises(TooFastError, match="2 new devices an hour"):
+        households.admit("cat", link("192.0.2.9"), 0.0)
+    households.admit("dan", link("192.0.2.9", "account 1"), 0.0)
+    households.admit("eve", link("203.0.113.9"), 0.0)
+    households.admit("cat", link("192.0.2.9"), HOUR_SECONDS / 2)
