@@ -17,7 +17,8 @@ export const units = {
   waiting: "Waiting for a unit",
   /** Why there is none now. */
   idle: {
-    nothing: "All that is to be done is with other devices. Yours gets a unit as soon as there is one.",
+    nothing:
+      "All that is to be done is with other devices, or waits for one in another network. Yours gets a unit as soon as there is one.",
     quota: "Your device did as many units as it may do today. It goes on tomorrow.",
     reliable:
       "The last units of an epoch go to devices that were on time before. Yours gets one if they are not.",

@@ -18,7 +18,7 @@ export const units: Catalogue["units"] = {
   waiting: "Esperando una unidad",
   idle: {
     nothing:
-      "Todo lo que hay que hacer está en otros dispositivos. El tuyo recibe una unidad en cuanto la haya.",
+      "Todo lo que hay que hacer está en otros dispositivos, o espera a uno de otra red. El tuyo recibe una unidad en cuanto la haya.",
     quota: "Tu dispositivo hizo todas las unidades que puede hacer hoy. Sigue mañana.",
     reliable:
       "Las últimas unidades de una época van a dispositivos que antes llegaron a tiempo. El tuyo recibe una si ellos no llegan.",
