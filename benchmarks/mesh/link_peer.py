@@ -21,6 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import uvloop
 from websockets.asyncio.client import ClientConnection, connect
@@ -28,6 +29,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from backend.crypto.client_keys import identity_key
+from backend.formats.network_address import Reach, reach_of
 from backend.peer.links import peer_links
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
@@ -57,14 +59,19 @@ class LinkPeer:
     """Owns the connection to the server, and reports events of links."""
 
     def __init__(
-        self, socket: ClientConnection, local_peer: LocalPeer, trust_store: TrustStore, relay_only: bool
+        self,
+        socket: ClientConnection,
+        local_peer: LocalPeer,
+        trust_store: TrustStore,
+        relay_only: bool,
+        reach: Reach,
     ) -> None:
         self._socket = socket
         self._tasks: set[asyncio.Task[None]] = set()
         self._parcels = asyncio.Semaphore(8)
         self._cpu = 0.0
         self._heard: dict[str, tuple[float, list[memoryview]]] = {}
-        self.links = LinkManager(local_peer, self, self, trust_store, relay_only)
+        self.links = LinkManager(local_peer, self, self, trust_store, relay_only, reach=reach)
 
     def signal(self, client: str, data: bytes) -> bool:
         """Sends a signal through the server."""
@@ -175,7 +182,8 @@ async def take_part(options: argparse.Namespace) -> None:
         async with connect(
             address, subprotocols=[Subprotocol(MESH_PROTOCOL)], max_size=MAX_SERVER_FRAME, proxy=None
         ) as socket:
-            peer = LinkPeer(socket, local_peer, trust_store, options.relay_only)
+            reach = reach_of(urlsplit(options.url).hostname or "")
+            peer = LinkPeer(socket, local_peer, trust_store, options.relay_only, reach)
             host, _, port = (options.listen or "").rpartition(":")
             await peer.links.open(host or None, int(port or 0))
             enter = Enter(

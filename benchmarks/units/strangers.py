@@ -7,7 +7,7 @@ Clients differ in speed (one in twenty takes at least 3.7 times the usual time),
 unit (10 %), return after their deadline (10 %) or give up half-way (2 %). Five in a hundred cheat: they work
 honestly until they are trusted, and then lie in every third result; a lie is not conspicuous by itself. The
 scheduler is the real one; time and work are simulated. `expected` is the sum, over all lies, of the
-probability that another client did the same unit: as many lies should be found.
+probability that another client did the same unit: so many lies should be compared.
 """
 
 from __future__ import annotations
@@ -110,8 +110,9 @@ def main() -> None:
     )
     print(
         f"{report.liars} of {report.cheats} cheats lied {report.lies:,} times: {report.found:,} lies were "
-        f"found ({report.expected:,.0f} expected), {report.caught} liars caught, {report.lies_blended:,} "
-        f"lies are in the model; {report.honest_distrusted} honest clients were distrusted."
+        f"refuted ({report.expected:,.0f} compared, by chance), {report.caught} liars caught, "
+        f"{report.lies_blended:,} lies are in the model; {report.honest_distrusted} honest clients were "
+        "distrusted."
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from playwright.async_api import Browser, expect
 
+from backend.wire.unit_messages import Unit
 from tests.e2e.pages.conftest import listen
 from tests.e2e.pages.manage.test_manage_page import dashboard
 from tests.support.browser.axe import findings
@@ -39,13 +40,16 @@ async def test_an_owner_sees_units_shards_and_whom_to_believe(server: Server, br
     await expect(page.locator("[data-tally]")).to_have_text(f"{SHARDS} waiting")
     clients = [UnitClient(server.url) for _ in range(3)]
     async with clients[0] as ann, clients[1] as bob, clients[2] as cheat:
+        units: list[Unit] = []
+        # A second client begins a unit when the first has returned it.
         for client in clients:
             await client.ready()
-        units = [(await client.units(1))[0] for client in clients]
+            units += await client.units(1)
+            if client is ann:
+                await ann.deliver(units[0], np.ones(SIZE), steps=STEPS)
         assert units[0].unit == units[1].unit != units[2].unit
         await expect(page.locator("[data-map] > [data-phase='leased']")).to_have_count(2)
-        for client, unit in ((ann, units[0]), (bob, units[1])):
-            await client.deliver(unit, np.ones(SIZE), steps=STEPS)
+        await bob.deliver(units[1], np.ones(SIZE), steps=STEPS)
         await expect(page.locator("[data-map] > [data-phase='done']")).to_have_count(1)
         await expect(page.locator("[data-tally]")).to_contain_text("1 done")
         await cheat.deliver(units[2], np.full(SIZE, np.nan), steps=STEPS)
