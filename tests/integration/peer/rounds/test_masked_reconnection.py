@@ -52,7 +52,7 @@ def reached(server: Server, version: int) -> int:
     return newest
 
 
-async def test_a_killed_server_loses_no_more_than_the_open_round(tmp_path: Path) -> None:
+async def test_a_killed_server_loses_the_open_round_and_one_of_spent_updates(tmp_path: Path) -> None:
     rounds = 12
     with serving(tmp_path, rounds=rounds) as server:
         trains = asyncio.create_task(train(server.url, {name: {} for name in tokens()}))
@@ -64,4 +64,5 @@ async def test_a_killed_server_loses_no_more_than_the_open_round(tmp_path: Path)
             told = again.get("/api/tasks/tiny/rounds?last=100")["rounds"]
     versions = [one for one in told if one["outcome"] == "version"]
     assert len(versions) == rounds
-    assert len(told) - len(versions) <= 1
+    # Clients that had revealed shares decline the next round of that version, which fails, too.
+    assert len(told) - len(versions) <= 2
