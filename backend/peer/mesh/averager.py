@@ -224,7 +224,7 @@ class Averager:
                 self.frame_received(client, frame)
 
     def _report_result(self, report: ResultReport) -> None:
-        """Leaves the report of the last group to its signatures; that of the group before is told now."""
+        """Reports the group before now, and the last group once its signatures are here."""
         if self._result_report:
             self._result_report.tell()
         self._result_report = report

@@ -71,7 +71,7 @@ class EarlyFrames:
                 self._give_up(key)
 
     def close(self) -> None:
-        """Forgets all frames; nobody is told anything any more."""
+        """Forgets all frames, and sends nothing more."""
         self._frames.clear()
 
     def _give_up(self, key: GroupKey) -> None:

@@ -56,15 +56,16 @@ class SpentVersions:
     def first_unspent(self, run: str) -> int:
         """Returns the first version of `run` whose update may still be summed.
 
-        Raises PeerError if nothing can be stored, or if the task began anew too often.
+        Raises PeerError if nothing can be stored, or if the task started from the beginning too often.
         """
         with self._opened() as runs:
             known, now = runs.get(run, SpentRun()), self._clock()
             recent = sum(each.seconds > now - DAY for name, each in runs.items() if name != run)
             if not known.spent and recent >= RUNS_A_DAY:
                 raise PeerError(
-                    f"The task began anew more than {RUNS_A_DAY} times within a day, by which a server could "
-                    "have one update summed again and again. Take part tomorrow, or ask its owner."
+                    f"This task started from the beginning more than {RUNS_A_DAY} times within a day. A "
+                    "server could use that to sum one update again and again. Take part tomorrow, or ask its "
+                    "owner."
                 )
             if run not in runs:
                 # Whether a reveal could be stored is found out before others count on this client.

@@ -65,16 +65,21 @@ async def told_of_its_end(alone: Member, exchange: Exchange) -> str:
     return str(failed.value)
 
 
+async def keep_early(early: EarlyFrames, member: Member) -> None:
+    """Gives what came for groups without an order, at least one frame, to its keeper."""
+    await until(lambda: any(isinstance(frame, OfGroup) for _, frame in member.frames))
+    for client, frame in member.frames:
+        if isinstance(frame, OfGroup):
+            early.add(client, frame)
+
+
 async def test_a_peer_that_has_the_server_leaves_nobody_waiting_in_a_group_of_the_peers(
     tmp_path: Path,
 ) -> None:
     async with a_group_of_two(tmp_path, FIRST_SERVERLESS_GROUP + 5) as (alone, back, order):
         early = EarlyFrames(back.links, lambda _round, group: group >= FIRST_SERVERLESS_GROUP)
         exchange = begin(alone, order)
-        await until(lambda: any(isinstance(frame, OfGroup) for _, frame in back.frames))
-        for client, frame in back.frames:
-            if isinstance(frame, OfGroup):
-                early.add(client, frame)
+        await keep_early(early, back)
         assert "can be talked to" in await told_of_its_end(alone, exchange)
 
 
@@ -84,10 +89,7 @@ async def test_a_peer_that_gets_no_order_says_so_after_the_patience(tmp_path: Pa
         before = {name: getattr(order, name) for name in order.__struct_fields__} | {"round": 1}
         early.join(Group(**before))
         exchange = begin(alone, order)
-        await until(lambda: any(isinstance(frame, OfGroup) for _, frame in back.frames))
-        for client, frame in back.frames:
-            if isinstance(frame, OfGroup):
-                early.add(client, frame)
+        await keep_early(early, back)
         assert "can be talked to" in await told_of_its_end(alone, exchange)
 
 
@@ -95,10 +97,7 @@ async def test_a_peer_whose_order_comes_late_is_waited_for(tmp_path: Path) -> No
     async with a_group_of_two(tmp_path, 3) as (alone, back, order):
         early = EarlyFrames(back.links, lambda _round, _group: False)
         begin(alone, order)
-        await until(lambda: any(isinstance(frame, OfGroup) for _, frame in back.frames))
-        for client, frame in back.frames:
-            if isinstance(frame, OfGroup):
-                early.add(client, frame)
+        await keep_early(early, back)
         early.join(order)
         end = time.monotonic() + 2 * order.patience
         await until(lambda: time.monotonic() >= end)

@@ -73,7 +73,7 @@ def test_a_task_that_begins_anew_is_joined_again_so_many_times_a_day(tmp_path: P
     for number in range(RUNS_A_DAY):
         assert one.first_unspent(f"{number:064}") == 0
         one.spend(f"{number:064}", 9)
-    with pytest.raises(PeerError, match=f"began anew more than {RUNS_A_DAY} times within a day"):
+    with pytest.raises(PeerError, match=f"from the beginning more than {RUNS_A_DAY} times within a day"):
         one.first_unspent(RUN)
     assert one.first_unspent(f"{0:064}") == 10
     clock.now += DAY

@@ -31,7 +31,9 @@ test("a task that begins anew is joined again, so many times a day", async () =>
     expect(await open().firstUnspent(TASK, run)).toBe(0);
     await open().spend(TASK, run, 9);
   }
-  await expect(open().firstUnspent(TASK, "fourth")).rejects.toThrow("began anew more than 3 times");
+  await expect(open().firstUnspent(TASK, "fourth")).rejects.toThrow(
+    "started from the beginning more than 3 times",
+  );
   expect(await open().firstUnspent(TASK, "first")).toBe(10);
   time.now += DAY;
   expect(await open().firstUnspent(TASK, "fourth")).toBe(0);

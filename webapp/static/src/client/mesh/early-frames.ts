@@ -76,7 +76,7 @@ export class EarlyFrames {
       if (this.#options.declines(early.round, early.group)) this.#giveUp(early);
   }
 
-  /** Forgets all frames; nobody is told anything any more. */
+  /** Forgets all frames, and sends nothing more. */
   close(): void {
     this.#groups.clear();
     for (const timer of this.#timers) clearTimeout(timer);

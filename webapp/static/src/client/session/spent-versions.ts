@@ -43,7 +43,7 @@ export class SpentVersions {
 
   /**
    * Returns the first version of a task's `run` whose update may still be summed. Rejects if nothing can be stored, or
-   * if the task began anew too often.
+   * if the task started from the beginning too often.
    */
   async firstUnspent(task: string, run: string): Promise<number> {
     let found = NONE;
@@ -57,8 +57,8 @@ export class SpentVersions {
     });
     if (found.spent === 0 && recent >= RUNS_A_DAY) {
       throw new Error(
-        `The task began anew more than ${RUNS_A_DAY} times within a day, by which a server could have one update ` +
-          "summed again and again. Take part tomorrow, or ask its owner.",
+        `This task started from the beginning more than ${RUNS_A_DAY} times within a day. A server could use that ` +
+          "to sum one update again and again. Take part tomorrow, or ask its owner.",
       );
     }
     return found.spent;
