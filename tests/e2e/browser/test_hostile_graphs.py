@@ -14,6 +14,8 @@ pytestmark = pytest.mark.browser
 
 FLOAT, INTEGER = {"type": "DT_FLOAT"}, {"type": "DT_INT32"}
 Node = dict[str, Any]
+# Nodes and constants.
+Graph = tuple[list[Node], list[dict[str, Any]]]
 
 
 def node(name: str, op: str, *inputs: str, **attributes: Any) -> Node:
@@ -23,17 +25,51 @@ def node(name: str, op: str, *inputs: str, **attributes: Any) -> Node:
 X = node("x", "Placeholder", dtype=FLOAT, shape={"shape": {"dim": [{"size": "4"}]}})
 
 
-def fill(elements: int) -> tuple[list[Node], list[dict[str, Any]]]:
-    """A graph of one tensor with so many elements."""
-    nodes = [node("dims", "Const", dtype=INTEGER), node("value", "Const", dtype=FLOAT)]
-    nodes += [node("result", "Fill", "dims", "value", T=FLOAT)]
-    size = {"name": "dims", "dtype": "int32", "shape": [1], "data": _bytes(elements)}
-    value = {"name": "value", "dtype": "float32", "shape": [], "data": _bytes(0)}
-    return nodes, [size, value]
+SIDE = 40_000
 
 
-def _bytes(number: int) -> str:
-    return base64.b64encode(number.to_bytes(4, "little")).decode()
+def constant(name: str, *values: int) -> dict[str, Any]:
+    """A vector of int32."""
+    data = base64.b64encode(b"".join(value.to_bytes(4, "little") for value in values)).decode()
+    return {"name": name, "dtype": "int32", "shape": [len(values)], "data": data}
+
+
+def fill(name: str, *shape: int) -> Graph:
+    """Zeros of the shape."""
+    dims, value = f"{name}/dims", f"{name}/value"
+    nodes = [node(dims, "Const", dtype=INTEGER), node(value, "Const", dtype=FLOAT)]
+    nodes += [node(name, "Fill", dims, value, T=FLOAT)]
+    return nodes, [constant(dims, *shape), {**constant(value, 0), "dtype": "float32", "shape": []}]
+
+
+def filled() -> Graph:
+    """A tensor of 6 GiB, filled with a value."""
+    return fill("result", SIDE, SIDE)
+
+
+def tiled() -> Graph:
+    """A row, as often as it has columns."""
+    nodes, constants = fill("row", 1, SIDE)
+    nodes += [node("often", "Const", dtype=INTEGER), node("result", "Tile", "row", "often", T=FLOAT)]
+    return nodes, [*constants, constant("often", SIDE, 1)]
+
+
+def broadcast() -> Graph:
+    """A row and a column, added."""
+    row, column = fill("row", 1, SIDE), fill("column", SIDE, 1)
+    nodes = [*row[0], *column[0], node("result", "AddV2", "row", "column", T=FLOAT)]
+    return nodes, row[1] + column[1]
+
+
+def many() -> Graph:
+    """Eight tensors of 800 MB that live until they are added up."""
+    parts = [fill(f"part{n}", SIDE, SIDE // 8) for n in range(8)]
+    nodes = [one for part in parts for one in part[0]]
+    nodes += [node("result", "AddN", *(f"part{n}" for n in range(8)), T=FLOAT, N={"i": "8"})]
+    return nodes, [one for part in parts for one in part[1]]
+
+
+HUNGRY: dict[str, Callable[[], Graph]] = {one.__name__: one for one in (filled, tiled, broadcast, many)}
 
 
 REFUSED: dict[str, tuple[list[Node], str]] = {
@@ -56,7 +92,9 @@ REFUSED: dict[str, tuple[list[Node], str]] = {
 }
 
 
-def answer(tab: Tab, nodes: list[Node], constants: list[dict[str, Any]], **more: Any) -> Any:
+def answer(
+    tab: Tab, nodes: list[Node], constants: list[dict[str, Any]], backend: str = "wasm", **more: Any
+) -> Any:
     """What the harness says to a graph with the input x and the output result."""
     feed = {"dtype": "float32", "shape": [4], "data": "AAAAAAAAAAAAAAAAAAAAAA=="}
     inputs = {"x": feed} if X in nodes else {}
@@ -66,7 +104,7 @@ def answer(tab: Tab, nodes: list[Node], constants: list[dict[str, Any]], **more:
         "inputs": inputs,
         "outputs": ["result"],
     }
-    work = {"cases": [case], "backend": "wasm", "wasm": None}
+    work = {"cases": [case], "backend": backend, "wasm": None}
     return tab.call("runOps", work)[0]
 
 
@@ -88,16 +126,19 @@ def test_a_graph_with_functions_is_refused(tab: Tab) -> None:
     assert "calls functions" in said
 
 
-def test_a_tensor_larger_than_memory_fails_with_a_sentence(tab: Tab) -> None:
-    nodes, constants = fill(2**31 - 1)
-    assert "Error" in answer(tab, nodes, constants)
-    nodes, constants = fill(4)
-    small = answer(tab, nodes, constants)
+@pytest.mark.parametrize("backend", ["wasm", "webgl", "webgpu"])
+@pytest.mark.parametrize("name", HUNGRY)
+def test_a_graph_larger_than_memory_fails_with_a_sentence(
+    bare_tab_for: Callable[[str], Tab], backend: str, name: str
+) -> None:
+    tab = bare_tab_for(backend)
+    said = answer(tab, *HUNGRY[name](), backend=backend)
+    assert said == "BackendFailure: This device does not have enough memory for a training step."
+    small = answer(tab, *fill("result", 4), backend=backend)
     assert not isinstance(small, str), small
     assert small[0]["shape"] == [4]
 
 
 def test_a_shape_that_fits_nothing_fails_with_a_sentence(tab: Tab) -> None:
     nodes = [X, node("shape", "Const", dtype=INTEGER), node("result", "Reshape", "x", "shape", T=FLOAT)]
-    seven = {"name": "shape", "dtype": "int32", "shape": [1], "data": _bytes(7)}
-    assert "Error" in answer(tab, nodes, [seven])
+    assert "Error" in answer(tab, nodes, [constant("shape", 7)])

@@ -20,7 +20,7 @@ export class BackendFailure extends Error {
 
 /** Messages of browsers and TF.js when memory runs out; none of them has a code for it. */
 const MEMORY =
-  /out of memory|allocation failed|could not allocate|memory access out of bounds|cannot enlarge memory|invalid (typed )?array length|unable to create webgltexture|requested texture size|createbuffer.*failed/i;
+  /out of memory|allocation failed|could not allocate|memory access out of bounds|cannot enlarge memory|invalid (typed )?array length|unable to create webgltexture|requested texture size|createbuffer.*failed|invalid buffer/i;
 
 /** Returns the failure that an error of a kernel stands for; null for other errors. */
 export function failureOf(error: unknown): BackendFailure | null {

@@ -5,6 +5,7 @@ import simdAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-si
 import threadedAddress from "@tensorflow/tfjs-backend-wasm/dist/tfjs-backend-wasm-threaded-simd.wasm?url";
 import { env, ready, setBackend } from "@tensorflow/tfjs-core";
 import type { Backend } from "../core/backend";
+import { limitMemory, mostBytes } from "./memory-limit";
 
 /** At most half of the cores are used: the other half belongs to the device's user. */
 const MAX_THREADS = 4;
@@ -63,6 +64,7 @@ export async function startBackend(backend: Backend, options: StartOptions = {})
   try {
     if (!(await setBackend(backend))) return false;
     await ready();
+    limitMemory(mostBytes());
     if (backend === "wasm") await (await import("./wasm")).startSimd(sharingOf(options));
   } catch {
     return false;

@@ -2,6 +2,7 @@
 
 import { env, memory, tensor } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../../../webapp/static/src/core/backend";
+import { failureOf } from "../../../../../webapp/static/src/engine/backend-health";
 import { Graph, type GraphFiles } from "../../../../../webapp/static/src/engine/graph";
 import { prepare } from "../files";
 
@@ -118,7 +119,7 @@ export async function runOps({ cases, backend, wasm }: Work) {
   const answers: unknown[] = [];
   for (const item of cases) {
     const before = memory().numTensors;
-    const answer = await run(item).catch((error: unknown) => String(error));
+    const answer = await run(item).catch((error: unknown) => String(failureOf(error) ?? error));
     const left = memory().numTensors - before;
     answers.push(left === 0 || typeof answer === "string" ? answer : `It leaves ${left} tensors behind.`);
   }
