@@ -34,6 +34,8 @@ from backend.wire.mesh_messages import Group, Neighbour
 from backend.wire.peer_messages import GroupFrame, OfGroup, PeerFrame
 
 TASK, BUNDLE = "allreduce", "ab" * 32
+# Seconds until all peers have to be linked.
+LINKING = 60.0
 
 
 class NoServer:
@@ -115,7 +117,11 @@ async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
     trust_store.enter(TASK)
     peer = kind(trust_store)
     peer.links = LinkManager(
-        LocalPeer(task=TASK, client=client, key=key, ways=("websocket",)), NoServer(), peer, trust_store
+        LocalPeer(task=TASK, client=client, key=key, ways=("websocket",)),
+        NoServer(),
+        peer,
+        trust_store,
+        reach="host",
     )
     await peer.links.open(host)
     entry = Neighbour(
@@ -126,9 +132,10 @@ async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
     others = {neighbour.client for neighbour in neighbours} - {client}
     peer.links.set_neighbours(neighbours)
     peer.links.set_targets(others)
-    while set(peer.links.linked()) != others:
-        peer.linked.clear()
-        await peer.linked.wait()
+    async with asyncio.timeout(LINKING):
+        while set(peer.links.linked()) != others:
+            peer.linked.clear()
+            await peer.linked.wait()
     say("linked")
     vector: Vector = np.zeros(0, np.float32)
     while (command := await _hear()) is not None:
