@@ -1,6 +1,7 @@
 """Simulates colluding tokens beside honest strangers and one trusted peer on virtual time.
 
-Usage: python -m benchmarks.strangers [--colluders N ...] [--units N] [--epochs N] [--all] [--json]
+Usage: python -m benchmarks.strangers [--colluders N ...] [--units N] [--epochs N] [--seed N] [--all]
+           [--json]
 
 100 honest clients differ in speed, vanish in 5 % of units and are late in 5 %. The colluders know of one
 another, tell the same lies, take as many units as they are given and return lies at once. For each number of
@@ -50,12 +51,12 @@ class Row:
     hours: float
 
 
-def run(collusion: Collusion, units: int, epochs: int, baseline: float | None = None) -> Row:
+def run(collusion: Collusion, units: int, epochs: int, seed: int, baseline: float | None = None) -> Row:
     """Plays one run; `baseline` is the true results in an hour without colluders."""
     crowd = Crowd(HONEST, peers=1, cheats=0.0, vanishing=0.05, late=0.05)
     trust = TrustRules(spot_checks=SPOT_CHECKS, caution=GUARDED_CAUTION, guarded=True)
     rules = Rules(pace=PaceRules(usual=60.0, least=5.0, most=600.0), trust=trust)
-    world = ColludersWorld(1, crowd, collusion, rules, units, epochs)
+    world = ColludersWorld(seed, crowd, collusion, rules, units, epochs)
     seen = world.play()
     results, hours = len(seen.blended), world.now / 3600
     rate = (results - seen.lies_blended) / hours
@@ -75,15 +76,15 @@ def run(collusion: Collusion, units: int, epochs: int, baseline: float | None = 
     )
 
 
-def rows(colluders: list[int], units: int, epochs: int) -> Iterator[Row]:
+def rows(colluders: list[int], units: int, epochs: int, seed: int = 1) -> Iterator[Row]:
     """Yields a row for each number of colluders, kind of households and tactic."""
-    alone = run(TACTICS[0], units, epochs)
+    alone = run(TACTICS[0], units, epochs, seed)
     baseline = alone.results / alone.hours
     for tokens in colluders:
         for one_household in (True, False):
             for tactic in TACTICS:
                 collusion = Collusion(tokens, one_household, tactic.tactic, tactic.patience)
-                yield run(collusion, units, epochs, baseline)
+                yield run(collusion, units, epochs, seed, baseline)
 
 
 def worst(found: list[Row]) -> list[Row]:
@@ -109,10 +110,11 @@ def main() -> None:
     parser.add_argument("--colluders", type=int, nargs="+", default=[2, 10, 40], help="default 2 10 40")
     parser.add_argument("--units", type=int, default=2500, help="of an epoch; default 2500")
     parser.add_argument("--epochs", type=int, default=4, help="default 4")
+    parser.add_argument("--seed", type=int, default=1, help="of the draws; default 1")
     parser.add_argument("--all", action="store_true", help="every tactic, not only the worst")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
-    found = list(rows(args.colluders, args.units, args.epochs))
+    found = list(rows(args.colluders, args.units, args.epochs, args.seed))
     shown = found if args.all else worst(found)
     if args.json:
         print(json.dumps({"rows": [asdict(row) for row in shown]}))

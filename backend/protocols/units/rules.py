@@ -59,7 +59,7 @@ class TrustRules:
     spot_checks: float = 0.0
     caution: float = 1.0
     floor: float = 0.05
-    unproved: int = 5
+    unproved: int = 3
     guarded: bool = False
 
     def __post_init__(self) -> None:

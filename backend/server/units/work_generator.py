@@ -23,7 +23,7 @@ from backend.wire.unit_messages import Start
 MAX_LEASE_FACTOR = 4
 # Where trusted peers decide, all units of a client are repeated until `checked * GUARDED_CAUTION` of its
 # results held: who lies after that has worked longer than the lies are worth (decision 0059).
-GUARDED_CAUTION = 6.5
+GUARDED_CAUTION = 8.0
 # A lease shorter than this would expire during a short sleep of the device.
 MIN_LEASE_SECONDS = 30.0
 

@@ -48,7 +48,7 @@ def test_who_was_refuted_is_compared_for_ever_and_who_was_outvoted_for_a_while()
 
 
 def test_few_units_of_a_client_wait_for_a_comparison_once_its_results_count_alone() -> None:
-    assert [trust.most_unproved(proven(times), RULES) for times in (0, 10, 11)] == [5, 5, 1]
+    assert [trust.most_unproved(proven(times), RULES) for times in (0, 10, 11)] == [3, 3, 1]
 
 
 def test_what_nobody_compared_proves_nothing() -> None:
