@@ -30,6 +30,7 @@ TACTICS = (
     Collusion(0, False, "sleepers"),
     Collusion(0, False, "sleepers", patience=60),
     Collusion(0, False, "sleepers", patience=130),
+    Collusion(0, False, "names"),
 )
 
 

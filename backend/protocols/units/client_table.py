@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from backend.numerics.aggregation.asynchronous import may_begin
 from backend.protocols.units import trust
+from backend.protocols.units.household_records import HouseholdRecords
 from backend.protocols.units.households import HouseholdLottery
 from backend.protocols.units.rules import PaceRules, TrustRules
 from backend.protocols.units.scheduler_effects import ClientId, LeaseId
@@ -94,6 +95,7 @@ class ClientTable:
         self.reliable = self.punctual = 0
         self.trusted: set[ClientId] = set()
         self.strangers, self.vouched = HouseholdLottery(), HouseholdLottery()
+        self.households = HouseholdRecords()
         self._clocks: Counter[int] = Counter()
 
     def client_connected(
@@ -157,6 +159,38 @@ class ClientTable:
     def is_reliable(self, client: TableClient) -> bool:
         """Whether it gets the last units of an epoch first."""
         return client.trusted or trust.is_reliable(client.trust, self._rules)
+
+    def comparison_awaited(self, client: TableClient, lease: LeaseId, now: float) -> None:
+        """Takes a unit that the client began and that waits for a comparison."""
+        client.unproved.add(lease)
+        if not client.trust.streak:
+            self.households.begin(client.household, lease)
+        if self.is_suspect(client, now):
+            self.households.suspect_began(lease)
+
+    def comparison_ended(self, client: TableClient, lease: LeaseId, household: str) -> None:
+        """Takes that a lease of a client, then in `household`, waits for no comparison and no decision."""
+        client.unproved.discard(lease)
+        client.disputed.discard(lease)
+        self.households.end(household, lease)
+
+    def is_suspect(self, client: TableClient, now: float) -> bool:
+        """Whether only a trusted peer may repeat its units: accomplices would confirm new names."""
+        suspended = self._rules.guarded and self.households.is_suspended(client.household, now)
+        return suspended and not client.trusted and not trust.is_proven(client.trust, self._rules)
+
+    def may_be_compared(self, client: TableClient, now: float) -> bool:
+        """Whether one unit more that it begins may wait for a comparison.
+
+        Newcomers of a household share the number of one: else new names would bring more before the first
+        of them is compared. Suspects wait for a trusted peer, which has other work first.
+        """
+        most = trust.most_unproved(client.trust, self._rules)
+        if client.trusted or len(client.unproved) >= most:
+            return client.trusted
+        if self.is_suspect(client, now):
+            return bool(self.trusted) and self.households.may_suspects_begin()
+        return bool(client.trust.streak) or self.households.waiting(client.household) < most
 
     def may_begin(self, client: TableClient, bound: int) -> bool:
         """Whether it may begin another unit: at most `bound` units ahead of the slowest working client."""

@@ -85,6 +85,11 @@ class Leases:
         self._start(lease, lease.deadline)
         return lease
 
+    def await_comparison(self, lease: Lease) -> None:
+        """Takes that the result of a lease will wait for another's."""
+        client = self._client_table.clients[lease.client]
+        self._client_table.comparison_awaited(client, lease.id, lease.began)
+
     def renew(self, lease: Lease, until: float) -> None:
         """Renews an expired lease."""
         self.step(lease, LeaseEvent.RENEW)
@@ -99,8 +104,7 @@ class Leases:
         if lease.state is LeaseState.LEASED:
             self._client_table.lease_ended(client, lease.id)
         if next_state not in AWAITED:
-            client.unproved.discard(lease.id)
-            client.disputed.discard(lease.id)
+            self._client_table.comparison_ended(client, lease.id, lease.household)
         lease.state = next_state
         return True
 
@@ -214,7 +218,7 @@ class LeaseGranter:
             household=name if client.trusted else client.household,
         )
         if unit.quorum > 1 and not unit.pending and not client.trusted:
-            client.unproved.add(lease.id)
+            self._leases.await_comparison(lease)
         client.waiting_since = None
         client.trust = trust.after_lease(client.trust, now)
         holds_shard = work.shard in client.shards

@@ -63,14 +63,25 @@ class ReplicaDraw:
     def _drawn(self, unit: UnitRecord, dice: Dice, kind: str | None) -> ClientId | None:
         """Returns a client, of one kind if that is not None.
 
-        Where the task has trusted peers, only who is vouched for is drawn; "" while nobody is.
+        Where the task has trusted peers, only who is vouched for is drawn; "" while nobody is, and where only
+        a trusted peer is to repeat the unit.
         """
         table, may = self._client_table, self._may(unit, kind)
         if self._rules.trust.guarded:
+            if self._is_suspect(unit) and self.has_peer(unit):
+                return ""
             name = table.vouched.draw(dice, may)
             if name is not None or self.has_peer(unit):
                 return name or ""
         return table.strangers.draw(dice, may)
+
+    def _is_suspect(self, unit: UnitRecord) -> bool:
+        """Whether a suspect began it."""
+        first = self._client_table.clients[unit.leases[0].client]
+        return self._client_table.is_suspect(first, self._unit_table.now)
+
+    def _is_suspended(self, household: str) -> bool:
+        return self._client_table.households.is_suspended(household, self._unit_table.now)
 
     def _may(self, unit: UnitRecord, kind: str | None = None) -> Callable[[ClientId], bool]:
         table = self._client_table
@@ -81,6 +92,7 @@ class ReplicaDraw:
                 unit.was_leased_to(name, client.household)
                 # Who disputes every result gets no more of them before trusted peers have decided.
                 or client.disputed
+                or (self._rules.trust.guarded and self._is_suspended(client.household))
                 or (client.was_late and table.punctual)
                 or kind not in (None, client.kind)
             )

@@ -262,6 +262,10 @@ class Scheduler:
         """Returns a client that ever connected, read-only. Raises KeyError for others."""
         return self._client_table.clients[client]
 
+    def is_suspended(self, household: str, now: float) -> bool:
+        """Whether a trusted peer refuted a result of a client in the household within a day."""
+        return self._client_table.households.is_suspended(household, now)
+
     def clients(self) -> Mapping[ClientId, TableClient]:
         """Returns all clients that ever connected, read-only."""
         return self._client_table.clients

@@ -128,8 +128,7 @@ class Transitioner:
             self._leases.step(lease, LeaseEvent.ABORT)
         for lease in unit.leases:
             client = self._client_table.clients[lease.client]
-            client.unproved.discard(lease.id)
-            client.disputed.discard(lease.id)
+            self._client_table.comparison_ended(client, lease.id, lease.household)
         self._unit_table.reserve(unit, "")
         self._unit_table.changed(unit)
         effects: list[Effect] = [Abort(lease.client, lease.id) for lease in at_work]
@@ -163,8 +162,11 @@ class Transitioner:
 
     def _vouches(self, lease: Lease) -> bool:
         """Whether agreement with its result raises trust."""
-        level = self._client_table.clients[lease.client].trust
-        return not self._rules.trust.guarded or lease.by_trusted_peer or trust.is_vouched(level)
+        table = self._client_table
+        if not self._rules.trust.guarded or lease.by_trusted_peer:
+            return True
+        suspended = table.households.is_suspended(lease.household, self._unit_table.now)
+        return trust.is_vouched(table.clients[lease.client].trust) and not suspended
 
     def _consequence(self, unit: UnitRecord, lease: Lease, verdict: Verdict, compared: bool) -> list[Effect]:
         client = self._client_table.clients[lease.client]
@@ -181,6 +183,7 @@ class Transitioner:
                 return [DistrustClient(lease.client, lease.id)]
             case Verdict.INVALID:
                 self._client_table.set_trust(lease.client, trust.after_invalid(client.trust))
+                self._client_table.households.suspend(lease.household, self._unit_table.now)
                 return [DistrustClient(lease.client, lease.id), *self._dismiss(client)]
             case _:
                 return []

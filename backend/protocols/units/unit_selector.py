@@ -54,8 +54,7 @@ class UnitSelector:
         reservations = {"", client.kind, DRAWN + name}
         # A trusted peer's network is no reason to keep a unit of a volunteer there from it.
         household = name if client.trusted else client.household
-        most = trust.most_unproved(client.trust, self._rules.trust)
-        may_begin = client.trusted or len(client.unproved) < most
+        may_begin = self._client_table.may_be_compared(client, unit_table.now)
         pace = client.seconds(1) if rules.seconds else None
 
         def allowed(number: UnitId) -> bool:

@@ -57,8 +57,8 @@ def _made_up(units: Units) -> str:
         return "No results are compared here: whoever sends a made-up one has it in the model."
     if units.trust.trusted:
         return (
-            "Some may send made-up results. A peer of the owner does samples again, and what it refutes does "
-            "not count."
+            "Some may send made-up results. While a peer of the owner is connected it does samples again, "
+            "and what it refutes does not count."
         )
     return (
         "Some may send made-up results. Those who know each other can confirm them for one another, and then "

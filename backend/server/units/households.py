@@ -7,13 +7,10 @@ from ipaddress import ip_address, ip_network
 from backend.errors import TooFastError
 from backend.formats.task_file.units import TrustTable
 from backend.protocols.client.household import household, is_local
-from backend.protocols.token_bucket import Rate, TokenBuckets
 from backend.protocols.units.scheduler_effects import ClientId
 from backend.server.hosting.client_link import ClientLink
+from backend.server.units.newcomers import NewcomerLimits
 
-HOUR_SECONDS = 3600
-# Households whose newest clients are counted; each takes a number and a short text.
-MAX_HOUSEHOLDS = 20_000
 # The household of clients whose address the system does not report.
 UNKNOWN = "unknown"
 
@@ -24,22 +21,30 @@ class Households:
     def __init__(self, trust: TrustTable) -> None:
         self._trust = trust
         self._networks = [ip_network(text) for text in trust.networks]
-        rate = Rate(trust.newcomers / HOUR_SECONDS, trust.newcomers)
-        self._newcomers = TokenBuckets(rate, MAX_HOUSEHOLDS)
+        self._newcomers = NewcomerLimits(trust.newcomers)
 
     def of(self, client: ClientId, link: ClientLink) -> str:
         """Returns the household: an invitation, the client in a named or local network, or its network."""
         return self._own(client, link) or household(link.address) or UNKNOWN
 
-    def admit(self, client: ClientId, link: ClientLink, now: float) -> None:
-        """Counts a client that was never here. Raises TooFastError if too many came from its household."""
+    def admit(self, client: ClientId, link: ClientLink, suspended: bool, now: float) -> None:
+        """Counts a client that was never here. Raises TooFastError if too many came from its household.
+
+        `suspended`: a result of its household was refuted today.
+        """
         if self._own(client, link) or client in self._trust.trusted:
             return
-        if not self._newcomers.spend(self.of(client, link), now):
+        if self._newcomers.admit(self.of(client, link), suspended, now):
+            return
+        if suspended:
             raise TooFastError(
-                f"{self._trust.newcomers} new devices an hour may join this task from one network, and as "
-                "many came from yours. Try again in an hour, or ask for an invitation."
+                "A result from your network was found false today, so that only one new device an hour may "
+                "join from there. Try again in an hour, or ask for an invitation."
             )
+        raise TooFastError(
+            f"{self._trust.newcomers} new devices an hour may join this task from one network, and as "
+            "many came from yours. Try again in an hour, or ask for an invitation."
+        )
 
     def _own(self, client: ClientId, link: ClientLink) -> str:
         """Returns a household that no other person shares; "" where only the network is known."""

@@ -8,13 +8,17 @@ from typing import Literal
 from backend.protocols.units import trust
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import GrantLease, Judge
-from tests.support.protocols.units_world import EXAMPLES, Crowd, World
+from backend.server.units.newcomers import NewcomerLimits
+from tests.support.protocols.units_world import EXAMPLES, Crowd, Seen, World
 
 # How colluders choose the results in which they lie: in all; in those that count without a comparison, once
-# PATIENCE results held; where one of them has the unit, too; where the first result came from somebody else.
-Tactic = Literal["blatant", "sleepers", "pairs", "framers"]
+# PATIENCE results held; where one of them has the unit, too; where the first result came from somebody else;
+# under new names, as many as each household may bring, while the tokens only confirm.
+Tactic = Literal["blatant", "sleepers", "pairs", "framers", "names"]
 # They send made-up results after so many seconds, ask for work so often, and take as many units at a time.
 LIE_SECONDS, ASK_SECONDS, LIE_SLOTS = 1.0, 5.0, 64
+# From this time on, when the tokens are vouched for, each household brings so many new names an hour.
+NAMES_FROM, NAMES_AN_HOUR = 400.0, 20
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,17 @@ class ColludersWorld(World):
         self.collusion = collusion
         self.colluders = {f"x{n}" for n in range(collusion.tokens)}
         self.names = [*self.names, *sorted(self.colluders)]
+        self.tokens = sorted(self.colluders)
+        self._newcomers = NewcomerLimits(NAMES_AN_HOUR)
+        self._household_of: dict[str, str] = {}
         self._of_unit: dict[int, list[GrantLease]] = {}
+
+    def play(self, restart_at: int | None = None) -> Seen:
+        """Plays all epochs; where the tactic is "names", households bring new ones."""
+        if self.collusion.tactic == "names":
+            for token in self.tokens:
+                self._later(NAMES_FROM, "ask", f"+{token}")
+        return super().play(restart_at)
 
     def _come(self, name: str) -> None:
         if name in self.peers:
@@ -54,12 +68,30 @@ class ColludersWorld(World):
         self.scheduler.client_connected(name, LIE_SLOTS, kind="peer native", household=household)
 
     def _ask(self, name: str) -> None:
+        if name.startswith("+"):
+            self._bring_name(name[1:])
+            return
         if name not in self.colluders:
             super()._ask(name)
+            return
+        if name in self._household_of and self.scheduler.client(name).trust.faults:
+            self.scheduler.client_disconnected(name)
             return
         while any(isinstance(effect, GrantLease) for effect in self._asked(name)):
             pass
         self._later(ASK_SECONDS, "ask", name)
+
+    def _bring_name(self, token: str) -> None:
+        """Brings a new name from the token's household, if that may bring one now."""
+        household = "x" if self.collusion.one_household else token
+        if self._newcomers.admit(household, self.scheduler.is_suspended(household, self.now), self.now):
+            name = f"x{len(self.colluders)}"
+            self.colluders.add(name)
+            self._household_of[name] = household
+            self._paces[name] = self._paces[token]
+            self.scheduler.client_connected(name, LIE_SLOTS, kind="peer native", household=household)
+            self._later(ASK_SECONDS, "ask", name)
+        self._later(ASK_SECONDS, "ask", f"+{token}")
 
     def _train(self, grant: GrantLease) -> None:
         self._of_unit.setdefault(grant.unit, []).append(grant)
@@ -94,6 +126,8 @@ class ColludersWorld(World):
                 return lied or any(one.client in self.colluders for one in others)
             case "framers":
                 return bool(others)
+            case "names":
+                return lied or (grant.client in self._household_of and not others)
 
     def _verdicts(self, judge: Judge) -> dict[int, Verdict]:
         lies = [one for one in judge.leases if one in self.seen.lied]

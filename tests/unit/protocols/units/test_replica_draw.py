@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from backend.protocols.units.households import Dice, HouseholdLottery
+from backend.protocols.units.records import DRAWN
 from backend.protocols.units.rules import TrustRules
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import DismissResult, DistrustClient, GrantLease, Judge, Wait
@@ -157,3 +158,30 @@ def test_strangers_do_not_decide_between_results_while_a_peer_is_here() -> None:
     one.time_passed(150.0)
     assert lease(one, "c2", 151.0).unit != first.unit
     assert lease(one, "peer", 152.0).unit == first.unit
+
+
+def test_newcomers_of_a_household_share_the_number_of_uncompared_units() -> None:
+    one = homes("a", "b")
+    one.client_connected("c2", slots=8, household="a")
+    for name in ("c0", "c2", "c0"):
+        lease(one, name)
+    assert one.ask("c2", 3, 0.5, 1.0) == [Wait("c2", "nothing")]
+    lease(one, "c1")
+
+
+def test_only_a_trusted_peer_repeats_units_of_a_household_with_a_refuted_result() -> None:
+    one = homes("a", "b", trust=GUARDED)
+    one.client_connected("peer", slots=4, trusted=True)
+    lie = lease(one, "c0")
+    one.returned("c0", lie.lease, 1.0)
+    check = lease(one, "peer", 2.0)
+    one.returned("peer", check.lease, 3.0)
+    one.judged(check.unit, {lie.lease: INVALID, check.lease: VALID})
+    assert one.is_suspended("a", 4.0)
+    one.client_connected("c2", slots=8, household="a")
+    other = lease(one, "c2", 4.0)
+    one.returned("c2", other.lease, 5.0)
+    assert one.unit(other.unit).reserved == DRAWN
+    assert lease(one, "peer", 6.0).unit == other.unit
+    one.client_disconnected("peer")
+    assert one.ask("c2", 3, 0.5, 7.0) == [Wait("c2", "nothing")]

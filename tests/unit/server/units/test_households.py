@@ -10,7 +10,8 @@ import pytest
 from backend.errors import TooFastError
 from backend.formats.task_file.units import TrustTable
 from backend.server.hosting.client_link import ClientLink
-from backend.server.units.households import HOUR_SECONDS, Households
+from backend.server.units.households import Households
+from backend.server.units.newcomers import HOUR_SECONDS
 from backend.web.transport.client_address import UNKNOWN
 
 
@@ -44,9 +45,17 @@ def test_who_comes_from_nowhere_or_through_an_unnamed_proxy_shares_a_household()
 def test_new_clients_of_a_network_are_admitted_at_a_rate() -> None:
     households = Households(TrustTable(newcomers=2))
     for client in ("ann", "bob"):
-        households.admit(client, link("192.0.2.7"), 0.0)
+        households.admit(client, link("192.0.2.7"), False, 0.0)
     with pytest.raises(TooFastError, match="2 new devices an hour"):
-        households.admit("cat", link("192.0.2.9"), 0.0)
-    households.admit("dan", link("192.0.2.9", "account 1"), 0.0)
-    households.admit("eve", link("203.0.113.9"), 0.0)
-    households.admit("cat", link("192.0.2.9"), HOUR_SECONDS / 2)
+        households.admit("cat", link("192.0.2.9"), False, 0.0)
+    households.admit("dan", link("192.0.2.9", "account 1"), False, 0.0)
+    households.admit("eve", link("203.0.113.9"), False, 0.0)
+    households.admit("cat", link("192.0.2.9"), False, HOUR_SECONDS / 2)
+
+
+def test_a_network_with_a_refuted_result_brings_one_new_client_an_hour() -> None:
+    households = Households(TrustTable(newcomers=2))
+    households.admit("ann", link("192.0.2.7"), True, 0.0)
+    with pytest.raises(TooFastError, match="found false today"):
+        households.admit("bob", link("192.0.2.9"), True, HOUR_SECONDS / 2)
+    households.admit("bob", link("192.0.2.9"), True, HOUR_SECONDS)
