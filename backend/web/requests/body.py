@@ -14,7 +14,9 @@ from backend.errors import BadRequestError, TooLongError
 MAX_JSON_BYTES = 64 << 10
 # Lists and objects within each other. No body needs a third of it; Python's own limit ends requests with 500.
 MOST_NESTED = 32
-_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+# A string ends with the text at the latest, and `*+` gives nothing back: each byte is read once. A search
+# that failed at a quote would read the rest of the text again from the next one.
+_STRING_OR_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{\]}]', re.DOTALL)
 
 Body = TypeVar("Body")
 
