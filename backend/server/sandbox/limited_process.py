@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import logging
 import os
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from backend.errors import BundleError, CancelledError, DataError, OverQuotaError, TaskFileError
-from backend.server.sandbox.work_folder import tree_bytes
+from backend.server.sandbox.work_folder import plain_text, tree_bytes
 
 TEXT_BYTES = 1 << 16
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT")
@@ -24,6 +23,10 @@ _POLL_SECONDS = 0.1
 # Prefix of the lines on standard output by which a process reports its progress.
 _PROGRESS = "doing: "
 _LINE_CHARACTERS, _LINES = 300, 500
+# Prefix of the lines on standard error by which a process says what its sandbox lacks. Each sentence is
+# logged once, and only so many: a process that was taken over says what it likes, but honest ones came first.
+_LACKING, _MOST_LACKING = "sandbox: ", 8
+_lacking: set[str] = set()
 
 Tell = Callable[[str], None]
 Cancelled = Callable[[], bool]
@@ -107,8 +110,8 @@ def run_limited(
                     process.kill()
         head, output, errors = _text(log, 0), _text(output_file, TEXT_BYTES), _text(log, TEXT_BYTES)
     for line in head.splitlines():
-        if line.startswith("sandbox: "):
-            _warn_once(line.removeprefix("sandbox: "))
+        if line.startswith(_LACKING):
+            _warn_once(plain_text(line.removeprefix(_LACKING)[:_LINE_CHARACTERS]))
     done = subprocess.CompletedProcess(command, process.returncode, output, errors)
     return _answer(done, work, limits)
 
@@ -174,7 +177,7 @@ class _ProgressReader:
             text = line.decode("utf-8", "replace")
             if text.startswith(_PROGRESS) and self._lines < _LINES:
                 self._lines += 1
-                self._tell(text.removeprefix(_PROGRESS)[:_LINE_CHARACTERS])
+                self._tell(plain_text(text.removeprefix(_PROGRESS)[:_LINE_CHARACTERS]))
 
 
 def _text(file: IO[bytes], last: int) -> str:
@@ -184,8 +187,10 @@ def _text(file: IO[bytes], last: int) -> str:
     return file.read(TEXT_BYTES).decode("utf-8", "replace")
 
 
-@functools.cache
 def _warn_once(sentence: str) -> None:
+    if sentence in _lacking or len(_lacking) == _MOST_LACKING:
+        return
+    _lacking.add(sentence)
     logging.getLogger(__name__).warning("Conversions are less shut in than they could be: %s", sentence)
 
 
@@ -199,7 +204,7 @@ def _environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, 
 def _answer(done: subprocess.CompletedProcess[str], work: ProcessWork, limits: ProcessLimits) -> str:
     try:
         answer = json.loads(done.stdout.strip().rpartition("\n")[2])
-        ok, message, code = bool(answer["ok"]), str(answer["message"]), answer.get("code")
+        ok, message, code = bool(answer["ok"]), plain_text(str(answer["message"])), answer.get("code")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         _explain_death(done, work, limits)
     if ok and done.returncode == 0:
@@ -224,5 +229,5 @@ def _explain_death(
         raise BundleError(
             f"{work.what} died, most often for want of memory ({gibibytes:g} GiB allowed). {remedy}."
         )
-    last = done.stderr.strip().rpartition("\n")[2][:300]
+    last = plain_text(done.stderr.strip().rpartition("\n")[2][:_LINE_CHARACTERS])
     raise BundleError(f"{work.what} failed unexpectedly ({last}); please report this with the file.")

@@ -1,7 +1,8 @@
 """Handles the folder that a sandboxed process writes into: its size, what is taken out of it, its removal.
 
 A hostile file may have taken the process over, so the folder can hold anything: pipes, links, folders without
-end. All of this is for the time after the process, but for `tree_bytes`, which may run beside it.
+end, names that are no text. All of this is for the time after the process, but for `tree_bytes`, which may
+run beside it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import secrets
 import stat
 import tempfile
+import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +23,19 @@ MAX_DEPTH, MAX_ENTRIES = 32, 300_000
 # A file takes at least so much of a disk, whatever its length.
 _ENTRY_BYTES, _BLOCK_BYTES = 4096, 512
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Characters that no UTF-8 has, and those that a terminal obeys.
+_NO_TEXT = ("Cs", "Cc")
 _REMEDY = "The file that was read may hold an attack: do not use it, and tell who runs the server."
+
+
+def plain_text(text: str) -> str:
+    """Returns what a process or a file's name says as text that can be stored, sent and printed.
+
+    Lone surrogates become U+FFFD, and so do control characters except line ends and tabs.
+    """
+    return "".join(
+        "\ufffd" if unicodedata.category(one) in _NO_TEXT and one not in "\n\t" else one for one in text
+    )
 
 
 @contextmanager
@@ -84,7 +98,7 @@ def read_result(path: Path, largest: int) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise BundleError(
-            f"'{path.name[:80]}' of the result cannot be read ({error.strerror}). {_REMEDY}"
+            f"{_quoted(path)} of the result cannot be read ({error.strerror}). {_REMEDY}"
         ) from error
     try:
         _check_file(path, os.fstat(descriptor), largest)
@@ -156,9 +170,13 @@ def _state(path: Path) -> os.stat_result:
     try:
         return path.lstat()
     except OSError as error:
-        raise BundleError(f"The result lacks '{path.name[:80]}' ({error.strerror}). {_REMEDY}") from error
+        raise BundleError(f"The result lacks {_quoted(path)} ({error.strerror}). {_REMEDY}") from error
 
 
 def _check_file(path: Path, state: os.stat_result, largest: int) -> None:
     if not stat.S_ISREG(state.st_mode) or state.st_size > largest:
-        raise BundleError(f"'{path.name[:80]}' in the result is no plain file, or too long. {_REMEDY}")
+        raise BundleError(f"{_quoted(path)} in the result is no plain file, or too long. {_REMEDY}")
+
+
+def _quoted(path: Path) -> str:
+    return f"'{plain_text(path.name[:80])}'"

@@ -14,11 +14,12 @@ from backend.datasets.inspection.findings import DataFindings
 from backend.errors import CancelledError, MingaError, NotFoundError, NotWantedError, OverQuotaError
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
+from backend.server.drafts.jobs.job_inputs import NEEDS, is_due, is_ready
 from backend.server.drafts.jobs.job_runner import JobResult, Supervision, clear, perform
 from backend.server.drafts.jobs.job_turns import JobTurns, QueuedJob
 from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
-from backend.server.drafts.review.checklist import fingerprint, holds
-from backend.server.drafts.transfer.url_data import address_state, url_completed
+from backend.server.drafts.review.checklist import fingerprint
+from backend.server.drafts.transfer.url_data import url_completed
 
 log = structlog.stdlib.get_logger("minga.drafts")
 
@@ -26,13 +27,8 @@ log = structlog.stdlib.get_logger("minga.drafts")
 CountJob = Callable[[JobKind, str], None]
 # Jobs that run at a time: a conversion takes much memory, and must not keep everybody else waiting.
 WORKERS = 2
-_NEEDS: dict[JobKind, str] = {
-    "convert": "Bring a model first.",
-    "look": "Bring data first.",
-    "show": "Bring data and look at them first.",
-    "cut": "Bring data and convert the model first.",
-    "rehearse": "Convert the model first, and cut the data, if there are any.",
-}
+# So often a job that the server ended in is begun again: it may be what ends the server.
+MOST_RESTARTS = 4
 
 
 class DraftJobQueue:
@@ -57,7 +53,7 @@ class DraftJobQueue:
         self._workers: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Queues again the jobs that a restart interrupted, and says so in their logs."""
+        """Queues again the jobs that a restart interrupted, up to MOST_RESTARTS times each, and logs it."""
         live = [
             (job.asked, draft, kind)
             for draft in self._drafts.all()
@@ -65,14 +61,22 @@ class DraftJobQueue:
             if job.live
         ]
         for _, draft, kind in sorted(live, key=lambda asked: asked[0]):
-            job = draft.jobs[kind]
-            job.restarts += 1
-            self._append_log(job, "The server was started again in the middle of this; it begins anew.")
-            job.state = "waiting"
-            self._turns.add(draft, kind)
-            await self._drafts.save(draft, touched=False)
+            await self._restart(draft, kind, draft.jobs[kind])
         self._wake.set()
         self._workers = [asyncio.create_task(self._run_queue()) for _ in range(WORKERS)]
+
+    async def _restart(self, draft: Draft, kind: JobKind, job: DraftJob) -> None:
+        if job.state == "running" and job.restarts >= MOST_RESTARTS:
+            text = f"The server ended {MOST_RESTARTS + 1} times in the middle of this. Ask for it again."
+            self._count(kind, MingaError.code)
+            await self._end(draft, job, "failed", text)
+            return
+        # What only waits ends no server.
+        job.restarts += job.state == "running"
+        self._append_log(job, "The server was started again in the middle of this; it begins anew.")
+        job.state = "waiting"
+        self._turns.add(draft, kind)
+        await self._drafts.save(draft, touched=False)
 
     async def stop(self) -> None:
         """Ends the running jobs; their records stay live, so that the next start queues them again."""
@@ -86,8 +90,8 @@ class DraftJobQueue:
         """Queues a job. Raises NotWantedError if it waits or runs already, or lacks its inputs."""
         if (previous := draft.jobs.get(kind)) is not None and previous.live:
             raise NotWantedError("This is being done already; wait for it, or cancel it.")
-        if not self._ready(draft, kind):
-            raise NotWantedError(_NEEDS[kind])
+        if not is_ready(draft, kind, self._drafts.folder(draft)):
+            raise NotWantedError(NEEDS[kind])
         job = draft.jobs[kind] = DraftJob("waiting", fingerprint(draft, kind), self._drafts.clock())
         if not self._turns.is_due(draft.owner, WORKERS):
             self._append_log(
@@ -125,7 +129,9 @@ class DraftJobQueue:
                 # A cancelled job is queued again at its end; a waiting one reads the draft when it starts.
                 if job.state == "running" and job.of != of:
                     await self.cancel(draft, kind)
-            elif (job is None or job.of != of or job.state == "done") and self._is_due(draft, kind):
+            elif (job is None or job.of != of or job.state == "done") and is_due(
+                draft, kind, self._drafts.folder(draft)
+            ):
                 await self.ask(draft, kind)
 
     async def cancel_all(self, draft: Draft) -> None:
@@ -157,39 +163,6 @@ class DraftJobQueue:
                     await self._changed.wait()
         return draft.jobs[kind]
 
-    def _ready(self, draft: Draft, kind: JobKind) -> bool:
-        folder = self._drafts.folder(draft)
-        match kind:
-            case "convert":
-                return "model" in draft.files
-            case "look":
-                return "data" in draft.files
-            case "show":
-                return "data" in draft.files and "preprocess" in draft.task.get("data", {})
-            case "cut":
-                placed = draft.task.get("data", {}).get("source") != "url" or address_state(draft)[0]
-                return placed and "data" in draft.files and holds(draft, "convert", folder)
-            case "rehearse":
-                shards = draft.task.get("data", {}).get("source") in ("shards", "url")
-                return holds(draft, "convert", folder) and (not shards or holds(draft, "cut", folder))
-
-    def _is_due(self, draft: Draft, kind: JobKind) -> bool:
-        """Whether a draft has no valid result of such a job but has the job's inputs."""
-        folder = self._drafts.folder(draft)
-        if holds(draft, kind, folder) or not self._ready(draft, kind):
-            return False
-        match kind:
-            case "look":
-                # The model's inputs determine how its data are read.
-                conversion = draft.jobs.get("convert")
-                return conversion is None or not conversion.live
-            case "cut":
-                data = draft.task.get("data", {})
-                declared = data.get("source") in ("shards", "url") and "preprocess" in data
-                return declared and holds(draft, "look", folder)
-            case _:
-                return True
-
     async def _run_queue(self) -> None:
         while not self._stopping:
             queued = self._turns.start()
@@ -203,6 +176,10 @@ class DraftJobQueue:
             except MingaError as error:
                 # The disk may be full: other jobs, and the end of this one, do not depend on its record.
                 log.error("a job is not recorded", draft=queued.draft.id, reason=str(error))
+            except Exception:
+                # A shell: whatever one job leaves, its worker does the next one.
+                log.exception("a job cannot be recorded", draft=queued.draft.id, kind=queued.kind)
+                await self._discard(queued)
             finally:
                 self._turns.end(queued)
                 self._notify()
@@ -217,6 +194,18 @@ class DraftJobQueue:
             await self.advance(draft)
         except MingaError as error:
             log.error("a draft does not go on", draft=draft.id, reason=str(error))
+        except Exception:
+            # A shell, as in `_run_queue`.
+            log.exception("a draft does not go on", draft=draft.id)
+
+    async def _discard(self, queued: QueuedJob) -> None:
+        """Fails a job without its log and result, which may be what cannot be recorded."""
+        draft, kind = queued.draft, queued.kind
+        try:
+            job = draft.jobs[kind] = DraftJob("failed", draft.jobs[kind].of, draft.jobs[kind].asked)
+            await self._end(draft, job, "failed", "This failed unexpectedly, and left nothing. Ask again.")
+        except Exception:
+            log.exception("a job is not recorded", draft=draft.id, kind=kind)
 
     async def _run(self, queued: QueuedJob, job: DraftJob) -> None:
         draft, kind = queued.draft, queued.kind

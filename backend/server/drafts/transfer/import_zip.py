@@ -13,7 +13,7 @@ from backend.formats.file_hash import file_sha256
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import MIB, Drafts
 from backend.server.drafts.record import FILE_KINDS, Draft, FileKind, StoredFile
-from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, suffix_of
+from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, clean_name, suffix_of
 from backend.server.sandbox.data_inspection import unpack_draft
 from backend.stores.error_translation import translated
 
@@ -71,11 +71,11 @@ async def _import(drafts: Drafts, owner: str, size: int | None, content: AsyncIt
             unpack_draft, folder / _ZIP, "the zip file", limits_by_kind, folder / _PARTS, room
         )
         await _take(drafts, draft, parts)
+        await drafts.measure(draft)
+        await drafts.save(draft)
     except BaseException:
         await drafts.delete(draft)
         raise
-    await drafts.measure(draft)
-    await drafts.save(draft)
     return draft
 
 
@@ -111,12 +111,13 @@ async def _take(drafts: Drafts, draft: Draft, parts: list[Path]) -> None:
 
 
 def _keep(folder: Path, kind: FileKind, path: Path, now: float) -> StoredFile:
-    suffix = suffix_of(kind, path.name)
+    name = clean_name(path.name)
+    suffix = suffix_of(kind, name)
     with path.open("rb") as file:
-        check_head(kind, path.name, file.read(HEAD_BYTES))
+        check_head(kind, name, file.read(HEAD_BYTES))
     path.replace(folder / f"{kind}{suffix}")
     stored = folder / f"{kind}{suffix}"
-    return StoredFile(path.name, suffix, stored.stat().st_size, file_sha256(stored), now)
+    return StoredFile(name, suffix, stored.stat().st_size, file_sha256(stored), now)
 
 
 def _read(path: Path) -> bytes:
