@@ -106,6 +106,7 @@ class DraftService:
 
     async def start_with(self, draft: Draft, folder: Path) -> None:
         """Copies the model of the task in `folder` into the draft. Raises as `take_model`."""
+        await self.measure(draft.owner)
         await take_model(self.drafts, draft, folder)
         await self.queue.advance(draft)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shutil
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ class Drafts:
         # Bytes by draft: of what its jobs made, by the last measurement, and of what is being written now.
         self._made: dict[str, int] = {}
         self._being_written: dict[str, int] = {}
+        # Bytes by draft that are about to be copied into it.
+        self._reserved: Counter[str] = Counter()
         self._write_lock = asyncio.Lock()
 
     async def start(self) -> None:
@@ -100,6 +103,11 @@ class Drafts:
     def exists(self, draft: Draft) -> bool:
         """Whether the draft still exists: it was neither deleted nor launched."""
         return draft.id in self._drafts
+
+    def check_exists(self, draft: Draft) -> None:
+        """Raises NotFoundError if the draft was deleted or launched while something was written into it."""
+        if not self.exists(draft):
+            raise NotFoundError("The draft was deleted meanwhile; nothing of this is kept.")
 
     async def create(self, owner: str, task: dict[str, Any], readme: str, onward: bool = False) -> Draft:
         """Creates a draft. Raises OverQuotaError if its owner has the maximum number of drafts."""
@@ -156,10 +164,10 @@ class Drafts:
         return self.hosted.get(owner, 0) + sum(map(self.draft_bytes, self.of(owner)))
 
     def draft_bytes(self, draft: Draft) -> int:
-        """Returns the bytes of a draft: its uploads as announced, its files, and what jobs made or write."""
+        """Returns the bytes of a draft: its uploads as announced, its files, what was made and is written."""
         # Jobs ask in their own threads: copies of the tables do not change under an iteration.
         uploads, files = list(draft.uploads.values()), list(draft.files.values())
-        made = self._made.get(draft.id, 0) + self._being_written.get(draft.id, 0)
+        made = self._made.get(draft.id, 0) + self._being_written.get(draft.id, 0) + self._reserved[draft.id]
         return made + sum(upload.bytes for upload in uploads) + sum(file.bytes for file in files)
 
     async def measure(self, draft: Draft) -> None:
@@ -174,14 +182,33 @@ class Drafts:
             self._made[draft.id] = made
 
     def count_written(self, draft: Draft, size: int) -> None:
-        """Counts `size` bytes that are being written for the draft. Raises OverQuotaError without room."""
+        """Counts `size` bytes that are being written for the draft.
+
+        Raises OverQuotaError without room, and NotFoundError once the draft was deleted: nobody counts them.
+        """
+        self.check_exists(draft)
         self._being_written[draft.id] = size
         self.check_room(draft.owner, 0)
+
+    @contextmanager
+    def reserved(self, draft: Draft, size: int) -> Iterator[None]:
+        """Counts `size` bytes that are about to be copied into the draft, from their first byte to the exit.
+
+        They count twice against the free space while they are copied. Raises OverQuotaError without room.
+        """
+        self.check_room(draft.owner, size)
+        self._reserved[draft.id] += size
+        try:
+            yield
+        finally:
+            self._reserved[draft.id] -= size
+            if not self._reserved[draft.id]:
+                del self._reserved[draft.id]
 
     def room(self, owner: str) -> tuple[int, str]:
         """Returns how many more bytes an owner may write, and a sentence on what does not allow more."""
         quota = self.limits.max_owner_mib * MIB - self.used_bytes(owner)
-        free = shutil.disk_usage(self.root).free - self.limits.min_free_mib * MIB
+        free = self._free()
         return (quota, self._over_quota()) if quota < free else (free, _DISK_FULL)
 
     def check_room(self, owner: str, size: int) -> None:
@@ -192,8 +219,13 @@ class Drafts:
 
     def check_free(self, size: int) -> None:
         """Raises OverQuotaError if `size` more bytes exceed the disk's free space."""
-        if shutil.disk_usage(self.root).free - size < self.limits.min_free_mib * MIB:
+        if size > self._free():
             raise OverQuotaError(_DISK_FULL)
+
+    def _free(self) -> int:
+        """Returns the bytes that may still be written; copies will need the reserved ones."""
+        kept = self.limits.min_free_mib * MIB + sum(list(self._reserved.values()))
+        return shutil.disk_usage(self.root).free - kept
 
     def _over_quota(self) -> str:
         return (

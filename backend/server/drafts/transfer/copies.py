@@ -23,22 +23,27 @@ KERAS = ".keras"
 async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
     """Copies the draft `of` into a new draft, without its unfinished uploads.
 
-    Raises OverQuotaError, and NotWantedError while a job of `of` waits or runs.
+    Raises OverQuotaError, NotWantedError while a job of `of` waits or runs, or if `of` changes meanwhile, and
+    NotFoundError if the copy is deleted meanwhile.
     """
     if any(job.live for job in of.jobs.values()):
         raise NotWantedError("Work on this draft is being done; wait for it, or cancel it, then copy it.")
-    drafts.check_room(owner, drafts.draft_bytes(of))
+    files, jobs, tried = copy.deepcopy((of.files, of.jobs, of.tried))
+    size = drafts.draft_bytes(of)
+    drafts.check_room(owner, size)
     new = await drafts.create(owner, {**copy.deepcopy(of.task), "name": name}, of.readme)
     try:
-        with translated("The draft cannot be copied"):
+        with drafts.reserved(new, size), translated("The draft cannot be copied"):
             await asyncio.to_thread(_copy_all, drafts.folder(of), drafts.folder(new))
+            drafts.check_exists(new)
+            if (of.files, of.jobs) != (files, jobs):
+                raise NotWantedError("The draft was changed while it was copied; copy it again.")
+            new.files, new.jobs, new.tried = files, jobs, tried
+            await drafts.measure(new)
+        await drafts.save(new)
     except BaseException:
         await drafts.delete(new)
         raise
-    new.files, new.jobs = copy.deepcopy(of.files), copy.deepcopy(of.jobs)
-    new.tried = copy.deepcopy(of.tried)
-    await drafts.measure(new)
-    await drafts.save(new)
     return new
 
 
@@ -57,23 +62,25 @@ async def copy_task(drafts: Drafts, folder: Path, owner: str, name: str) -> Draf
         parts["cut"] = folder / str(tables["data"]["shards"])
     # Its model is kept twice: in the bundle, and as if it had been uploaded.
     parts_and_model = [*parts.values(), parts["convert"] / Path(task_tables.MODEL).name]
-    drafts.check_room(owner, await asyncio.to_thread(_size, parts_and_model))
+    size = await asyncio.to_thread(_size, parts_and_model)
+    drafts.check_room(owner, size)
     new = await drafts.create(
         owner, task_tables.fixed({**tables, "name": name, "follows": source_name}), readme
     )
     try:
-        with translated("The task cannot be copied"):
+        with drafts.reserved(new, size), translated("The task cannot be copied"):
             for kind, source in parts.items():
                 await asyncio.to_thread(shutil.copytree, source, drafts.folder(new) / MADE[kind])
             new.files |= await asyncio.to_thread(_model, drafts.folder(new), drafts.clock())
+            drafts.check_exists(new)
+            await drafts.measure(new)
+        # The conversion comes first, because the fingerprint of the cut depends on it.
+        for kind in parts:
+            new.jobs[kind] = _done(new, kind, source_name, drafts.clock())
+        await drafts.save(new)
     except BaseException:
         await drafts.delete(new)
         raise
-    await drafts.measure(new)
-    # The conversion comes first, because the fingerprint of the cut depends on it.
-    for kind in parts:
-        new.jobs[kind] = _done(new, kind, source_name, drafts.clock())
-    await drafts.save(new)
     return new
 
 

@@ -30,8 +30,8 @@ async def take_model(drafts: Drafts, draft: Draft, folder: Path) -> None:
     if not await asyncio.to_thread(source.is_file):
         raise NotFoundError("This task keeps no file of its model; begin with another, or bring a file.")
     replaced = draft.files["model"].bytes if "model" in draft.files else 0
-    drafts.check_room(draft.owner, source.stat().st_size - replaced)
-    with translated("The model cannot be copied"):
+    size = max(0, source.stat().st_size - replaced)
+    with drafts.reserved(draft, size), translated("The model cannot be copied"):
         draft.files["model"] = await asyncio.to_thread(
             _copy, source, drafts.folder(draft), str(tables["name"]), drafts.clock()
         )

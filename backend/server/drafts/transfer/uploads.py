@@ -95,6 +95,7 @@ class DraftUploads:
                                 f"{upload.name} was announced with {upload.bytes} bytes, and more came. "
                                 "Begin again with the file as it is now."
                             )
+                        self._drafts.check_exists(draft)
                         self._drafts.check_free(len(part))
                         await asyncio.to_thread(file.write, part)
                 except BadRequestError:
