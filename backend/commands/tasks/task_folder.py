@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from backend.errors import MingaError, RefusedFileError, TaskFileError
 from backend.formats.task_file.reading.diagnostics import problems
+from backend.formats.task_file.reading.toml_parser import parse_toml
 from backend.server.drafts.record import Draft, FileKind, StoredFile
 from backend.server.drafts.review.checklist import checklist
 from backend.server.drafts.task_tables import fixed
@@ -39,7 +39,7 @@ class Folder:
     def tables(self) -> dict[str, Any]:
         """The task file's tables, as a server reads them. Raises TaskFileError."""
         try:
-            return fixed(tomllib.loads(self.text))
+            return fixed(parse_toml(self.text))
         except (ValueError, RecursionError) as error:
             raise TaskFileError(f"{TASK_FILE} is not valid TOML: {error}.") from error
 
@@ -102,7 +102,7 @@ def packed(data: Path, target: Path) -> Path:
 
 def _model_in(path: Path, text: str) -> Path | None:
     try:
-        named_file = tomllib.loads(text).get("model", {}).get("file")
+        named_file = parse_toml(text).get("model", {}).get("file")
     except (ValueError, AttributeError, RecursionError):
         named_file = None
     if isinstance(named_file, str) and (path / named_file).is_file():

@@ -124,7 +124,7 @@ class DraftService:
 
     async def change_toml(self, draft: Draft, content: bytes) -> None:
         """Replaces the draft's tables by a whole task file. Raises TaskFileError."""
-        draft.task = task_tables.from_bytes(content)
+        draft.task = await asyncio.to_thread(task_tables.from_bytes, content)
         await self.drafts.save(draft)
         await self.queue.advance(draft)
 

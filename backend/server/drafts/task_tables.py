@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from backend.datasets.inspection.findings import DataFindings
 from backend.errors import TaskFileError
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.reading.reader import parse_task
+from backend.formats.task_file.reading.toml_parser import parse_toml
 from backend.server.drafts.transfer.url_data import fixed_url
 
 WHERE = "task.toml"
@@ -66,7 +66,7 @@ def from_toml(text: str) -> dict[str, Any]:
     if len(text) > MAX_BYTES:
         raise TaskFileError(f"{WHERE} has over {MAX_BYTES >> 10} KiB; keep long texts in README.md.")
     try:
-        tables = tomllib.loads(text)
+        tables = parse_toml(text)
     except (ValueError, RecursionError) as error:
         # Not only TOMLDecodeError: Python reads no number of thousands of digits.
         raise TaskFileError(f"{WHERE} is not valid TOML: {error}.") from error
@@ -84,7 +84,7 @@ def from_bytes(content: bytes) -> dict[str, Any]:
 def read_tables(path: Path) -> dict[str, Any]:
     """Reads the tables of a launched task's file, unchanged. Raises TaskFileError."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return parse_toml(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise TaskFileError(f"{path} cannot be read: {error}.") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from backend.errors import TaskFileError
 from backend.formats.task_file.reading.hints import explain
+from backend.formats.task_file.reading.toml_parser import parse_toml
 from backend.formats.task_file.rules.combinations import contradiction
 from backend.formats.task_file.task_file import TaskFile
 
@@ -55,7 +55,7 @@ def problems(text: str, complete: Complete = unchanged) -> list[Problem]:
     raises is reported as a problem.
     """
     try:
-        tables = complete(tomllib.loads(text))
+        tables = complete(parse_toml(text))
     except TaskFileError as error:
         return [Problem(None, str(error))]
     except (ValueError, RecursionError) as error:

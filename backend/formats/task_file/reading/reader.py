@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 
 from backend.errors import TaskFileError
 from backend.formats.task_file.reading.hints import explain
+from backend.formats.task_file.reading.toml_parser import parse_toml
 from backend.formats.task_file.rules.combinations import contradiction
 from backend.formats.task_file.task_file import TaskFile
 
@@ -25,7 +25,7 @@ def read_task_file(path: Path, overrides: Sequence[str] = ()) -> TaskFile:
     except (OSError, UnicodeDecodeError) as error:
         raise TaskFileError(f"{path} cannot be read: {error}.") from error
     try:
-        tables = tomllib.loads(text)
+        tables = parse_toml(text)
     except (ValueError, RecursionError) as error:
         # Not only TOMLDecodeError: Python reads no number of thousands of digits.
         raise TaskFileError(f"{path} is not valid TOML: {error}.") from error
@@ -58,7 +58,7 @@ def set_value(tables: dict[str, Any], override: str) -> None:
     if not equals or not last:
         raise TaskFileError(f"'{override}' is no override; write TASK.TABLE.KEY=VALUE.")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
+        value = parse_toml(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         value = text
     table = tables

@@ -26,7 +26,7 @@ _OVERHEAD = MIB
 
 async def import_toml(drafts: Drafts, owner: str, content: bytes) -> Draft:
     """Creates a draft from a task file alone. Raises TaskFileError or OverQuotaError."""
-    return await drafts.create(owner, task_tables.from_bytes(content), "")
+    return await drafts.create(owner, await asyncio.to_thread(task_tables.from_bytes, content), "")
 
 
 class ZipImporter:
@@ -100,7 +100,7 @@ async def _take(drafts: Drafts, draft: Draft, parts: list[Path]) -> None:
     by_name = {path.name.partition(".")[0]: path for path in parts}
     if any(not stat.S_ISREG(path.lstat().st_mode) for path in parts) or "task" not in by_name:
         raise RefusedFileError("The zip file could not be taken apart; export the draft again.")
-    draft.task = task_tables.from_bytes(_read(by_name["task"]))
+    draft.task = await asyncio.to_thread(task_tables.from_bytes, _read(by_name["task"]))
     if "README" in by_name:
         draft.readme = _read(by_name["README"]).decode("utf-8", "replace")
     for kind in FILE_KINDS:
