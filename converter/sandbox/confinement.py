@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from converter.sandbox import landlock, seccomp
+from converter.sandbox.process_limits import limit_threads
 
 _NEW_NETWORK, _NEW_USER = 0x40000000, 0x10000000
 # Libraries, and what TensorFlow reads about the machine: processors, memory, time zone.
@@ -55,7 +56,10 @@ def _program() -> list[Path]:
 
 
 def _leave_network() -> bool:
-    """Moves into a network namespace without interfaces; returns whether that worked."""
+    """Moves into a network namespace without interfaces; returns whether that worked.
+
+    Where it takes a user namespace, too, which root does not need, that bounds the process' threads.
+    """
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
     if libc.unshare(_NEW_NETWORK) == 0:
@@ -69,4 +73,5 @@ def _leave_network() -> bool:
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     except OSError:
         pass
+    limit_threads()
     return True

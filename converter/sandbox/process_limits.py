@@ -10,6 +10,10 @@ import sys
 from dataclasses import dataclass
 
 OPEN_FILES = 512
+# TensorFlow has some pools of a thread for each processor; the libraries for arrays and tables have theirs.
+_THREADS, _THREADS_PER_PROCESSOR = 256, 16
+# Since 5.17 Linux counts the threads of a user for each user namespace, without those outside of it.
+_COUNTS_BY_NAMESPACE = (5, 17)
 _END_WITH_PARENT = 1
 
 
@@ -35,6 +39,19 @@ def apply_limits(limits: Limits) -> None:
         _, hard = resource.getrlimit(kind)
         value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(kind, (value, value))
+
+
+def limit_threads() -> None:
+    """Limits the threads of this process, which must be alone in its user namespace, if the kernel can.
+
+    Elsewhere the limit would count all that the user runs, also in other containers, and refuse honest ones.
+    """
+    major, minor = os.uname().release.split(".")[:2]
+    if major.isdecimal() and minor.isdecimal() and (int(major), int(minor)) >= _COUNTS_BY_NAMESPACE:
+        limit = _THREADS + _THREADS_PER_PROCESSOR * (os.cpu_count() or 1)
+        _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
+        value = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(resource.RLIMIT_NPROC, (value, value))
 
 
 def end_with_parent() -> None:

@@ -86,6 +86,7 @@ def checks(process: int) -> dict[str, tuple[Check, ...]]:
         "prctl": (Check(0, _NAMES),),
         "open": (Check(2, _OPEN_MODES, _OPEN_MASK),),
         "openat": (Check(4, _OPEN_MODES, _OPEN_MASK),),
+        "renameat2": (Check(8, _RENAMES),),
     }
 
 
@@ -96,5 +97,7 @@ _TERMINAL_AND_DESCRIPTOR = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _DESCRIPTORS_AND_LOCKS = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
 # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA: names of threads and of memory.
 _NAMES = (15, 16, 0x53564D41)
+# RENAME_NOREPLACE is allowed; RENAME_WHITEOUT would leave a device.
+_RENAMES = (0, 1)
 # O_TRUNC together with O_RDONLY empties a file that may only be read, which Landlock forbids from 6.2 on.
 _OPEN_MASK, _OPEN_MODES = 0o1003, (0, 1, 2, 0o1001, 0o1002)

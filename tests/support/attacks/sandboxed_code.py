@@ -19,6 +19,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _CREATE = 0o1600
 _SET_FLAGS, _NO_DUMP = 0x40086602, 0x40
 _DEATH_SIGNAL = 1
+_WHITEOUT = 4
 
 
 def main() -> None:
@@ -52,6 +53,9 @@ def _on_files(readable: Path, folder: Path) -> dict[str, Callable[[], object]]:
         ),
         "mknod": lambda: os.mkfifo(folder / "fifo"),
         "symlink": lambda: (folder / "symlink").symlink_to("/etc/passwd"),
+        "leave a device": lambda: _call(
+            "renameat2", -100, bytes(inside), -100, bytes(folder / "moved"), _WHITEOUT
+        ),
         "link": lambda: (folder / "link").hardlink_to(inside),
         "watch a folder": lambda: _call("inotify_init1", 0),
     }
