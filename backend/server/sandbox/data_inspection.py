@@ -33,6 +33,8 @@ T = TypeVar("T")
 _JOB = "job.json"
 # Findings in a thousand columns and the previews of a thousand tokens stay far below.
 _REPORT_BYTES = 64 << 20
+# A shard has a mebibyte, or a single example. The server reads it whole, and its index as well.
+_SHARD_BYTES = 64 << 20
 LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=600, memory_bytes=4 << 30, file_bytes=4 << 30)
 
 
@@ -112,7 +114,7 @@ def cut_data(
         return CutJob(*arguments, strict, max_bytes)
 
     supervision = _Supervision(tell, cancelled, limits, room)
-    return _run(job, [data, manifest], output, supervision, _message, depth=1)
+    return _run(job, [data, manifest], output, supervision, _message, depth=1, largest=_SHARD_BYTES)
 
 
 def unpack_draft(
@@ -142,10 +144,12 @@ def _run(
     supervision: _Supervision,
     read: Callable[[str, Path], T],
     depth: int = 0,
+    largest: int | None = None,
 ) -> T:
     """Runs a job and moves its result to `output`, once it is checked and `read` accepts it.
 
-    `read` gets the process' sentence and the folder of its result, with folders of at most `depth` in it.
+    `read` gets the process' sentence and the folder of its result, with folders of at most `depth` in it, and
+    files of at most `largest` bytes; None allows what the process may write.
     """
     package = Path(str(backend.__file__)).resolve().parent
     limits = supervision.limits
@@ -166,7 +170,7 @@ def _run(
             package.parent,
         )
         message = run_limited(work, limits, supervision.tell, supervision.cancelled, supervision.room)
-        check_results(result, depth, limits.file_bytes)
+        check_results(result, depth, largest or limits.file_bytes)
         accepted = read(message, result)
         result.rename(output)
     return accepted
