@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from backend.errors import DataError
 from backend.numerics.preprocess.declared import DeclaredArrays
 from backend.numerics.preprocess.fitted import Arrays, Dtype, StoredSpec
 
-_CHUNK_ROWS = 1024
+_CHUNK_ROWS, _CHUNK_BYTES = 1024, 64 << 20
 _INT32 = np.iinfo(np.int32)
 _STORED: dict[str, Dtype] = {"b": "uint8", "i": "int32", "u": "int32", "f": "float32"}
 
@@ -37,9 +38,16 @@ def array_chunks(fitted: Arrays, path: Path, split: HoldoutSplit) -> Iterator[Ex
                     f"{array.name} has examples of {list(array.shape[1:])}, not {spec.shape}; reshape it."
                 )
         held_out = split.held_out(_length(path, arrays))
-        for start in range(0, len(held_out), _CHUNK_ROWS):
-            rows = [_stored(array.name, array.take(_CHUNK_ROWS)) for array in arrays]
-            yield ExampleChunk(rows[:count], rows[count:], held_out[start : start + _CHUNK_ROWS])
+        step = _chunk_rows(arrays)
+        for start in range(0, len(held_out), step):
+            rows = [_stored(array.name, array.take(step)) for array in arrays]
+            yield ExampleChunk(rows[:count], rows[count:], held_out[start : start + step])
+
+
+def _chunk_rows(arrays: Sequence[NpzRows]) -> int:
+    """Returns how many rows are read at a time: fewer of large ones, and one at least."""
+    row_bytes = sum(array.dtype.itemsize * math.prod(array.shape[1:]) for array in arrays)
+    return max(1, min(_CHUNK_ROWS, _CHUNK_BYTES // max(1, row_bytes)))
 
 
 def _length(path: Path, arrays: Sequence[NpzRows]) -> int:

@@ -97,12 +97,14 @@ def read_local_data(
     def note(error: DataError) -> None:
         broken.append(str(error))
 
-    split = HoldoutSplit(limits.holdout, lambda n: permutation(0, 0, _checked_count(path, n, limits.maximum)))
-    loaded = _read(path, fitted, split, note, is_canceled)
+    def checked(n: int) -> int:
+        return _checked_count(path, n, limits.maximum)
+
+    split = HoldoutSplit(limits.holdout, lambda n: permutation(0, 0, checked(n)))
+    loaded = _read(path, fitted, split, note, checked, is_canceled)
     count = sum(len(chunk.held_out) for chunk in loaded)
     if count < limits.minimum:
         raise DataError(_too_few(path, count, limits.minimum, broken))
-    _checked_count(path, count, limits.maximum)
     local_data = _joined(fitted, loaded, broken)
     if local_data.held_out.all():
         raise DataError(f"{path} leaves no example to train on once some are held out; bring more.")
@@ -110,23 +112,39 @@ def read_local_data(
 
 
 def read_shared_data(
-    path: Path, fitted: Fitted, holdout: float, is_canceled: Callable[[], bool] = lambda: False
+    path: Path, fitted: Fitted, holdout: float, most: int, is_canceled: Callable[[], bool] = lambda: False
 ) -> LocalDataset:
     """Reads the data at `path`, which must not have a broken example: all clients number them alike.
 
-    Raises DataError.
+    Raises DataError, also for more examples than the task says, which are `most`.
     """
-    split = HoldoutSplit(holdout, lambda n: permutation(0, 0, _checked_count(path, n, MAX_EXAMPLES)))
-    return _joined(fitted, _read(path, fitted, split, stop, is_canceled), [])
+
+    def checked(n: int) -> int:
+        if n > most:
+            raise DataError(
+                f"The files hold {n:,} examples or more; the task says {most:,}. "
+                "Tell its owner: they have to make it anew."
+            )
+        return n
+
+    split = HoldoutSplit(holdout, lambda n: permutation(0, 0, checked(n)))
+    return _joined(fitted, _read(path, fitted, split, stop, checked, is_canceled), [])
 
 
 def _read(
-    path: Path, fitted: Fitted, split: HoldoutSplit, broken: Broken, is_canceled: Callable[[], bool]
+    path: Path,
+    fitted: Fitted,
+    split: HoldoutSplit,
+    broken: Broken,
+    checked: Callable[[int], int],
+    is_canceled: Callable[[], bool],
 ) -> list[ExampleChunk]:
-    loaded = []
+    """Reads the examples into memory. Raises DataError, and what `checked` raises for their number so far."""
+    loaded, count = [], 0
     for chunk in chunks(fitted, path, split, broken):
         if is_canceled():
             raise DataError(f"{path} was not read to its end.")
+        count = checked(count + len(chunk.held_out))
         loaded.append(chunk)
     return loaded
 

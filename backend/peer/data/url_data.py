@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import time
@@ -26,8 +27,11 @@ from backend.peer.data.blob_cache import CACHE_BYTES
 from backend.peer.data.local_data import LocalDataset, PartitionedData, read_shared_data
 from backend.peer.data.shared_files import evict
 from backend.peer.session.progress import Reporter
+from backend.peer.training.graph_memory import memory_limit
 
 _REPORT_SECONDS = 5.0
+# Of each value of an example: as it is read, joined with all others, and as the graphs take it.
+_VALUE_BYTES = 8
 
 
 class FetchedUrlFile(Struct, frozen=True):
@@ -59,14 +63,16 @@ def fetch_url_data(
 ) -> LocalDataset:
     """Returns the examples, from cached files where possible. `server` is the task server's hostname.
 
-    Raises DataError where the files do not match the task, and UnreachableError where a retry may help.
+    Raises DataError where the files do not match the task or this machine has too little memory for them, and
+    UnreachableError where a retry may help.
     """
+    _check_memory(url, fitted)
     folder = cache / "data"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         paths = [_cached_file(file, folder, server, reporter, is_canceled) for file in url.files]
         with _linked_files(url, paths) as path:
-            local_data = read_shared_data(path, fitted, url.holdout, is_canceled)
+            local_data = read_shared_data(path, fitted, url.holdout, url.train + url.held_out, is_canceled)
         evict(folder, CACHE_BYTES)
     except OSError as error:
         raise DataError(f"{folder} cannot be used: {error.strerror}. Choose another --cache-dir.") from error
@@ -80,6 +86,16 @@ def fetch_url_data(
         local_data,
         partition=PartitionedData(data_key([file.sha256 for file in url.files]), url.shard_examples),
     )
+
+
+def _check_memory(url: FetchedUrlData, fitted: Fitted) -> None:
+    values = sum(math.prod(spec.shape) for spec in (*fitted.inputs, *fitted.labels))
+    needed, most = (url.train + url.held_out) * values * _VALUE_BYTES, memory_limit()
+    if needed > most:
+        raise DataError(
+            f"The task takes {needed / (1 << 30):.1f} GiB for its examples, and this machine gives it "
+            f"{most / (1 << 30):.1f} GiB. Take part with another device."
+        )
 
 
 def _cached_file(

@@ -75,7 +75,7 @@ def test_files_are_fetched_once_and_again_only_when_the_kept_ones_are_damaged(
     ("path", "changes", "told"),
     [
         ("/table.csv", {"train": 31}, "hold 30 examples to train on and 7 held out; the task says 31 and 7"),
-        ("/torn.csv", {}, "'forty' is no number"),
+        ("/torn.csv", {"train": 31}, "'forty' is no number"),
     ],
 )
 def test_other_examples_than_the_task_says_are_refused(
