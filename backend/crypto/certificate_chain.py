@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile, pairwise
 from typing import TypeVar
 
 from backend.crypto.certificates import SignedWeights, certified
@@ -31,6 +32,11 @@ class GroupMembers:
         count = len(self.members)
         return max(2, count // 2 + 1, min(quorum, count))
 
+    def precedes(self, certificate: SignedWeights) -> bool:
+        """Whether `certificate` is of a later round, or of the group itself."""
+        is_own = (certificate.round, certificate.group) == (self.round, self.group)
+        return is_own or certificate.round > self.round
+
 
 def link(links: Sequence[Link], certificate: Link) -> list[Link]:
     """Returns the earlier certificates that prove `certificate`.
@@ -54,15 +60,23 @@ def _follows(certificate: SignedWeights, earlier: SignedWeights) -> bool:
 def follow(
     before: GroupMembers, certificates: Iterable[SignedWeights], task: str, quorum: int, newest: int
 ) -> GroupMembers:
-    """Returns the members of the last group, if each certificate follows from the one before.
+    """Returns the members of the last certificate's group, if each certificate follows from the one before.
 
-    The first that is not older than `before` has to follow from that. `newest` is the last round that the
-    server knows of. Raises CertificateError.
+    Certificates of groups earlier than `before`, or beside it, may come first; they prove nothing. The first
+    other one has to follow from `before`, the next one from that, each of a later round. `newest` is the last
+    round that the server knows of. Raises CertificateError, also if there is no certificate that follows.
     """
-    for certificate in certificates:
-        same_round = certificate.round == before.round
-        if certificate.round < before.round or (same_round and certificate.group != before.group):
-            continue
+    links = list(dropwhile(lambda certificate: not before.precedes(certificate), certificates))
+    if not links:
+        raise CertificateError(
+            "These weights are not newer than what the server recorded. Take part in a round of the server."
+        )
+    if any(later.round <= earlier.round for earlier, later in pairwise(links)):
+        raise CertificateError(
+            "Each certificate of a chain has to be of a later round than the one before it. "
+            "Take part in a round of the server."
+        )
+    for certificate in links:
         before = _next(before, certificate, task, quorum, newest)
     return before
 

@@ -80,7 +80,7 @@ class RecordedGroups:
         recorded = [*self._of_round, *self._of_version]
         problem = CertificateError("The server recorded no group that could certify these weights.")
         for before in recorded:
-            if certificate.round <= before.round and not _is_of(certificate, before):
+            if not before.precedes(certificate):
                 continue
             try:
                 makers = follow(before, certificates, self._task, self._quorum, newest)
@@ -96,10 +96,6 @@ class RecordedGroups:
         if any(certificate.round <= before.round for before in recorded):
             return None
         raise problem
-
-
-def _is_of(certificate: Certificate, group: GroupMembers) -> bool:
-    return (certificate.round, certificate.group) == (group.round, group.group)
 
 
 def _among(group: GroupMembers, places: Sequence[int]) -> GroupMembers:

@@ -97,6 +97,20 @@ def test_links_from_before_the_records_are_passed_over() -> None:
     assert after(older, other_group, newest).round == 12
 
 
+def test_nothing_is_passed_over_behind_the_first_link_that_counts() -> None:
+    true = certificate(12, [ANN, BOB, CAT], [ANN, BOB, CAT])
+    for number, group in ((9, 1 << 40), (10, 1024), (11, 1 << 40), (12, 1 << 40), (12, (1 << 40) + 1)):
+        with pytest.raises(CertificateError, match="of a later round"):
+            after(true, certificate(number, [ANN, BOB, CAT], [ANN, BOB, CAT], group=group))
+
+
+def test_a_chain_without_a_link_that_counts_proves_nothing() -> None:
+    with pytest.raises(CertificateError, match="not newer"):
+        after()
+    with pytest.raises(CertificateError, match="not newer"):
+        after(certificate(9, [ANN, BOB, CAT], [ANN, BOB, CAT]))
+
+
 def test_the_recorded_group_certifies_its_own_result() -> None:
     own = certificate(10, [ANN, BOB, CAT], [ANN, BOB, CAT], group=1024)
     assert set(after(own).members) == {ANN, BOB, CAT}
