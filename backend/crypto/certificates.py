@@ -29,6 +29,8 @@ class SignedWeights(Protocol):
     @property
     def bundle(self) -> str: ...
     @property
+    def run(self) -> str: ...
+    @property
     def round(self) -> int: ...
     @property
     def group(self) -> int: ...
@@ -41,16 +43,18 @@ class SignedWeights(Protocol):
 
 
 def weights_statement(
-    task: str, bundle: str, number: int, group: int, survivors: Iterable[str], weights: str
+    task: str, bundle: str, run: str, number: int, group: int, survivors: Iterable[str], weights: str
 ) -> bytes:
     """Returns the bytes that each survivor of `group` in round `number` signs for its final `weights`.
 
-    `bundle` and `weights` are SHA-256 in hexadecimal, `survivors` the ids of 16 digits in any order.
+    `bundle` and `weights` are SHA-256 in hexadecimal, `run` names the run of the task in as many digits.
+    `survivors` are the ids of 16 digits in any order.
     """
     return fields(
         b"minga/mesh/1/weights",
         task.encode(),
         bytes.fromhex(bundle),
+        bytes.fromhex(run),
         integer(number),
         integer(group),
         "".join(sorted(survivors)).encode(),
@@ -63,6 +67,7 @@ def certified(certificate: SignedWeights, task: str) -> bool:
     statement = weights_statement(
         task,
         certificate.bundle,
+        certificate.run,
         certificate.round,
         certificate.group,
         certificate.survivors,

@@ -53,12 +53,13 @@ class Signed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Certificate(Struct, frozen=True, forbid_unknown_fields=True):
-    """Certifies that the group's `survivors` (sorted ids) made `weights` in `round` of the task of `bundle`.
+    """Certifies that the group's `survivors` (sorted ids) made `weights` in `round` of a task's `run`.
 
     More than half of them signed the statement that crypto/certificates.py builds and verifies.
     """
 
     bundle: Hash
+    run: Hash
     round: Count
     group: Count
     weights: Hash
@@ -187,12 +188,14 @@ class IceServer(Struct, frozen=True, forbid_unknown_fields=True):
 class Entered(WireFrame, frozen=True, tag="entered"):
     """Answer to `enter`: the peer's public id, the bundle, and the newest weights that the server recorded.
 
+    `run` names the run of the task, whose rounds count from 0; a task that begins anew has another one.
     `outer` is the step that each peer makes before averaging (docs/reference/mesh.md, "What is averaged").
     """
 
     task: str
     client: Client
     bundle: Hash
+    run: Hash
     round: Count
     version: Count
     weights: Hash

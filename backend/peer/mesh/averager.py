@@ -41,6 +41,8 @@ class TrainedWork:
     # The number of trained values; the rest are running statistics.
     trainable: int
     bundle: str
+    # The name of the task's run.
+    run: str
 
 
 class Averager:
@@ -201,7 +203,15 @@ class Averager:
         }
         local = self._links.local
         self._certificates = CertificateCollector(
-            local.task, work.bundle, order.round, order.group, survivors, weights, identities, order.least
+            local.task,
+            work.bundle,
+            work.run,
+            order.round,
+            order.group,
+            survivors,
+            weights,
+            identities,
+            order.least,
         )
         attest = self._certificates.sign(local.client, self._key)
         for client in survivors:

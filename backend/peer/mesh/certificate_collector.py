@@ -20,6 +20,7 @@ class CertificateCollector:
         self,
         task: str,
         bundle: str,
+        run: str,
         number: int,
         group: int,
         survivors: list[str],
@@ -29,9 +30,9 @@ class CertificateCollector:
     ) -> None:
         self.round, self.group, self.weights = number, group, weights
         self.survivors = sorted(survivors)
-        self._bundle, self._least = bundle, least
+        self._bundle, self._run, self._least = bundle, run, least
         self._identities = {client: identities[client] for client in survivors if client in identities}
-        self._statement = weights_statement(task, bundle, number, group, survivors, weights)
+        self._statement = weights_statement(task, bundle, run, number, group, survivors, weights)
         self._signatures: dict[str, Signed] = {}
 
     @property
@@ -59,6 +60,7 @@ class CertificateCollector:
         """Returns the signatures so far as a certificate; it is valid with those of `least` survivors."""
         return Certificate(
             bundle=self._bundle,
+            run=self._run,
             round=self.round,
             group=self.group,
             weights=self.weights,

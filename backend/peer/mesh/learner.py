@@ -50,7 +50,7 @@ class Learner:
             return None
         tell_partial(self._reporter, plan.round, result.steps, result.planned)
         trainable = self._jobs.manifest.parameters.trainable
-        return TrainedWork(plan, result, base, entered.outer, trainable, entered.bundle)
+        return TrainedWork(plan, result, base, entered.outer, trainable, entered.bundle, entered.run)
 
     async def _weights(self, job: TrainingJob[Train]) -> bytes | None:
         """Returns the plan's first weights, retried until a peer or the server has them; None if aborted."""

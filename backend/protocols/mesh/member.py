@@ -305,11 +305,11 @@ class MeshMember:
     def _entered(self, frame: mesh_messages.Entered) -> list[Effect]:
         before, self.entered, self.unseen = self.entered, frame, True
         self.connection = self.connection.welcomed()
-        if before is None or before.bundle != frame.bundle:
-            # The first connection, or the task's model was converted again during the absence.
+        if before is None or (before.bundle, before.run) != (frame.bundle, frame.run):
+            # The first connection, or the task began anew during the absence, perhaps with another model.
             self.ready, self.by_peers = None, False
             if self.enter:
-                self.enter = member_entry.without_foreign(self.enter, frame.bundle)
+                self.enter = member_entry.without_foreign(self.enter, frame.bundle, frame.run)
             return [*self._forget_all(), Load(frame.bundle)]
         if self.ready is None or self.in_hand.group is not None:
             return []

@@ -43,8 +43,9 @@ def with_certificate(enter: Enter, certificate: Certificate) -> Enter:
     return replace(enter, certificate=certificate, chain=link(enter.chain, certificate)[-MOST_IN_CHAIN:])
 
 
-def without_foreign(enter: Enter, bundle: str) -> Enter:
-    """Returns `enter` without weights of another bundle; uncertified weights have no known bundle."""
-    if enter.certificate is not None and enter.certificate.bundle == bundle:
+def without_foreign(enter: Enter, bundle: str, run: str) -> Enter:
+    """Returns `enter` without weights of another bundle or run; uncertified weights have no known one."""
+    certificate = enter.certificate
+    if certificate is not None and (certificate.bundle, certificate.run) == (bundle, run):
         return enter
     return replace(enter, round=0, holds=None, certificate=None, chain=[])

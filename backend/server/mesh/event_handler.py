@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from backend.crypto.certificates import weights_statement
 from backend.crypto.client_keys import verify
 from backend.errors import CertificateError, MingaError, ReplacedError
 from backend.numerics.vectors import Vector
@@ -166,14 +165,7 @@ class MeshEventHandler:
             # Of a group that this server did not see end, only a certificate counts.
             return self.machine.peer_reported(client, now)
         survivors = [group.members[place] for place in report.survivors if place < len(group.members)]
-        statement = weights_statement(
-            self.task.file.name,
-            self.task.bundle.address,
-            report.round,
-            report.group,
-            survivors,
-            report.weights,
-        )
+        statement = self.groups.statement(report.round, report.group, survivors, report.weights)
         if not verify(peer.identity, report.signature, statement):
             failed = mesh_messages.Failed(
                 round=report.round, group=report.group, reason="A report was not signed by its peer."

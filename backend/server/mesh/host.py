@@ -73,7 +73,12 @@ class MeshHost(TaskHost):
             task, history, blobs, background, self._notice, mailbox.put, clock, evaluate
         )
         self._groups = RecordedGroups(
-            task.file.name, task.bundle.address, self.machine.quorum, history.current.round, groups
+            task.file.name,
+            task.bundle.address,
+            history.run_name,
+            self.machine.quorum,
+            history.current.round,
+            groups,
         )
         greeter = Greeter(task, history, ice, clock)
         self._event_handler = MeshEventHandler(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from backend.crypto.certificate_chain import GroupMembers, follow
+from backend.crypto.certificates import weights_statement
 from backend.errors import CertificateError
 from backend.protocols.mesh.coordinator_effects import MeshOutcome
 from backend.stores.contracts import MeshGroupRecord
@@ -14,22 +15,33 @@ from backend.wire.mesh_messages import Certificate, Group
 class RecordedGroups:
     """The groups whose members can certify what follows: of the newest version, and of the open round.
 
-    Owned by the host of the task `task` with the bundle at `bundle`; `newest` is the round of its newest
-    version. Only the server puts a peer into a first group: version 0 is the task's own, and what follows it
-    begins with a group that the server formed.
+    Owned by the host of the task `task` with the bundle at `bundle`; `run` names the task's run, `newest` is
+    the round of its newest version. Only the server puts a peer into a first group: version 0 is the task's
+    own, and what follows it begins with a group that the server formed.
     """
 
     def __init__(
-        self, task: str, bundle: str, quorum: int, newest: int, records: Iterable[MeshGroupRecord] = ()
+        self,
+        task: str,
+        bundle: str,
+        run: str,
+        quorum: int,
+        newest: int,
+        records: Iterable[MeshGroupRecord] = (),
     ) -> None:
         self._task = task
         self._bundle = bundle
+        self._run = run
         self._quorum = quorum
         groups = [_group_of(record) for record in records]
         self._of_version = [group for group in groups if group.round <= newest]
         self._of_round = [group for group in groups if group.round > newest]
         # Of proven results: who made the weights, by their hash.
         self._makers: dict[str, GroupMembers] = {}
+
+    def statement(self, number: int, group: int, survivors: Iterable[str], weights: str) -> bytes:
+        """Returns what the survivors of a group of this run sign."""
+        return weights_statement(self._task, self._bundle, self._run, number, group, survivors, weights)
 
     def records(self) -> list[MeshGroupRecord]:
         """Returns the groups as they are to be recorded."""
@@ -71,11 +83,12 @@ class RecordedGroups:
     ) -> tuple[int, str] | None:
         """Returns round and weights that `client`, whose key is `identity`, proves to be a group's.
 
-        Returns None if they are older than what is recorded, or of another bundle. `newest` is the last round
-        that the server knows of. Raises CertificateError if they do not follow from a recorded group.
+        Returns None if they are older than what is recorded, or of another bundle or run. `newest` is the
+        last round that the server knows of. Raises CertificateError if they do not follow from a recorded
+        group.
         """
         certificates = (*chain, certificate)
-        if {each.bundle for each in certificates} != {self._bundle}:
+        if {(each.bundle, each.run) for each in certificates} != {(self._bundle, self._run)}:
             return None
         recorded = [*self._of_round, *self._of_version]
         problem = CertificateError("The server recorded no group that could certify these weights.")

@@ -33,6 +33,7 @@ class Greeter:
             task=self._task.file.name,
             client=client,
             bundle=self._task.bundle.address,
+            run=self._history.run_name,
             round=newest.round,
             version=newest.version,
             weights=newest.weights,

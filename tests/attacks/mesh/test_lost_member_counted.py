@@ -45,7 +45,7 @@ class AveragingMember(Member):
         )  # fmt: skip
         result = TrainingResult(np.ones(100, np.float32), None, 8, 1, 1, 0.5, [], 1.0)
         outer = Outer(kind="fedavg", learning_rate=1.0, momentum=0.0)
-        self.averager.average(order, TrainedWork(PLAN, result, bytes(400), outer, 100, BUNDLE))
+        self.averager.average(order, TrainedWork(PLAN, result, bytes(400), outer, 100, BUNDLE, "e" * 64))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         self._task = asyncio.create_task(work)

@@ -66,3 +66,15 @@ async def test_weights_that_nobody_signed_do_not_count_behind_a_true_certificate
     shown: Visits = [(honest[:witnesses], showing(true)), (honest[witnesses:], {})]
     found = await weights_after(tasks, data, [(liars, showing(lie) | {"chain": [true]})], shown)
     assert found == {(address_of(CERTIFIED), 10) if witnesses else (address_of(HONEST), 2)}
+
+
+async def test_certificates_of_an_earlier_run_of_the_task_do_not_count(tmp_path: Path) -> None:
+    tasks, data = tmp_path / "tasks", tmp_path / "data"
+    peers = await five_members(tasks, tmp_path / "earlier")
+    # All five made these weights without the server, in an earlier run of a task of this name and bundle.
+    old = certificate_of(peers, peers, LIE, 7)
+    with running(tasks, data) as server:
+        async with connected(server, peers) as again:
+            await make_version(again, CERTIFIED)
+    found = await weights_after(tasks, data, [(peers[:2], showing(old))], [(peers[2:], {})])
+    assert found == {(address_of(CERTIFIED), 2)}

@@ -79,6 +79,7 @@ def certificate_of(
     names = sorted(peer.id for peer in survivors)
     return Certificate(
         bundle=survivors[0].entered.bundle,
+        run=survivors[0].entered.run,
         round=number,
         group=group,
         weights=address_of(weights),

@@ -149,8 +149,9 @@ class MeshPeer:
 
     def sign_for(self, number: int, group: int, survivors: Sequence[str], weights: bytes) -> bytes:
         """Returns its signature of weights of any group, honest or not."""
-        task, bundle = self.entered.task, self.entered.bundle
-        statement = weights_statement(task, bundle, number, group, survivors, address_of(weights))
+        of = self.entered
+        weights_hash = address_of(weights)
+        statement = weights_statement(of.task, of.bundle, of.run, number, group, survivors, weights_hash)
         return sign(self.private, statement)
 
     async def put(self, weights: bytes, address: str | None = None) -> int:

@@ -11,7 +11,7 @@ from backend.crypto.client_keys import identity_key, sign
 from backend.errors import CertificateError
 from backend.wire.mesh_messages import Certificate, Signed
 
-BUNDLE, WEIGHTS, TASK = "b" * 64, "a" * 64, "digits"
+BUNDLE, RUN, WEIGHTS, TASK = "b" * 64, "e" * 64, "a" * 64, "digits"
 KEYS = {f"{number:016x}": bytes([number]) * 32 for number in range(1, 8)}
 ANN, BOB, CAT, DAN, EVE, FAY, GUS = KEYS
 # Version 4 is of round 10, by a group of the server's.
@@ -21,13 +21,19 @@ RECORDED = GroupMembers(
 
 
 def certificate(number: int, survivors: list[str], signers: list[str], group: int = 1 << 40) -> Certificate:
-    statement = weights_statement(TASK, BUNDLE, number, group, survivors, WEIGHTS)
+    statement = weights_statement(TASK, BUNDLE, RUN, number, group, survivors, WEIGHTS)
     signatures = [
         Signed(client=one, identity=identity_key(KEYS[one]), signature=sign(KEYS[one], statement))
         for one in signers
     ]
     return Certificate(
-        bundle=BUNDLE, round=number, group=group, weights=WEIGHTS, survivors=survivors, signatures=signatures
+        bundle=BUNDLE,
+        run=RUN,
+        round=number,
+        group=group,
+        weights=WEIGHTS,
+        survivors=survivors,
+        signatures=signatures,
     )
 
 
@@ -59,7 +65,7 @@ def test_fewer_than_half_of_the_members_certify_nothing(survivors: list[str], si
 
 def test_a_member_with_another_key_does_not_count() -> None:
     forged = certificate(11, [ANN, BOB, CAT], [ANN, BOB, CAT])
-    statement = weights_statement(TASK, BUNDLE, 11, 1 << 40, [ANN, BOB, CAT], WEIGHTS)
+    statement = weights_statement(TASK, BUNDLE, RUN, 11, 1 << 40, [ANN, BOB, CAT], WEIGHTS)
     fay = Signed(client=CAT, identity=identity_key(KEYS[FAY]), signature=sign(KEYS[FAY], statement))
     with pytest.raises(CertificateError, match=r"^2 of the 5"):
         after(replace(forged, signatures=[*forged.signatures[:2], fay]))

@@ -8,18 +8,20 @@ from backend.crypto.certificates import certified, weights_statement
 from backend.crypto.client_keys import identity_key, sign
 from backend.wire.mesh_messages import Certificate, Signed
 
-BUNDLE, WEIGHTS = "b" * 64, "a" * 64
+BUNDLE, RUN, WEIGHTS = "b" * 64, "e" * 64, "a" * 64
 PEERS = {f"{number:016x}": bytes([number]) * 32 for number in range(1, 5)}
 IDS = sorted(PEERS)
 
 
 def certificate(*signers: str) -> Certificate:
-    statement = weights_statement("digits", BUNDLE, 3, 1, IDS, WEIGHTS)
+    statement = weights_statement("digits", BUNDLE, RUN, 3, 1, IDS, WEIGHTS)
     signatures = [
         Signed(client=one, identity=identity_key(PEERS[one]), signature=sign(PEERS[one], statement))
         for one in signers
     ]
-    return Certificate(bundle=BUNDLE, round=3, group=1, weights=WEIGHTS, survivors=IDS, signatures=signatures)
+    return Certificate(
+        bundle=BUNDLE, run=RUN, round=3, group=1, weights=WEIGHTS, survivors=IDS, signatures=signatures
+    )
 
 
 def test_more_than_half_of_the_survivors_certify_weights() -> None:
@@ -42,11 +44,12 @@ def test_whoever_is_no_survivor_cannot_sign() -> None:
     assert not certified(replace(given, survivors=IDS[1:]), "digits")
 
 
-def test_a_signature_holds_for_its_task_bundle_round_group_and_weights_alone() -> None:
+def test_a_signature_holds_for_its_task_bundle_run_round_group_and_weights_alone() -> None:
     given = certificate(*IDS)
     assert not certified(given, "letters")
     for other in (
         replace(given, bundle="c" * 64),
+        replace(given, run="c" * 64),
         replace(given, round=4),
         replace(given, group=0),
         replace(given, weights="d" * 64),
@@ -61,5 +64,5 @@ def test_a_key_that_did_not_sign_spoils_the_certificate() -> None:
 
 
 def test_the_order_of_survivors_does_not_matter_to_what_they_sign() -> None:
-    one = weights_statement("digits", BUNDLE, 3, 1, IDS, WEIGHTS)
-    assert one == weights_statement("digits", BUNDLE, 3, 1, reversed(IDS), WEIGHTS)
+    one = weights_statement("digits", BUNDLE, RUN, 3, 1, IDS, WEIGHTS)
+    assert one == weights_statement("digits", BUNDLE, RUN, 3, 1, reversed(IDS), WEIGHTS)

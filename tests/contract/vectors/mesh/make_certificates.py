@@ -17,7 +17,7 @@ from backend.wire.mesh_messages import Certificate, Signed
 from tests.contract.vectors import write
 
 FILE = Path(__file__).parents[1] / "certificates.json"
-TASK, BUNDLE, WEIGHTS = "digits", "b" * 64, "a" * 64
+TASK, BUNDLE, RUN, WEIGHTS = "digits", "b" * 64, "e" * 64, "a" * 64
 # Out of order, as a group's places are.
 PEERS = {f"{number:016x}": bytes([number]) * 32 for number in (3, 1, 4, 2)}
 
@@ -27,6 +27,7 @@ def certificate(number: int, survivors: str, signers: str) -> Certificate:
     named = [Signed(client=one.zfill(16), identity=bytes(32), signature=bytes(64)) for one in signers]
     return Certificate(
         bundle=BUNDLE,
+        run=RUN,
         round=number,
         group=0,
         weights=WEIGHTS,
@@ -58,12 +59,13 @@ def chain(*certificates: tuple[int, str, str]) -> dict[str, Any]:
 
 def vectors() -> dict[str, Any]:
     """The content of certificates.json; bytes are in hexadecimal."""
-    statement = weights_statement(TASK, BUNDLE, 3, 1025, PEERS, WEIGHTS)
+    statement = weights_statement(TASK, BUNDLE, RUN, 3, 1025, PEERS, WEIGHTS)
     signatures = [
         {"client": one, "identity": identity_key(key).hex(), "signature": sign(key, statement).hex()}
         for one, key in sorted(PEERS.items())
     ]
-    ending = {"bundle": BUNDLE, "round": 3, "group": 1025, "weights": WEIGHTS, "survivors": list(PEERS)}
+    of = {"bundle": BUNDLE, "run": RUN}
+    ending = {**of, "round": 3, "group": 1025, "weights": WEIGHTS, "survivors": list(PEERS)}
     chains = {name: chain(*certificates) for name, certificates in CHAINS.items()}
     return {
         "task": TASK,

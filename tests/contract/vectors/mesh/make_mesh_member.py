@@ -56,6 +56,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 ONE, TWO, THREE = "0123456789abcdef", "1123456789abcdef", "2123456789abcdef"
 BUNDLE, OTHER_BUNDLE = "b" * 64, "c" * 64
+RUN, OTHER_RUN = "e" * 64, "f" * 64
 FIRST, SECOND, OTHER = "a" * 64, "d" * 64, "e" * 64
 # 32 and 64 bytes in base64.
 KEY, SIGNATURE = "A" * 43 + "=", "A" * 86 + "=="
@@ -76,9 +77,9 @@ ENTER: Json = {
 START: Json = {"type": "start", "enter": ENTER}
 
 
-def certificate(number: int, weights: str, bundle: str = BUNDLE, place: int = 0) -> Json:
+def certificate(number: int, weights: str, bundle: str = BUNDLE, place: int = 0, run: str = RUN) -> Json:
     signatures = [{"client": one, "identity": KEY, "signature": SIGNATURE} for one in (ONE, TWO)]
-    of = {"bundle": bundle, "round": number, "group": place, "weights": weights}
+    of = {"bundle": bundle, "run": run, "round": number, "group": place, "weights": weights}
     return {**of, "survivors": [ONE, TWO, THREE], "signatures": signatures}
 
 
@@ -87,10 +88,10 @@ def back(number: int, weights: str, shown: Json | None) -> Json:
     return {"type": "start", "enter": enter}
 
 
-def entered(bundle: str = BUNDLE, number: int = 0) -> Json:
+def entered(bundle: str = BUNDLE, number: int = 0, run: str = RUN) -> Json:
     outer = {"kind": "fedavg", "learning_rate": 1.0, "momentum": 0.0}
     about = {"task": "digits", "client": ONE, "version": number, "weights": FIRST, "outer": outer, "ice": []}
-    return frame("entered", bundle=bundle, round=number, **about)
+    return frame("entered", bundle=bundle, run=run, round=number, **about)
 
 
 def train(number: int, weights: str = FIRST, seed: int = 7) -> Json:
@@ -196,6 +197,12 @@ STORIES: dict[str, list[Json]] = {
     ],
     "weights of another bundle are forgotten": [
         back(3, SECOND, certificate(3, SECOND, OTHER_BUNDLE)), CONNECTED, entered(), LOADED, *AGAIN,
+    ],
+    "weights of another run are forgotten": [
+        back(3, SECOND, certificate(3, SECOND, run=OTHER_RUN)), CONNECTED, entered(), LOADED, *AGAIN,
+    ],
+    "a task that begins anew is entered anew, and the work on the old one forgotten": [
+        *AVERAGING, lost(0.5), CONNECTED, entered(run=OTHER_RUN), averaged(1), LOADED,
     ],
     "another bundle is loaded and the work on the old one forgotten": [
         *AVERAGING, lost(0.5), CONNECTED, entered(OTHER_BUNDLE), averaged(1), LOADED,

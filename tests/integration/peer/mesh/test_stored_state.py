@@ -11,7 +11,7 @@ from backend.peer.mesh.certificate_collector import CertificateCollector
 from backend.peer.mesh.weights import StoredWeights, WeightStore
 from backend.wire.mesh_messages import Certificate
 
-BUNDLE, ADDRESS, CONTENT = "b" * 64, "ws://127.0.0.1:8000/api/tasks/digits/socket", bytes(range(64))
+RUN, ADDRESS, CONTENT = "e" * 64, "ws://127.0.0.1:8000/api/tasks/digits/socket", bytes(range(64))
 KEYS = {f"{number:016x}": bytes([number]) * 32 for number in range(1, 6)}
 IDS = list(KEYS)
 IDENTITIES = {client: identity_key(key) for client, key in KEYS.items()}
@@ -19,7 +19,7 @@ WEIGHTS = hashlib.sha256(CONTENT).hexdigest()
 
 
 def collector(weights: str = WEIGHTS) -> CertificateCollector:
-    return CertificateCollector("digits", BUNDLE, 3, 1, IDS, weights, IDENTITIES, 3)
+    return CertificateCollector("digits", "b" * 64, RUN, 3, 1, IDS, weights, IDENTITIES, 3)
 
 
 def certificate() -> Certificate:

@@ -228,6 +228,7 @@ async def test_a_forged_certificate_leads_nobody_away(mesh: Serve) -> None:
     async with MeshPeer(server.url) as ann:
         lie = Certificate(
             bundle=ann.entered.bundle,
+            run=ann.entered.run,
             round=1,
             group=0,
             weights="0" * 64,

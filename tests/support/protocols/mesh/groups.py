@@ -14,7 +14,7 @@ from backend.protocols.mesh.member_events import WeightsCertified
 from backend.wire.mesh_messages import Certificate, Group
 from tests.support.protocols.mesh.clock import Clock
 from tests.support.protocols.mesh.peer import VirtualPeer
-from tests.support.protocols.mesh.server import BUNDLE
+from tests.support.protocols.mesh.server import BUNDLE, RUN
 
 
 @dataclass
@@ -125,8 +125,8 @@ class Groups:
     def _certify(self, order: Group, peers: Sequence[VirtualPeer], weights: str) -> None:
         names = sorted(peer.name for peer in peers)
         made = Certificate(
-            bundle=BUNDLE, round=order.round, group=order.group, weights=weights, survivors=names,
-            signatures=[],
+            bundle=BUNDLE, run=RUN, round=order.round, group=order.group, weights=weights,
+            survivors=names, signatures=[],
         )  # fmt: skip
         for peer in peers:
             linked = 1 + sum(peer.world.is_linked(peer.name, name) for name in names if name != peer.name)

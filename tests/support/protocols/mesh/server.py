@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.support.protocols.mesh.world import MeshWorld
 
 DEADLINE, PATIENCE = 300.0, 2.0
-BUNDLE = "b" * 64
+BUNDLE, RUN = "b" * 64, "e" * 64
 # A connection of a peer: its number, which no other connection has, and the line to the peer.
 Connection = tuple[int, Line]
 
@@ -92,8 +92,8 @@ class Server:
         records, certificate = self.records, frame.certificate
         outer = Outer(kind="fedavg", learning_rate=1.0, momentum=0.0)
         entered = mesh_messages.Entered(
-            task="digits", client=name, bundle=BUNDLE, round=records.weights_round, version=records.version,
-            weights=records.weights, outer=outer, ice=[],
+            task="digits", client=name, bundle=BUNDLE, run=RUN, round=records.weights_round,
+            version=records.version, weights=records.weights, outer=outer, ice=[],
         )  # fmt: skip
         self.tell(name, entered)
         proven = None

@@ -13,7 +13,7 @@ from backend.stores.contracts import MeshGroupRecord
 from backend.wire.mesh_messages import Averaged, Certificate, Group, Signed
 from tests.support.protocols.mesh_coordinator import report
 
-BUNDLE, ONE, TWO = "b" * 64, "1" * 64, "2" * 64
+BUNDLE, RUN, ONE, TWO = "b" * 64, "e" * 64, "1" * 64, "2" * 64
 KEYS = {f"{number:016x}": bytes([number]) * 32 for number in range(1, 7)}
 IDENTITIES = {client: identity_key(key) for client, key in KEYS.items()}
 ANN, BOB, CAT, DAN, EVE, FAY = KEYS
@@ -38,16 +38,17 @@ def order(number: int, group: int, *members: str) -> Group:
 
 
 def groups(newest: int = 0, *records: MeshGroupRecord) -> RecordedGroups:
-    return RecordedGroups("digits", BUNDLE, 2, newest, records)
+    return RecordedGroups("digits", BUNDLE, RUN, 2, newest, records)
 
 
 def certificate(number: int, *who: str, group: int = LED_BY_PEERS, weights: str = ONE) -> Certificate:
-    statement = weights_statement("digits", BUNDLE, number, group, who, weights)
+    statement = weights_statement("digits", BUNDLE, RUN, number, group, who, weights)
     signatures = [
         Signed(client=one, identity=IDENTITIES[one], signature=sign(KEYS[one], statement)) for one in who
     ]
     return Certificate(
         bundle=BUNDLE,
+        run=RUN,
         round=number,
         group=group,
         weights=weights,
@@ -108,7 +109,7 @@ def test_a_result_made_without_the_server_is_followed_by_what_its_survivors_sign
     assert prove(recorded, CAT, certificate(4, ANN, BOB, CAT)) is None
 
 
-def test_only_a_survivor_shows_a_certificate_and_only_of_this_bundle() -> None:
+def test_only_a_survivor_shows_a_certificate_and_only_of_this_bundle_and_run() -> None:
     recorded = groups(1, MeshGroupRecord(1, 1024, {one: IDENTITIES[one].hex() for one in (ANN, BOB, CAT)}))
     shown = certificate(2, ANN, BOB)
     for client in (CAT, DAN):
@@ -116,8 +117,9 @@ def test_only_a_survivor_shows_a_certificate_and_only_of_this_bundle() -> None:
             prove(recorded, client, shown)
     with pytest.raises(CertificateError, match="no survivor"):
         recorded.prove(ANN, IDENTITIES[BOB], shown, [], 0)
-    other = RecordedGroups("digits", "c" * 64, 2, 1, recorded.records())
-    assert prove(other, ANN, shown) is None
+    for bundle, run in (("c" * 64, RUN), (BUNDLE, "c" * 64)):
+        other = RecordedGroups("digits", bundle, run, 2, 1, recorded.records())
+        assert prove(other, ANN, shown) is None
 
 
 def test_another_group_of_the_recorded_round_is_no_offence() -> None:

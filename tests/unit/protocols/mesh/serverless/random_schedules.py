@@ -38,7 +38,7 @@ from backend.protocols.mesh.serverless.serverless_events import (
 from backend.wire.mesh_messages import Certificate, Group, Trained
 from backend.wire.messages import Evaluate, Evaluation, Train
 
-BUNDLE, ZERO, FIRST = "b" * 64, "0" * 64, "1" * 64
+BUNDLE, RUN, ZERO, FIRST = "b" * 64, "e" * 64, "0" * 64, "1" * 64
 
 
 def client(number: int) -> str:
@@ -147,7 +147,7 @@ class Company:
         )  # fmt: skip
         request = Evaluate(round=1, version=1, weights=FIRST, shards=[], seconds=5.0)
         first = Certificate(
-            bundle=BUNDLE, round=1, group=1024, weights=FIRST, survivors=self.names, signatures=[]
+            bundle=BUNDLE, run=RUN, round=1, group=1024, weights=FIRST, survivors=self.names, signatures=[]
         )
         links = [PeerLinked(other) for other in self.names if other != name]
         begun: list[Event] = [
@@ -225,6 +225,7 @@ class Company:
         weights = hashlib.sha256(told.encode()).hexdigest()
         made = Certificate(
             bundle=BUNDLE,
+            run=RUN,
             round=order.round,
             group=order.group,
             weights=weights,

@@ -6,6 +6,7 @@ import { makeIdentity } from "../../../../../webapp/static/src/core/crypto/keys"
 const CLIENTS = ["0000000000000003", "0000000000000001", "0000000000000002"];
 const ENDING = {
   bundle: "b".repeat(64),
+  run: "e".repeat(64),
   round: 4,
   group: 1024,
   weights: "a".repeat(64),

@@ -17,6 +17,7 @@ function certificate({ round, survivors, signers }: Golden): Certificate {
   const [identity, signature] = [new Uint8Array(32), new Uint8Array(64)];
   return {
     bundle: "b".repeat(64),
+    run: "e".repeat(64),
     round,
     group: 0,
     weights: "a".repeat(64),

@@ -50,6 +50,7 @@ test.each([
   ["another task", certificate, "letters"],
   ["another round", { ...certificate, round: 4 }, task],
   ["another bundle", { ...certificate, bundle: "c".repeat(64) }, task],
+  ["another run", { ...certificate, run: "c".repeat(64) }, task],
   ["other weights", { ...certificate, weights: "d".repeat(64) }, task],
 ])("a certificate does not hold for %s", async (_, changed, of) => {
   expect(await certified(changed, of)).toBe(false);

@@ -24,6 +24,8 @@ export interface TrainedWork {
   /** The number of trained values; the rest are running statistics. */
   readonly trainable: number;
   readonly bundle: string;
+  /** The name of the task's run. */
+  readonly run: string;
 }
 
 /**
@@ -207,7 +209,7 @@ export class Averager {
       const key = identityOf(client);
       if (key !== null) keys.set(client, key);
     }
-    const ending = { bundle: work.bundle, round, group, survivors: clients, weights };
+    const ending = { bundle: work.bundle, run: work.run, round, group, survivors: clients, weights };
     this.#attesting = new CertificateCollector(task, ending, keys, order.least);
     const attest = await this.#attesting.sign(own, identity);
     for (const client of clients) if (client !== own) links.send(client, attest);

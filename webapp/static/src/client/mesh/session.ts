@@ -267,6 +267,7 @@ export class MeshSession {
       outer: entered.outer,
       trainable: loaded.trainable,
       bundle: entered.bundle,
+      run: entered.run,
     };
     // If the plan asks for privacy, only the update is reported.
     const { loss, sums } = plan.privacy === null ? trained : { loss: 0, sums: [] };

@@ -35,8 +35,7 @@ export class WeightCache {
 /** The weights that a peer brings to a task from an earlier session, and what proves them. */
 export interface StoredWeights {
   readonly certificate: Certificate;
-  /** Missing in what earlier releases stored. */
-  readonly chain?: readonly Certificate[];
+  readonly chain: readonly Certificate[];
   readonly weights: Bytes;
 }
 
@@ -56,7 +55,8 @@ export class WeightStore {
 
   async read(): Promise<StoredWeights | null> {
     const visit = await this.#store.get(this.address).catch(() => undefined);
-    if (visit === undefined) return null;
+    // Certificates of earlier releases name no run, so that they prove nothing.
+    if (visit?.certificate.run === undefined) return null;
     const right = toHex(await sha256(visit.weights)) === visit.certificate.weights;
     return right && (await certified(visit.certificate, this.task)) ? visit : null;
   }

@@ -13,12 +13,13 @@ export type GroupEnding = Omit<Certificate, "signatures">;
 /** Returns the statement that each survivor signs. */
 export function weightsStatement(
   task: string,
-  { bundle, round, group, survivors, weights }: GroupEnding,
+  { bundle, run, round, group, survivors, weights }: GroupEnding,
 ): Bytes {
   return fields(
     utf8("minga/mesh/1/weights"),
     utf8(task),
     fromHex(bundle),
+    fromHex(run),
     integer(round),
     integer(group),
     utf8([...survivors].sort().join("")),

@@ -37,9 +37,10 @@ export function withCertificate(enter: Enter, certificate: Certificate): Enter {
 }
 
 /**
- * Removes weights of another bundle, which are useless, and weights without a certificate, whose origin is unknown.
+ * Removes weights of another bundle or run, which are useless, and weights without a certificate, whose origin is
+ * unknown.
  */
-export function withoutForeign(enter: Enter, bundle: string): Enter {
-  if (enter.certificate?.bundle === bundle) return enter;
+export function withoutForeign(enter: Enter, bundle: string, run: string): Enter {
+  if (enter.certificate?.bundle === bundle && enter.certificate.run === run) return enter;
   return { ...enter, round: 0, holds: null, certificate: null, chain: [] };
 }

@@ -74,9 +74,10 @@ export type PushSumMeasure = Checked<typeof measure>;
 /** The signature of the peer `client`, whose key is `identity`. */
 const signed = record({ client, identity: key, signature });
 
-/** `weights` are what the group's `survivors` (sorted ids) made in `round`; more than half of them signed it. */
+/** More than half of the group's `survivors` (sorted ids) signed that they made `weights` in `round` of the `run`. */
 const certificate = record({
   bundle: hash,
+  run: hash,
   round: count,
   group: count,
   weights: hash,
@@ -156,12 +157,13 @@ const TO_SERVER = {
 const TO_PEER = {
   /**
    * Answer to `enter`: the newest weights that the server recorded, and the step that each peer takes before
-   * averaging.
+   * averaging. `run` names the run of the task; a task that begins anew has another one.
    */
   entered: {
     task: text(),
     client,
     bundle: hash,
+    run: hash,
     round: count,
     version: count,
     weights: hash,

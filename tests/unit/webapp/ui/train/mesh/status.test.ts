@@ -41,6 +41,7 @@ const entered: MemberState["entered"] = {
   task: "digits",
   client: ME,
   bundle: "b".repeat(64),
+  run: "c".repeat(64),
   round: 2,
   version: 2,
   weights: "a".repeat(64),
