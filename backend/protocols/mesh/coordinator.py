@@ -28,7 +28,7 @@ from backend.protocols.mesh.coordinator_effects import (
 )
 from backend.protocols.mesh.deposits import Depositing, depositing, taking_up
 from backend.protocols.mesh.group_orders import Averages, group_orders
-from backend.protocols.mesh.holdings import LEAST_WITNESSES, WeightHoldings
+from backend.protocols.mesh.holdings import LEAST_WITNESSES, ProvenResult, WeightHoldings
 from backend.protocols.mesh.mesh_round import (
     MeshMemberStage,
     MeshRound,
@@ -103,13 +103,11 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     # Connections of peers.
 
-    def peer_entered(
-        self, client: str, now: float = 0.0, certified: tuple[int, str] | None = None
-    ) -> list[Effect]:
-        """Takes a peer's connection; `certified` has round and weights of a result that it proves to hold."""
+    def peer_entered(self, client: str, now: float = 0.0, proven: ProvenResult | None = None) -> list[Effect]:
+        """Takes a peer's connection; `proven` is a result that it proves to hold."""
         self.client_joined(client)
-        if certified is not None:
-            self.holdings.certified(client, *certified)
+        if proven is not None:
+            self.holdings.certified(client, proven)
         return self._look_back(now)
 
     def client_left(self, client: str, now: float, lost: bool) -> list[Effect]:
@@ -171,9 +169,9 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         """Takes a report on a group that is not open: it tells nothing but that the peer lives."""
         return self._heard_from(client, now)
 
-    def peer_certified(self, client: str, certified: tuple[int, str], now: float) -> list[Effect]:
-        """Takes round and weights of a result that a peer proves to hold, made while this server was away."""
-        self.holdings.certified(client, *certified)
+    def peer_certified(self, client: str, proven: ProvenResult, now: float) -> list[Effect]:
+        """Takes a result that a peer proves to hold, made while this server was away."""
+        self.holdings.certified(client, proven)
         return self._look_back(now)
 
     def peer_failed(self, client: str, said: Failed, now: float) -> list[Effect]:

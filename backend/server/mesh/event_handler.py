@@ -10,6 +10,7 @@ from backend.errors import CertificateError, MingaError, ReplacedError
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.coordinator_effects import Effect, RefuseReport
+from backend.protocols.mesh.holdings import ProvenResult
 from backend.server.hosting import host_events, task_frames
 from backend.server.hosting.client_link import ClientLink
 from backend.server.hosting.connected_clients import ConnectedClients
@@ -91,8 +92,8 @@ class MeshEventHandler:
 
     def _proven(
         self, peer: Peer, certificate: mesh_messages.Certificate, chain: Sequence[mesh_messages.Certificate]
-    ) -> tuple[tuple[int, str] | None, list[Effect]]:
-        """Returns round and weights of the result that a peer proves, or the refusal of its certificate."""
+    ) -> tuple[ProvenResult | None, list[Effect]]:
+        """Returns the result that a peer proves, or the refusal of its certificate."""
         client, newest = peer.client.id, self.machine.round
         try:
             return self.groups.prove(client, peer.identity, certificate, chain, newest), []

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from backend.crypto.certificate_chain import GroupMembers, follow
 from backend.crypto.certificates import weights_statement
 from backend.errors import CertificateError
 from backend.protocols.mesh.coordinator_effects import MeshOutcome
+from backend.protocols.mesh.holdings import ProvenResult
 from backend.stores.contracts import MeshGroupRecord
 from backend.wire.mesh_messages import Certificate, Group
 
@@ -36,8 +38,9 @@ class RecordedGroups:
         groups = [_group_of(record) for record in records]
         self._of_version = [group for group in groups if group.round <= newest]
         self._of_round = [group for group in groups if group.round > newest]
-        # Of proven results: who made the weights, by their hash.
-        self._makers: dict[str, GroupMembers] = {}
+        # Of proven results, by the hash of their weights: the recorded group that they follow from, and who
+        # made them.
+        self._proven: dict[str, tuple[GroupMembers, GroupMembers]] = {}
 
     def statement(self, number: int, group: int, survivors: Iterable[str], weights: str) -> bytes:
         """Returns what the survivors of a group of this run sign."""
@@ -57,9 +60,19 @@ class RecordedGroups:
         ]
 
     def of(self, outcome: MeshOutcome) -> list[MeshGroupRecord]:
-        """Returns the groups that made a version: with a result, and only their survivors."""
-        if outcome.weights in self._makers and not outcome.averaged:
-            return [_record_of(self._makers[outcome.weights])]
+        """Returns the groups that made a version: with a result, and only their survivors.
+
+        Of a version made without the server these are the groups that showed results, each with the
+        survivors of its newest one: as the version's round is then theirs, none is recorded with a later one.
+        """
+        if outcome.weights in self._proven and not outcome.averaged:
+            base, makers = self._proven[outcome.weights]
+            newest = {_key(base): makers}
+            for other, others in sorted(self._proven.values(), key=lambda found: -found[1].round):
+                newest.setdefault(_key(other), others)
+            return [
+                _record_of(replace(group, round=min(group.round, makers.round))) for group in newest.values()
+            ]
         survivors = {report.group: report.survivors for report in outcome.averaged.values()}
         return [
             _record_of(_among(group, survivors[group.group]))
@@ -71,7 +84,7 @@ class RecordedGroups:
         """Takes that a version is recorded which these groups made."""
         self._of_version = [_group_of(record) for record in records]
         self._of_round = []
-        self._makers.clear()
+        self._proven.clear()
 
     def prove(
         self,
@@ -80,8 +93,8 @@ class RecordedGroups:
         certificate: Certificate,
         chain: Sequence[Certificate],
         newest: int,
-    ) -> tuple[int, str] | None:
-        """Returns round and weights that `client`, whose key is `identity`, proves to be a group's.
+    ) -> ProvenResult | None:
+        """Returns the result that `client`, whose key is `identity`, proves to be a group's.
 
         Returns None if they are older than what is recorded, or of another bundle or run. `newest` is the
         last round that the server knows of. Raises CertificateError if they do not follow from a recorded
@@ -104,11 +117,19 @@ class RecordedGroups:
                 raise CertificateError(
                     "These weights are shown by a peer that is no survivor of their group."
                 )
-            self._makers[certificate.weights] = makers
-            return certificate.round, certificate.weights
+            self._proven[certificate.weights] = (before, makers)
+            beside = self._of_round if before in self._of_round else self._of_version
+            recorded_members = frozenset[str]().union(*(group.members for group in beside))
+            return ProvenResult(
+                certificate.round, certificate.weights, frozenset(before.members), recorded_members
+            )
         if any(certificate.round <= before.round for before in recorded):
             return None
         raise problem
+
+
+def _key(group: GroupMembers) -> tuple[int, int]:
+    return group.round, group.group
 
 
 def _among(group: GroupMembers, places: Sequence[int]) -> GroupMembers:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.group_orders import Averages
+from backend.protocols.mesh.holdings import ProvenResult
 from backend.protocols.rounds.phases import RoundPhase
 from backend.wire.mesh_messages import Averaged, Group, Trained
 from tests.support.protocols.rounds import PLAN
@@ -34,6 +35,11 @@ def client(number: int) -> str:
 
 
 ANN, BOB, CAT = client(0), client(1), client(2)
+
+
+def proven(number: int, weights: str, members: str = "all", recorded: str = "all") -> ProvenResult:
+    """Returns a result of a group's `members`, of all `recorded` ones; each letter is a member."""
+    return ProvenResult(number, weights, frozenset(members), frozenset(recorded))
 
 
 def only(kind: type[Kind], effects: list[coordinator_effects.Effect]) -> list[Kind]:

@@ -12,7 +12,7 @@ from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.phases import RoundPhase
 from backend.protocols.rounds.round_effects import Abandon, Finished
 from backend.wire.mesh_messages import Failed, Group
-from tests.support.protocols.mesh_coordinator import AVERAGES, ZERO, client, report, said
+from tests.support.protocols.mesh_coordinator import AVERAGES, ZERO, client, proven, report, said
 from tests.support.protocols.rounds import PLAN
 
 PEERS, STEPS = 9, 400
@@ -48,7 +48,7 @@ class Play:
         """A peer enters, or says that it is ready."""
         if name not in self.here:
             self.here.add(name)
-            shown = (self.machine.round, "9" * 64) if self.chance.random() < 0.1 else None
+            shown = proven(self.machine.round, "9" * 64) if self.chance.random() < 0.1 else None
             self.look(self.machine.peer_entered(name, self.now, shown))
         self.look(self.machine.client_ready(name, self.now, 1.0, 0))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
+from backend.protocols.mesh.holdings import ProvenResult
 from backend.protocols.rounds.round_effects import Abandon, RecordEvaluation, SendEvaluate
 from backend.server.hosting.connected_clients import wire_phase
 from backend.wire import mesh_messages, messages
@@ -98,7 +99,9 @@ class Server:
         self.tell(name, entered)
         proven = None
         if certificate is not None and certificate.weights == frame.holds:
-            proven = (certificate.round, certificate.weights)
+            # Certificates are not checked here: each one is believed.
+            members = frozenset(certificate.survivors)
+            proven = ProvenResult(certificate.round, certificate.weights, members, members)
         # The newcomer gets the state, too.
         self._told = None
         self._perform(machine.peer_entered(name, self.clock.now, proven))

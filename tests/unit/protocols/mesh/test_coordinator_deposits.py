@@ -19,6 +19,7 @@ from tests.support.protocols.mesh_coordinator import (
     averaging,
     client,
     only,
+    proven,
     recorded,
     report,
     taken_up,
@@ -97,8 +98,8 @@ def test_weights_that_nobody_has_any_more_are_given_up_for_those_of_the_record()
 
 def test_results_of_rounds_that_the_server_saw_no_end_of_are_gone_on_from() -> None:
     machine = MeshCoordinator(PLAN, AVERAGES, ZERO, weights_round=4, number=4, version=1, opening=2)
-    machine.peer_entered(ANN, 0.0, (5, ONE))
-    machine.peer_entered(BOB, 0.0, (5, ONE))
+    machine.peer_entered(ANN, 0.0, proven(5, ONE))
+    machine.peer_entered(BOB, 0.0, proven(5, ONE))
     for name in (ANN, BOB):
         machine.client_ready(name, 0.0)
     orders = only(coordinator_effects.SendMeshTrain, taken_up(machine, 1.0))
@@ -107,9 +108,9 @@ def test_results_of_rounds_that_the_server_saw_no_end_of_are_gone_on_from() -> N
 
 def test_what_one_peer_alone_shows_and_rounds_of_before_are_not_believed() -> None:
     machine = MeshCoordinator(PLAN, AVERAGES, ZERO, weights_round=4, number=4, opening=2)
-    machine.peer_entered(ANN, 0.0, (5, ONE))
-    machine.peer_entered(BOB, 0.0, (3, TWO))
-    machine.peer_entered(CAT, 0.0, (3, TWO))
+    machine.peer_entered(ANN, 0.0, proven(5, ONE))
+    machine.peer_entered(BOB, 0.0, proven(3, TWO))
+    machine.peer_entered(CAT, 0.0, proven(3, TWO))
     for name in (ANN, BOB, CAT):
         machine.client_ready(name, 0.0)
     orders = only(coordinator_effects.SendMeshTrain, machine.time_passed(1.0))
@@ -122,8 +123,8 @@ def test_a_round_from_older_weights_ends_when_peers_bring_newer_ones() -> None:
         machine.peer_entered(name)
         machine.client_ready(name, 0.0)
     machine.time_passed(1.0)
-    assert machine.peer_certified(ANN, (1, ONE), 2.0) == []
-    [abandoned] = machine.peer_certified(BOB, (1, ONE), 2.0)
+    assert machine.peer_certified(ANN, proven(1, ONE), 2.0) == []
+    [abandoned] = machine.peer_certified(BOB, proven(1, ONE), 2.0)
     assert isinstance(abandoned, Abandon)
     orders = only(coordinator_effects.SendMeshTrain, taken_up(machine, 2.0 + RETRY_SECONDS))
     # Round 1 is recorded as given up, so that what they made stands under the next number.
@@ -134,10 +135,10 @@ def test_a_round_from_older_weights_ends_when_peers_bring_newer_ones() -> None:
 def test_once_a_round_has_ended_no_other_past_is_believed() -> None:
     machine, [group] = averaging(2)
     recorded(machine, group, 3.0)
-    machine.peer_entered(CAT, 4.0, (2, TWO))
-    machine.peer_entered(client(7), 4.0, (2, TWO))
+    machine.peer_entered(CAT, 4.0, proven(2, TWO))
+    machine.peer_entered(client(7), 4.0, proven(2, TWO))
     assert machine.phase is RoundPhase.TRAINING
-    assert machine.peer_certified(CAT, (2, TWO), 4.0) == []
+    assert machine.peer_certified(CAT, proven(2, TWO), 4.0) == []
 
 
 def test_who_shows_the_mesh_its_own_result_goes_on_from_it() -> None:
@@ -148,7 +149,7 @@ def test_who_shows_the_mesh_its_own_result_goes_on_from_it() -> None:
         machine.peer_averaged(name, report(group), 3.0)
     machine.time_passed(8.0)
     machine.deposited(ONE)
-    machine.peer_entered(third, 9.0, (1, ONE))
+    machine.peer_entered(third, 9.0, proven(1, ONE))
     machine.client_ready(third, 9.0)
     machine.recorded(1, 9.0)
     assert machine.holdings.base(third) == ONE

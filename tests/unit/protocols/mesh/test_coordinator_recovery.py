@@ -17,6 +17,7 @@ from tests.support.protocols.mesh_coordinator import (
     averaging,
     client,
     only,
+    proven,
     taken_up,
 )
 from tests.support.protocols.rounds import PLAN
@@ -30,7 +31,7 @@ def back(shown: dict[str, tuple[int, str]], rounds: int = 50, evaluate: float = 
     plan = replace(PLAN, min_available_clients=len(shown), rounds=rounds, fraction_evaluate=evaluate)
     machine = MeshCoordinator(plan, AVERAGES, ZERO, weights_round=4, number=4, version=2, opening=2)
     for name, one in shown.items():
-        machine.peer_entered(name, 0.0, one)
+        machine.peer_entered(name, 0.0, proven(*one))
         machine.client_ready(name, 0.0)
     return machine
 
@@ -65,8 +66,8 @@ def test_while_a_result_is_brought_nobody_trains() -> None:
         "ready",
     )
     assert machine.client_ready(CAT, 2.0) == []
-    assert machine.peer_entered(DAN, 2.0, (10, TWO)) == []
-    assert machine.peer_entered(EVE, 2.0, (10, TWO)) == []
+    assert machine.peer_entered(DAN, 2.0, proven(10, TWO)) == []
+    assert machine.peer_entered(EVE, 2.0, proven(10, TWO)) == []
     assert machine.phase is RoundPhase.AGGREGATING
 
 
@@ -99,6 +100,26 @@ def test_two_that_show_the_most_of_all_do_not_lead_three_away() -> None:
     assert (taken.round, taken.holders) == (9, (ANN, BOB, CAT))
 
 
+def test_a_group_of_several_does_not_lead_the_others_away() -> None:
+    machine = MeshCoordinator(PLAN, AVERAGES, ZERO, weights_round=4, number=4, version=2, opening=2)
+    for name in (ANN, BOB):
+        machine.peer_entered(name, 0.0, proven(9, ONE, "ab", "abcdef"))
+    assert machine.holdings.unseen(NAMES) is None
+    for name in (CAT, DAN):
+        machine.peer_entered(name, 0.0, proven(7, TWO, "cd", "abcdef"))
+    # Groups with four of the six recorded members reached round 7, only one of them round 9.
+    assert machine.holdings.unseen(NAMES) == (7, TWO)
+
+
+def test_members_that_were_recorded_with_other_groups_are_not_added_up() -> None:
+    machine = MeshCoordinator(PLAN, AVERAGES, ZERO, weights_round=4, number=4, version=2, opening=2)
+    for name in (ANN, BOB):
+        machine.peer_entered(name, 0.0, proven(9, ONE, "ab", "abcd"))
+    for name in (CAT, DAN):
+        machine.peer_entered(name, 0.0, proven(9, ONE, "ef", "efgh"))
+    assert machine.holdings.unseen(NAMES) is None
+
+
 def test_a_server_that_lost_its_peers_believes_what_they_made_meanwhile() -> None:
     machine, [group] = averaging(3)
     average_all(machine, group, 3.0)
@@ -109,7 +130,7 @@ def test_a_server_that_lost_its_peers_believes_what_they_made_meanwhile() -> Non
     machine.time_passed(4.0 + RETURN_SECONDS)
     assert machine.phase is RoundPhase.WAITING
     for name in NAMES[:3]:
-        machine.peer_entered(name, 60.0, (9, TWO))
+        machine.peer_entered(name, 60.0, proven(9, TWO))
         machine.client_ready(name, 60.0)
     effects = taken_up(machine, 61.0 + RETRY_SECONDS, TWO)
     assert {(one.weights, one.round) for one in only(coordinator_effects.SendMeshTrain, effects)} == {
@@ -123,6 +144,6 @@ def test_a_server_that_kept_a_round_of_its_own_does_not() -> None:
     machine.deposited(ONE)
     machine.recorded(1, 3.0)
     for name in (DAN, EVE):
-        machine.peer_entered(name, 4.0, (9, TWO))
+        machine.peer_entered(name, 4.0, proven(9, TWO))
     assert machine.phase is RoundPhase.TRAINING
     assert machine.holdings.unseen(machine.attendance.connected) is None

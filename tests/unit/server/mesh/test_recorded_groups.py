@@ -58,7 +58,12 @@ def certificate(number: int, *who: str, group: int = LED_BY_PEERS, weights: str 
 
 
 def prove(recorded: RecordedGroups, client: str, shown: Certificate) -> tuple[int, str] | None:
-    return recorded.prove(client, IDENTITIES[client], shown, [], 0)
+    proven = recorded.prove(client, IDENTITIES[client], shown, [], 0)
+    return (proven.round, proven.weights) if proven else None
+
+
+def record(number: int, group: int, *members: str) -> MeshGroupRecord:
+    return MeshGroupRecord(number, group, {one: IDENTITIES[one].hex() for one in members})
 
 
 def outcome(number: int, weights: str, *averaged: tuple[str, Averaged]) -> MeshOutcome:
@@ -125,3 +130,23 @@ def test_only_a_survivor_shows_a_certificate_and_only_of_this_bundle_and_run() -
 def test_another_group_of_the_recorded_round_is_no_offence() -> None:
     recorded = groups(1, MeshGroupRecord(1, 1024, {one: IDENTITIES[one].hex() for one in (ANN, BOB)}))
     assert prove(recorded, DAN, certificate(1, DAN, EVE, group=1025)) is None
+
+
+def test_a_result_of_one_group_names_the_members_of_all_groups_recorded_with_it() -> None:
+    recorded = groups(1, record(1, 1024, ANN, BOB), record(1, 1025, CAT, DAN, EVE))
+    proven = recorded.prove(ANN, IDENTITIES[ANN], certificate(5, ANN, BOB), [], 0)
+    assert proven is not None
+    assert proven.members == {ANN, BOB}
+    assert proven.recorded == {ANN, BOB, CAT, DAN, EVE}
+
+
+def test_all_groups_that_showed_results_are_recorded_with_the_one_that_is_taken() -> None:
+    recorded = groups(1, record(1, 1024, ANN, BOB), record(1, 1025, CAT, DAN), record(1, 1026, EVE, FAY))
+    shown = certificate(5, ANN, BOB, weights=TWO)
+    prove(recorded, ANN, shown)
+    for number in (3, 9):
+        group, weights = LED_BY_PEERS + number, f"{number}" * 64
+        prove(recorded, CAT, certificate(number, CAT, DAN, group=group, weights=weights))
+    kept = recorded_version(recorded, outcome(6, TWO))
+    # None is recorded with a later round than the version's: the group of round 9 is recorded with round 5.
+    assert kept == [record(5, LED_BY_PEERS, ANN, BOB), record(5, LED_BY_PEERS + 9, CAT, DAN)]
