@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from contextlib import suppress
 from typing import ClassVar, TypedDict
 from urllib.parse import urlsplit
@@ -19,6 +18,7 @@ from backend.errors import FrameError, LinkError, MingaError
 from backend.formats.network_address import Reach, refused_address
 from backend.peer.links.buffers import limit_send_buffer
 from backend.peer.links.interfaces import FRAME_BYTES, LinkEvents, Maker, PeerLink
+from backend.peer.links.name_resolver import NameResolver
 from backend.peer.links.sealed_ends import Handshake
 from backend.peer.links.send_queue import SendQueue
 from backend.wire.mesh_codec import decode_peer, encode_mesh
@@ -154,6 +154,7 @@ class WebSockets(Maker):
         self._links: set[asyncio.Task[None]] = set()
         self._introductions = asyncio.Semaphore(MOST_HANDSHAKES)
         self._neighbours_changed = asyncio.Event()
+        self._names = NameResolver()
 
     async def listen(self, host: str, port: int) -> int:
         """Accepts connections from now on; returns the port. Raises LinkError if it cannot listen."""
@@ -211,10 +212,9 @@ class WebSockets(Maker):
             parts = urlsplit(address)
             host, port = parts.hostname or "", parts.port or _PORTS[parts.scheme]
             async with asyncio.timeout(HANDSHAKE_SECONDS):
-                found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+                addresses = await self._names.addresses(host, port)
         except ValueError as error:  # of a port over 65535, or a name that cannot be asked for
             raise LinkError(f"{address} is no address ({error})") from error
-        addresses = [str(entry[4][0]) for entry in found]
         refused = refused_address(addresses, self._reach)
         if refused is not None:
             raise LinkError(
