@@ -2,7 +2,7 @@
 
 A malicious address could make the downloading machine connect to its own network (SSRF). Therefore the
 host name is resolved once, all of its IP addresses must be public, the connection uses the first of them,
-redirects are refused, and length and time are bounded.
+redirects are refused, and length and time are bounded, whatever the host sends.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from backend.errors import DataError, UnreachableError
+from backend.datasets.download_watchdog import DownloadWatchdog
+from backend.errors import DataError, MingaError, UnreachableError
 from backend.formats.network_address import refused_address
 
 _PORTS = {"https": 443, "http": 80}
@@ -67,23 +68,41 @@ def fetch(
     Raises DataError, with a correction, if the address does not provide that file, and UnreachableError if a
     retry may succeed.
     """
-    begin = time.monotonic()
-    try:
-        with _answer(request) as response, target.open("wb") as file:
-            return _receive(request, response, file.write, begin, is_canceled, progress)
-    except (TimeoutError, http.client.HTTPException, ssl.SSLError, ConnectionError) as error:
+    with DownloadWatchdog(_end_of(request, is_canceled)) as watchdog:
+        try:
+            with _answer(request, watchdog) as response, target.open("wb") as file:
+                return _receive(request, response, file.write, watchdog, progress)
+        except (OSError, http.client.HTTPException) as error:
+            # What fails after the watchdog shut the connection down has its reason.
+            watchdog.check()
+            raise _unreachable(request, error) from error
+
+
+def _end_of(request: DownloadRequest, is_canceled: Callable[[], bool]) -> Callable[[], MingaError | None]:
+    """Returns a function that returns why the download has to end, None while it may go on."""
+    end = time.monotonic() + request.deadline
+
+    def problem() -> MingaError | None:
+        if time.monotonic() > end:
+            return UnreachableError(f"{request.host} is too slow: {request.deadline:.0f} seconds are over.")
+        return DataError(f"{request.address} was not fetched to its end.") if is_canceled() else None
+
+    return problem
+
+
+def _unreachable(request: DownloadRequest, error: OSError | http.client.HTTPException) -> UnreachableError:
+    known = (TimeoutError, http.client.HTTPException, ssl.SSLError, ConnectionError)
+    if isinstance(error, known):
         reason = str(error) or type(error).__name__
-        raise UnreachableError(f"{request.host} does not answer as it should ({reason}).") from error
-    except OSError as error:
-        raise UnreachableError(f"{request.host} cannot be reached ({error.strerror or error}).") from error
+        return UnreachableError(f"{request.host} does not answer as it should ({reason}).")
+    return UnreachableError(f"{request.host} cannot be reached ({error.strerror or error}).")
 
 
 def _receive(
     request: DownloadRequest,
     response: http.client.HTTPResponse,
     write: Callable[[bytes], int],
-    begin: float,
-    is_canceled: Callable[[], bool],
+    watchdog: DownloadWatchdog,
     progress: Progress,
 ) -> str:
     digest, length = hashlib.sha256(), 0
@@ -91,15 +110,12 @@ def _receive(
         length += len(block)
         if length > request.bytes:
             raise DataError(_too_long(request))
-        if time.monotonic() - begin > request.deadline:
-            raise UnreachableError(
-                f"{request.host} is too slow: {length:,} bytes in {request.deadline:.0f} seconds."
-            )
-        if is_canceled():
-            raise DataError(f"{request.address} was not fetched to its end.")
+        watchdog.check()
         digest.update(block)
         write(block)
         progress(length)
+    # A connection that was shut down can look like one that has ended.
+    watchdog.check()
     if response.length:
         raise UnreachableError(f"{request.host} broke off after {length:,} bytes.")
     actual = digest.hexdigest()
@@ -119,15 +135,15 @@ def _too_long(request: DownloadRequest) -> str:
 
 
 @contextmanager
-def _answer(request: DownloadRequest) -> Iterator[http.client.HTTPResponse]:
+def _answer(request: DownloadRequest, watchdog: DownloadWatchdog) -> Iterator[http.client.HTTPResponse]:
     parts = urlsplit(request.address)
-    connection = _Pinned(request)
+    connection = _Pinned(request, watchdog)
     try:
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         connection.request("GET", path, headers={"Accept-Encoding": "identity", "User-Agent": "minga"})
-        response = connection.getresponse()
-        _check(request, response)
-        yield response
+        with connection.getresponse() as response:
+            _check(request, response)
+            yield response
     finally:
         connection.close()
 
@@ -150,15 +166,20 @@ def _check(request: DownloadRequest, response: http.client.HTTPResponse) -> None
 class _Pinned(http.client.HTTPConnection):
     """A connection to the checked IP address; TLS verifies the certificate against the host name."""
 
-    def __init__(self, request: DownloadRequest) -> None:
+    def __init__(self, request: DownloadRequest, watchdog: DownloadWatchdog) -> None:
         parts = urlsplit(request.address)
-        self._secure, self._download = parts.scheme == "https", request
+        self._secure, self._download, self._watchdog = parts.scheme == "https", request, watchdog
         super().__init__(parts.hostname or "", parts.port or _PORTS[parts.scheme], timeout=SILENCE_SECONDS)
 
     def connect(self) -> None:
         self.sock = socket.create_connection((public_address(self._download), self.port), SILENCE_SECONDS)
         if self._secure:
-            self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
+            self.sock = ssl.create_default_context().wrap_socket(
+                self.sock, do_handshake_on_connect=False, server_hostname=self.host
+            )
+        self._watchdog.attach(self.sock)
+        if isinstance(self.sock, ssl.SSLSocket):
+            self.sock.do_handshake()
 
 
 def public_address(request: DownloadRequest) -> str:
