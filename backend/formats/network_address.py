@@ -16,10 +16,11 @@ Reach = Literal["public", "lan", "host"]
 
 _Ip = ipaddress.IPv4Address | ipaddress.IPv6Address
 _UNICAST = ipaddress.ip_network("2000::/3")
-# Public by their registries, but translated to an address within them, or forwarded by relays.
+# Public by their registries or in Python's tables, but translated to an address within them, forwarded by
+# relays, or of a protocol's own machines (192.0.0.0/24, RFC 6890: DS-Lite, NAT64 discovery).
 _TRANSLATED = [
     ipaddress.ip_network(network)
-    for network in ("192.88.99.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+    for network in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 ]
 _LOCAL = [
     ipaddress.ip_network(network)
