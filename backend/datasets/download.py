@@ -33,8 +33,8 @@ SLOWEST, GRACE_SECONDS = 64 << 10, 60.0
 class DownloadRequest:
     """A file to download: at most `bytes` long, with the hash `sha256` if known.
 
-    `private` allows addresses of a local network, for hosts that are reachable there anyway. `seconds` limits
-    the duration; with None the limit depends on the length.
+    `private` allows addresses of a local network, for hosts that the person here typed as such. `seconds`
+    limits the duration; with None the limit depends on the length.
     """
 
     address: str

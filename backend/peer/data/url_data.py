@@ -19,6 +19,7 @@ from backend.datasets.download import DownloadRequest, fetch
 from backend.errors import DataError, MingaError
 from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Hash
+from backend.formats.network_address import is_ip
 from backend.formats.task_file.url_data import MOST_BYTES, check_address
 from backend.formats.task_file.url_data import Path as FilePath
 from backend.numerics.partition import data_key
@@ -108,9 +109,10 @@ def _cached_file(
     if path.is_file() and path.stat().st_size == file.bytes and file_sha256(path) == file.sha256:
         path.touch()
         return path
-    # The task of a stranger must not make this machine send requests into its own network.
-    is_same_host = urlsplit(file.address).hostname == server
-    request = DownloadRequest(file.address, file.bytes, file.sha256, private=is_same_host)
+    # The task of a stranger must not make this machine send requests into its own network: only to the very
+    # machine whose number this person typed. A name does not count, as its owner chooses what it leads to.
+    is_typed = urlsplit(file.address).hostname == server and (is_ip(server) or server == "localhost")
+    request = DownloadRequest(file.address, file.bytes, file.sha256, private=is_typed)
     reporter.tell("fetching", f"Fetching {file.bytes / 1e6:,.1f} MB of examples from {request.host}.")
     reported = time.monotonic()
 
