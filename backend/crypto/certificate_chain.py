@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import dropwhile, pairwise
 from typing import TypeVar
 
-from backend.crypto.certificates import SignedWeights, certified
+from backend.crypto import client_keys
+from backend.crypto.certificates import SignedWeights, Verify, certified
 from backend.errors import CertificateError
 
 # How far a certificate's round may be ahead of the recorded one: rounds without a result use up numbers.
@@ -58,7 +59,12 @@ def _follows(certificate: SignedWeights, earlier: SignedWeights) -> bool:
 
 
 def follow(
-    before: GroupMembers, certificates: Iterable[SignedWeights], task: str, quorum: int, newest: int
+    before: GroupMembers,
+    certificates: Iterable[SignedWeights],
+    task: str,
+    quorum: int,
+    newest: int,
+    verify: Verify = client_keys.verify,
 ) -> GroupMembers:
     """Returns the members of the last certificate's group, if each certificate follows from the one before.
 
@@ -77,12 +83,12 @@ def follow(
             "Take part in a round of the server."
         )
     for certificate in links:
-        before = _next(before, certificate, task, quorum, newest)
+        before = _next(before, certificate, task, quorum, newest, verify)
     return before
 
 
 def _next(
-    before: GroupMembers, certificate: SignedWeights, task: str, quorum: int, newest: int
+    before: GroupMembers, certificate: SignedWeights, task: str, quorum: int, newest: int, verify: Verify
 ) -> GroupMembers:
     latest = max(before.round, newest) + MOST_ROUNDS_AHEAD
     if certificate.round > latest:
@@ -98,7 +104,7 @@ def _next(
             f"{signers} of the {len(before.members)} peers that the server recorded signed these weights; "
             f"{least} must. Take part in a round of the server."
         )
-    if not certified(certificate, task):
+    if not certified(certificate, task, verify):
         raise CertificateError(
             "A signature of these weights is not valid. Take part in a round of the server."
         )

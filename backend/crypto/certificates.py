@@ -5,11 +5,13 @@ docs/reference/mesh.md, "Certificates". The caller checks that a signature's key
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from backend.crypto.client_keys import verify
+from backend.crypto import client_keys
 from backend.crypto.round_context import fields, integer
+
+Verify = Callable[[bytes, bytes, bytes], bool]
 
 
 class PeerSignature(Protocol):
@@ -62,8 +64,11 @@ def weights_statement(
     )
 
 
-def certified(certificate: SignedWeights, task: str) -> bool:
-    """Whether more than half of the survivors signed, each once, and all of these signatures are valid."""
+def certified(certificate: SignedWeights, task: str, verify: Verify = client_keys.verify) -> bool:
+    """Whether more than half of the survivors signed, each once, and all of these signatures are valid.
+
+    `verify` says so of an identity's signature of a statement.
+    """
     statement = weights_statement(
         task,
         certificate.bundle,

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from backend.crypto.certificate_chain import GroupMembers, follow
 from backend.crypto.certificates import weights_statement
+from backend.crypto.verified_signatures import VerifiedSignatures
 from backend.errors import CertificateError
 from backend.protocols.mesh.coordinator_effects import MeshOutcome
 from backend.protocols.mesh.holdings import ProvenResult
@@ -38,6 +39,7 @@ class RecordedGroups:
         groups = [_group_of(record) for record in records]
         self._of_version = [group for group in groups if group.round <= newest]
         self._of_round = [group for group in groups if group.round > newest]
+        self._signatures = VerifiedSignatures()
         # Of proven results, by the hash of their weights: the recorded group that they follow from, and who
         # made them.
         self._proven: dict[str, tuple[GroupMembers, GroupMembers]] = {}
@@ -109,7 +111,9 @@ class RecordedGroups:
             if not before.precedes(certificate):
                 continue
             try:
-                makers = follow(before, certificates, self._task, self._quorum, newest)
+                makers = follow(
+                    before, certificates, self._task, self._quorum, newest, self._signatures.verify
+                )
             except CertificateError as error:
                 problem = error
                 continue
