@@ -21,7 +21,7 @@ def protected(result: TrainingResult, privacy: Privacy | None, words: Words) -> 
     if privacy is None:
         return result
     update = result.update
-    if privacy.clip:
+    if privacy.clip > 0.0:
         wide = update.astype(np.float64) * clip_factor(norm_of(update), privacy.clip)
         if privacy.noise:
             add_gaussian(wide, deviation(privacy.clip, privacy.noise), words)

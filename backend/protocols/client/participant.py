@@ -33,11 +33,10 @@ from backend.protocols.client.participant_events import (
     UndoChange,
     VersionMeasured,
 )
-from backend.protocols.client.privacy_promise import is_weaker, keeps_promise, noise_of_clients
+from backend.protocols.client.privacy_promise import BROKEN_WORD, plan_objection, welcome_objection
 from backend.wire.messages import (
     Abandoned,
     Accepted,
-    Aggregation,
     ClientFrame,
     Closing,
     Credit,
@@ -46,7 +45,6 @@ from backend.wire.messages import (
     Hello,
     Leave,
     Offer,
-    PrivacyTerms,
     Ready,
     Refused,
     ServerFrame,
@@ -54,17 +52,6 @@ from backend.wire.messages import (
     Train,
     Version,
     Welcome,
-)
-
-# The client leaves a server that breaks the agreement: it could learn what is to be hidden.
-BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
-BROKEN_PROMISE = (
-    "The server asks for an update with less noise, or another clip, than it promised when this client "
-    "joined, so this client left it. Join again if the new terms suit you."
-)
-TOO_LITTLE_NOISE = (
-    "In this task devices add less noise to what they send than you ask for, or none, so this client left "
-    "it. Ask for less, or choose another task."
 )
 
 
@@ -92,11 +79,9 @@ class ParticipantMachine:
     connection: TaskConnection = field(default_factory=TaskConnection)
     hello: Hello | None = None
     bundle: str | None = None
-    # How its updates are added up, by the server's Welcome.
-    aggregation: Aggregation = "open"
     min_noise: float = 0.0
-    # The terms of its first Welcome, or stronger ones that came later.
-    privacy: PrivacyTerms | None = None
+    # The server's first Welcome, or a later one with stronger terms.
+    promised: Welcome | None = None
     ready: Ready | None = None
     plan: Train | None = None
     offer: Offer | None = None
@@ -147,7 +132,7 @@ class ParticipantMachine:
         if not self.connection.is_closed:
             return []
         self.hello, self.finished, self.reason = event.hello, False, None
-        self.min_noise, self.privacy = event.min_noise, None
+        self.min_noise, self.promised = event.min_noise, None
         self.connection, connect = self.connection.started()
         return [connect]
 
@@ -232,12 +217,9 @@ class ParticipantMachine:
     def _welcome(self, frame: Welcome) -> list[Effect]:
         if self.hello is None or frame.aggregation not in self.hello.aggregation:
             return self._break_off(BROKEN_WORD)
-        if is_weaker(frame.privacy, self.privacy):
-            return self._break_off(BROKEN_PROMISE)
-        if not noise_of_clients(frame.privacy) >= self.min_noise:
-            return self._break_off(TOO_LITTLE_NOISE)
-        self.aggregation, self.privacy = frame.aggregation, frame.privacy
-        self.connection = self.connection.welcomed()
+        if objection := welcome_objection(frame, self.promised, self.min_noise):
+            return self._break_off(objection)
+        self.promised, self.connection = frame, self.connection.welcomed()
         if self.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while the client was away.
             self.bundle, self.ready, self.counted = frame.bundle, None, None
@@ -252,12 +234,10 @@ class ParticipantMachine:
         return [Close(), *self._forget_all()]
 
     def _train(self, plan: Train) -> list[Effect]:
-        if self.ready is None:
+        if self.ready is None or self.promised is None:
             return []
-        if (plan.masking is not None) is not (self.aggregation == "masked"):
-            return self._break_off(BROKEN_WORD)
-        if not keeps_promise(plan, self.privacy):
-            return self._break_off(BROKEN_PROMISE)
+        if objection := plan_objection(plan, self.promised):
+            return self._break_off(objection)
         mine = self.plan
         if mine and (mine.round, mine.version, mine.seed) == (plan.round, plan.version, plan.seed):
             # The server repeats the plan after a reconnection.

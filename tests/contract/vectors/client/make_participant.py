@@ -324,6 +324,20 @@ STORIES: dict[str, list[Json]] = {
     "a task whose server adds the noise is left where clients are to": [
         DEMANDING, CONNECTED, welcome(privacy=terms("central")),
     ],
+    "terms that scale the noise by a clip of 0 are left": [
+        DEMANDING, CONNECTED, welcome(privacy=terms("local", clip=0.0)),
+    ],
+    "terms with a clip below 0 are left": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed", clip=-1.0)),
+    ],
+    "terms with a clip that float32 rounds to 0 are left": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("local", clip=1e-40)),
+    ],
+    "terms with noise below 0 are left": [MASKABLE, CONNECTED, welcome(privacy=terms("local", noise=-1.0))],
+    "terms with a delta of 1 are left": [MASKABLE, CONNECTED, welcome(privacy=terms("central", delta=1.0))],
+    "terms of examples without microbatches are left": [
+        DEMANDING, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=0)),
+    ],
     "a task without privacy is left where clients are to add noise": [DEMANDING, CONNECTED, welcome()],
     "a task whose clients add as much noise as is asked for is joined": [
         DEMANDING, CONNECTED, welcome(privacy=terms("local", 0.5)), LOADED,

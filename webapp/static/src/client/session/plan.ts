@@ -8,7 +8,7 @@ import type { Train } from "../../protocol/rounds/participant-events";
  * masked.
  */
 function protectionOf({ privacy, masking }: Train): Protection | null {
-  if (!privacy?.clip || masking !== null) return null;
+  if (privacy === null || !(privacy.clip > 0) || masking !== null) return null;
   return { clip: privacy.clip, noise: privacy.noise };
 }
 

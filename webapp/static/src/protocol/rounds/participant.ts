@@ -29,30 +29,19 @@ import {
   isMeasuring,
   NO_EVALUATION,
 } from "../client/evaluation";
-import { isWeaker, keepsPromise, noiseOfClients, type PrivacyTerms } from "../client/privacy-promise";
+import { BROKEN_WORD, planObjection, welcomeObjection } from "../client/privacy-promise";
 import { legalOnly, reducer, type Step } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
 import type { Hello, Offer, ParticipantEffect, ParticipantEvent, Ready, Train } from "./participant-events";
 import { LEGAL_PHASES, type ParticipantPhase } from "./participant-phases";
 
-// The client leaves a server that asks for other terms than those agreed: it could learn what was to stay hidden.
-const BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it.";
-const BROKEN_PROMISE =
-  "The server asks for an update with less noise, or another clip, than it promised when this client joined, so this " +
-  "client left it. Join again if the new terms suit you.";
-const TOO_LITTLE_NOISE =
-  "In this task devices add less noise to what they send than you ask for, or none, so this client left it. Ask for " +
-  "less, or choose another task.";
-
 /** One participant of one task, over all of its connections. */
 export interface ParticipantState extends ConnectedMachine {
   readonly hello: Hello | null;
   readonly bundle: string | null;
-  /** How the server aggregates the updates. */
-  readonly aggregation: FrameOf<"welcome">["aggregation"];
   readonly minNoise: number;
-  /** The terms of its first Welcome, or stronger ones that came later. */
-  readonly privacy: PrivacyTerms;
+  /** The server's first Welcome, or a later one with stronger terms. */
+  readonly promised: FrameOf<"welcome"> | null;
   readonly ready: Ready | null;
   readonly plan: Train | null;
   readonly offer: Offer | null;
@@ -71,9 +60,8 @@ export const INITIAL: ParticipantState = {
   connection: NO_CONNECTION,
   hello: null,
   bundle: null,
-  aggregation: "open",
   minNoise: 0,
-  privacy: null,
+  promised: null,
   ready: null,
   plan: null,
   offer: null,
@@ -113,7 +101,7 @@ function apply(state: ParticipantState, event: ParticipantEvent): ParticipantSte
         hello: event.hello,
         finished: false,
         minNoise: event.min_noise,
-        privacy: null,
+        promised: null,
       });
     case "connected":
       return greet(state, greeting(state));
@@ -209,15 +197,12 @@ function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
   }
 }
 
-function welcome(
-  state: ParticipantState,
-  { bundle, aggregation, privacy }: FrameOf<"welcome">,
-): ParticipantStep {
+function welcome(state: ParticipantState, promised: FrameOf<"welcome">): ParticipantStep {
+  const { bundle, aggregation } = promised;
   if (!state.hello?.aggregation.includes(aggregation)) return breakConnection(state, BROKEN_WORD, forgetAll);
-  if (isWeaker(privacy, state.privacy)) return breakConnection(state, BROKEN_PROMISE, forgetAll);
-  if (!(noiseOfClients(privacy) >= state.minNoise))
-    return breakConnection(state, TOO_LITTLE_NOISE, forgetAll);
-  const open = openConnection({ ...state, aggregation, privacy });
+  const objection = welcomeObjection(promised, state.promised, state.minNoise);
+  if (objection !== null) return breakConnection(state, objection, forgetAll);
+  const open = openConnection({ ...state, promised });
   if (state.bundle !== bundle) {
     // This is the first session, or the task's model was converted again during an absence.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });
@@ -229,10 +214,9 @@ function welcome(
 }
 
 function train(state: ParticipantState, plan: Train): ParticipantStep {
-  if (state.ready === null) return step(state);
-  if ((plan.masking !== null) !== (state.aggregation === "masked"))
-    return breakConnection(state, BROKEN_WORD, forgetAll);
-  if (!keepsPromise(plan, state.privacy)) return breakConnection(state, BROKEN_PROMISE, forgetAll);
+  if (state.ready === null || state.promised === null) return step(state);
+  const objection = planObjection(plan, state.promised);
+  if (objection !== null) return breakConnection(state, objection, forgetAll);
   const plannedBefore = state.plan;
   if (
     plannedBefore &&
