@@ -44,3 +44,17 @@ test("in a masked round the browser draws the seed, so that a server cannot have
   expect(drawn.length).toBeGreaterThan(18);
   expect(drawn.every((seed) => Number.isInteger(seed) && seed >= 0 && seed < 2 ** 31)).toBe(true);
 });
+
+const OFF = { clip: 0, noise: 0, example_clip: 0, example_noise: 0, microbatch: 0 };
+
+test.each([null, MASKING])("noise on whole updates is added with and without masks", (masking) => {
+  const { protection } = workerPlan({ ...PLAN, masking, privacy: { ...OFF, clip: 2, noise: 5 } }, null, 0);
+  expect(protection).toEqual({ clip: 2, noise: 5 });
+});
+
+test.each([null, MASKING])("noise on gradients is added with and without masks", (masking) => {
+  const examples = { ...OFF, example_clip: 2, example_noise: 5, microbatch: 1 };
+  const { privacy, protection } = workerPlan({ ...PLAN, masking, privacy: examples }, null, 0);
+  expect(privacy).toEqual({ clip: 2, noise: 5, microbatch: 1 });
+  expect(protection).toBeNull();
+});

@@ -3,12 +3,9 @@
 import type { ControlVariates, ExampleClip, Protection, TrainingPlan } from "../../core/messages/training";
 import type { Train } from "../../protocol/rounds/participant-events";
 
-/**
- * Returns the privacy of the whole update that a plan asks for, or null; a masked update is clipped while it is
- * masked.
- */
-function protectionOf({ privacy, masking }: Train): Protection | null {
-  if (privacy === null || !(privacy.clip > 0) || masking !== null) return null;
+/** Returns the privacy of the whole update that a plan asks for, or null; under masks, too. */
+function protectionOf({ privacy }: Train): Protection | null {
+  if (privacy === null || !(privacy.clip > 0)) return null;
   return { clip: privacy.clip, noise: privacy.noise };
 }
 
