@@ -140,14 +140,14 @@ class JoinRequest:
         self, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore
     ) -> RoundsSession:
         options = self.options
+        # A task that always masks is held to it from the first connection on.
+        masks = options.min_masked or options.roster is not None or "open" not in self.task.aggregation
         hello = Hello(
             token=self.identity.token,
             kind="peer",
             backend="tensorflow",
             agent=self.agent,
-            aggregation=["masked"]
-            if options.min_masked or options.roster is not None
-            else ["masked", "open"],
+            aggregation=["masked"] if masks else ["masked", "open"],
             min_masked=options.min_masked or 0,
         )
         address = self.server.socket(self.task.name)

@@ -16,6 +16,7 @@ from backend.formats.network_address import Reach, reach_of
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Fitted
 from backend.peer.data.url_data import FetchedUrlData
+from backend.wire.messages import Aggregation
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,14 @@ class ServerAddress:
 class Choice(Struct, frozen=True):
     """A task of the server, and the scheme that coordinates it.
 
-    `lan` allows the peers of a mesh to connect to each other within a local network.
+    `aggregation` lists how updates may be added up. `lan` allows the peers of a mesh to connect to each other
+    within a local network.
     """
 
     name: str
     scheme: str
     lan: bool = False
+    aggregation: tuple[Aggregation, ...] = ("open",)
 
 
 class _Tasks(Struct, frozen=True):

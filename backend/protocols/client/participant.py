@@ -80,7 +80,7 @@ class ParticipantMachine:
     hello: Hello | None = None
     bundle: str | None = None
     min_noise: float = 0.0
-    # The server's first Welcome, or a later one with stronger terms.
+    # The server's first Welcome, or a later one with stronger terms; it outlives stops and starts.
     promised: Welcome | None = None
     ready: Ready | None = None
     plan: Train | None = None
@@ -132,7 +132,7 @@ class ParticipantMachine:
         if not self.connection.is_closed:
             return []
         self.hello, self.finished, self.reason = event.hello, False, None
-        self.min_noise, self.promised = event.min_noise, None
+        self.min_noise = event.min_noise
         self.connection, connect = self.connection.started()
         return [connect]
 

@@ -1,7 +1,7 @@
 """Checks that a server keeps to what its Welcome promised; the twin is `client/privacy-promise.ts`.
 
-Clients clip and add noise as a plan says, so that a server could leave the noise out of a plan: the terms
-that a client was told when it joined are the least that it does.
+Clients mask, clip and add noise as a plan says, so that a server could leave the noise out of a plan: what a
+client was told when it joined is the least that it does, for the life of its process or page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from backend.wire.messages import PrivacyTerms, Train, Welcome
 BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
 BROKEN_PROMISE = (
     "The server asks for an update with less noise, or another clip, than it promised when this client "
-    "joined, so this client left it. Join again if the new terms suit you."
+    "joined, so this client left it. If the new terms suit you, reload the page or start the client again."
 )
 TOO_LITTLE_NOISE = (
     "In this task devices add less noise to what they send than you ask for, or none, so this client left "
@@ -35,6 +35,8 @@ def welcome_objection(welcome: Welcome, promised: Welcome | None, min_noise: flo
     terms = welcome.privacy
     if terms is not None and not _is_meaningful(terms):
         return EMPTY_TERMS
+    if promised is not None and promised.aggregation == "masked" != welcome.aggregation:
+        return BROKEN_WORD
     if promised is not None and _is_weaker(terms, promised.privacy):
         return BROKEN_PROMISE
     if not noise_of_clients(welcome) >= min_noise:

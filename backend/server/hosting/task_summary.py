@@ -40,6 +40,7 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
         "summary": file.summary,
         "topics": file.topics,
         "scheme": file.coordination.scheme,
+        "aggregation": file.security.aggregation,
         "lan": file.coordination.decentralized and file.coordination.averages.lan,
         "bundle": task.bundle.address,
         "weights": host.history.current.weights,

@@ -29,6 +29,7 @@ _SUMMARY = (
     "summary",
     "topics",
     "scheme",
+    "aggregation",
     "lan",
     "bundle",
     "weights",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from io import StringIO
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from backend.errors import UnfitError
+from backend.peer.rounds.session import RoundsSession
 from backend.wire import messages
 from backend.wire.client_id import client_id
 from backend.wire.codec import decode_client, encode
@@ -77,17 +80,28 @@ def welcome(
     )
 
 
-async def left(server: PlainServer, state: Path, min_noise: float = 0.0) -> str:
-    """Lets a real peer take part, which has to leave; returns its reason."""
+@asynccontextmanager
+async def listening(server: PlainServer) -> AsyncIterator[int]:
+    """Has `server` listen on a port of this machine, which it yields."""
     async with serve(
         server.hear, "127.0.0.1", 0, subprotocols=[Subprotocol(messages.PROTOCOL)], compression=None
-    ) as listening:
-        port = next(iter(listening.sockets)).getsockname()[1]
+    ) as listener:
+        yield next(iter(listener.sockets)).getsockname()[1]
+
+
+async def left(server: PlainServer, state: Path, min_noise: float = 0.0) -> str:
+    """Lets a real peer take part, which has to leave; returns its reason."""
+    async with listening(server) as port:
         address = f"ws://127.0.0.1:{port}/api/tasks/tiny/socket"
-        peer = training_peer(
-            address, new_token(), PARAMETERS, state, StringIO(), ["masked", "open"], min_noise
+        ways: list[messages.Aggregation] = ["masked", "open"]
+        return await leaving(
+            training_peer(address, new_token(), PARAMETERS, state, StringIO(), ways, min_noise)
         )
-        with pytest.raises(UnfitError) as leaving:
-            async with asyncio.timeout(PATIENCE):
-                await peer.run(asyncio.Event())
-        return str(leaving.value)
+
+
+async def leaving(peer: RoundsSession) -> str:
+    """Runs a peer that has to leave its server; returns its reason."""
+    with pytest.raises(UnfitError) as error:
+        async with asyncio.timeout(PATIENCE):
+            await peer.run(asyncio.Event())
+    return str(error.value)

@@ -168,6 +168,7 @@ def lost(random: float) -> Json:
 
 
 READY = [START, CONNECTED, welcome(), LOADED]
+MASKED = [MASKABLE, CONNECTED, welcome(aggregation="masked"), LOADED]
 MASKED_PRIVATELY = [
     MASKABLE, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed")), LOADED,
 ]  # fmt: skip
@@ -315,7 +316,18 @@ STORIES: dict[str, list[Json]] = {
         welcome(aggregation="masked", privacy=terms("distributed", 2.0)),
         train(1, 0, masking={**MASKING, "noise": 1.0}),
     ],
-    "terms are those of the next start": [
+    "a server that comes back without masks is left": [
+        *MASKED, lost(0.5), CONNECTED, welcome(), train(1, 0),
+    ],
+    "a server that comes back with masks is held to those": [
+        MASKABLE, CONNECTED, welcome(), LOADED, lost(0.5), CONNECTED, welcome(aggregation="masked"),
+        lost(0.5), CONNECTED, welcome(),
+    ],
+    "a server is held to its masks after a stop and a start": [
+        *MASKED, STOP, MASKABLE, CONNECTED, welcome(), STOP, MASKABLE, CONNECTED,
+        welcome(aggregation="masked"),
+    ],
+    "a server is held to its terms after a stop and a start": [
         *MASKED_PRIVATELY, STOP, MASKABLE, CONNECTED, welcome(aggregation="masked"),
     ],
     "a task whose clients add less noise than is asked for is left": [

@@ -54,6 +54,7 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "summary": "",
         "topics": [],
         "scheme": "federated",
+        "aggregation": ["open"],
         "lan": False,
         "version": 0,
         "round": 0,

@@ -6,8 +6,8 @@ beforeEach(() => localStorage.clear());
 afterEach(() => vi.unstubAllGlobals());
 
 /** A page of a task that masks among at least ten, as it is opened. */
-function open(masks = true): () => number {
-  document.body.innerHTML = `<input data-minimum data-masks="${masks}" data-least="10"><p data-minimum-note></p>`;
+function open(masks = true, always = false): () => number {
+  document.body.innerHTML = `<input data-minimum data-masks="${masks}" data-always="${always}" data-least="10"><p data-minimum-note></p>`;
   return minimumChoice(document.body);
 }
 
@@ -34,6 +34,13 @@ test.each([
   const minimum = open();
   type(text);
   expect(minimum()).toBe(least);
+});
+
+test("in a task that always masks, an empty field asks for what the page promises", () => {
+  const minimum = open(true, true);
+  expect(minimum()).toBe(10);
+  type("7");
+  expect(minimum()).toBe(7);
 });
 
 test("a condition that this task cannot meet shows as a notice, any other as a note", () => {

@@ -143,9 +143,9 @@ export class Session {
    */
   start(backend: Backend | null, minimum: number, minNoise: number): void {
     if (!this.#loop.isClosed) return;
-    // Another session may use another backend, so nothing loaded is kept.
-    const { accepted, refused, examples } = this.#loop.machine;
-    this.#loop.reset({ accepted, refused, examples });
+    // Another session may use another backend, so nothing loaded is kept; the server's promise is.
+    const { accepted, refused, examples, promised } = this.#loop.machine;
+    this.#loop.reset({ accepted, refused, examples, promised });
     this.#backend = backend;
     this.#minimum = minimum;
     this.#loop.show({ problem: null, progress: null, loaded: null, notice: null });

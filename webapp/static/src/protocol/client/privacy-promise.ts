@@ -1,8 +1,8 @@
 /**
  * Checks that a server keeps to what its Welcome promised; the twin is backend/protocols/client/privacy_promise.py.
  *
- * Clients clip and add noise as a plan says, so that a server could leave the noise out of a plan: the terms that a
- * client was told when it joined are the least that it does.
+ * Clients mask, clip and add noise as a plan says, so that a server could leave the noise out of a plan: what a client
+ * was told when it joined is the least that it does, for the life of its process or page.
  */
 
 import type { FrameOf } from "../wire/messages";
@@ -16,7 +16,7 @@ export const BROKEN_WORD =
   "The server asks for updates in another way than was agreed on, so this client left it.";
 const BROKEN_PROMISE =
   "The server asks for an update with less noise, or another clip, than it promised when this client joined, so this " +
-  "client left it. Join again if the new terms suit you.";
+  "client left it. If the new terms suit you, reload the page or start the client again.";
 const TOO_LITTLE_NOISE =
   "In this task devices add less noise to what they send than you ask for, or none, so this client left it. Ask for " +
   "less, or choose another task.";
@@ -39,6 +39,7 @@ export function welcomeObjection(
 ): string | null {
   const terms = welcome.privacy;
   if (terms !== null && !isMeaningful(terms)) return EMPTY_TERMS;
+  if (promised?.aggregation === "masked" && welcome.aggregation !== "masked") return BROKEN_WORD;
   if (promised !== null && isWeaker(terms, promised.privacy)) return BROKEN_PROMISE;
   return noiseOfClients(welcome) >= minNoise ? null : TOO_LITTLE_NOISE;
 }

@@ -40,7 +40,7 @@ export interface ParticipantState extends ConnectedMachine {
   readonly hello: Hello | null;
   readonly bundle: string | null;
   readonly minNoise: number;
-  /** The server's first Welcome, or a later one with stronger terms. */
+  /** The server's first Welcome, or a later one with stronger terms; it outlives stops and starts. */
   readonly promised: FrameOf<"welcome"> | null;
   readonly ready: Ready | null;
   readonly plan: Train | null;
@@ -97,12 +97,7 @@ export const handle = legalOnly(LEGAL_PHASES, phase, apply);
 function apply(state: ParticipantState, event: ParticipantEvent): ParticipantStep {
   switch (event.type) {
     case "start":
-      return start(state, {
-        hello: event.hello,
-        finished: false,
-        minNoise: event.min_noise,
-        promised: null,
-      });
+      return start(state, { hello: event.hello, finished: false, minNoise: event.min_noise });
     case "connected":
       return greet(state, greeting(state));
     case "frame":

@@ -7,7 +7,10 @@ import { storeChoice, storedChoice } from "./stored-choice";
 const KEY = "minga-min-masked";
 const MOST = 2048;
 
-/** Sets the stored minimum, and returns a function that reads the current one; 0 is none. */
+/**
+ * Sets the stored minimum, and returns a function that reads the current one; 0 is none. In a task that always masks it
+ * is at least what the page says, so that the server cannot drop the masks later.
+ */
 export function minimumChoice(root: HTMLElement): () => number {
   const input = requireElement<HTMLInputElement>(root, "minimum");
   const note = requireElement(root, "minimum-note");
@@ -23,7 +26,8 @@ export function minimumChoice(root: HTMLElement): () => number {
     show();
   });
   show();
-  return () => parse(input.value);
+  const promised = input.dataset.always === "true" ? offered.least : 0;
+  return () => parse(input.value) || promised;
 }
 
 function parse(text: string): number {
