@@ -33,7 +33,12 @@ from backend.protocols.client.participant_events import (
     UndoChange,
     VersionMeasured,
 )
-from backend.protocols.client.privacy_promise import BROKEN_WORD, plan_objection, welcome_objection
+from backend.protocols.client.privacy_promise import (
+    BROKEN_WORD,
+    hides_examples,
+    plan_objection,
+    welcome_objection,
+)
 from backend.wire.messages import (
     Abandoned,
     Accepted,
@@ -250,8 +255,13 @@ class ParticipantMachine:
         return [*undone, *aborted, StartTraining(plan)]
 
     def _evaluate(self, request: Evaluate) -> list[Effect]:
-        """Evaluates a version, unless the client is training, which comes first."""
+        """Evaluates a version, unless the client is training, which comes first.
+
+        Own examples are not measured where masks or noise hide them: their exact loss would say too much.
+        """
         if self.ready is None or (self.plan and not self.offer):
+            return []
+        if not request.shards and hides_examples(self.promised):
             return []
         if self.evaluation.is_of(request):
             # Repeated after a reconnection, like a plan.

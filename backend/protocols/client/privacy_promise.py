@@ -51,6 +51,11 @@ def plan_objection(plan: Train, promised: Welcome) -> str | None:
     return None if _keeps_noise(plan, promised.privacy) else BROKEN_PROMISE
 
 
+def hides_examples(promised: Welcome | None) -> bool:
+    """Whether nothing exact about a client's own examples may leave it: masks or noise are promised."""
+    return promised is not None and (promised.aggregation == "masked" or promised.privacy is not None)
+
+
 def noise_of_clients(welcome: Welcome) -> float:
     """Returns the noise that clients add themselves, as a multiple of the clip; 0 if the server adds it."""
     terms = welcome.privacy

@@ -120,8 +120,9 @@ def trained(number: int, examples: int = 64, steps: int = 2) -> Json:
     return {"type": "trained", "round": number, **report}
 
 
-def evaluate(number: int, version: int) -> Json:
-    exam = {"weights": WEIGHTS, "shards": [{"sha256": SHARD, "examples": 64}], "seconds": 20.0}
+def evaluate(number: int, version: int, *, own: bool = False) -> Json:
+    shards = [] if own else [{"sha256": SHARD, "examples": 64}]
+    exam = {"weights": WEIGHTS, "shards": shards, "seconds": 20.0}
     return frame("evaluate", round=number, version=version, **exam)
 
 
@@ -369,6 +370,16 @@ STORIES: dict[str, list[Json]] = {
     "a client with own examples says how many, and may hold none out": [
         *READY[:3], {**LOADED, "examples": 120}, evaluate(1, 1),
         {**measured(1, 1), "examples": 0, "sums": []},
+    ],
+    "own examples are measured where nothing hides updates": [
+        *READY, evaluate(1, 1, own=True), measured(1, 1),
+    ],
+    "own examples are not measured under masks": [
+        *MASKED, evaluate(1, 1, own=True), measured(1, 1), evaluate(2, 1), measured(2, 1),
+    ],
+    "own examples are not measured under noise": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("local")), LOADED, evaluate(1, 1, own=True),
+        measured(1, 1),
     ],
     "who trains is not kept from it by a measurement": [*TRAINING, evaluate(1, 0), trained(1), accepted(1)],
     "who uploads can measure": [*UPLOADING, evaluate(1, 0), measured(1, 0), credit(1, SIZE), accepted(1)],

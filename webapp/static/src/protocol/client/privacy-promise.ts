@@ -50,6 +50,11 @@ export function planObjection(plan: Train, promised: Welcome): string | null {
   return keepsNoise(plan, promised.privacy) ? null : BROKEN_PROMISE;
 }
 
+/** Whether nothing exact about a client's own examples may leave it: masks or noise are promised. */
+export function hidesExamples(promised: Welcome | null): boolean {
+  return promised !== null && (promised.aggregation === "masked" || promised.privacy !== null);
+}
+
 /** Returns the noise that clients add themselves, as a multiple of the clip; 0 if the server adds it. */
 export function noiseOfClients({ privacy }: Welcome): number {
   if (privacy === null || privacy.mechanism === "central" || !isMeaningful(privacy)) return 0;

@@ -29,7 +29,7 @@ import {
   isMeasuring,
   NO_EVALUATION,
 } from "../client/evaluation";
-import { BROKEN_WORD, planObjection, welcomeObjection } from "../client/privacy-promise";
+import { BROKEN_WORD, hidesExamples, planObjection, welcomeObjection } from "../client/privacy-promise";
 import { legalOnly, reducer, type Step } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
 import type { Hello, Offer, ParticipantEffect, ParticipantEvent, Ready, Train } from "./participant-events";
@@ -233,9 +233,13 @@ function train(state: ParticipantState, plan: Train): ParticipantStep {
   );
 }
 
-/** Begins an evaluation, unless the client trains: training has priority, and the order gets no answer. */
+/**
+ * Begins an evaluation, unless the client trains: training has priority, and the order gets no answer. Own examples are
+ * not measured where masks or noise hide them: their exact loss would say too much.
+ */
 function evaluate(state: ParticipantState, order: Evaluate): ParticipantStep {
   if (state.ready === null || (state.plan !== null && state.offer === null)) return step(state);
+  if (order.shards.length === 0 && hidesExamples(state.promised)) return step(state);
   return beginEvaluation(state, order);
 }
 
