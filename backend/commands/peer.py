@@ -65,7 +65,7 @@ def register(subparsers: Any) -> None:
         "--min-noise",
         type=_noise,
         metavar="X",
-        help="take part only where clients add noise themselves, of X times the clip at least",
+        help="take part only where this peer itself adds noise, of X times the clip at least",
     )
     join.add_argument(
         "--roster", type=Path, metavar="FILE", help="identities of the clients that you trust; no others"

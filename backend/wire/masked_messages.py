@@ -40,6 +40,18 @@ class Masking(Struct, frozen=True, forbid_unknown_fields=True):
     server: Server
 
 
+class AggregationTerms(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a masked task promises of every round.
+
+    Updates are clipped to the L2 norm `clip`, and no sum is of fewer than `min_clients` of them. Against an
+    `active` server members sign and verify.
+    """
+
+    clip: float
+    min_clients: Annotated[int, Meta(ge=3, le=MOST_MEMBERS)]
+    server: Server
+
+
 # Client to server.
 
 

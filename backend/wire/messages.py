@@ -23,6 +23,7 @@ from backend.wire.fields import Status as Status
 from backend.wire.fields import Sums as Sums
 from backend.wire.masked_messages import MOST_MEMBERS
 from backend.wire.masked_messages import Aggregation as Aggregation
+from backend.wire.masked_messages import AggregationTerms as AggregationTerms
 from backend.wire.masked_messages import ConsistencySignature as ConsistencySignature
 from backend.wire.masked_messages import Dealt as Dealt
 from backend.wire.masked_messages import Decline as Decline
@@ -140,7 +141,8 @@ class Welcome(WireFrame, frozen=True, tag="welcome"):
 
     `aggregation` is how this client's updates are added up: the task's first choice that the client offered.
     `run` names the run of the task, whose versions count from 0; a task that begins anew has another one. A
-    client leaves a server whose plans do less than the terms of `privacy`; None without [privacy].
+    client leaves a server whose plans do less than the terms of `masking` (None where updates are not masked)
+    and of `privacy` (None without [privacy]).
     """
 
     task: str
@@ -149,6 +151,7 @@ class Welcome(WireFrame, frozen=True, tag="welcome"):
     run: Hash
     chunk_bytes: int
     aggregation: Aggregation
+    masking: AggregationTerms | None
     privacy: PrivacyTerms | None
 
 

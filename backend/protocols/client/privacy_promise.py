@@ -6,13 +6,16 @@ client was told when it joined is the least that it does, for the life of its pr
 
 from __future__ import annotations
 
-from backend.wire.messages import PrivacyTerms, Train, Welcome
+import math
+
+from backend.protocols.secagg.terms import most_sharers
+from backend.wire.messages import AggregationTerms, Masking, PrivacyTerms, Train, Welcome
 
 # The client leaves a server that breaks the agreement: it could learn what is to be hidden.
 BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
 BROKEN_PROMISE = (
-    "The server asks for an update with less noise, or another clip, than it promised when this client "
-    "joined, so this client left it. If the new terms suit you, reload the page or start the client again."
+    "The server protects updates less than it promised when this client joined, so this client left it. If "
+    "the new terms suit you, reload the page or start the client again."
 )
 TOO_LITTLE_NOISE = (
     "In this task devices add less noise to what they send than you ask for, or none, so this client left "
@@ -32,14 +35,13 @@ def welcome_objection(welcome: Welcome, promised: Welcome | None, min_noise: flo
 
     `promised` is what the server said before; the client adds noise of `min_noise` times the clip or more.
     """
-    terms = welcome.privacy
-    if terms is not None and not _is_meaningful(terms):
+    if not _is_meaningful(welcome):
         return EMPTY_TERMS
     if promised is not None and promised.aggregation == "masked" != welcome.aggregation:
         return BROKEN_WORD
-    if promised is not None and _is_weaker(terms, promised.privacy):
+    if promised is not None and _is_weaker(welcome, promised):
         return BROKEN_PROMISE
-    if not noise_of_clients(welcome) >= min_noise:
+    if not noise_of_clients(welcome.privacy, welcome.masking) >= min_noise:
         return TOO_LITTLE_NOISE
     return None
 
@@ -48,7 +50,8 @@ def plan_objection(plan: Train, promised: Welcome) -> str | None:
     """Returns why a client leaves a server for this `plan`, None if it trains by it."""
     if (plan.masking is not None) is not (promised.aggregation == "masked"):
         return BROKEN_WORD
-    return None if _keeps_noise(plan, promised.privacy) else BROKEN_PROMISE
+    kept = _masks_alike(plan.masking, promised.masking) and _keeps_noise(plan, promised)
+    return None if kept else BROKEN_PROMISE
 
 
 def hides_examples(promised: Welcome | None) -> bool:
@@ -56,54 +59,99 @@ def hides_examples(promised: Welcome | None) -> bool:
     return promised is not None and (promised.aggregation == "masked" or promised.privacy is not None)
 
 
-def noise_of_clients(welcome: Welcome) -> float:
-    """Returns the noise that clients add themselves, as a multiple of the clip; 0 if the server adds it."""
-    terms = welcome.privacy
-    if terms is None or terms.mechanism == "central" or not _is_meaningful(terms):
+def noise_of_clients(terms: PrivacyTerms | None, masking: AggregationTerms | None) -> float:
+    """Returns the noise that a client adds itself at least, as a multiple of the clip; 0 if the server does.
+
+    In `distributed` that is its own share: clients that the server invents add none.
+    """
+    if terms is None or terms.mechanism == "central" or not _adds_noise(terms):
         return 0.0
-    return terms.noise
+    return terms.noise if terms.mechanism != "distributed" else _own_share(terms.noise, masking)
 
 
-def _is_meaningful(terms: PrivacyTerms) -> bool:
+def _own_share(noise: float, masking: Masking | AggregationTerms | None) -> float:
+    """Returns a client's share of the noise on a masked sum, in a round of as many as there can be."""
+    if masking is None:
+        return 0.0
+    return noise / math.sqrt(most_sharers(masking.min_clients, masking.server))
+
+
+def _is_meaningful(welcome: Welcome) -> bool:
+    """Whether the terms are amounts by which updates are really masked, and noise is really added."""
+    privacy, masking = welcome.privacy, welcome.masking
+    if (masking is not None) is not (welcome.aggregation == "masked"):
+        return False
+    return (masking is None or _is_clip(masking.clip)) and (privacy is None or _adds_noise(privacy))
+
+
+def _adds_noise(terms: PrivacyTerms) -> bool:
     """Whether noise by these terms is really added: it is scaled by the clip, and goes to microbatches."""
     return (
-        SMALLEST_CLIP <= terms.clip <= LARGEST_CLIP
+        _is_clip(terms.clip)
         and 0.0 <= terms.noise <= LARGEST_CLIP
         and 0.0 < terms.delta < 1.0
         and (terms.microbatch > 0 or terms.mechanism != "examples")
     )
 
 
-def _is_weaker(terms: PrivacyTerms | None, promised: PrivacyTerms | None) -> bool:
-    """Whether `terms` have less noise than those `promised`, or other ones of what noise is measured by."""
-    if promised is None:
-        return False
+def _is_clip(clip: float) -> bool:
+    return SMALLEST_CLIP <= clip <= LARGEST_CLIP
+
+
+def _is_weaker(welcome: Welcome, promised: Welcome) -> bool:
+    """Whether `welcome` protects less than what was `promised`."""
     return (
-        terms is None
-        or terms.mechanism != promised.mechanism
-        or terms.clip != promised.clip
-        or terms.microbatch != promised.microbatch
-        or not terms.noise >= promised.noise
-        or not terms.delta <= promised.delta
+        not _masks_alike(welcome.masking, promised.masking)
+        or not _noises_alike(welcome.privacy, promised.privacy)
+        or not noise_of_clients(welcome.privacy, welcome.masking)
+        >= noise_of_clients(promised.privacy, promised.masking)
     )
 
 
-def _keeps_noise(plan: Train, terms: PrivacyTerms | None) -> bool:
-    """Whether a client that trains by `plan` clips and adds noise as `terms` say, or adds more noise."""
-    if terms is None:
+def _masks_alike(masking: Masking | AggregationTerms | None, promised: AggregationTerms | None) -> bool:
+    """Whether masked rounds protect as promised, or better."""
+    if promised is None:
         return True
-    privacy, masking = plan.privacy, plan.masking
-    match terms.mechanism:
-        case "local":
-            return privacy is not None and privacy.clip == terms.clip and privacy.noise >= terms.noise
-        case "examples":
-            return (
-                privacy is not None
-                and privacy.microbatch == terms.microbatch
-                and privacy.example_clip == terms.clip
-                and privacy.example_noise >= terms.noise
-            )
-        case "distributed":
-            return masking is not None and masking.clip == terms.clip and masking.noise >= terms.noise
-        case "central":
-            return True
+    return (
+        masking is not None
+        and masking.clip == promised.clip
+        and masking.min_clients >= promised.min_clients
+        and (masking.server == "active" or promised.server == "honest")
+    )
+
+
+def _noises_alike(terms: PrivacyTerms | None, promised: PrivacyTerms | None) -> bool:
+    """Whether `terms` have as much noise as those `promised`, and the same of what noise is measured by."""
+    if promised is None:
+        return True
+    return (
+        terms is not None
+        and terms.mechanism == promised.mechanism
+        and terms.clip == promised.clip
+        and terms.microbatch == promised.microbatch
+        and terms.noise >= promised.noise
+        and terms.delta <= promised.delta
+    )
+
+
+def _keeps_noise(plan: Train, promised: Welcome) -> bool:
+    """Whether a client that trains by `plan` clips and adds noise as it was `promised`, or adds more."""
+    terms, privacy, masking = promised.privacy, plan.privacy, plan.masking
+    if terms is None or terms.mechanism == "central":
+        return True
+    if terms.mechanism == "distributed":
+        return (
+            masking is not None
+            and masking.clip == terms.clip
+            and masking.noise >= terms.noise
+            and _own_share(masking.noise, masking) >= noise_of_clients(terms, promised.masking)
+        )
+    if privacy is None:
+        return False
+    if terms.mechanism == "local":
+        return privacy.clip == terms.clip and privacy.noise >= terms.noise
+    return (
+        privacy.microbatch == terms.microbatch
+        and privacy.example_clip == terms.clip
+        and privacy.example_noise >= terms.noise
+    )

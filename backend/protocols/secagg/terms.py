@@ -70,6 +70,16 @@ def degree(members: int, server: Server) -> Degree:
     return next(sparse for maximum, sparse in _SPARSE if members <= maximum)
 
 
+def most_sharers(min_clients: int, server: Server) -> int:
+    """Returns the largest number of clients among which the noise of a round is ever shared out.
+
+    Their shares add up to the noise, so each adds it over the square root of their number: of `min_clients`,
+    or of the threshold, which is largest in the largest complete graph.
+    """
+    complete = MOST_ACTIVE if server == "active" else COMPLETE
+    return max(min_clients, degree(complete, server).threshold)
+
+
 def signers(members: int, server: Server) -> int:
     """Returns how many members must sign a list of survivors before any reveals for it; 0 if none need to.
 

@@ -17,6 +17,7 @@ from backend.server.observers import task_events
 from backend.server.rounds import round_host_events
 from backend.server.rounds.round_host_events import RoundHostEvent
 from backend.server.rounds.state import Effect, RoundState
+from backend.server.tasks.client_terms import aggregation_terms, privacy_terms
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 from backend.wire import messages
 
@@ -70,14 +71,16 @@ class RoundEventHandler:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
             effects += self._leave(client.id, older.link, now, lost=True)
         self._state.connected.add(client)
+        file = self._state.task.file
         welcome = messages.Welcome(
-            task=self._state.task.file.name,
+            task=file.name,
             client=client.id,
             bundle=self._state.task.bundle.address,
             run=self._state.history.run_name,
             chunk_bytes=self._state.limits.chunk_bytes,
             aggregation=client.aggregation,
-            privacy=self._state.task.privacy_terms,
+            masking=aggregation_terms(file) if client.aggregation == "masked" else None,
+            privacy=privacy_terms(file),
         )
         self._state.connected.tell(client.id, welcome)
         self._state.connected.welcome(client.id, now)

@@ -18,6 +18,7 @@ from backend.numerics.masking.sparse import chosen_values
 from backend.protocols.rounds.round_effects import AnnounceRound
 from backend.protocols.secagg.server_effects import Recover
 from backend.protocols.secagg.terms import chosen_of, encoding_of, signs_of, terms_of
+from backend.server.tasks.client_terms import aggregation_terms
 from backend.server.tasks.task import Task
 from backend.wire.masked_messages import Masking
 
@@ -78,15 +79,15 @@ def empty_sum(masking: Masking, terms: Terms) -> MaskedSum:
 def masked_sum(task: Task, opened: AnnounceRound, weights: str) -> MaskedSum:
     """Returns the empty sum of the opened round, which trains the version at the address `weights`."""
     security, privacy, manifest = task.file.security, task.file.privacy, task.bundle.manifest
-    chosen = security.masked
+    chosen, promised = security.masked, aggregation_terms(task.file)
     masking = Masking(
         bits=chosen.bits,
-        clip=privacy.clip if privacy else security.clip,
+        clip=promised.clip,
         examples=chosen.examples or max(1, opened.most_examples),
         noise=privacy.noise_multiplier if privacy else 0.0,
         share=chosen.share,
-        min_clients=chosen.min_clients,
-        server=chosen.server,
+        min_clients=promised.min_clients,
+        server=promised.server,
     )
     terms = terms_of(
         masking,

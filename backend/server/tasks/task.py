@@ -24,7 +24,7 @@ from backend.server.tasks.shard_store import Shards
 from backend.server.tasks.task_data import load_data
 from backend.server.tasks.task_validation import check_task
 from backend.stores.contracts import BlobStore
-from backend.wire.messages import Privacy, PrivacyTerms
+from backend.wire.messages import Privacy
 
 TASK_FILE = "task.toml"
 _MAX_README = 1 << 18
@@ -79,20 +79,6 @@ class Task:
             example_clip=chosen.clip if examples else 0.0,
             example_noise=chosen.noise_multiplier if examples else 0.0,
             microbatch=chosen.microbatch if examples else 0,
-        )
-
-    @property
-    def privacy_terms(self) -> PrivacyTerms | None:
-        """Returns what the task promises its clients; None without [privacy]."""
-        chosen = self.file.privacy
-        if chosen is None:
-            return None
-        return PrivacyTerms(
-            mechanism=chosen.mechanism,
-            clip=chosen.clip,
-            noise=chosen.noise_multiplier,
-            delta=chosen.delta,
-            microbatch=chosen.microbatch if chosen.of_examples else 0,
         )
 
     def past_steps(self, version: int) -> int:

@@ -21,6 +21,7 @@ from backend.server.estimates.devices import DEVICES
 from backend.server.estimates.traffic import round_bytes
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.mesh.averaging_plan import averages_of
+from backend.server.tasks.client_terms import own_noise
 from backend.server.tasks.ethics_statement import publication
 from backend.server.tasks.gallery import Search, by_need, topics
 from backend.server.tasks.model_inspection import fastest
@@ -198,6 +199,7 @@ def _task_context(request: Request, name: str) -> dict[str, Any]:
         "licence": detail.licence,
         "trial": detail.trial,
         "plan": detail.file,
+        "own_noise": own_noise(detail.file),
         "publication": publication(detail.file),
         "disclosure": _registry(request).disclosure(name),
         "moved": round_bytes(parameters, averages_of(detail.file, parameters)),

@@ -110,6 +110,9 @@ class LyingServer:
             run=self.run,
             chunk_bytes=1 << 16,
             aggregation="masked",
+            masking=messages.AggregationTerms(
+                clip=MASKING.clip, min_clients=MASKING.min_clients, server=MASKING.server
+            ),
             privacy=None,
         )
 

@@ -25,6 +25,7 @@ from tests.support.timeouts import PATIENCE
 PARAMETERS = 40
 CLIP = 4.0
 LOCAL = messages.PrivacyTerms(mechanism="local", clip=CLIP, noise=2.0, delta=1e-5, microbatch=0)
+MASKS = messages.AggregationTerms(clip=CLIP, min_clients=3, server="active")
 SHARED = replace(LOCAL, mechanism="distributed")
 NOISY = messages.Privacy(clip=CLIP, noise=2.0, example_clip=0.0, example_noise=0.0, microbatch=0)
 
@@ -67,7 +68,9 @@ class PlainServer:
 
 
 def welcome(
-    privacy: messages.PrivacyTerms | None, aggregation: messages.Aggregation = "open"
+    privacy: messages.PrivacyTerms | None,
+    aggregation: messages.Aggregation = "open",
+    masking: messages.AggregationTerms = MASKS,
 ) -> messages.Welcome:
     return messages.Welcome(
         task="tiny",
@@ -76,6 +79,7 @@ def welcome(
         run="c" * 64,
         chunk_bytes=1 << 16,
         aggregation=aggregation,
+        masking=masking if aggregation == "masked" else None,
         privacy=privacy,
     )
 

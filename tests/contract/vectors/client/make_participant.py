@@ -85,9 +85,18 @@ def whole(clip: float = 10.0, noise: float = 1.0) -> Json:
     return {"clip": clip, "noise": noise, "example_clip": 0.0, "example_noise": 0.0, "microbatch": 0}
 
 
-def welcome(bundle: str = BUNDLE, aggregation: str = "open", privacy: Json | None = None) -> Json:
+def welcome(
+    bundle: str = BUNDLE,
+    aggregation: str = "open",
+    privacy: Json | None = None,
+    clip: float = 10.0,
+    min_clients: int = 3,
+    server: str = "honest",
+) -> Json:
     about = {"task": "digits", "client": "0123456789abcdef", "run": RUN, "chunk_bytes": 262_144}
-    return frame("welcome", bundle=bundle, aggregation=aggregation, privacy=privacy, **about)
+    masks = {"clip": clip, "min_clients": min_clients, "server": server}
+    masking = masks if aggregation == "masked" else None
+    return frame("welcome", bundle=bundle, aggregation=aggregation, masking=masking, privacy=privacy, **about)
 
 
 def train(
@@ -291,6 +300,45 @@ STORIES: dict[str, list[Json]] = {
         MASKABLE, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed")), LOADED,
         train(1, 0, masking={**MASKING, "noise": 1.0}), trained(1), accepted(1), train(2, 1, masking=MASKING),
     ],
+    "shares of the noise are not thinned out among more clients": [
+        *MASKED_PRIVATELY, train(1, 0, masking={**MASKING, "noise": 1.0, "min_clients": 100}),
+    ],
+    "shares of more noise may be for more clients": [
+        *MASKED_PRIVATELY, train(1, 0, masking={**MASKING, "noise": 2.0, "min_clients": 100}),
+    ],
+    "a server that comes back with the noise shared among more clients is left": [
+        *MASKED_PRIVATELY, lost(0.5), CONNECTED,
+        welcome(aggregation="masked", privacy=terms("distributed"), min_clients=100),
+    ],
+    "a masked plan among fewer clients than was promised is left": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked", min_clients=8), LOADED,
+        train(1, 0, masking={**MASKING, "min_clients": 9}), trained(1), accepted(1),
+        train(2, 1, masking=MASKING),
+    ],
+    "a masked plan without the signatures that were promised is left": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked", server="active"), LOADED,
+        train(1, 0, masking=MASKING),
+    ],
+    "a masked plan with signatures that were not promised is trained by": [
+        *MASKED, train(1, 0, masking={**MASKING, "server": "active"}),
+    ],
+    "a masked plan with another clip than was promised is left": [
+        *MASKED, train(1, 0, masking={**MASKING, "clip": 20.0}),
+    ],
+    "a server that comes back with masks among fewer clients is left": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked", min_clients=8), LOADED, lost(0.5), CONNECTED,
+        welcome(aggregation="masked", min_clients=7),
+    ],
+    "a server that comes back without signatures is left": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked", server="active"), LOADED, lost(0.5), CONNECTED,
+        welcome(aggregation="masked"),
+    ],
+    "a server that comes back with another clip of masked updates is left": [
+        *MASKED, lost(0.5), CONNECTED, welcome(aggregation="masked", clip=20.0),
+    ],
+    "terms of masks with a clip of 0 are left": [
+        MASKABLE, CONNECTED, welcome(aggregation="masked", clip=0.0),
+    ],
     "noise of the server is none of the client's business": [
         MASKABLE, CONNECTED, welcome(privacy=terms("central")), LOADED, train(1, 0), trained(1),
     ],
@@ -306,7 +354,7 @@ STORIES: dict[str, list[Json]] = {
     ],
     "a server that comes back with another clip is left": [
         *MASKED_PRIVATELY, lost(0.5), CONNECTED,
-        welcome(aggregation="masked", privacy=terms("distributed", clip=20.0)),
+        welcome(aggregation="masked", privacy=terms("distributed", clip=20.0), clip=20.0),
     ],
     "a server that comes back with another delta is left": [
         *MASKED_PRIVATELY, lost(0.5), CONNECTED,
@@ -332,7 +380,17 @@ STORIES: dict[str, list[Json]] = {
         *MASKED_PRIVATELY, STOP, MASKABLE, CONNECTED, welcome(aggregation="masked"),
     ],
     "a task whose clients add less noise than is asked for is left": [
-        DEMANDING, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed", 0.25)),
+        DEMANDING, CONNECTED, welcome(privacy=terms("local", 0.25)),
+    ],
+    "a task whose clients add a smaller share of the noise than is asked for is left": [
+        DEMANDING, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed", 3.0)),
+    ],
+    "a task whose clients add as large a share of the noise as is asked for is joined": [
+        DEMANDING, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed", 3.5)), LOADED,
+    ],
+    "a larger share of the noise has to be promised where the server may lie": [
+        DEMANDING, CONNECTED,
+        welcome(aggregation="masked", privacy=terms("distributed", 3.5), server="active"),
     ],
     "a task whose server adds the noise is left where clients are to": [
         DEMANDING, CONNECTED, welcome(privacy=terms("central")),

@@ -74,6 +74,7 @@ SERVER: dict[str, messages.ServerFrame] = {
         run=HASH[::-1],
         chunk_bytes=262144,
         aggregation="open",
+        masking=None,
         privacy=None,
     ),
     "welcome to a private task": messages.Welcome(
@@ -83,6 +84,7 @@ SERVER: dict[str, messages.ServerFrame] = {
         run=HASH[::-1],
         chunk_bytes=262144,
         aggregation="masked",
+        masking=messages.AggregationTerms(clip=1.0, min_clients=8, server="active"),
         privacy=messages.PrivacyTerms(
             mechanism="distributed", clip=1.0, noise=4.245, delta=1e-5, microbatch=0
         ),

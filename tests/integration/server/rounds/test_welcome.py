@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.wire.messages import PrivacyTerms
+from backend.wire.messages import AggregationTerms, PrivacyTerms
 from tests.support.tasks.tiny_task import train_everything, write_task
 from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import running
@@ -57,3 +57,21 @@ async def test_clients_are_told_the_terms_of_privacy(
     with running(tmp_path / "tasks", tmp_path / "data") as server:
         async with Client(server.url) as client:
             assert client.welcome.privacy == terms
+
+
+async def test_clients_are_told_the_terms_of_their_masks(tmp_path: Path) -> None:
+    task = tmp_path / "tasks" / "tiny"
+    write_task(task, min_available_clients=4, quorum=4)
+    train_everything(task)
+    masks = (
+        "--set",
+        "tiny.security.aggregation=['masked', 'open']",
+        "--set",
+        "tiny.security.masking.clip=2.0",
+    )
+    fewest = ("--set", "tiny.security.masking.min_clients=4")
+    with running(tmp_path / "tasks", tmp_path / "data", *masks, *fewest) as server:
+        async with Client(server.url) as client:
+            assert client.welcome.masking is None
+        async with Client(server.url, aggregation=["masked"]) as client:
+            assert client.welcome.masking == AggregationTerms(clip=2.0, min_clients=4, server="honest")

@@ -20,9 +20,14 @@ const OPEN: Welcome = {
   run: HASH,
   chunk_bytes: 1024,
   aggregation: "open",
+  masking: null,
   privacy: null,
 };
-const MASKED: Welcome = { ...OPEN, aggregation: "masked" };
+const MASKED: Welcome = {
+  ...OPEN,
+  aggregation: "masked",
+  masking: { clip: 1, min_clients: 3, server: "active" },
+};
 const LOCAL: Welcome = {
   ...OPEN,
   privacy: { mechanism: "local", clip: 1, noise: 5, delta: 1e-5, microbatch: 0 },

@@ -46,6 +46,15 @@ test("more noise than this task has shows as a notice, any other as a note", () 
   expect(note()?.className).toBe("notice");
 });
 
+test("a volunteer may ask for as much noise as the note says", () => {
+  open(4.245 / Math.sqrt(43));
+  expect(note()?.textContent).toContain("0.647 at least");
+  type("0.647");
+  expect(note()?.className).toBe("note");
+  type("0.648");
+  expect(note()?.className).toBe("notice");
+});
+
 test("it is remembered for the next page", () => {
   open();
   type("1.5");

@@ -38,6 +38,7 @@ const WELCOMED: readonly ParticipantEvent[] = [
       run: HASH,
       chunk_bytes: 1000,
       aggregation: "open",
+      masking: null,
       privacy: null,
     },
   },

@@ -27,7 +27,7 @@ export const masked = {
   noise: {
     none: "In this task your device adds no noise.",
     offered: (noise: number) =>
-      `In this task devices add noise of ${decimal(noise)}, where 1 is the length that an update may have.`,
+      `In this task your device itself adds noise of ${decimal(noise)} at least, where 1 is the length that an update may have.`,
     bars: "To join it ask for less, or choose another task.",
   },
 };

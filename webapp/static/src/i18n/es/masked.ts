@@ -27,7 +27,7 @@ export const masked: Catalogue["masked"] = {
   noise: {
     none: "En esta tarea tu dispositivo no añade ruido.",
     offered: (noise) =>
-      `En esta tarea los dispositivos añaden un ruido de ${decimal(noise)}, donde 1 es la longitud que puede tener una actualización.`,
+      `En esta tarea tu propio dispositivo añade un ruido de al menos ${decimal(noise)}, donde 1 es la longitud que puede tener una actualización.`,
     bars: "Para participar, pide menos o elige otra tarea.",
   },
 };

@@ -5,18 +5,20 @@
  * was told when it joined is the least that it does, for the life of its process or page.
  */
 
+import { mostSharers } from "../secagg/terms";
 import type { FrameOf } from "../wire/messages";
 
 type Welcome = FrameOf<"welcome">;
 type Train = FrameOf<"train">;
 type PrivacyTerms = NonNullable<Welcome["privacy"]>;
+type AggregationTerms = NonNullable<Welcome["masking"]>;
 
 // The client leaves a server that breaks the agreement: it could learn what was to stay hidden.
 export const BROKEN_WORD =
   "The server asks for updates in another way than was agreed on, so this client left it.";
 const BROKEN_PROMISE =
-  "The server asks for an update with less noise, or another clip, than it promised when this client joined, so this " +
-  "client left it. If the new terms suit you, reload the page or start the client again.";
+  "The server protects updates less than it promised when this client joined, so this client left it. If the new " +
+  "terms suit you, reload the page or start the client again.";
 const TOO_LITTLE_NOISE =
   "In this task devices add less noise to what they send than you ask for, or none, so this client left it. Ask for " +
   "less, or choose another task.";
@@ -37,17 +39,17 @@ export function welcomeObjection(
   promised: Welcome | null,
   minNoise: number,
 ): string | null {
-  const terms = welcome.privacy;
-  if (terms !== null && !isMeaningful(terms)) return EMPTY_TERMS;
+  if (!isMeaningful(welcome)) return EMPTY_TERMS;
   if (promised?.aggregation === "masked" && welcome.aggregation !== "masked") return BROKEN_WORD;
-  if (promised !== null && isWeaker(terms, promised.privacy)) return BROKEN_PROMISE;
+  if (promised !== null && isWeaker(welcome, promised)) return BROKEN_PROMISE;
   return noiseOfClients(welcome) >= minNoise ? null : TOO_LITTLE_NOISE;
 }
 
 /** Returns why a client leaves a server for this plan, null if it trains by it. */
 export function planObjection(plan: Train, promised: Welcome): string | null {
   if ((plan.masking !== null) !== (promised.aggregation === "masked")) return BROKEN_WORD;
-  return keepsNoise(plan, promised.privacy) ? null : BROKEN_PROMISE;
+  const kept = masksAlike(plan.masking, promised.masking) && keepsNoise(plan, promised);
+  return kept ? null : BROKEN_PROMISE;
 }
 
 /** Whether nothing exact about a client's own examples may leave it: masks or noise are promised. */
@@ -55,36 +57,68 @@ export function hidesExamples(promised: Welcome | null): boolean {
   return promised !== null && (promised.aggregation === "masked" || promised.privacy !== null);
 }
 
-/** Returns the noise that clients add themselves, as a multiple of the clip; 0 if the server adds it. */
-export function noiseOfClients({ privacy }: Welcome): number {
-  if (privacy === null || privacy.mechanism === "central" || !isMeaningful(privacy)) return 0;
-  return privacy.noise;
+/**
+ * Returns the noise that a client adds itself at least, as a multiple of the clip; 0 if the server does. In
+ * `distributed` that is its own share: clients that the server invents add none.
+ */
+function noiseOfClients({ privacy, masking }: Welcome): number {
+  if (privacy === null || privacy.mechanism === "central" || !addsNoise(privacy)) return 0;
+  return privacy.mechanism === "distributed" ? ownShare(privacy.noise, masking) : privacy.noise;
+}
+
+/** Returns a client's share of the noise on a masked sum, in a round of as many clients as there can be. */
+function ownShare(noise: number, masking: AggregationTerms | null): number {
+  return masking === null ? 0 : noise / Math.sqrt(mostSharers(masking.min_clients, masking.server));
+}
+
+/** Whether the terms are amounts by which updates are really masked, and noise is really added. */
+function isMeaningful({ aggregation, masking, privacy }: Welcome): boolean {
+  if ((masking !== null) !== (aggregation === "masked")) return false;
+  return (masking === null || isClip(masking.clip)) && (privacy === null || addsNoise(privacy));
 }
 
 /** Whether noise by these terms is really added: it is scaled by the clip, and goes to microbatches. */
-function isMeaningful({ mechanism, clip, noise, delta, microbatch }: PrivacyTerms): boolean {
-  return (
-    clip >= SMALLEST_CLIP &&
-    clip <= LARGEST_CLIP &&
-    noise >= 0 &&
-    noise <= LARGEST_CLIP &&
-    delta > 0 &&
-    delta < 1 &&
-    (microbatch > 0 || mechanism !== "examples")
+function addsNoise({ mechanism, clip, noise, delta, microbatch }: PrivacyTerms): boolean {
+  const isAmount = noise >= 0 && noise <= LARGEST_CLIP && delta > 0 && delta < 1;
+  return isClip(clip) && isAmount && (microbatch > 0 || mechanism !== "examples");
+}
+
+function isClip(clip: number): boolean {
+  return clip >= SMALLEST_CLIP && clip <= LARGEST_CLIP;
+}
+
+/** Whether `welcome` protects less than what was `promised`. */
+function isWeaker(welcome: Welcome, promised: Welcome): boolean {
+  return !(
+    masksAlike(welcome.masking, promised.masking) &&
+    noisesAlike(welcome.privacy, promised.privacy) &&
+    noiseOfClients(welcome) >= noiseOfClients(promised)
   );
 }
 
-/** Whether `terms` have less noise than those `promised`, or other ones of what noise is measured by. */
-function isWeaker(terms: PrivacyTerms | null, promised: PrivacyTerms | null): boolean {
-  if (promised === null) return false;
-  if (terms === null) return true;
-  const { mechanism, clip, microbatch, noise, delta } = promised;
-  const alike = terms.mechanism === mechanism && terms.clip === clip && terms.microbatch === microbatch;
-  return !(alike && terms.noise >= noise && terms.delta <= delta);
+/** Whether masked rounds protect as promised, or better. */
+function masksAlike(masking: AggregationTerms | null, promised: AggregationTerms | null): boolean {
+  if (promised === null) return true;
+  return (
+    masking !== null &&
+    masking.clip === promised.clip &&
+    masking.min_clients >= promised.min_clients &&
+    (masking.server === "active" || promised.server === "honest")
+  );
 }
 
-/** Whether a client that trains by this plan clips and adds noise as `terms` say, or adds more noise. */
-function keepsNoise({ privacy, masking }: Train, terms: PrivacyTerms | null): boolean {
+/** Whether `terms` have as much noise as those `promised`, and the same of what noise is measured by. */
+function noisesAlike(terms: PrivacyTerms | null, promised: PrivacyTerms | null): boolean {
+  if (promised === null) return true;
+  if (terms === null) return false;
+  const { mechanism, clip, microbatch, noise, delta } = promised;
+  const alike = terms.mechanism === mechanism && terms.clip === clip && terms.microbatch === microbatch;
+  return alike && terms.noise >= noise && terms.delta <= delta;
+}
+
+/** Whether a client that trains by this plan clips and adds noise as it was `promised`, or adds more. */
+function keepsNoise({ privacy, masking }: Train, promised: Welcome): boolean {
+  const terms = promised.privacy;
   if (terms === null) return true;
   const { clip, noise, microbatch } = terms;
   switch (terms.mechanism) {
@@ -98,7 +132,12 @@ function keepsNoise({ privacy, masking }: Train, terms: PrivacyTerms | null): bo
         privacy.example_noise >= noise
       );
     case "distributed":
-      return masking !== null && masking.clip === clip && masking.noise >= noise;
+      return (
+        masking !== null &&
+        masking.clip === clip &&
+        masking.noise >= noise &&
+        ownShare(masking.noise, masking) >= noiseOfClients(promised)
+      );
     case "central":
       return true;
   }

@@ -45,6 +45,14 @@ export function degree(members: number, server: Server): Degree {
 }
 
 /**
+ * Returns the largest number of clients among which the noise of a round is ever shared out: `minClients`, or the
+ * threshold, which is largest in the largest complete graph.
+ */
+export function mostSharers(minClients: number, server: Server): number {
+  return Math.max(minClients, degree(server === "active" ? MOST_ACTIVE : COMPLETE, server).threshold);
+}
+
+/**
  * Returns how many members must sign a list of survivors before any reveals for it; 0 if none need to. The twin
  * says why.
  */

@@ -34,6 +34,16 @@ export const masking = record({
   server: oneOf("honest", "active"),
 });
 
+/**
+ * What a masked task promises of every round: updates are clipped to the L2 norm `clip`, and no sum is of fewer than
+ * `min_clients` of them. Against an `active` server members sign and verify.
+ */
+export const aggregationTerms = record({
+  clip: real,
+  min_clients: whole(3, MOST_MEMBERS),
+  server: oneOf("honest", "active"),
+});
+
 /** A client's keys of a masked round, as it sent them. */
 const member = record({
   client: text(),

@@ -23,7 +23,7 @@ import {
   text,
   whole,
 } from "./fields";
-import { aggregation, MASKED_CLIENT, MASKED_SERVER, MOST_MEMBERS, masking } from "./masked";
+import { aggregation, aggregationTerms, MASKED_CLIENT, MASKED_SERVER, MOST_MEMBERS, masking } from "./masked";
 import { unpack } from "./msgpack";
 
 export { FrameError };
@@ -125,7 +125,8 @@ export const SERVER = {
    * Answer to Hello. `client` is the public id (16 hexadecimal digits), `bundle` the address of bundle.json,
    * `aggregation` how this client's updates are added up: the task's first choice that it offered. `run` names the
    * run of the task, whose versions count from 0; a task that begins anew has another one. A client leaves a server
-   * whose plans do less than the terms of `privacy`; null without [privacy].
+   * whose plans do less than the terms of `masking` (null where updates are not masked) and of `privacy` (null without
+   * [privacy]).
    */
   welcome: {
     task: text(),
@@ -134,6 +135,7 @@ export const SERVER = {
     run: hash,
     chunk_bytes: whole(),
     aggregation,
+    masking: nullable(aggregationTerms),
     privacy: nullable(privacyTerms),
   },
   /**

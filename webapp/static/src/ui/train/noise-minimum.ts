@@ -12,9 +12,11 @@ export function noiseChoice(root: HTMLElement): () => number {
   const input = requireElement<HTMLInputElement>(root, "noise");
   const note = requireElement(root, "noise-note");
   const offered = Number(input.dataset.offered);
+  // Rounded down, so that a volunteer may ask for what the note says.
+  const shown = Math.floor(offered * 1000) / 1000;
   const show = (): void => {
     const bars = parse(input.value) > offered;
-    setText(note, `${offered > 0 ? words.offered(offered) : words.none} ${bars ? words.bars : ""}`.trim());
+    setText(note, `${offered > 0 ? words.offered(shown) : words.none} ${bars ? words.bars : ""}`.trim());
     note.className = bars ? "notice" : "note";
   };
   input.value = storedChoice(KEY);
