@@ -126,7 +126,8 @@ class PrivacyTerms(Struct, frozen=True, forbid_unknown_fields=True):
 
     The noise has the standard deviation `noise` times `clip`. It is added by the server (`central`), or by
     the clients: to their updates (`local`), in shares that add up to it (`distributed`), or to the sum of a
-    step's gradients, `microbatch` examples at a time (`examples`). Epsilon is stated for `delta`.
+    step's gradients, `microbatch` examples at a time (`examples`); a round then makes at most `visits` to an
+    example, which are 0 else. Epsilon is stated for `delta`.
     """
 
     mechanism: Literal["central", "local", "distributed", "examples"]
@@ -134,6 +135,7 @@ class PrivacyTerms(Struct, frozen=True, forbid_unknown_fields=True):
     noise: float
     delta: float
     microbatch: Count
+    visits: Count
 
 
 class Welcome(WireFrame, frozen=True, tag="welcome"):

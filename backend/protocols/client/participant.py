@@ -241,7 +241,7 @@ class ParticipantMachine:
     def _train(self, plan: Train) -> list[Effect]:
         if self.ready is None or self.promised is None:
             return []
-        if objection := plan_objection(plan, self.promised):
+        if objection := plan_objection(plan, self.promised, self.ready.examples):
             return self._break_off(objection)
         mine = self.plan
         if mine and (mine.round, mine.version, mine.seed) == (plan.round, plan.version, plan.seed):

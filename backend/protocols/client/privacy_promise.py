@@ -46,11 +46,11 @@ def welcome_objection(welcome: Welcome, promised: Welcome | None, min_noise: flo
     return None
 
 
-def plan_objection(plan: Train, promised: Welcome) -> str | None:
-    """Returns why a client leaves a server for this `plan`, None if it trains by it."""
+def plan_objection(plan: Train, promised: Welcome, examples: int) -> str | None:
+    """Returns why a client with `examples` of its own leaves a server for this `plan`, None if it trains."""
     if (plan.masking is not None) is not (promised.aggregation == "masked"):
         return BROKEN_WORD
-    kept = _masks_alike(plan.masking, promised.masking) and _keeps_noise(plan, promised)
+    kept = _masks_alike(plan.masking, promised.masking) and _keeps_noise(plan, promised, examples)
     return None if kept else BROKEN_PROMISE
 
 
@@ -85,12 +85,12 @@ def _is_meaningful(welcome: Welcome) -> bool:
 
 
 def _adds_noise(terms: PrivacyTerms) -> bool:
-    """Whether noise by these terms is really added: it is scaled by the clip, and goes to microbatches."""
+    """Whether noise by these terms is really added: scaled by the clip, and to microbatches of few visits."""
     return (
         _is_clip(terms.clip)
         and 0.0 <= terms.noise <= LARGEST_CLIP
         and 0.0 < terms.delta < 1.0
-        and (terms.microbatch > 0 or terms.mechanism != "examples")
+        and (min(terms.microbatch, terms.visits) > 0 or terms.mechanism != "examples")
     )
 
 
@@ -129,12 +129,13 @@ def _noises_alike(terms: PrivacyTerms | None, promised: PrivacyTerms | None) -> 
         and terms.mechanism == promised.mechanism
         and terms.clip == promised.clip
         and terms.microbatch == promised.microbatch
+        and terms.visits <= promised.visits
         and terms.noise >= promised.noise
         and terms.delta <= promised.delta
     )
 
 
-def _keeps_noise(plan: Train, promised: Welcome) -> bool:
+def _keeps_noise(plan: Train, promised: Welcome, examples: int) -> bool:
     """Whether a client that trains by `plan` clips and adds noise as it was `promised`, or adds more."""
     terms, privacy, masking = promised.privacy, plan.privacy, plan.masking
     if terms is None or terms.mechanism == "central":
@@ -154,4 +155,12 @@ def _keeps_noise(plan: Train, promised: Welcome) -> bool:
         privacy.microbatch == terms.microbatch
         and privacy.example_clip == terms.clip
         and privacy.example_noise >= terms.noise
+        and _visits(plan, examples) <= terms.visits
     )
+
+
+def _visits(plan: Train, examples: int) -> float:
+    """Returns how often a plan visits one of a client's own examples; infinity for examples of others."""
+    if plan.shards or not plan.batch_size:
+        return math.inf
+    return math.ceil(plan.steps / math.ceil(max(1, examples) / plan.batch_size)) or plan.epochs

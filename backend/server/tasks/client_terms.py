@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend.formats.task_file import TaskFile
 from backend.protocols.client.privacy_promise import noise_of_clients
+from backend.server.privacy.privacy_budget import visits_of
 from backend.wire.messages import AggregationTerms, PrivacyTerms
 
 
@@ -25,6 +26,7 @@ def privacy_terms(file: TaskFile) -> PrivacyTerms | None:
         noise=chosen.noise_multiplier,
         delta=chosen.delta,
         microbatch=chosen.microbatch if chosen.of_examples else 0,
+        visits=visits_of(file) if chosen.of_examples else 0,
     )
 
 

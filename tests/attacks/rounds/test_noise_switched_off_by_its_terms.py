@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from tests.support.attacks.lying_rounds_server import plan_of
 from tests.support.attacks.plain_server import LOCAL, NOISY, PlainServer, left, welcome
 
-EXAMPLES = replace(LOCAL, mechanism="examples", microbatch=1)
+EXAMPLES = replace(LOCAL, mechanism="examples", microbatch=1, visits=1)
 STEPS = replace(NOISY, clip=0.0, noise=0.0, example_clip=4.0, example_noise=2.0, microbatch=1)
 
 

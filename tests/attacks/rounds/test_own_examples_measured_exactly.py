@@ -16,7 +16,7 @@ from tests.support.attacks.plain_server import LOCAL, SHARED, welcome
 
 OWN = messages.Evaluate(round=1, version=0, weights=WEIGHTS, shards=[], seconds=30.0)
 PUBLIC = replace(OWN, shards=[messages.Shard(sha256="d" * 64, examples=8)])
-EXAMPLES = replace(LOCAL, mechanism="examples", microbatch=1)
+EXAMPLES = replace(LOCAL, mechanism="examples", microbatch=1, visits=1)
 
 
 def asked(answer: messages.Welcome, request: messages.Evaluate) -> list[participant_events.Effect]:

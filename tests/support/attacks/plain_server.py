@@ -24,7 +24,7 @@ from tests.support.timeouts import PATIENCE
 
 PARAMETERS = 40
 CLIP = 4.0
-LOCAL = messages.PrivacyTerms(mechanism="local", clip=CLIP, noise=2.0, delta=1e-5, microbatch=0)
+LOCAL = messages.PrivacyTerms(mechanism="local", clip=CLIP, noise=2.0, delta=1e-5, microbatch=0, visits=0)
 MASKS = messages.AggregationTerms(clip=CLIP, min_clients=3, server="active")
 SHARED = replace(LOCAL, mechanism="distributed")
 NOISY = messages.Privacy(clip=CLIP, noise=2.0, example_clip=0.0, example_noise=0.0, microbatch=0)

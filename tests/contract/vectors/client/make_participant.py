@@ -73,10 +73,15 @@ def frame(tag: str, **fields: object) -> Json:
 
 
 def terms(
-    mechanism: str, noise: float = 1.0, clip: float = 10.0, delta: float = 1e-5, microbatch: int = 0
+    mechanism: str,
+    noise: float = 1.0,
+    clip: float = 10.0,
+    delta: float = 1e-5,
+    microbatch: int = 0,
+    visits: int = 0,
 ) -> Json:
     """What a task promises its clients."""
-    amounts = {"clip": clip, "noise": noise, "delta": delta, "microbatch": microbatch}
+    amounts = {"clip": clip, "noise": noise, "delta": delta, "microbatch": microbatch, "visits": visits}
     return {"mechanism": mechanism, **amounts}
 
 
@@ -106,11 +111,16 @@ def train(
     control: str | None = None,
     privacy: Json | None = None,
     masking: Json | None = None,
+    epochs: int = 1,
+    steps: int = 0,
+    *,
+    own: bool = False,
 ) -> Json:
+    shards = [] if own else [{"sha256": SHARD, "examples": 64}]
     plan = {
         "weights": WEIGHTS,
-        "epochs": 1,
-        "steps": 0,
+        "epochs": epochs,
+        "steps": steps,
         "batch_size": 32,
         "learning_rate": 0.003,
         "past_steps": 0,
@@ -121,7 +131,7 @@ def train(
         "privacy": privacy,
         "seconds": 60.0,
     }
-    return frame("train", round=number, version=version, shards=[{"sha256": SHARD, "examples": 64}], **plan)
+    return frame("train", round=number, version=version, shards=shards, **plan)
 
 
 def trained(number: int, examples: int = 64, steps: int = 2) -> Json:
@@ -181,6 +191,11 @@ READY = [START, CONNECTED, welcome(), LOADED]
 MASKED = [MASKABLE, CONNECTED, welcome(aggregation="masked"), LOADED]
 MASKED_PRIVATELY = [
     MASKABLE, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed")), LOADED,
+]  # fmt: skip
+# Four steps visit each of 120 examples once.
+VISITED = [
+    MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=1, visits=2)),
+    {**LOADED, "examples": 120},
 ]  # fmt: skip
 EVALUATING = [*READY, evaluate(1, 1)]
 COUNTED = [*READY, train(1, 0, control=CONTROL), trained(1), accepted(1)]
@@ -288,13 +303,28 @@ STORIES: dict[str, list[Json]] = {
         MASKABLE, CONNECTED, welcome(privacy=terms("local")), LOADED, train(1, 0, privacy=whole(clip=99.0)),
     ],
     "gradients with less noise than was promised are not computed": [
-        MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=1)), LOADED,
-        train(1, 0, privacy=PRIVACY), trained(1), accepted(1),
-        train(2, 1, privacy={**PRIVACY, "example_noise": 1.5}),
+        *VISITED, train(1, 0, privacy=PRIVACY, own=True), trained(1), accepted(1),
+        train(2, 1, privacy={**PRIVACY, "example_noise": 1.5}, own=True),
+    ],
+    "an example is not visited more often than was promised": [
+        *VISITED, train(1, 0, privacy=PRIVACY, epochs=2, own=True), trained(1), accepted(1),
+        train(2, 1, privacy=PRIVACY, epochs=3, own=True),
+    ],
+    "an example is not visited in more steps than was promised": [
+        *VISITED, train(1, 0, privacy=PRIVACY, epochs=0, steps=8, own=True), trained(1), accepted(1),
+        train(2, 1, privacy=PRIVACY, epochs=0, steps=9, own=True),
+    ],
+    "visits to examples of others were not promised": [*VISITED, train(1, 0, privacy=PRIVACY)],
+    "a server that comes back with more visits is left": [
+        *VISITED, lost(0.5), CONNECTED,
+        welcome(privacy=terms("examples", 2.0, 1.0, microbatch=1, visits=3)),
+    ],
+    "terms of examples without visits are left": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=1)),
     ],
     "gradients of other numbers of examples than was promised are not computed": [
-        MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=4)), LOADED,
-        train(1, 0, privacy=PRIVACY),
+        MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=4, visits=2)), LOADED,
+        train(1, 0, privacy=PRIVACY, own=True),
     ],
     "shares of less noise than was promised are not made": [
         MASKABLE, CONNECTED, welcome(aggregation="masked", privacy=terms("distributed")), LOADED,
@@ -407,7 +437,7 @@ STORIES: dict[str, list[Json]] = {
     "terms with noise below 0 are left": [MASKABLE, CONNECTED, welcome(privacy=terms("local", noise=-1.0))],
     "terms with a delta of 1 are left": [MASKABLE, CONNECTED, welcome(privacy=terms("central", delta=1.0))],
     "terms of examples without microbatches are left": [
-        DEMANDING, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=0)),
+        DEMANDING, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, visits=2)),
     ],
     "a task without privacy is left where clients are to add noise": [DEMANDING, CONNECTED, welcome()],
     "a task whose clients add as much noise as is asked for is joined": [

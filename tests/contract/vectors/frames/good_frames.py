@@ -86,7 +86,7 @@ SERVER: dict[str, messages.ServerFrame] = {
         aggregation="masked",
         masking=messages.AggregationTerms(clip=1.0, min_clients=8, server="active"),
         privacy=messages.PrivacyTerms(
-            mechanism="distributed", clip=1.0, noise=4.245, delta=1e-5, microbatch=0
+            mechanism="distributed", clip=1.0, noise=4.245, delta=1e-5, microbatch=0, visits=0
         ),
     ),
     "train": messages.Train(

@@ -37,11 +37,11 @@ async def test_a_run_keeps_its_name_and_one_that_begins_anew_has_another(tmp_pat
         ("", None),
         (
             '[privacy]\nmechanism = "local"\nclip = 1.0\nnoise_multiplier = 0.5\n',
-            PrivacyTerms(mechanism="local", clip=1.0, noise=0.5, delta=1e-5, microbatch=0),
+            PrivacyTerms(mechanism="local", clip=1.0, noise=0.5, delta=1e-5, microbatch=0, visits=0),
         ),
         (
             '[privacy]\nmechanism = "central"\nclip = 2.0\nnoise_multiplier = 3.0\ndelta = 1e-6\n',
-            PrivacyTerms(mechanism="central", clip=2.0, noise=3.0, delta=1e-6, microbatch=0),
+            PrivacyTerms(mechanism="central", clip=2.0, noise=3.0, delta=1e-6, microbatch=0, visits=0),
         ),
     ],
     ids=["none", "local", "central"],

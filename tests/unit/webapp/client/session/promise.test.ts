@@ -30,7 +30,7 @@ const MASKED: Welcome = {
 };
 const LOCAL: Welcome = {
   ...OPEN,
-  privacy: { mechanism: "local", clip: 1, noise: 5, delta: 1e-5, microbatch: 0 },
+  privacy: { mechanism: "local", clip: 1, noise: 5, delta: 1e-5, microbatch: 0, visits: 0 },
 };
 const PLAN: Train = {
   type: "train",

@@ -45,10 +45,10 @@ export function welcomeObjection(
   return noiseOfClients(welcome) >= minNoise ? null : TOO_LITTLE_NOISE;
 }
 
-/** Returns why a client leaves a server for this plan, null if it trains by it. */
-export function planObjection(plan: Train, promised: Welcome): string | null {
+/** Returns why a client with `examples` of its own leaves a server for this plan, null if it trains by it. */
+export function planObjection(plan: Train, promised: Welcome, examples: number): string | null {
   if ((plan.masking !== null) !== (promised.aggregation === "masked")) return BROKEN_WORD;
-  const kept = masksAlike(plan.masking, promised.masking) && keepsNoise(plan, promised);
+  const kept = masksAlike(plan.masking, promised.masking) && keepsNoise(plan, promised, examples);
   return kept ? null : BROKEN_PROMISE;
 }
 
@@ -77,10 +77,10 @@ function isMeaningful({ aggregation, masking, privacy }: Welcome): boolean {
   return (masking === null || isClip(masking.clip)) && (privacy === null || addsNoise(privacy));
 }
 
-/** Whether noise by these terms is really added: it is scaled by the clip, and goes to microbatches. */
-function addsNoise({ mechanism, clip, noise, delta, microbatch }: PrivacyTerms): boolean {
+/** Whether noise by these terms is really added: scaled by the clip, and to microbatches of few visits. */
+function addsNoise({ mechanism, clip, noise, delta, microbatch, visits }: PrivacyTerms): boolean {
   const isAmount = noise >= 0 && noise <= LARGEST_CLIP && delta > 0 && delta < 1;
-  return isClip(clip) && isAmount && (microbatch > 0 || mechanism !== "examples");
+  return isClip(clip) && isAmount && (Math.min(microbatch, visits) > 0 || mechanism !== "examples");
 }
 
 function isClip(clip: number): boolean {
@@ -111,13 +111,14 @@ function masksAlike(masking: AggregationTerms | null, promised: AggregationTerms
 function noisesAlike(terms: PrivacyTerms | null, promised: PrivacyTerms | null): boolean {
   if (promised === null) return true;
   if (terms === null) return false;
-  const { mechanism, clip, microbatch, noise, delta } = promised;
+  const { mechanism, clip, microbatch, visits, noise, delta } = promised;
   const alike = terms.mechanism === mechanism && terms.clip === clip && terms.microbatch === microbatch;
-  return alike && terms.noise >= noise && terms.delta <= delta;
+  return alike && terms.visits <= visits && terms.noise >= noise && terms.delta <= delta;
 }
 
 /** Whether a client that trains by this plan clips and adds noise as it was `promised`, or adds more. */
-function keepsNoise({ privacy, masking }: Train, promised: Welcome): boolean {
+function keepsNoise(plan: Train, promised: Welcome, examples: number): boolean {
+  const { privacy, masking } = plan;
   const terms = promised.privacy;
   if (terms === null) return true;
   const { clip, noise, microbatch } = terms;
@@ -129,7 +130,8 @@ function keepsNoise({ privacy, masking }: Train, promised: Welcome): boolean {
         privacy !== null &&
         privacy.microbatch === microbatch &&
         privacy.example_clip === clip &&
-        privacy.example_noise >= noise
+        privacy.example_noise >= noise &&
+        visitsOf(plan, examples) <= terms.visits
       );
     case "distributed":
       return (
@@ -141,4 +143,10 @@ function keepsNoise({ privacy, masking }: Train, promised: Welcome): boolean {
     case "central":
       return true;
   }
+}
+
+/** Returns how often a plan visits one of a client's own examples; infinity for examples of others. */
+function visitsOf({ shards, epochs, steps, batch_size }: Train, examples: number): number {
+  if (shards.length > 0 || batch_size === 0) return Number.POSITIVE_INFINITY;
+  return Math.ceil(steps / Math.ceil(Math.max(1, examples) / batch_size)) || epochs;
 }

@@ -210,7 +210,7 @@ function welcome(state: ParticipantState, promised: FrameOf<"welcome">): Partici
 
 function train(state: ParticipantState, plan: Train): ParticipantStep {
   if (state.ready === null || state.promised === null) return step(state);
-  const objection = planObjection(plan, state.promised);
+  const objection = planObjection(plan, state.promised, state.ready.examples);
   if (objection !== null) return breakConnection(state, objection, forgetAll);
   const plannedBefore = state.plan;
   if (

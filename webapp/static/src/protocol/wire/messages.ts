@@ -64,7 +64,8 @@ const privacy = record({
  * What [privacy] of the task file promises: updates or gradients are clipped to the L2 norm `clip`. The noise has the
  * standard deviation `noise` times `clip`. It is added by the server (`central`), or by the clients: to their updates
  * (`local`), in shares that add up to it (`distributed`), or to the sum of a step's gradients, `microbatch` examples at
- * a time (`examples`). Epsilon is stated for `delta`.
+ * a time (`examples`); a round then makes at most `visits` to an example, which are 0 else. Epsilon is stated for
+ * `delta`.
  */
 const privacyTerms = record({
   mechanism: oneOf("central", "local", "distributed", "examples"),
@@ -72,6 +73,7 @@ const privacyTerms = record({
   noise: real,
   delta: real,
   microbatch: count,
+  visits: count,
 });
 
 const participant = record({
