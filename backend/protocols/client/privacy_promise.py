@@ -17,6 +17,10 @@ BROKEN_PROMISE = (
     "The server protects updates less than it promised when this client joined, so this client left it. If "
     "the new terms suit you, reload the page or start the client again."
 )
+OTHER_MODEL = (
+    "The task has another model than when this client joined, so this client left it. Reload the page or "
+    "start the client again to train the new one."
+)
 TOO_LITTLE_NOISE = (
     "In this task devices add less noise to what they send than you ask for, or none, so this client left "
     "it. Ask for less, or choose another task."
@@ -39,6 +43,8 @@ def welcome_objection(welcome: Welcome, promised: Welcome | None, min_noise: flo
         return EMPTY_TERMS
     if promised is not None and promised.aggregation == "masked" != welcome.aggregation:
         return BROKEN_WORD
+    if promised is not None and _pins_model(promised) and promised.bundle != welcome.bundle:
+        return OTHER_MODEL
     if promised is not None and _is_weaker(welcome, promised):
         return BROKEN_PROMISE
     if not noise_of_clients(welcome.privacy, welcome.masking) >= min_noise:
@@ -96,6 +102,11 @@ def _adds_noise(terms: PrivacyTerms) -> bool:
 
 def _is_clip(clip: float) -> bool:
     return SMALLEST_CLIP <= clip <= LARGEST_CLIP
+
+
+def _pins_model(promised: Welcome) -> bool:
+    """Whether a client hides its update: what masks or noise leave of that depends on the model's graphs."""
+    return promised.aggregation == "masked" or noise_of_clients(promised.privacy, promised.masking) > 0.0
 
 
 def _is_weaker(welcome: Welcome, promised: Welcome) -> bool:

@@ -425,6 +425,17 @@ STORIES: dict[str, list[Json]] = {
     "a task whose server adds the noise is left where clients are to": [
         DEMANDING, CONNECTED, welcome(privacy=terms("central")),
     ],
+    "a server that comes back with another model to be masked is left": [
+        *MASKED, lost(0.5), CONNECTED, welcome(OTHER_BUNDLE, aggregation="masked"),
+    ],
+    "a server that comes back with another model to add noise to is left": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("local")), LOADED, lost(0.5), CONNECTED,
+        welcome(OTHER_BUNDLE, privacy=terms("local")),
+    ],
+    "a server that comes back with another model and noise of its own is not left": [
+        MASKABLE, CONNECTED, welcome(privacy=terms("central")), LOADED, lost(0.5), CONNECTED,
+        welcome(OTHER_BUNDLE, privacy=terms("central")),
+    ],
     "terms that scale the noise by a clip of 0 are left": [
         DEMANDING, CONNECTED, welcome(privacy=terms("local", clip=0.0)),
     ],

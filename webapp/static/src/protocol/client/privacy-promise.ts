@@ -19,6 +19,9 @@ export const BROKEN_WORD =
 const BROKEN_PROMISE =
   "The server protects updates less than it promised when this client joined, so this client left it. If the new " +
   "terms suit you, reload the page or start the client again.";
+const OTHER_MODEL =
+  "The task has another model than when this client joined, so this client left it. Reload the page or start the " +
+  "client again to train the new one.";
 const TOO_LITTLE_NOISE =
   "In this task devices add less noise to what they send than you ask for, or none, so this client left it. Ask for " +
   "less, or choose another task.";
@@ -41,6 +44,7 @@ export function welcomeObjection(
 ): string | null {
   if (!isMeaningful(welcome)) return EMPTY_TERMS;
   if (promised?.aggregation === "masked" && welcome.aggregation !== "masked") return BROKEN_WORD;
+  if (promised !== null && pinsModel(promised) && promised.bundle !== welcome.bundle) return OTHER_MODEL;
   if (promised !== null && isWeaker(welcome, promised)) return BROKEN_PROMISE;
   return noiseOfClients(welcome) >= minNoise ? null : TOO_LITTLE_NOISE;
 }
@@ -85,6 +89,11 @@ function addsNoise({ mechanism, clip, noise, delta, microbatch, visits }: Privac
 
 function isClip(clip: number): boolean {
   return clip >= SMALLEST_CLIP && clip <= LARGEST_CLIP;
+}
+
+/** Whether a client hides its update: what masks or noise leave of that depends on the model's graphs. */
+function pinsModel(promised: Welcome): boolean {
+  return promised.aggregation === "masked" || noiseOfClients(promised) > 0;
 }
 
 /** Whether `welcome` protects less than what was `promised`. */
