@@ -144,8 +144,11 @@ class Attendance:
         if self._eligible[connected.aggregation].pop(client, None) is not None:
             self._seats[connected.aggregation].remove(connected.household)
 
-    def keep_out(self, client: str) -> None:
-        """Makes a client ineligible until `readmit`. It keeps a seat of its household meanwhile."""
+    def keep_out(self, client: str, household: str) -> None:
+        """Makes a client ineligible until `readmit`. It keeps a seat of `household` meanwhile.
+
+        It may be gone: its household is the one by which it was selected.
+        """
         if client in self._kept_out:
             return
         connected = self._clients.get(client)
@@ -153,8 +156,8 @@ class Attendance:
         if connected is not None:
             self.suspend(client)
             connected.waits = was_eligible
-        self._kept_out[client] = connected.household if connected else ""
-        self._seats["masked"].keep(self._kept_out[client])
+        self._kept_out[client] = household
+        self._seats["masked"].keep(household)
 
     def readmit(self, client: str) -> None:
         """Lets a client that was kept out take part again."""

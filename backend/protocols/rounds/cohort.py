@@ -174,5 +174,6 @@ def _members(
         connected, shards = attendance[client], assigned.get(client, ())
         examples = sum(sizes[shard] for shard in shards) if sizes else connected.examples
         work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), connected.step_ms)
-        members[client] = CohortMember(shards, training_seed(client, number, plan.seed), work)
+        seed = training_seed(client, number, plan.seed)
+        members[client] = CohortMember(shards, seed, work, connected.household)
     return members

@@ -33,11 +33,15 @@ OUTSTANDING = frozenset({CohortStage.TRAINING, CohortStage.SENDING})
 
 @dataclass
 class CohortMember:
-    """One client in the open round; `work` is the most that its plan asks for."""
+    """One client in the open round; `work` is the most that its plan asks for.
+
+    `household` is the network by which it was selected, also after it left.
+    """
 
     shards: tuple[int, ...]
     seed: int
     work: PlannedWork
+    household: str = ""
     standing: CohortStage = CohortStage.TRAINING
     lost_at: float | None = None
     offer: Offer | None = None

@@ -105,9 +105,11 @@ class Round(Rounds[Cohort, Effect]):
         return [RefuseUpdate(client, number, error), *self._settle(now)]
 
     def shared_falsely(self, client: ClientId, now: float) -> list[Effect]:
-        """Keeps a client out whose shares kept the round's sum from being unmasked."""
+        """Keeps a member out whose shares kept the open round's sum from being unmasked."""
+        if self.open is None or client not in self.open.members:
+            raise IllegalEventError(f"Client {client} is in no open round.")
         seconds = self.exclusions.add(client, self.plan.deadline, now)
-        self.attendance.keep_out(client)
+        self.attendance.keep_out(client, self.open.members[client].household)
         error = FalseSharesError(
             f"Shares that your device sent kept round {self.round} from being unmasked. It may take part "
             f"again in {seconds / 60:.0f} minutes; use the newest program, and one that nobody changed."

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from backend.protocols.rounds import exclusions, round_effects
 from backend.protocols.rounds.attendance import Attendance
 from backend.protocols.rounds.exclusions import FIRST_SECONDS, MOST_SECONDS, Exclusions
 from backend.protocols.rounds.federated import Round
-from backend.protocols.rounds.phases import RoundPhase
+from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from tests.support.protocols.rounds import PLAN, only
 
 MASKED = replace(PLAN, rounds=9, aggregation=("masked",), most_masked=256, most_per_household=1)
@@ -84,8 +86,8 @@ def test_who_is_kept_out_keeps_its_households_seat() -> None:
         made.join(client, "masked", "network")
         made.ready(client)
     assert made.available == 1
-    made.keep_out("old name")
-    made.keep_out("old name")
+    made.keep_out("old name", "network")
+    made.keep_out("old name", "network")
     assert made.available == 0
     assert made.select(2, "train/1", "masked") == ()
     made.leave("old name")
@@ -94,10 +96,20 @@ def test_who_is_kept_out_keeps_its_households_seat() -> None:
 
 
 def test_who_left_before_it_was_found_out_is_kept_out_when_it_comes_back() -> None:
-    made = Attendance(own_data=False, past={})
-    made.keep_out("gone")
-    made.join("gone", "masked", "network")
-    made.ready("gone")
+    made = Attendance(own_data=False, past={}, most_per_household=1)
+    made.keep_out("gone", "network")
+    for client in ("gone", "new name"):
+        made.join(client, "masked", "network")
+        made.ready(client)
     assert made.available == 0
     made.readmit("gone")
     assert made.available == 1
+
+
+def test_only_members_of_the_open_round_can_have_shared_falsely() -> None:
+    machine = opened("a", "b")
+    with pytest.raises(IllegalEventError, match="in no open round"):
+        machine.shared_falsely("stranger", 2.0)
+    machine.training_failed(1, "Not unmasked.", 2.0)
+    with pytest.raises(IllegalEventError, match="in no open round"):
+        machine.shared_falsely("a", 2.0)
