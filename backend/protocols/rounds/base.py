@@ -284,6 +284,8 @@ class Rounds(ABC, Generic[Open, Own]):
     def _version_made(self, version: int, seconds: float, now: float) -> list[Own | Common]:
         """Asks clients to evaluate a recorded version, if the plan says so, or continues."""
         self.version = version
+        for client in self.exclusions.version_made():
+            self.attendance.readmit(client)
         self._close(seconds)
         if not self.plan.measures(version) or not self.attendance.available:
             return self._continue(now)

@@ -1,7 +1,9 @@
-"""The clients that are kept out of a task's rounds for a time, which doubles with each reason."""
+"""The clients that are kept out of a task's rounds: for a time that doubles, or until the next version."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 # The first time lasts so many seconds, or three rounds; the longest one a day.
@@ -12,7 +14,10 @@ MOST_REMEMBERED = 10_000
 
 @dataclass
 class Exclusions:
-    """Tracks until when clients are kept out, in the rounds' own time. Owned by the round machine."""
+    """Tracks until when clients are kept out, in the rounds' own time. Owned by the round machine.
+
+    Clients that wait for the next version are kept out for ever, until there is one.
+    """
 
     _until: dict[str, float] = field(default_factory=dict)
     _times: dict[str, int] = field(default_factory=dict)
@@ -30,13 +35,24 @@ class Exclusions:
         self._until[client] = now + seconds
         return seconds
 
+    def await_version(self, client: str) -> None:
+        """Keeps a client out until the next version, unless it is kept out already."""
+        self._until.setdefault(client, math.inf)
+
+    def version_made(self) -> list[str]:
+        """Forgets and returns the clients that waited for a version."""
+        return self._forget(lambda until: until == math.inf)
+
     def next_end(self) -> float | None:
-        """Returns when the next client may take part again; None if none is kept out."""
-        return min(self._until.values(), default=None)
+        """Returns when the next client may take part again; None if time brings nobody back."""
+        return min((until for until in self._until.values() if until < math.inf), default=None)
 
     def ended(self, now: float) -> list[str]:
         """Forgets and returns the clients that may take part again."""
-        over = [client for client, until in self._until.items() if now >= until]
+        return self._forget(lambda until: now >= until)
+
+    def _forget(self, is_over: Callable[[float], bool]) -> list[str]:
+        over = [client for client, until in self._until.items() if is_over(until)]
         for client in over:
             del self._until[client]
         return over

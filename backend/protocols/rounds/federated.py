@@ -106,15 +106,20 @@ class Round(Rounds[Cohort, Effect]):
 
     def shared_falsely(self, client: ClientId, now: float) -> list[Effect]:
         """Keeps a member out whose shares kept the open round's sum from being unmasked."""
-        if self.open is None or client not in self.open.members:
-            raise IllegalEventError(f"Client {client} is in no open round.")
+        member = self._open_member(client)
         seconds = self.exclusions.add(client, self.plan.deadline, now)
-        self.attendance.keep_out(client, self.open.members[client].household)
+        self.attendance.keep_out(client, member.household)
         error = FalseSharesError(
             f"Shares that your device sent kept round {self.round} from being unmasked. It may take part "
             f"again in {seconds / 60:.0f} minutes; use the newest program, and one that nobody changed."
         )
         return [RefuseUpdate(client, self.round, error)]
+
+    def version_awaited(self, client: ClientId) -> None:
+        """Keeps a member out until the next version: it takes no part in further sums of this one."""
+        member = self._open_member(client)
+        self.exclusions.await_version(client)
+        self.attendance.keep_out(client, member.household)
 
     def training_failed(self, number: int, reason: str, now: float) -> list[Effect]:
         """Abandons open round `number`, because its updates could never be unmasked."""
@@ -179,6 +184,12 @@ class Round(Rounds[Cohort, Effect]):
         if self.open is None or self.phase is not RoundPhase.TRAINING or number != self.round:
             return None
         return self.open.members.get(client)
+
+    def _open_member(self, client: ClientId) -> CohortMember:
+        """Returns `client` as a member of the open round in any phase."""
+        if self.open is None or client not in self.open.members:
+            raise IllegalEventError(f"Client {client} is in no open round.")
+        return self.open.members[client]
 
     def _not_open(self, offer: Offer) -> UpdateRefusedError:
         if self.phase is RoundPhase.TRAINING and offer.round == self.round:

@@ -57,7 +57,8 @@ class MaskedRound:
     """The masking of one open round of `cohort`, which lasts `seconds` from `now`.
 
     `minima` has the minimum number of clients that a client requires, if it is more than the task's. A client
-    that lost its connection may come back within `grace` seconds, and no stage ends before that.
+    that lost its connection may come back within `grace` seconds, and no stage ends before that. With
+    `resumed`, an earlier process of this server may have had shares of the version revealed, unrecorded.
     """
 
     def __init__(
@@ -68,6 +69,8 @@ class MaskedRound:
         now: float,
         minima: Mapping[ClientId, int] | None = None,
         grace: float = RETURN_SECONDS,
+        *,
+        resumed: bool = False,
     ) -> None:
         self.terms = terms
         self.stage = ServerStage.ADVERTISE_KEYS
@@ -81,15 +84,24 @@ class MaskedRound:
         self._taken: set[bytes] = set()
         self._unmask_frame: Unmask | None = None
         self._reveals = RevealedShares(self.graph, ())
-        # A client declined because it revealed shares for this version before, to a server that was killed.
-        self._spent_before = False
+        self._resumed = resumed
+        # Clients that said that they revealed shares for this version before.
+        self._declared_spent: set[ClientId] = set()
 
     # Queries.
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether members may have revealed shares for the round's version, which they do once a version."""
-        return self._unmask_frame is not None or self._spent_before
+    def spent_reason(self) -> str | None:
+        """Returns why members may have revealed shares for the version, which they do once; None if not.
+
+        Any client can say that it revealed before. This server knows of its own rounds, so that is believed
+        of more than half of the cohort, and only where an earlier process could have asked.
+        """
+        if self._unmask_frame is not None:
+            return "clients were asked to reveal shares"
+        count, cohort = len(self._declared_spent), len(self._slots)
+        if self._resumed and 2 * count > cohort:
+            return f"{count} of {cohort} clients said that they had revealed shares to an earlier server"
+        return None
 
     def timer(self) -> float | None:
         """Returns when `time_passed` is due; None while only another event can change anything."""
@@ -175,10 +187,12 @@ class MaskedRound:
         if slot is None:
             return []
         slot.is_excluded = True
-        self._spent_before = self._spent_before or frame.spent
+        if slot.accepted:
+            return self._settle(now)
+        if frame.spent:
+            self._declared_spent.add(client)
         error = NotMaskedError(_declined_sentence(frame, self.terms.version))
-        excluded: list[Effect] = [] if slot.accepted else [Exclude(client, error)]
-        return [*excluded, *self._settle(now)]
+        return [Exclude(client, error, awaits_version=frame.spent), *self._settle(now)]
 
     def client_ready(self, client: ClientId) -> list[Effect]:
         """Takes a client's return; repeats the last frame, which it may have missed."""

@@ -31,10 +31,15 @@ class TellAll:
 
 @dataclass(frozen=True)
 class Exclude:
-    """No update of this client can count in the round: tell the Round (`member_excluded`) and the client."""
+    """No update of this client can count in the round: tell the Round (`member_excluded`) and the client.
+
+    If it `awaits_version`, it says that its update of this version was summed before: first tell the Round
+    that it takes no part before the next one (`version_awaited`).
+    """
 
     client: ClientId
     error: UpdateRefusedError
+    awaits_version: bool = False
 
 
 @dataclass(frozen=True)

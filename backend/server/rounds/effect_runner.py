@@ -99,13 +99,16 @@ class RoundEffectRunner:
         clients = self._state.connected.clients
         minima = {client: clients[client].min_masked for client in opened.cohort if client in clients}
         masked = masked_sum(self._state.task, opened, self._state.history.current.weights)
+        grace, resumed = self._state.task.file.coordination.grace, opened.version == self._state.resumed
         self._state.masked = MaskedRound(
-            masked.terms, opened.cohort, opened.seconds, now, minima, self._state.task.file.coordination.grace
+            masked.terms, opened.cohort, opened.seconds, now, minima, grace, resumed=resumed
         )
         return masked
 
     def _exclude(self, exclude: server_effects.Exclude, now: float) -> None:
         number = self._state.accumulator.round
+        if exclude.awaits_version:
+            self._state.machine.version_awaited(exclude.client)
         self.perform(self._state.machine.member_excluded(exclude.client, number, exclude.error, now), now)
 
     def _fail(self, fail: server_effects.FailMaskedRound, now: float) -> None:
@@ -170,18 +173,18 @@ class RoundEffectRunner:
         self._state.masked = None
         self._state.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
         self._jobs.record_abandoned(self._state.accumulator, reason, now - self._state.accumulator.opened)
-        if masked is not None and masked.is_spent:
-            self._repeat_version(abandon.round, now)
+        if masked is not None and (spent := masked.spent_reason()):
+            self._repeat_version(abandon.round, spent, now)
 
-    def _repeat_version(self, number: int, now: float) -> None:
-        """Makes the current version the next one, after masked round `number` failed while it was unmasked.
+    def _repeat_version(self, number: int, spent: str, now: float) -> None:
+        """Makes the current version the next one, after masked round `number` failed and it is `spent`.
 
         Clients reveal shares once for a version, so that no further round of this one would have them.
         """
         version = self._state.history.current.version
         reason = (
-            f"Version {version + 1} equals version {version}: round {number} failed after clients were asked "
-            "to reveal shares, which each does once for a version."
+            f"Version {version + 1} equals version {version}: round {number} failed after {spent}, "
+            "which each does once for a version."
         )
         with suppress(OrderError):  # The task is finished.
             effects = self._state.machine.restore_requested(reason, now)

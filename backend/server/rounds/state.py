@@ -37,8 +37,10 @@ class RoundState:
 
     `masked` is the machine of secure aggregation, from the opening of a masked round to its version.
     `checked` holds updates that passed the checks, until they are accepted. `restoring` is the version that
-    is restored, until it is recorded. `background` runs jobs beside the loop. `account` tracks the
-    privacy budget of clients; `noise` is the noise that the server adds, from random bytes of `draw`.
+    is restored, until it is recorded. An earlier process may have had version `resumed` summed in a round
+    that it did not record; None if there was no earlier process. `background` runs jobs beside the loop.
+    `account` tracks the privacy budget of clients; `noise` is the noise that the server adds, from random
+    bytes of `draw`.
     """
 
     task: Task
@@ -55,10 +57,12 @@ class RoundState:
     masked: MaskedRound | None = None
     checked: dict[str, Vector | memoryview] = field(default_factory=dict)
     restoring: RollbackRequested | None = None
+    resumed: int | None = field(init=False)
     background: BackgroundTasks = field(init=False)
 
     def __post_init__(self) -> None:
         self.uploads = UpdateUploads(self.limits)
+        self.resumed = self.history.current.version if self.history.is_resumed else None
         self.background = BackgroundTasks(self.task.file.name, self.notice)
         privacy = self.task.file.privacy
         central = privacy is not None and privacy.mechanism == "central"

@@ -48,7 +48,7 @@ class VersionHistory:
     """Owns the current version of one task, in memory and in the stores. Only the task's host uses it.
 
     `addresses` are those of all versions' blobs that clients fetch. `lost` bounds the number of rounds that
-    were open, and are not recorded, when earlier servers ended.
+    were open, and are not recorded, when earlier servers ended; `is_resumed` says whether one began the run.
     """
 
     def __init__(self, task: Task, records: Records, blobs: BlobStore, run: int) -> None:
@@ -67,6 +67,7 @@ class VersionHistory:
         self.accepted: dict[str, int] = {}
         self.round = 0
         self.lost = 0
+        self.is_resumed = False
         self._seconds = 0.0
 
     @property
@@ -108,6 +109,7 @@ class VersionHistory:
         zero = VersionRecord(
             0, 0, self._task.bundle.weights, None, 0, 0, None, {}, 0.0, now, control=self._task.zero_control
         )
+        self.is_resumed = bool(await self._records.versions(self._run))
         await self._records.add_first_version(self._run, zero)
         self.versions = await self._records.versions(self._run)
         self.addresses = set().union(*map(fetched_addresses, self.versions))

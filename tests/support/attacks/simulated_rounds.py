@@ -34,9 +34,17 @@ def token(number: int) -> str:
 
 
 def play(
-    folder: Path, clients: int, attackers: dict[int, type[RoundSecrets]], rounds: int, **plan: Any
+    folder: Path,
+    clients: int,
+    attackers: dict[int, type[RoundSecrets]],
+    rounds: int,
+    restarts: int = 0,
+    **plan: Any,
 ) -> Sequence[RoundRecord]:
-    """Plays `rounds` masked rounds, whether they succeed or not; `attackers` have secrets of their own."""
+    """Plays up to `rounds` masked rounds, whether they succeed or not, within an hour.
+
+    `attackers` have secrets of their own. The server is killed and started again so many times, every minute.
+    """
     chosen = {"rounds": 100, "deadline": 20, "min_available_clients": 4, "quorum": 4, **plan}
     path = write_task(folder / "tiny", zeros=True, **chosen) / "task.toml"
     masks = ("security.aggregation=['masked']", "security.masking.min_clients=4", "training.steps=3")
@@ -46,7 +54,7 @@ def play(
         task = asyncio.run(load_task(path, masks, frozenset(OPS), stores.blobs))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(masking_host, "RoundSecrets", partial(_secrets, programs))
-            return clock.run(_play(task, stores, clients, rounds), lambda: 0.01)
+            return clock.run(_play(task, stores, clients, rounds, restarts), lambda: 0.01)
     finally:
         asyncio.run(stores.close())
 
@@ -57,7 +65,9 @@ def _secrets(
     return programs.get(client, RoundSecrets)(terms, client, identity, draw)
 
 
-async def _play(task: Task, stores: Stores, clients: int, rounds: int) -> Sequence[RoundRecord]:
+async def _play(
+    task: Task, stores: Stores, clients: int, rounds: int, restarts: int
+) -> Sequence[RoundRecord]:
     run = await stores.records.open_run(task.file.name, task.bundle.address)
     world = World(task, stores.records, stores.blobs, run, 100.0)
     await world.open_server()
@@ -68,8 +78,11 @@ async def _play(task: Task, stores: Stores, clients: int, rounds: int) -> Sequen
         work = SyntheticTraining(task.bundle.manifest, (*task.shards.train, *task.shards.measured), SEED)
         client = world.add_client(traits, work, _behave, random)
         asyncio.get_running_loop().call_later(random.random(), client.start)
-    for _ in range(3600):
+    for second in range(1, 3601):
         await asyncio.sleep(1.0)
+        if second % 60 == 0 and second // 60 <= restarts:
+            await world.kill_server()
+            await world.open_server()
         if len(records := await stores.records.rounds(run)) >= rounds:
             break
     await world.kill_server()

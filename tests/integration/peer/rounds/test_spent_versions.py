@@ -137,9 +137,10 @@ async def test_clients_that_revealed_to_a_server_that_was_killed_are_given_a_new
     tmp_path: Path,
 ) -> None:
     names = tokens()
-    with serving(tmp_path, rounds=2) as server:
-        async with Client(server.url, aggregation=["masked"]) as stranger:
+    with serving(tmp_path, rounds=2) as first:
+        async with Client(first.url, aggregation=["masked"]) as stranger:
             run = stranger.welcome.run
+    with serving(tmp_path, rounds=2) as server:
         for name in names:
             spent_versions(tmp_path / name, address_of(server.url)).spend(run, 0)
         await train(server.url, {name: {"spent": tmp_path / name} for name in names})
@@ -147,6 +148,7 @@ async def test_clients_that_revealed_to_a_server_that_was_killed_are_given_a_new
         versions = server.get("/api/tasks/tiny/versions")["versions"]
         weights = np.frombuffer(blob(server, versions[2]["weights"]), "<f4")
     check_moved_on(rounds, versions)
+    assert f"{CLIENTS} of {CLIENTS} clients said that they had revealed shares" in rounds[1]["reason"]
     assert rounds[0]["refusals"] == {"not-masked": CLIENTS}
     mean = np.mean([known_update(name, 3, PARAMETERS, 1.0) for name in names], axis=0)
     assert np.abs(weights - mean).max() < 1e-5

@@ -106,10 +106,31 @@ def test_who_left_before_it_was_found_out_is_kept_out_when_it_comes_back() -> No
     assert made.available == 1
 
 
+def test_who_awaits_a_version_is_in_no_round_before_it() -> None:
+    machine = opened("a", "b", "c")
+    for client in ("b", "c"):
+        machine.version_awaited(client)
+    machine.shared_falsely("c", 2.0)
+    machine.training_failed(1, "Not unmasked.", 2.0)
+    assert machine.status("b") == "refused"
+    assert (machine.needed(), machine.timer()) == (1, 302.0)
+    machine.time_passed(302.0)
+    machine.time_passed(303.0)
+    assert machine.open is not None
+    assert sorted(machine.open.members) == ["a", "c"]
+    machine.version_awaited("c")
+    machine.training_failed(2, "Not unmasked.", 304.0)
+    assert machine.timer() is None
+    machine.restore_requested("The version before.", 305.0)
+    machine.aggregated(1, 306.0)
+    assert machine.open is not None
+    assert sorted(machine.open.members) == ["a", "b", "c"]
+
+
 def test_only_members_of_the_open_round_can_have_shared_falsely() -> None:
     machine = opened("a", "b")
     with pytest.raises(IllegalEventError, match="in no open round"):
         machine.shared_falsely("stranger", 2.0)
     machine.training_failed(1, "Not unmasked.", 2.0)
     with pytest.raises(IllegalEventError, match="in no open round"):
-        machine.shared_falsely("a", 2.0)
+        machine.version_awaited("a")

@@ -109,6 +109,23 @@ def test_nobody_waits_for_a_client_that_declines(stage: ServerStage) -> None:
     world.check()
 
 
+@pytest.mark.parametrize(
+    ("resumed", "declining", "believed"), [(False, 7, False), (True, 3, False), (True, 4, True)]
+)
+def test_a_majority_may_know_of_reveals_that_a_server_forgot(
+    resumed: bool, declining: int, believed: bool
+) -> None:
+    clients = [f"{number:016x}" for number in range(7)]
+    masks = MaskedRound(terms_of(at_keys().train, 4), clients, 60.0, 0.0, resumed=resumed)
+    for client in clients[:declining]:
+        (excluded, *_) = masks.declined(client, Decline(round=1, spent=True), 0.0)
+        assert isinstance(excluded, server_effects.Exclude)
+        assert excluded.awaits_version
+        # It says so once, however often it says it.
+        assert masks.declined(client, Decline(round=1, spent=True), 0.0) == []
+    assert (masks.spent_reason() is not None) is believed
+
+
 @pytest.mark.parametrize("stage", [ServerStage.CONSISTENCY_CHECK, ServerStage.UNMASK])
 def test_an_update_that_counts_stays_in_the_sum_when_its_client_declines(stage: ServerStage) -> None:
     world = STAGES[stage]()
