@@ -187,8 +187,8 @@ class Masker:
     def _reveal(
         self, secrets: RoundSecrets, request: member_events.MakeReveal, run: str
     ) -> member_events.RevealMade:
-        """Takes shares out after it is stored that the version is spent. Raises PeerError if it is not."""
-        self._spent_versions.spend(run, request.version)
+        """Takes shares out after it is stored that the version is spent; raises PeerError otherwise."""
+        self._spent_versions.spend(run, request.version, secrets.context)
         return secrets.reveal(request)
 
     def _prepare(self, request: member_events.MaskUpdate) -> None:

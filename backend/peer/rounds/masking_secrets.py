@@ -93,6 +93,11 @@ class RoundSecrets:
         # The part of the update that is not sent; None where all of it is.
         self.unsent: Vector | None = None
 
+    @property
+    def context(self) -> str:
+        """The round's context in hexadecimal, by which all of its members know it; empty without a roster."""
+        return self._context.hex()
+
     def keys(self) -> Keys:
         """Returns the signed public keys."""
         mask_key, share_key = agreement_key(self._mask_key), agreement_key(self._share_key)

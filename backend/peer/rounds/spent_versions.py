@@ -24,13 +24,19 @@ if sys.platform != "win32":
 RUNS_A_DAY = 3
 DAY = 24 * 3600.0
 MOST_RUNS = 1000
+# The largest number that a stored run can have.
+MOST_SPENT = 2**53 - 1
 
 
 class SpentRun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run: versions below `spent` are spent; `seconds` (Unix) is the time of the last reveal."""
+    """One run: versions below `spent` are spent; `seconds` (Unix) is the time of the last reveal.
+
+    `context` names the round of the last reveal, in hexadecimal; it has the keys of all members.
+    """
 
     spent: Count = 0
     seconds: float = 0.0
+    context: str = ""
 
 
 Runs = dict[str, SpentRun]
@@ -59,24 +65,40 @@ class SpentVersions:
         Raises PeerError if nothing can be stored, or if the task started from the beginning too often.
         """
         with self._opened() as runs:
-            known, now = runs.get(run, SpentRun()), self._clock()
-            recent = sum(each.seconds > now - DAY for name, each in runs.items() if name != run)
-            if not known.spent and recent >= RUNS_A_DAY:
-                raise PeerError(
-                    f"This task started from the beginning more than {RUNS_A_DAY} times within a day. A "
-                    "server could use that to sum one update again and again. Take part tomorrow, or ask its "
-                    "owner."
-                )
+            known = runs.get(run, SpentRun())
+            self._limit_runs(runs, run)
             if run not in runs:
                 # Whether a reveal could be stored is found out before others count on this client.
                 self._write(runs | {run: known})
         return known.spent
 
-    def spend(self, run: str, version: int) -> None:
-        """Stores that `version` of `run` and all before it are spent. Raises PeerError if it cannot."""
+    def spend(self, run: str, version: int, context: str) -> None:
+        """Stores that `version` of `run` and all before it are spent, in the round with this `context`.
+
+        Raises PeerError if it cannot, or if it was spent in another round meanwhile: by a peer that shares
+        the folder. Peers of one folder that are in the same round all spend its version.
+        """
+        if version >= MOST_SPENT:
+            raise PeerError(f"No server comes to version {version}; no shares are revealed for it.")
         with self._opened() as runs:
-            spent = max(version + 1, runs.get(run, SpentRun()).spent)
-            self._write(runs | {run: SpentRun(spent, self._clock())})
+            known, spent = runs.get(run, SpentRun()), version + 1
+            if spent < known.spent or (spent == known.spent and context != known.context):
+                raise PeerError(
+                    f"Another peer of this machine revealed shares for version {known.spent - 1} meanwhile."
+                )
+            self._limit_runs(runs, run)
+            self._write(runs | {run: SpentRun(spent, self._clock(), context)})
+
+    def _limit_runs(self, runs: Runs, run: str) -> None:
+        """Raises PeerError if `run` would be one run too many of those with a reveal in the last day."""
+        since = self._clock() - DAY
+        recent = {name for name, each in runs.items() if each.seconds > since}
+        if run not in recent and len(recent) >= RUNS_A_DAY:
+            raise PeerError(
+                f"This task started from the beginning more than {RUNS_A_DAY} times within a day. A "
+                "server could use that to sum one update again and again. Take part tomorrow, or ask its "
+                "owner."
+            )
 
     @contextmanager
     def _opened(self) -> Iterator[Runs]:

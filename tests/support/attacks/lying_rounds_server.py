@@ -44,8 +44,16 @@ class Volunteer:
 
 
 @dataclass
+class OpenRound:
+    """One round, and the sum that was read in it."""
+
+    masks: MaskedRound
+    sum: Sum | None = None
+
+
+@dataclass
 class LyingServer:
-    """Opens whatever rounds it likes, and takes from each its sum.
+    """Opens whatever rounds it likes, several at a time, and takes from each its sum.
 
     `parameters` is the length of an update. `declined` has the clients that declined a round, by its number.
     """
@@ -55,9 +63,8 @@ class LyingServer:
     declined: dict[int, set[str]] = field(default_factory=dict)
     address: str = ""
     run: str = "c" * 64
-    _masks: MaskedRound | None = None
-    _sum: Sum | None = None
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _rounds: dict[int, OpenRound] = field(default_factory=dict)
+    _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def arrived(self, clients: int) -> None:
         """Waits until so many clients are ready."""
@@ -68,10 +75,11 @@ class LyingServer:
     async def sum_of(self, cohort: Collection[str], number: int, version: int) -> Sum | None:
         """Plays round `number` of `version` with `cohort`; returns the sum, or None if none is revealed."""
         terms = self._terms(number, version)
-        self._sum, members = None, sorted(cohort)
+        members = sorted(cohort)
         for client in members:
             self.volunteers[client].offered, self.volunteers[client].content = 0, bytearray()
-        self._masks = masks = MaskedRound(terms, members, 60.0, self._now(), grace=0.0)
+        masks = MaskedRound(terms, members, 60.0, self._now(), grace=0.0)
+        self._rounds[number] = OpenRound(masks)
         for client in members:
             await self._tell(client, plan_of(number, version))
         async with asyncio.timeout(PATIENCE):
@@ -80,8 +88,7 @@ class LyingServer:
                     await self._perform(masks.inputs_over(self._now()), terms)
                     continue
                 await self._change()
-        self._masks = None
-        return self._sum
+        return self._rounds.pop(number).sum
 
     async def say_abandoned(self, number: int) -> None:
         """Says to all that round `number` came to nothing."""
@@ -100,7 +107,8 @@ class LyingServer:
                 await self._tell(client, self._welcome(client))
             else:
                 await self._heard(client, frame)
-            self._changed.set()
+            async with self._changed:
+                self._changed.notify_all()
 
     def _welcome(self, client: str) -> messages.Welcome:
         return messages.Welcome(
@@ -118,14 +126,16 @@ class LyingServer:
 
     async def _heard(self, client: str, frame: messages.ClientFrame) -> None:
         volunteer, now = self.volunteers[client], self._now()
-        masks = self._masks
         match frame:
             case messages.Ready():
                 volunteer.ready.set()
+                return
             case messages.Decline(round=number):
                 self.declined.setdefault(number, set()).add(client)
-        if masks is None:
+        opened = self._rounds.get(getattr(frame, "round", 0))
+        if opened is None:
             return
+        masks = opened.masks
         effects: list[server_effects.Effect] = []
         match frame:
             case messages.Keys():
@@ -165,9 +175,9 @@ class LyingServer:
                     for client in clients:
                         await self._tell(client, frame)
                 case server_effects.Recover():
-                    self._sum = self._unmasked(effect, terms)
-                    assert self._masks is not None
-                    self._masks.unmasked()
+                    opened = self._rounds[effect.round]
+                    opened.sum = self._unmasked(effect, terms)
+                    opened.masks.unmasked()
 
     def _unmasked(self, recover: server_effects.Recover, terms: Terms) -> Sum:
         words = np.zeros(masked_words(self.parameters, terms.rows), np.uint32)
@@ -188,8 +198,8 @@ class LyingServer:
         await self.volunteers[client].link.send(encode(frame))
 
     async def _change(self) -> None:
-        self._changed.clear()
-        await self._changed.wait()
+        async with self._changed:
+            await self._changed.wait()
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

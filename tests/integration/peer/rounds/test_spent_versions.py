@@ -29,6 +29,7 @@ from tests.support.web.server_process import Server
 
 TASK = "wss://example.org/api/tasks/digits/socket"
 RUN, OTHER = "a" * 64, "b" * 64
+CONTEXT = "c" * 64
 # Of five members four recover a secret.
 MEMBERS = 5
 SOON = {"coordination.grace": "0.5"}
@@ -52,8 +53,9 @@ def spent_versions(folder: Path | None, task: str = TASK, clock: Clock | None = 
 
 def test_what_was_revealed_is_known_after_a_restart_and_never_goes_down(tmp_path: Path) -> None:
     assert spent_versions(tmp_path).first_unspent(RUN) == 0
-    spent_versions(tmp_path).spend(RUN, 4)
-    spent_versions(tmp_path).spend(RUN, 2)
+    spent_versions(tmp_path).spend(RUN, 4, CONTEXT)
+    with pytest.raises(PeerError, match="version 4 meanwhile"):
+        spent_versions(tmp_path).spend(RUN, 2, CONTEXT)
     later = spent_versions(tmp_path)
     assert later.first_unspent(RUN) == 5
     assert spent_versions(tmp_path, TASK.replace("digits", "letters")).first_unspent(RUN) == 0
@@ -62,7 +64,7 @@ def test_what_was_revealed_is_known_after_a_restart_and_never_goes_down(tmp_path
 
 def test_without_a_folder_it_is_known_as_long_as_the_process_lives() -> None:
     one = spent_versions(None)
-    one.spend(RUN, 4)
+    one.spend(RUN, 4, CONTEXT)
     assert (one.first_unspent(RUN), one.first_unspent(OTHER)) == (5, 0)
 
 
@@ -72,12 +74,46 @@ def test_a_task_that_begins_anew_is_joined_again_so_many_times_a_day(tmp_path: P
     one = spent_versions(tmp_path, clock=clock)
     for number in range(RUNS_A_DAY):
         assert one.first_unspent(f"{number:064}") == 0
-        one.spend(f"{number:064}", 9)
+        one.spend(f"{number:064}", 9, CONTEXT)
     with pytest.raises(PeerError, match=f"from the beginning more than {RUNS_A_DAY} times within a day"):
         one.first_unspent(RUN)
+    with pytest.raises(PeerError, match="from the beginning"):
+        one.spend(RUN, 9, CONTEXT)
     assert one.first_unspent(f"{0:064}") == 10
     clock.now += DAY
     assert one.first_unspent(RUN) == 0
+
+
+def test_runs_of_earlier_days_count_when_they_have_another_reveal(tmp_path: Path) -> None:
+    clock = Clock()
+    one = spent_versions(tmp_path, clock=clock)
+    for number in range(2 * RUNS_A_DAY):
+        one.spend(f"{number:064}", 9, CONTEXT)
+        clock.now += DAY / 2
+    clock.now += DAY
+    for number in range(RUNS_A_DAY):
+        one.spend(f"{number:064}", 10, CONTEXT)
+    for refused in (one.first_unspent, lambda run: one.spend(run, 10, CONTEXT)):
+        with pytest.raises(PeerError, match="from the beginning"):
+            refused(f"{RUNS_A_DAY:064}")
+
+
+def test_no_version_makes_the_file_unreadable(tmp_path: Path) -> None:
+    one = spent_versions(tmp_path)
+    with pytest.raises(PeerError, match="No server comes to version"):
+        one.spend(RUN, 2**53 - 1, CONTEXT)
+    one.spend(RUN, 2**53 - 2, CONTEXT)
+    assert spent_versions(tmp_path).first_unspent(RUN) == 2**53 - 1
+
+
+def test_peers_of_a_folder_reveal_for_a_version_in_one_round_alone(tmp_path: Path) -> None:
+    one, other = spent_versions(tmp_path), spent_versions(tmp_path)
+    one.spend(RUN, 4, CONTEXT)
+    other.spend(RUN, 4, CONTEXT)
+    for version in (3, 4):
+        with pytest.raises(PeerError, match="Another peer of this machine revealed"):
+            other.spend(RUN, version, "d" * 64)
+    other.spend(RUN, 5, "d" * 64)
 
 
 def test_only_the_newest_runs_are_remembered() -> None:
@@ -85,14 +121,14 @@ def test_only_the_newest_runs_are_remembered() -> None:
     one = spent_versions(None, clock=clock)
     for number in range(MOST_RUNS + 3):
         clock.now += DAY
-        one.spend(f"{number:064}", 0)
+        one.spend(f"{number:064}", 0, CONTEXT)
     assert (one.first_unspent(f"{2:064}"), one.first_unspent(f"{3:064}")) == (0, 1)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{broken", b'{"a": {"spent": -1}}', b"\xff\xff"])
 def test_with_a_damaged_file_nothing_is_masked(tmp_path: Path, content: bytes) -> None:
     one = spent_versions(tmp_path)
-    one.spend(RUN, 4)
+    one.spend(RUN, 4, CONTEXT)
     (file,) = tmp_path.glob("*.json")
     file.write_bytes(content)
     with pytest.raises(PeerError, match="Without it no update is masked"):
@@ -105,14 +141,14 @@ def test_with_a_folder_that_cannot_be_written_nothing_is_masked(tmp_path: Path) 
     with pytest.raises(PeerError, match="make the folder writable"):
         one.first_unspent(RUN)
     with pytest.raises(PeerError, match="make the folder writable"):
-        one.spend(RUN, 4)
+        one.spend(RUN, 4, CONTEXT)
 
 
 def test_two_peers_of_a_machine_lose_nothing(tmp_path: Path) -> None:
     one, other = spent_versions(tmp_path), spent_versions(tmp_path)
     one.first_unspent(RUN)
-    other.spend(OTHER, 3)
-    one.spend(RUN, 4)
+    other.spend(OTHER, 3, CONTEXT)
+    one.spend(RUN, 4, CONTEXT)
     assert (other.first_unspent(RUN), one.first_unspent(OTHER)) == (5, 4)
     assert os.path.lexists(next(tmp_path.glob("*.lock")))
 
@@ -142,7 +178,7 @@ async def test_clients_that_revealed_to_a_server_that_was_killed_are_given_a_new
             run = stranger.welcome.run
     with serving(tmp_path, rounds=2) as server:
         for name in names:
-            spent_versions(tmp_path / name, address_of(server.url)).spend(run, 0)
+            spent_versions(tmp_path / name, address_of(server.url)).spend(run, 0, CONTEXT)
         await train(server.url, {name: {"spent": tmp_path / name} for name in names})
         rounds = server.get("/api/tasks/tiny/rounds")["rounds"]
         versions = server.get("/api/tasks/tiny/versions")["versions"]

@@ -135,15 +135,22 @@ function device(spentVersions: SpentVersions) {
   return { masker, said, asked };
 }
 
-/** Has round 3 played until the server asks for shares. */
-async function unmask(masker: Masker): Promise<void> {
+/** Has round 3 played until an update may be masked. */
+async function mask(masker: Masker): Promise<void> {
   masker.plan(PLAN, HERE);
   await reached(masker, "roster");
   masker.takeFrame(rosterOf(3));
   await reached(masker, "dealing");
   masker.takeFrame({ type: "dealt", round: 3, senders: [1, 2], sealed: [bytes(80, 1), bytes(80, 2)] });
   await reached(masker, "masked");
-  masker.takeFrame({ type: "unmask", round: 3, alive: [0, 1, 2], vouchers: [], signatures: [] });
+}
+
+const UNMASK = { type: "unmask", round: 3, alive: [0, 1, 2], vouchers: [], signatures: [] } as const;
+
+/** Has round 3 played until the server asks for shares. */
+async function unmask(masker: Masker): Promise<void> {
+  await mask(masker);
+  masker.takeFrame(UNMASK);
 }
 
 test("shares are revealed for a version once, also after the page was opened again", async () => {
@@ -164,6 +171,17 @@ test("shares are revealed for a version once, also after the page was opened aga
   second.masker.plan({ ...PLAN, round: 6, version: 3 }, HERE);
   await reached(second.masker, "roster");
   expect(second.said.at(-1)?.type).toBe("keys");
+});
+
+test("of two pages in rounds of one version, one reveals", async () => {
+  const store = memory();
+  const pages = [device(new SpentVersions(store)), device(new SpentVersions(store))] as const;
+  for (const { masker } of pages) await mask(masker);
+  for (const { masker } of pages) masker.takeFrame(UNMASK);
+  await vi.waitFor(() => {
+    const ends = pages.map(({ said }) => said.at(-1)?.type);
+    expect(ends.sort()).toEqual(["decline", "reveal"]);
+  });
 });
 
 test("a browser that cannot store what it revealed reveals nothing", async () => {

@@ -13,6 +13,11 @@ import { BrowserStore } from "../../core/data/storage";
 const RUNS_A_DAY = 3;
 const DAY = 24 * 3600 * 1000;
 const MOST_RUNS = 1000;
+/** The largest number that a stored run can have. */
+const MOST_SPENT = Number.MAX_SAFE_INTEGER;
+const TOO_MANY_RUNS =
+  `This task started from the beginning more than ${RUNS_A_DAY} times within a day. A server could use that to sum ` +
+  "one update again and again. Take part tomorrow, or ask its owner.";
 
 /** One run of a task: versions below `spent` are spent; `at` (milliseconds, Unix) is the time of the last reveal. */
 export interface SpentRun {
@@ -46,40 +51,55 @@ export class SpentVersions {
    * if the task started from the beginning too often.
    */
   async firstUnspent(task: string, run: string): Promise<number> {
-    let found = NONE;
-    let recent = 0;
-    await this.#update(task, (runs) => {
-      found = runs.get(run) ?? NONE;
-      const since = this.#clock() - DAY;
-      recent = [...runs].filter(([name, { at }]) => name !== run && at > since).length;
-      // Whether a reveal could be stored is found out before others count on this client.
-      return runs.has(run) ? runs : new Map([...runs, [run, NONE]]);
-    });
-    if (found.spent === 0 && recent >= RUNS_A_DAY) {
-      throw new Error(
-        `This task started from the beginning more than ${RUNS_A_DAY} times within a day. A server could use that ` +
-          "to sum one update again and again. Take part tomorrow, or ask its owner.",
-      );
-    }
-    return found.spent;
+    // Whether a reveal could be stored is found out before others count on this client.
+    const { spent } = await this.#change(task, run, (known) => known);
+    return spent;
   }
 
-  /** Stores that `version` of a task's `run` and all before it are spent. */
+  /**
+   * Stores that `version` of a task's `run` and all before it are spent. Rejects if it is already, since another page
+   * of this browser revealed meanwhile. All pages have one identity, so no two of them are in the same round.
+   */
   async spend(task: string, run: string, version: number): Promise<void> {
-    await this.#update(task, (runs) => {
-      const spent = Math.max(version + 1, runs.get(run)?.spent ?? 0);
-      return new Map([...runs, [run, { spent, at: this.#clock() }]]);
-    });
+    if (version >= MOST_SPENT)
+      throw new Error(`No server comes to version ${version}; no shares are revealed.`);
+    await this.#change(task, run, ({ spent }) =>
+      version < spent
+        ? `Another page of this browser revealed shares for version ${spent - 1} meanwhile.`
+        : { spent: version + 1, at: this.#clock() },
+    );
   }
 
-  async #update(task: string, change: (runs: Runs) => Runs): Promise<void> {
+  /**
+   * Stores what `change` makes of a run, in one transaction, and returns it. Rejects with the sentence that `change`
+   * returns instead, if the run is one too many within a day, or if nothing can be stored.
+   */
+  async #change(
+    task: string,
+    run: string,
+    change: (known: SpentRun) => SpentRun | string,
+  ): Promise<SpentRun> {
+    let changed: SpentRun | string = "";
     try {
-      await this.#store.update(task, (stored) => newest(change(stored ?? new Map())));
+      await this.#store.update(task, (stored) => {
+        const runs = stored ?? new Map<string, SpentRun>();
+        changed = this.#isTooMany(runs, run) ? TOO_MANY_RUNS : change(runs.get(run) ?? NONE);
+        return typeof changed === "string" ? runs : newest(new Map([...runs, [run, changed]]));
+      });
     } catch {
       throw new Error(
         "This browser cannot store in which sums its updates are, so none is masked. Allow this site to store data.",
       );
     }
+    if (typeof changed === "string") throw new Error(changed);
+    return changed;
+  }
+
+  /** Whether `run` would be one run too many of those with a reveal in the last day. */
+  #isTooMany(runs: Runs, run: string): boolean {
+    const since = this.#clock() - DAY;
+    const recent = [...runs].filter(([, { at }]) => at > since).map(([name]) => name);
+    return !recent.includes(run) && recent.length >= RUNS_A_DAY;
   }
 }
 
