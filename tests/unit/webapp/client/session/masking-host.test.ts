@@ -35,7 +35,7 @@ const HERE: RoundTerms = {
   client: "0123456789abcdef",
   task: "digits",
   bundle: HASH,
-  address: "https://example.org digits",
+  address: "wss://example.org/api/tasks/digits/socket",
   run: HASH,
   parameters: 10,
   rows: 1,

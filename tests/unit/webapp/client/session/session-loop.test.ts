@@ -33,7 +33,7 @@ function begun(works: () => boolean) {
     end: async () => undefined,
   } as unknown as Trainer;
   const nothing = () => undefined;
-  const transport: Transport = { open: nothing, send: nothing, close: nothing, buffered: 0 };
+  const transport: Transport = { address: "", open: nothing, send: nothing, close: nothing, buffered: 0 };
   const loop = new SessionLoop<
     ConnectedMachine,
     ConnectionEvent,

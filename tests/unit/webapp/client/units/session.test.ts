@@ -17,6 +17,7 @@ const LONG = 100_000;
 
 /** A server that gives units of which the weights are `lost`; it is started again as often as `dies` is called. */
 class Server implements Transport {
+  readonly address = "";
   readonly buffered = 0;
   readonly givenBack: UnitsFrameOf<"release">[] = [];
   #events: TransportEvents | null = null;

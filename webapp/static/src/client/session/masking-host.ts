@@ -30,7 +30,7 @@ export interface RoundTerms {
   readonly client: string;
   readonly task: string;
   readonly bundle: string;
-  /** The task's address and its run, under which spent versions are stored. */
+  /** The address of the task's socket, and the task's run, under which spent versions are stored. */
   readonly address: string;
   readonly run: string;
   readonly parameters: number;

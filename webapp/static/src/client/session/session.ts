@@ -243,7 +243,8 @@ export class Session {
       const { parameters, rows } = loaded;
       const [task, run, minimum] = [this.#task, this.#run, this.#minimum];
       const bundle = this.#loop.machine.bundle ?? "";
-      const address = `${this.#options.origin} ${task}`;
+      // Not by the names that the server gives: under another one it could have a version summed again.
+      const { address } = this.#options.transport;
       this.#masker.plan(frame, { client, task, bundle, address, run, parameters, rows, minimum });
     }
   }

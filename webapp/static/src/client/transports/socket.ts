@@ -10,6 +10,8 @@ export interface TransportEvents {
 }
 
 export interface Transport {
+  /** The server's address, as this client chose it. */
+  readonly address: string;
   /** Opens a connection; an earlier one is closed and reports no more events. */
   open(events: TransportEvents): void;
   /** Sends a frame; without a connection it is dropped, and the session repeats what matters after a reconnection. */
@@ -20,13 +22,13 @@ export interface Transport {
 }
 
 export class SocketTransport implements Transport {
-  readonly #address: string;
+  readonly address: string;
   readonly #protocol: string;
   #socket: WebSocket | null = null;
 
   /** `protocol` is the WebSocket subprotocol. */
   constructor(address: string, protocol = PROTOCOL) {
-    this.#address = address;
+    this.address = address;
     this.#protocol = protocol;
   }
 
@@ -36,7 +38,7 @@ export class SocketTransport implements Transport {
 
   open(events: TransportEvents): void {
     this.close();
-    const socket = new WebSocket(this.#address, this.#protocol);
+    const socket = new WebSocket(this.address, this.#protocol);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     const ifCurrent = (report: () => void) => () => {
