@@ -59,6 +59,7 @@ class Rounds(ABC, Generic[Open, Own]):
 
     `number` and `version` are the last ones of an earlier run of the server, `progress` is what its stop
     rules tracked, `past` the participations of each client. `lots` decide who is selected where clients tie.
+    `repeats` is the number of versions that equal the one before; they count as none of the plan's rounds.
     Effects are `Own` to the kind of rounds, or common.
     """
 
@@ -70,10 +71,12 @@ class Rounds(ABC, Generic[Open, Own]):
         progress: RunProgress | None = None,
         past: Mapping[ClientId, int] | None = None,
         lots: Lots = PUBLIC_LOTS,
+        repeats: int = 0,
     ) -> None:
         self.plan = plan
         self.round = number
         self.version = version
+        self.repeats = repeats
         self.attendance = Attendance(plan.own_data, past or {}, lots, plan.most_per_household)
         self.exclusions = Exclusions()
         self.open: Open | None = None
@@ -135,7 +138,7 @@ class Rounds(ABC, Generic[Open, Own]):
 
     def reason_to_finish(self) -> str | None:
         """Returns why the task finishes, as a sentence for people; None while it does not."""
-        if self.version >= self.plan.rounds:
+        if self.version - self.repeats >= self.plan.rounds:
             return "All rounds are done."
         return self._stop or self._progress.reason()
 

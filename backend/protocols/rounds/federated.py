@@ -138,10 +138,14 @@ class Round(Rounds[Cohort, Effect]):
 
     # The aggregate.
 
-    def aggregated(self, version: int, now: float) -> list[Effect]:
-        """Continues after the host recorded `version`. Raises IllegalEventError when it was not asked for."""
+    def aggregated(self, version: int, now: float, repeats: int = 0) -> list[Effect]:
+        """Continues after the host recorded `version`; so far `repeats` versions equal the one before.
+
+        Raises IllegalEventError when it was not asked for.
+        """
         if self.phase is not RoundPhase.AGGREGATING or version != self.version + 1:
             raise IllegalEventError(f"Version {version} was not asked for.")
+        self.repeats = repeats
         seconds = self.open.ended - self.open.opened if self.open else 0.0
         return self._version_made(version, seconds, now)
 

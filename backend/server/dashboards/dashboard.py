@@ -185,7 +185,7 @@ class Dashboard:
             "phase": host.phase,
             "round": host.round,
             "version": host.history.current.version,
-            "rounds": host.task.file.coordination.rounds,
+            "rounds": host.task.file.coordination.rounds + host.history.repeats,
             "needed": host.needed,
             "trouble": host.trouble,
             "here": host.participants,

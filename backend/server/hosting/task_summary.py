@@ -46,7 +46,7 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
         "weights": host.history.current.weights,
         "version": host.history.current.version,
         "round": host.round,
-        "rounds": file.coordination.rounds,
+        "rounds": file.coordination.rounds + host.history.repeats,
         "phase": host.phase,
         "state": life.state,
         "trouble": host.trouble,

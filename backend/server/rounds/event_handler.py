@@ -246,7 +246,7 @@ class RoundEventHandler:
         self._state.masked = None
         self._state.connected.tell_all(task_frames.made(version))
         self._state.machine.took_part(self._state.taken)
-        return self._state.machine.aggregated(version.version, now)
+        return self._state.machine.aggregated(version.version, now, self._state.history.repeats)
 
     def _evaluated(self, evaluation: EvaluationRecord) -> list[round_effects.Effect]:
         self._state.connected.tell_all(task_frames.evaluated(evaluation))

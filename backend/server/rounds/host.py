@@ -203,4 +203,5 @@ def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None,
     if account is not None:
         opened, made = history.round + history.lost, history.current.version
         progress.participations = account.taken(history.accepted, opened, made)
-    return Round(plan, history.round, history.current.version, progress, history.accepted, lots)
+    version, repeats = history.current.version, history.repeats
+    return Round(plan, history.round, version, progress, history.accepted, lots, repeats)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class VersionHistory:
 
     `addresses` are those of all versions' blobs that clients fetch. `lost` bounds the number of rounds that
     were open, and are not recorded, when earlier servers ended; `is_resumed` says whether one began the run.
+    `repeats` is the number of versions of a masked task that equal the one before: no round was summed.
     """
 
     def __init__(self, task: Task, records: Records, blobs: BlobStore, run: int) -> None:
@@ -68,6 +70,7 @@ class VersionHistory:
         self.round = 0
         self.lost = 0
         self.is_resumed = False
+        self.repeats = 0
         self._seconds = 0.0
 
     @property
@@ -112,6 +115,7 @@ class VersionHistory:
         self.is_resumed = bool(await self._records.versions(self._run))
         await self._records.add_first_version(self._run, zero)
         self.versions = await self._records.versions(self._run)
+        self.repeats = sum(starmap(self._is_repeat, pairwise(self.versions)))
         self.addresses = set().union(*map(fetched_addresses, self.versions))
         for evaluation in await self._records.evaluations(self._run):
             self.evaluated[evaluation.source][evaluation.version] = evaluation
@@ -220,12 +224,18 @@ class VersionHistory:
                 await self._drop(freed)
         self._params, self._state = weights, state
         self._control, self.control_at = control, control_at
+        self.repeats += self._is_repeat(self.current, version)
         self.versions.append(version)
         self.addresses |= fetched_addresses(version)
         self.round = round_record.round
         for each in contributions:
             self.accepted[each.client] = self.accepted.get(each.client, 0) + each.accepted
         return version
+
+    def _is_repeat(self, before: VersionRecord, version: VersionRecord) -> bool:
+        """Whether `version` is the one before again, as after a masked round that was not unmasked."""
+        is_masked = "masked" in self._task.file.security.aggregation
+        return is_masked and not version.accepted and version.weights == before.weights
 
     async def read_version(self, number: int) -> StoredVersion:
         """Reads an earlier version, for a roll-back. Raises NotFoundError, GoneError or StoreError."""

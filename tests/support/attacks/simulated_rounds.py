@@ -39,13 +39,15 @@ def play(
     attackers: dict[int, type[RoundSecrets]],
     rounds: int,
     restarts: int = 0,
+    task_rounds: int = 100,
     **plan: Any,
 ) -> Sequence[RoundRecord]:
     """Plays up to `rounds` masked rounds, whether they succeed or not, within an hour.
 
-    `attackers` have secrets of their own. The server is killed and started again so many times, every minute.
+    `attackers` have secrets of their own. The task has `task_rounds`. Its server is killed and started again
+    so many times, every minute.
     """
-    chosen = {"rounds": 100, "deadline": 20, "min_available_clients": 4, "quorum": 4, **plan}
+    chosen = {"rounds": task_rounds, "deadline": 20, "min_available_clients": 4, "quorum": 4, **plan}
     path = write_task(folder / "tiny", zeros=True, **chosen) / "task.toml"
     masks = ("security.aggregation=['masked']", "security.masking.min_clients=4", "training.steps=3")
     programs = {client_id(token(number)): secrets for number, secrets in attackers.items()}

@@ -156,7 +156,7 @@ def test_two_peers_of_a_machine_lose_nothing(tmp_path: Path) -> None:
 async def test_after_a_round_that_failed_while_it_was_unmasked_all_take_part_again(tmp_path: Path) -> None:
     one, other, *others = tokens(MEMBERS)
     late = tokens(2)
-    with serving(tmp_path, MEMBERS, rounds=2, settings=SOON) as server:
+    with serving(tmp_path, MEMBERS, settings=SOON) as server:
         traits = {name: {"spent": tmp_path / name} for name in others}
         with dying(server.url, one, "before:reveal"), dying(server.url, other, "before:reveal"):
             trains = asyncio.create_task(train(server.url, traits))
@@ -173,10 +173,10 @@ async def test_clients_that_revealed_to_a_server_that_was_killed_are_given_a_new
     tmp_path: Path,
 ) -> None:
     names = tokens()
-    with serving(tmp_path, rounds=2) as first:
+    with serving(tmp_path) as first:
         async with Client(first.url, aggregation=["masked"]) as stranger:
             run = stranger.welcome.run
-    with serving(tmp_path, rounds=2) as server:
+    with serving(tmp_path) as server:
         for name in names:
             spent_versions(tmp_path / name, address_of(server.url)).spend(run, 0, CONTEXT)
         await train(server.url, {name: {"spent": tmp_path / name} for name in names})

@@ -256,6 +256,18 @@ def test_an_earlier_version_becomes_the_next_one_in_a_round_without_members() ->
     assert only(round_effects.AnnounceRound, machine.aggregated(1, 4.0))[0].round == 3
 
 
+def test_versions_that_repeat_another_count_as_none_of_the_rounds() -> None:
+    for machine in (opened("a", "b"), Round(PLAN, 4, PLAN.rounds, repeats=1)):
+        assert machine.reason_to_finish() is None
+    machine = opened("a", "b", plan=replace(PLAN, rounds=1))
+    machine.restore_requested("The version before.", 3.0)
+    (again, *_) = machine.aggregated(1, 4.0, 1)
+    assert isinstance(again, round_effects.AnnounceRound)
+    deliver(machine, "a", 5.0, structs.replace(OFFER, round=again.round, version=1))
+    deliver(machine, "b", 5.0, structs.replace(OFFER, round=again.round, version=1))
+    assert machine.aggregated(2, 6.0, 1) == [round_effects.Finished(2, "All rounds are done.")]
+
+
 def test_a_paused_task_that_went_back_is_still_paused() -> None:
     machine = waiting("a", "b")
     machine.pause_requested()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import pytest_asyncio
+from msgspec import structs
 
 from backend.errors import NotFiniteError, StoreError
 from backend.numerics.aggregation.weighted_mean import WeightedMean
@@ -62,6 +63,23 @@ async def test_a_ledger_opened_again_goes_on_as_if_it_had_never_been_closed(
         weights, state = one.next_version(mean.mean())
         assert np.allclose(weights[:8], np.arange(8) + 1.0 + 2.5)
         assert np.allclose(state, 2.5)
+
+
+async def test_versions_that_equal_the_one_before_are_counted_where_updates_are_masked(
+    task: Task, stores: Stores
+) -> None:
+    security = structs.replace(task.file.security, aggregation=["masked"])
+    file = structs.replace(task.file, security=security)
+    masked = replace(task, file=file)
+    history = await open_ledger(masked, stores)
+    await advance(history, 1.0)
+    current = history.current_version()
+    for number, earlier in ((2, current), (3, await history.read_version(0)), (4, current), (5, current)):
+        record = replace(ROUND, round=number, cohort=0, accepted=0)
+        await history.add_version(earlier.weights, earlier.state, 0, None, {}, record, [])
+    assert (history.repeats, history.current.version) == (2, 5)
+    assert (await open_ledger(masked, stores)).repeats == 2
+    assert (await open_ledger(task, stores)).repeats == 0
 
 
 async def test_how_long_rounds_lasted_still_counts_in_a_ledger_opened_again(
