@@ -88,8 +88,8 @@ def _masked(file: TaskFile) -> Iterator[str]:
         )
     yield (
         "It can compare the sum of a round with you to that of another without you. No update is in two "
-        "sums, but a device's next update may be much like the one before, most of all where it trains in a "
-        "single step: so comparing tells something of yours. Only noise limits that."
+        "sums, but a device's next update may be much like the one before. The server chooses how devices "
+        "train: one that lies can make the two almost the same, and read yours. Only noise limits that."
     )
     if "open" in file.security.aggregation:
         yield (

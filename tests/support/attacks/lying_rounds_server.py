@@ -7,8 +7,10 @@ import secrets
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.typing import Subprotocol
@@ -55,7 +57,8 @@ class OpenRound:
 class LyingServer:
     """Opens whatever rounds it likes, several at a time, and takes from each its sum.
 
-    `parameters` is the length of an update. `declined` has the clients that declined a round, by its number.
+    `parameters` is the length of an update. Plans have the `changes`, and `welcome` the terms of `privacy`.
+    `declined` has the clients that declined a round, by its number.
     """
 
     parameters: int
@@ -63,6 +66,8 @@ class LyingServer:
     declined: dict[int, set[str]] = field(default_factory=dict)
     address: str = ""
     run: str = "c" * 64
+    changes: dict[str, Any] = field(default_factory=dict)
+    privacy: messages.PrivacyTerms | None = None
     _rounds: dict[int, OpenRound] = field(default_factory=dict)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -81,7 +86,7 @@ class LyingServer:
         masks = MaskedRound(terms, members, 60.0, self._now(), grace=0.0)
         self._rounds[number] = OpenRound(masks)
         for client in members:
-            await self._tell(client, plan_of(number, version))
+            await self._tell(client, replace(plan_of(number, version), **self.changes))
         async with asyncio.timeout(PATIENCE):
             while masks.stage not in (ServerStage.DONE, ServerStage.FAILED):
                 if masks.stage is ServerStage.MASKED_INPUT and await self._inputs_taken(masks, terms):
@@ -121,7 +126,7 @@ class LyingServer:
             masking=messages.AggregationTerms(
                 clip=MASKING.clip, min_clients=MASKING.min_clients, server=MASKING.server
             ),
-            privacy=None,
+            privacy=self.privacy,
         )
 
     async def _heard(self, client: str, frame: messages.ClientFrame) -> None:
