@@ -106,6 +106,16 @@ def test_no_version_makes_the_file_unreadable(tmp_path: Path) -> None:
     assert spent_versions(tmp_path).first_unspent(RUN) == 2**53 - 1
 
 
+def test_a_file_without_contexts_is_read(tmp_path: Path) -> None:
+    one = spent_versions(tmp_path)
+    one.spend(OTHER, 0, CONTEXT)
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(f'{{"{RUN}": {{"spent": 5, "seconds": 1.0}}}}')
+    assert one.first_unspent(RUN) == 5
+    with pytest.raises(PeerError, match="version 4 meanwhile"):
+        one.spend(RUN, 4, CONTEXT)
+
+
 def test_peers_of_a_folder_reveal_for_a_version_in_one_round_alone(tmp_path: Path) -> None:
     one, other = spent_versions(tmp_path), spent_versions(tmp_path)
     one.spend(RUN, 4, CONTEXT)
