@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from backend.errors import BusyError, MingaError, TooFastError
+from backend.protocols.client.household import is_local
 from backend.protocols.token_bucket import Rate, TokenBuckets
 from backend.settings import Network, ServerLimits
 from backend.web.transport.client_address import UNKNOWN, Address, household, is_trusted, visitor
@@ -52,8 +53,11 @@ class ConnectionLimiter:
         return visitor(peer, forwarded, self._trusted) if forwarded else None
 
     def is_unnamed_proxy(self, peer: Address, forwarded: Sequence[str]) -> bool:
-        """Whether `peer` forwards requests and is no trusted proxy, so that its clients are unknown."""
-        return bool(forwarded) and not is_trusted(peer, self._trusted)
+        """Whether `peer` forwards requests and is no trusted proxy, so that its clients are unknown.
+
+        Anybody may send the header: it says nothing of a public address, whose clients are one household.
+        """
+        return bool(forwarded) and is_local(str(peer)) and not is_trusted(peer, self._trusted)
 
     def admit(self, visitor: str | None) -> MingaError | None:
         """Counts one more connection. Returns the reason if it is over a limit and counts as rejected."""
@@ -150,7 +154,7 @@ class ConnectionSlot:
     def address(self) -> str:
         """The client's network address; "" while a trusted proxy has not named it, or the system does not.
 
-        All clients of a proxy that is not trusted have the address UNKNOWN: they may be anybody.
+        All clients of a local proxy that is not trusted have the address UNKNOWN: they may be anybody.
         """
         if self._is_unnamed_proxy:
             return str(UNKNOWN)

@@ -110,10 +110,17 @@ def test_requests_of_one_address_come_at_a_rate() -> None:
     assert [place.enter(ANN).refusal is None for _ in range(4)] == [True, True, True, False]
 
 
-def test_who_comes_through_a_proxy_that_is_not_trusted_may_be_anybody() -> None:
+def test_who_comes_through_a_local_proxy_that_is_not_trusted_may_be_anybody() -> None:
     place = doors()
-    visit = place.enter(ANN)
+    visit = place.enter(ip_address("10.0.0.2"))
     visit.set_forwarded([])
-    assert visit.address == str(ANN)
+    assert visit.address == "10.0.0.2"
     visit.set_forwarded(["198.51.100.7"])
     assert visit.address == str(UNKNOWN)
+
+
+def test_a_public_address_keeps_its_name_whatever_it_says() -> None:
+    place = doors()
+    visit = place.enter(ANN)
+    visit.set_forwarded(["198.51.100.7"])
+    assert visit.address == str(ANN)
