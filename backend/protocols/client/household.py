@@ -1,8 +1,9 @@
-"""Groups network addresses by household: what one person can easily get many addresses of counts as one."""
+"""Groups clients by household: what one person can easily get many of counts as one."""
 
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import NamedTuple
 
 # Providers give a customer a /48 of IPv6 at most (RFC 6177), and addresses of a /24 of IPv4 together.
 IPV4_PREFIX, IPV6_PREFIX = 24, 48
@@ -14,10 +15,44 @@ _LOCAL = tuple(
 _LOCAL_IPV6 = tuple(IPv6Network(text) for text in ("::1/128", "fc00::/7", "fe80::/10"))
 
 
-def household(address: str) -> str:
+class Household(NamedTuple):
+    """Those whose agreement proves nothing: a `network`, or in it who has an `identity` of its own.
+
+    An identity is an account, an invitation, or the client itself where many people share a network.
+    """
+
+    network: str
+    identity: str = ""
+
+    @property
+    def key(self) -> str:
+        """The text by which its clients are counted together."""
+        return self.identity or self.network
+
+
+# Of clients that were not here since the server's start.
+ABSENT = Household("")
+
+
+def by_itself(client: str) -> Household:
+    """Returns the household of a client that shares it with nobody, wherever it comes from."""
+    return Household("", client)
+
+
+def same_household(one: Household, other: Household) -> bool:
+    """Whether two clients may be one person: of one identity, or of one network where not both have one.
+
+    Who has an identity can connect without it, too.
+    """
+    if one.identity and other.identity:
+        return one.identity == other.identity
+    return one.network == other.network
+
+
+def network_of(address: str) -> str:
     """Returns the network that `address` counts for, such as "192.0.2.0/24" or "2001:db8::/48".
 
-    An IPv4 address that IPv6 maps counts as IPv4. Returns "" for what is no address: nobody's household.
+    An IPv4 address that IPv6 maps counts as IPv4. Returns "" for what is no address.
     """
     parsed = _parse(address)
     if parsed is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from backend.numerics.aggregation.asynchronous import may_begin
+from backend.protocols.client.household import ABSENT, Household, by_itself
 from backend.protocols.units import trust
 from backend.protocols.units.household_records import HouseholdRecords
 from backend.protocols.units.households import HouseholdLottery
@@ -57,7 +58,7 @@ class TableClient:
     slots: int
     trust: TrustLevel
     kind: str = ""
-    household: str = ""
+    household: Household = ABSENT
     trusted: bool = False
     is_connected: bool = True
     pace: float | None = None
@@ -105,7 +106,7 @@ class ClientTable:
         kind: str,
         pace: float | None,
         trusted: bool,
-        household: str = "",
+        household: Household | None = None,
     ) -> TableClient:
         """Takes a client's connection, the first or a later one."""
         client = self.clients.get(name)
@@ -122,7 +123,7 @@ class ClientTable:
             client.trust, client.kind = trust.with_kind(client.trust, earlier), kind
             client.paces.clear()
         client.slots, client.trusted, client.pace, client.is_connected = slots, trusted, pace, True
-        client.household = household or name
+        client.household = household or by_itself(name)
         self._enter(name, client)
         return client
 
@@ -168,7 +169,7 @@ class ClientTable:
         if self.is_suspect(client, now):
             self.households.suspect_began(lease)
 
-    def comparison_ended(self, client: TableClient, lease: LeaseId, household: str) -> None:
+    def comparison_ended(self, client: TableClient, lease: LeaseId, household: Household) -> None:
         """Takes that a lease of a client, then in `household`, waits for no comparison and no decision."""
         client.unproved.discard(lease)
         client.disputed.discard(lease)
@@ -232,18 +233,18 @@ class ClientTable:
             self.reliable -= self.is_reliable(client)
             self.punctual -= _is_punctual(client)
             self.trusted.discard(name)
-            self.strangers.discard(client.household, name)
-            self.vouched.discard(client.household, name)
+            self.strangers.discard(client.household.key, name)
+            self.vouched.discard(client.household.key, name)
             client.is_connected = False
 
     def _enter_lotteries(self, name: ClientId, client: TableClient) -> None:
         if not client.slots or client.trusted:
             return
-        self.strangers.add(client.household, name)
+        self.strangers.add(client.household.key, name)
         if trust.is_vouched(client.trust):
-            self.vouched.add(client.household, name)
+            self.vouched.add(client.household.key, name)
         else:
-            self.vouched.discard(client.household, name)
+            self.vouched.discard(client.household.key, name)
 
     def _drop_clock(self, clock: int) -> None:
         self._clocks[clock] -= 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, defaultdict
 
+from backend.protocols.client.household import Household
 from backend.protocols.units.scheduler_effects import LeaseId
 
 # For so long a household vouches for nobody after a trusted peer refuted a result of one of its clients.
@@ -30,13 +31,13 @@ class HouseholdRecords:
         self._waiting: defaultdict[str, set[LeaseId]] = defaultdict(set)
         self._suspended: OrderedDict[str, float] = OrderedDict()
 
-    def waiting(self, household: str) -> int:
+    def waiting(self, household: Household) -> int:
         """Returns how many units that newcomers of it began wait for a comparison."""
-        return len(self._waiting[household]) if household in self._waiting else 0
+        return len(self._waiting[household.key]) if household.key in self._waiting else 0
 
-    def begin(self, household: str, lease: LeaseId) -> None:
+    def begin(self, household: Household, lease: LeaseId) -> None:
         """Takes a unit that a newcomer began."""
-        self._waiting[household].add(lease)
+        self._waiting[household.key].add(lease)
 
     def may_suspects_begin(self) -> bool:
         """Whether one unit more of a suspect may wait for a trusted peer."""
@@ -46,22 +47,22 @@ class HouseholdRecords:
         """Takes a unit that a suspect began."""
         self._of_suspects.add(lease)
 
-    def end(self, household: str, lease: LeaseId) -> None:
+    def end(self, household: Household, lease: LeaseId) -> None:
         """Takes that a unit does not wait any more, if it did."""
         self._of_suspects.discard(lease)
-        if (leases := self._waiting.get(household)) is None:
+        if (leases := self._waiting.get(household.key)) is None:
             return
         leases.discard(lease)
         if not leases:
-            del self._waiting[household]
+            del self._waiting[household.key]
 
-    def suspend(self, household: str, now: float) -> None:
+    def suspend(self, household: Household, now: float) -> None:
         """Takes that a trusted peer refuted a result of one of its clients."""
-        self._suspended[household] = now + SUSPENDED_SECONDS
-        self._suspended.move_to_end(household)
+        self._suspended[household.key] = now + SUSPENDED_SECONDS
+        self._suspended.move_to_end(household.key)
         if len(self._suspended) > MAX_SUSPENDED:
             self._suspended.popitem(last=False)
 
-    def is_suspended(self, household: str, now: float) -> bool:
+    def is_suspended(self, household: Household, now: float) -> bool:
         """Whether a result of one of its clients was refuted within a day."""
-        return self._suspended.get(household, -math.inf) > now
+        return self._suspended.get(household.key, -math.inf) > now

@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Iterable
 from dataclasses import replace
 
+from backend.protocols.client.household import Household, by_itself
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient, allowed_seconds
 from backend.protocols.units.records import (
@@ -61,12 +62,12 @@ class Leases:
         seconds: float,
         longest: float,
         by_trusted_peer: bool,
-        household: str = "",
+        household: Household | None = None,
     ) -> Lease:
         """Leases a unit, or the part of it that another client did, to a client for `seconds`.
 
         It can be renewed up to `longest` seconds in all; `by_trusted_peer` says whether the client is a
-        trusted peer, `household` is the client's.
+        trusted peer, `household` is the client's (None: its own).
         """
         lease = Lease(
             id=self.next,
@@ -77,7 +78,7 @@ class Leases:
             latest=now + longest,
             by_trusted_peer=by_trusted_peer,
             part=unit.part,
-            household=household,
+            household=household or by_itself(client),
         )
         self.next += 1
         self._leases[lease.id] = lease
@@ -215,7 +216,7 @@ class LeaseGranter:
             self._rules.pace.most,
             by_trusted_peer=client.trusted,
             # The owner's peer may stand in a volunteer's network: its word counts all the same.
-            household=name if client.trusted else client.household,
+            household=by_itself(name) if client.trusted else client.household,
         )
         if unit.quorum > 1 and not unit.pending and not client.trusted:
             self._leases.await_comparison(lease)

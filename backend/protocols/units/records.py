@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
+from backend.protocols.client.household import Household, same_household
 from backend.protocols.units.scheduler_effects import ClientId, LeaseId, UnitId, WorkUnit
 
 
@@ -165,9 +166,9 @@ class Lease:
     began: float
     deadline: float
     latest: float
+    household: Household
     by_trusted_peer: bool = False
     part: PartialWork | None = None
-    household: str = ""
     state: LeaseState = LeaseState.LEASED
     came_late: bool = False
     returned: float = math.inf
@@ -207,14 +208,14 @@ class UnitRecord:
         """Returns the number of its leases in one of these states."""
         return sum([lease.state in states for lease in self.leases])
 
-    def was_leased_to(self, client: ClientId, household: str) -> bool:
+    def was_leased_to(self, client: ClientId, household: Household) -> bool:
         """Whether `client` had a lease of it, or its household one whose result may be compared.
 
         Their agreement would prove nothing.
         """
         lost = (LeaseState.RELEASED,) if self.quorum > 1 else (LeaseState.RELEASED, LeaseState.EXPIRED)
         return any(
-            lease.client == client or (lease.household == household and lease.state not in lost)
+            lease.client == client or (lease.state not in lost and same_household(lease.household, household))
             for lease in self.leases
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
+from backend.protocols.client.household import Household, by_itself
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable
 from backend.protocols.units.households import Dice
@@ -53,7 +54,7 @@ class ReplicaDraw:
 
     def has_peer(self, unit: UnitRecord) -> bool:
         """Whether a trusted peer is connected that did not have the unit."""
-        return any(not unit.was_leased_to(peer, peer) for peer in self._client_table.trusted)
+        return any(not unit.was_leased_to(peer, by_itself(peer)) for peer in self._client_table.trusted)
 
     def may_ask_another(self, unit: UnitRecord) -> bool:
         """Whether somebody is connected that may repeat the unit."""
@@ -80,7 +81,7 @@ class ReplicaDraw:
         first = self._client_table.clients[unit.leases[0].client]
         return self._client_table.is_suspect(first, self._unit_table.now)
 
-    def _is_suspended(self, household: str) -> bool:
+    def _is_suspended(self, household: Household) -> bool:
         return self._client_table.households.is_suspended(household, self._unit_table.now)
 
     def _may(self, unit: UnitRecord, kind: str | None = None) -> Callable[[ClientId], bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from backend.protocols.client.household import Household
 from backend.protocols.units.client_table import ClientTable, TableClient
 from backend.protocols.units.leases import LeaseGranter, Leases
 from backend.protocols.units.records import (
@@ -114,15 +115,15 @@ class Scheduler:
         kind: str = "",
         pace: float | None = None,
         trusted: bool = False,
-        household: str = "",
+        household: Household | None = None,
     ) -> None:
         """Takes a client's connection, with the shards in its cache.
 
         `kind` names its compute backend, `pace` is its own estimate of seconds per example. Results of a
-        `trusted` peer are taken as valid. `household` is a text that clients share whose agreement proves
-        nothing, and who wait together for what they give back; empty for a client by itself.
+        `trusted` peer are taken as valid. `household` is shared by clients whose agreement proves
+        nothing, and who wait together for what they give back; None for a client by itself.
         """
-        self._releases.client_connected(client, household)
+        self._releases.client_connected(client, household.key if household else "")
         table_client = self._client_table.client_connected(client, slots, kind, pace, trusted, household)
         for shard in shards:
             table_client.has_shard(shard)
@@ -262,7 +263,7 @@ class Scheduler:
         """Returns a client that ever connected, read-only. Raises KeyError for others."""
         return self._client_table.clients[client]
 
-    def is_suspended(self, household: str, now: float) -> bool:
+    def is_suspended(self, household: Household, now: float) -> bool:
         """Whether a trusted peer refuted a result of a client in the household within a day."""
         return self._client_table.households.is_suspended(household, now)
 

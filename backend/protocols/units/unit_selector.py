@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from itertools import islice
 
+from backend.protocols.client.household import by_itself
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient
 from backend.protocols.units.records import AWAITED, DISPUTED, DRAWN, TRUSTED, LeaseState, UnitRecord
@@ -53,7 +54,7 @@ class UnitSelector:
         units, waiting = unit_table.units, unit_table.waiting
         reservations = {"", client.kind, DRAWN + name}
         # A trusted peer's network is no reason to keep a unit of a volunteer there from it.
-        household = name if client.trusted else client.household
+        household = by_itself(name) if client.trusted else client.household
         may_begin = self._client_table.may_be_compared(client, unit_table.now)
         pace = client.seconds(1) if rules.seconds else None
 

@@ -7,7 +7,7 @@ from ipaddress import ip_address, ip_network
 
 from backend.errors import UnfitError
 from backend.formats.task_file import Security, TaskFile
-from backend.protocols.client.household import household, is_local
+from backend.protocols.client.household import is_local, network_of
 from backend.wire.masked_messages import Aggregation
 
 
@@ -50,7 +50,7 @@ def seated_household(file: TaskFile, address: str) -> str:
     invited = file.access.visibility == "invited"
     if not address or invited or is_local(address) or _is_shared(file.security, address):
         return ""
-    return household(address)
+    return network_of(address)
 
 
 def _is_shared(security: Security, address: str) -> bool:

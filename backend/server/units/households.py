@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 
 from backend.errors import TooFastError
 from backend.formats.task_file.units import TrustTable
-from backend.protocols.client.household import household, is_local
+from backend.protocols.client.household import Household, is_local, network_of
 from backend.protocols.units.scheduler_effects import ClientId
 from backend.server.hosting.client_link import ClientLink
 from backend.server.units.newcomers import NewcomerLimits
@@ -23,18 +23,22 @@ class Households:
         self._networks = [ip_network(text) for text in trust.networks]
         self._newcomers = NewcomerLimits(trust.newcomers)
 
-    def of(self, client: ClientId, link: ClientLink) -> str:
-        """Returns the household: an invitation, the client in a named or local network, or its network."""
-        return self._own(client, link) or household(link.address) or UNKNOWN
+    def of(self, client: ClientId, link: ClientLink) -> Household:
+        """Returns the household: the client's network, and its account or invitation.
+
+        In a named or local network each client is known by itself.
+        """
+        return Household(network_of(link.address) or UNKNOWN, self._identity(client, link))
 
     def admit(self, client: ClientId, link: ClientLink, suspended: bool, now: float) -> None:
         """Counts a client that was never here. Raises TooFastError if too many came from its household.
 
         `suspended`: a result of its household was refuted today.
         """
-        if self._own(client, link) or client in self._trust.trusted:
+        household = self.of(client, link)
+        if household.identity or client in self._trust.trusted:
             return
-        if self._newcomers.admit(self.of(client, link), suspended, now):
+        if self._newcomers.admit(household.network, suspended, now):
             return
         if suspended:
             raise TooFastError(
@@ -46,8 +50,8 @@ class Households:
             "many came from yours. Try again in an hour, or ask for an invitation."
         )
 
-    def _own(self, client: ClientId, link: ClientLink) -> str:
-        """Returns a household that no other person shares; "" where only the network is known."""
+    def _identity(self, client: ClientId, link: ClientLink) -> str:
+        """Returns what no other person shares; "" where only the network is known."""
         if link.identity:
             return link.identity
         try:

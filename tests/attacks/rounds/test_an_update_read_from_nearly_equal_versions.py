@@ -69,7 +69,9 @@ async def read_error(folder: Path, monkeypatch: pytest.MonkeyPatch, rate: float,
         if noise:
             # About the length of an update.
             clip = 30 * rate
-            server.privacy = PrivacyTerms(mechanism="local", clip=clip, noise=noise, delta=1e-5, microbatch=0)
+            server.privacy = PrivacyTerms(
+                mechanism="local", clip=clip, noise=noise, delta=1e-5, microbatch=0, visits=0
+            )
             server.changes["privacy"] = Privacy(clip, noise, 0.0, 0.0, 0)
         async with peers(server, tokens, folder, said):
             first = await server.sum_of(server.volunteers, 1, 0)

@@ -9,13 +9,35 @@ from typing import Any
 import pytest
 
 from backend.formats.task_file.units import TrustTable
+from backend.protocols.client.household import Household
+from backend.protocols.units.rules import Rules, Verdict
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import Assimilate, GrantLease, Judge, WorkUnit
 from backend.server.units.households import Households
 from backend.settings import Network, ServerLimits
 from backend.web.transport.client_address import Address, read_address
 from backend.web.transport.connection_limiter import ConnectionLimiter
 
 NOBODY: tuple[Network, ...] = ()
-HEADERS = (["1.2.3.4"], ["10.0.0.1"], ["unknown"], ["0.0.0.0"], [""], ["1.2.3.4, 127.0.0.1"])
+HEADERS = (["1.2.3.4"], ["10.0.0.1"], ["unknown"], ["::"], [""], ["1.2.3.4, 127.0.0.1"])
+
+
+def confirms(one: Household, other: Household) -> bool:
+    """Whether a client's result gets into the model because another one agrees with it."""
+    scheduler = Scheduler(Rules())
+    scheduler.begin_epoch([WorkUnit(unit=0, shard=0, examples=64, seed=1)])
+    scheduler.client_connected("a", 1, household=one)
+    scheduler.client_connected("b", 1, household=other)
+    first = scheduler.ask("a", 0, 0.5, 0.0)[0]
+    assert isinstance(first, GrantLease)
+    scheduler.returned("a", first.lease, 1.0)
+    second = scheduler.ask("b", 0, 0.5, 2.0)[0]
+    if not isinstance(second, GrantLease):
+        return False
+    (judge,) = scheduler.returned("b", second.lease, 3.0)
+    assert isinstance(judge, Judge)
+    effects = scheduler.judged(0, dict.fromkeys(judge.leases, Verdict.VALID))
+    return any(isinstance(effect, Assimilate) for effect in effects)
 
 
 def peer(text: str) -> Address:
@@ -24,11 +46,11 @@ def peer(text: str) -> Address:
     return address
 
 
-def link(limiter: ConnectionLimiter, address: str, forwarded: Sequence[str]) -> Any:
+def link(limiter: ConnectionLimiter, address: str, forwarded: Sequence[str], identity: str = "") -> Any:
     """Returns the link of a connection from `address` with these values of X-Forwarded-For."""
     slot = limiter.enter(peer(address))
     slot.set_forwarded(forwarded)
-    return SimpleNamespace(address=slot.address, identity="")
+    return SimpleNamespace(address=slot.address, identity=identity)
 
 
 @pytest.mark.parametrize("address", ["203.0.113.5", "2001:db8:7:1::5"])
@@ -37,3 +59,21 @@ def test_a_header_that_anybody_may_send_makes_no_second_household(address: str, 
     limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
     direct = households.of("ann", link(limiter, address, []))
     assert households.of("bob", link(limiter, address, header)) == direct
+
+
+@pytest.mark.parametrize("identities", [("account 1", ""), ("", "account 1"), ("account 1", "account 1")])
+def test_an_account_makes_no_second_household_beside_its_owners_device_without_one(
+    identities: tuple[str, str],
+) -> None:
+    limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
+    one, other = (
+        households.of(name, link(limiter, "203.0.113.5", [], identity))
+        for name, identity in zip("ab", identities, strict=True)
+    )
+    assert not confirms(one, other)
+
+
+def test_two_people_with_accounts_behind_one_address_confirm_each_other() -> None:
+    limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
+    one, other = (households.of(name, link(limiter, "203.0.113.5", [], f"account {name}")) for name in "ab")
+    assert confirms(one, other)

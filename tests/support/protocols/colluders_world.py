@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from backend.protocols.client.household import Household
 from backend.protocols.units import trust
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import GrantLease, Judge
@@ -46,7 +47,7 @@ class ColludersWorld(World):
         self.names = [*self.names, *sorted(self.colluders)]
         self.tokens = sorted(self.colluders)
         self._newcomers = NewcomerLimits(NAMES_AN_HOUR)
-        self._household_of: dict[str, str] = {}
+        self._household_of: dict[str, Household] = {}
         self._of_unit: dict[int, list[GrantLease]] = {}
 
     def play(self, restart_at: int | None = None) -> Seen:
@@ -56,6 +57,10 @@ class ColludersWorld(World):
                 self._later(NAMES_FROM, "ask", f"+{token}")
         return super().play(restart_at)
 
+    def household_of(self, token: str) -> Household:
+        """Returns the household of a token."""
+        return Household("x" if self.collusion.one_household else token)
+
     def _come(self, name: str) -> None:
         if name in self.peers:
             self._paces[name] = self.crowd.seconds / EXAMPLES
@@ -64,7 +69,7 @@ class ColludersWorld(World):
         if name not in self.colluders:
             super()._come(name)
             return
-        household = "x" if self.collusion.one_household else name
+        household = self.household_of(name)
         self.scheduler.client_connected(name, LIE_SLOTS, kind="peer native", household=household)
 
     def _ask(self, name: str) -> None:
@@ -83,8 +88,9 @@ class ColludersWorld(World):
 
     def _bring_name(self, token: str) -> None:
         """Brings a new name from the token's household, if that may bring one now."""
-        household = "x" if self.collusion.one_household else token
-        if self._newcomers.admit(household, self.scheduler.is_suspended(household, self.now), self.now):
+        household = self.household_of(token)
+        suspended = self.scheduler.is_suspended(household, self.now)
+        if self._newcomers.admit(household.network, suspended, self.now):
             name = f"x{len(self.colluders)}"
             self.colluders.add(name)
             self._household_of[name] = household

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from backend.protocols.client.household import household, is_local
+from backend.protocols.client.household import Household, by_itself, is_local, network_of, same_household
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from backend.protocols.client.household import household, is_local
     ],
 )
 def test_an_address_counts_by_its_network(address: str, network: str) -> None:
-    assert household(address) == network
+    assert network_of(address) == network
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,26 @@ def test_an_address_counts_by_its_network(address: str, network: str) -> None:
 )
 def test_addresses_of_the_servers_own_site_are_known(address: str, local: bool) -> None:
     assert is_local(address) is local
+
+
+HERE, THERE = "192.0.2.0/24", "198.51.100.0/24"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (Household(HERE), Household(HERE), True),
+        (Household(HERE), Household(THERE), False),
+        (Household(HERE, "account 1"), Household(THERE, "account 1"), True),
+        (Household(HERE, "account 1"), Household(HERE, "account 2"), False),
+        (Household(HERE, "account 1"), Household(HERE), True),
+        (Household(HERE, "account 1"), Household(THERE), False),
+        (by_itself("ann"), Household(HERE), False),
+        (by_itself("ann"), by_itself("ann"), True),
+        (by_itself("ann"), by_itself("bob"), False),
+    ],
+)
+def test_clients_of_one_identity_or_of_one_network_without_are_of_one_household(
+    one: Household, other: Household, same: bool
+) -> None:
+    assert same_household(one, other) is same_household(other, one) is same

@@ -110,7 +110,6 @@ def test_each_silent_lease_expires_once_and_not_before_its_deadline(times: list[
             seconds=seconds,
             longest=99.0,
             by_trusted_peer=False,
-            household="",
         )
         for work, seconds in zip(works(len(times)), times, strict=True)
     ]
@@ -133,7 +132,6 @@ def test_an_expired_lease_that_is_renewed_expires_again() -> None:
         seconds=10.0,
         longest=99.0,
         by_trusted_peer=False,
-        household="",
     )
     assert leases.expire(9.0) is None
     assert leases.expire(10.0) is lease

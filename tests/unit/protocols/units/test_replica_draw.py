@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from backend.protocols.client.household import Household
 from backend.protocols.units.households import Dice, HouseholdLottery
 from backend.protocols.units.records import DRAWN
 from backend.protocols.units.rules import TrustRules
@@ -21,7 +22,7 @@ def homes(*homes: str, **rules: Any) -> Scheduler:
     """A scheduler with a client for each household: c0, c1 and so on."""
     one = begun(40, **rules)
     for number, home in enumerate(homes):
-        one.client_connected(f"c{number}", slots=8, household=home)
+        one.client_connected(f"c{number}", slots=8, household=Household(home))
     return one
 
 
@@ -30,7 +31,7 @@ def test_a_household_never_repeats_its_own_unit() -> None:
     first = lease(one, "c0")
     one.returned("c0", first.lease, 1.0)
     assert lease(one, "c1", 2.0).unit != first.unit
-    one.client_connected("other", slots=1, household="b")
+    one.client_connected("other", slots=1, household=Household("b"))
     assert lease(one, "other", 3.0).unit == first.unit
 
 
@@ -88,7 +89,7 @@ def test_two_that_knew_of_each_other_need_a_third() -> None:
     one.time_passed(100.0)
     second = lease(one, "c1", 100.0)
     assert second.unit == late.unit
-    one.client_connected("c2", slots=8, household="c")
+    one.client_connected("c2", slots=8, household=Household("c"))
     assert one.returned("c0", late.lease, 101.0) == []
     assert one.returned("c1", second.lease, 102.0) == []
     third = lease(one, "c2", 103.0)
@@ -121,7 +122,7 @@ def test_a_newcomer_begins_few_units_before_one_is_compared() -> None:
     one = homes("a")
     grants = [lease(one, "c0") for _ in range(3)]
     assert one.ask("c0", 3, 0.5, 1.0) == [Wait("c0", "nothing")]
-    one.client_connected("c1", slots=8, household="b")
+    one.client_connected("c1", slots=8, household=Household("b"))
     one.returned("c0", grants[0].lease, 1.0)
     other = lease(one, "c1", 2.0)
     one.returned("c1", other.lease, 3.0)
@@ -153,7 +154,7 @@ def test_strangers_do_not_decide_between_results_while_a_peer_is_here() -> None:
     second = lease(one, "c1", 2.0)
     one.returned("c1", second.lease, 3.0)
     one.judged(first.unit, {first.lease: UNDECIDED, second.lease: UNDECIDED})
-    one.client_connected("c2", slots=8, household="c")
+    one.client_connected("c2", slots=8, household=Household("c"))
     # The peer is slow, and does not lose its turn the first time.
     one.time_passed(150.0)
     assert lease(one, "c2", 151.0).unit != first.unit
@@ -162,7 +163,7 @@ def test_strangers_do_not_decide_between_results_while_a_peer_is_here() -> None:
 
 def test_newcomers_of_a_household_share_the_number_of_uncompared_units() -> None:
     one = homes("a", "b")
-    one.client_connected("c2", slots=8, household="a")
+    one.client_connected("c2", slots=8, household=Household("a"))
     for name in ("c0", "c2", "c0"):
         lease(one, name)
     assert one.ask("c2", 3, 0.5, 1.0) == [Wait("c2", "nothing")]
@@ -177,8 +178,8 @@ def test_only_a_trusted_peer_repeats_units_of_a_household_with_a_refuted_result(
     check = lease(one, "peer", 2.0)
     one.returned("peer", check.lease, 3.0)
     one.judged(check.unit, {lie.lease: INVALID, check.lease: VALID})
-    assert one.is_suspended("a", 4.0)
-    one.client_connected("c2", slots=8, household="a")
+    assert one.is_suspended(Household("a"), 4.0)
+    one.client_connected("c2", slots=8, household=Household("a"))
     other = lease(one, "c2", 4.0)
     one.returned("c2", other.lease, 5.0)
     assert one.unit(other.unit).reserved == DRAWN
