@@ -96,11 +96,11 @@ class UnitsHost(TaskHost):
         """
         name = client_id(enlist.token)
         self.admission.check(name)
+        check_room(name, self._state.clients.members, self._state.limits.max_clients, "participants")
         if name not in self._state.scheduler.clients():
             households, now = self._state.households, self._state.clock()
             suspended = self._state.scheduler.is_suspended(households.of(name, link), now)
             households.admit(name, link, suspended, now)
-        check_room(name, self._state.clients.members, self._state.limits.max_clients, "participants")
         client = ConnectedClient(name, enlist.kind, enlist.backend, link)
         await self._mailbox.put(events.ClientEnlisted(enlist, client))
         return name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from ipaddress import ip_address, ip_network
 
 from backend.errors import TooFastError
@@ -11,6 +12,8 @@ from backend.protocols.units.scheduler_effects import ClientId
 from backend.server.hosting.client_link import ClientLink
 from backend.server.units.newcomers import NewcomerLimits
 
+# Clients that were admitted and may not be ready yet; the longest admitted ones are forgotten first.
+MAX_ADMITTED = 20_000
 # The household of clients whose address the system does not report.
 UNKNOWN = "unknown"
 
@@ -22,6 +25,7 @@ class Households:
         self._trust = trust
         self._networks = [ip_network(text) for text in trust.networks]
         self._newcomers = NewcomerLimits(trust.newcomers)
+        self._admitted: OrderedDict[ClientId, None] = OrderedDict()
 
     def of(self, client: ClientId, link: ClientLink) -> Household:
         """Returns the household: the client's network, and its account or invitation.
@@ -31,21 +35,26 @@ class Households:
         return Household(network_of(link.address) or UNKNOWN, self._identity(client, link))
 
     def admit(self, client: ClientId, link: ClientLink, suspended: bool, now: float) -> None:
-        """Counts a client that was never here. Raises TooFastError if too many came from its household.
+        """Counts a client without a record, once. `suspended`: a result of its household was refuted today.
 
-        `suspended`: a result of its household was refuted today.
+        Raises TooFastError if too many came from its household.
         """
         household = self.of(client, link)
-        if household.identity or client in self._trust.trusted:
+        if household.identity or client in self._trust.trusted or client in self._admitted:
             return
-        if self._newcomers.admit(household.network, suspended, now):
-            return
+        if not self._newcomers.admit(household.network, suspended, now):
+            raise TooFastError(self._too_many(suspended))
+        self._admitted[client] = None
+        if len(self._admitted) > MAX_ADMITTED:
+            self._admitted.popitem(last=False)
+
+    def _too_many(self, suspended: bool) -> str:
         if suspended:
-            raise TooFastError(
+            return (
                 "A result from your network was found false today, so that only one new device an hour may "
                 "join from there. Try again in an hour, or ask for an invitation."
             )
-        raise TooFastError(
+        return (
             f"{self._trust.newcomers} new devices an hour may join this task from one network, and as "
             "many came from yours. Try again in an hour, or ask for an invitation."
         )

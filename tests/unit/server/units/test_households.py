@@ -59,3 +59,15 @@ def test_a_network_with_a_refuted_result_brings_one_new_client_an_hour() -> None
     with pytest.raises(TooFastError, match="found false today"):
         households.admit("bob", link("192.0.2.9"), True, HOUR_SECONDS / 2)
     households.admit("bob", link("192.0.2.9"), True, HOUR_SECONDS)
+
+
+def test_a_client_that_comes_again_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backend.server.units.households.MAX_ADMITTED", 2)
+    households = Households(TrustTable(newcomers=3))
+    for client in ("ann", "ann", "bob", "ann", "cat", "bob"):
+        households.admit(client, link("192.0.2.7"), False, 0.0)
+    with pytest.raises(TooFastError):
+        households.admit("dan", link("192.0.2.7"), False, 0.0)
+    # It was forgotten.
+    with pytest.raises(TooFastError):
+        households.admit("ann", link("192.0.2.7"), False, 0.0)
