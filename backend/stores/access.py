@@ -223,8 +223,11 @@ class AccessRecords(Protocol):
         """
         ...
 
-    async def admissions(self, visitor: str, now: float) -> set[str]:
-        """Returns the tasks to which invitations that have not expired admitted the visitor."""
+    async def admissions(self, visitor: str, now: float) -> dict[str, bool]:
+        """Returns the tasks to which invitations that have not expired admitted the visitor.
+
+        The value says whether one of them is for a limited number of people.
+        """
         ...
 
     async def forget_task(self, task: str) -> ForgottenAccess:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Delete, Table, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Delete, Table, delete, func, insert, or_, select, update
 
 from backend.stores import tables
 from backend.stores.access import (
@@ -227,15 +227,18 @@ class SqlAccess:
 
         return await self._do(work)
 
-    async def admissions(self, visitor: str, now: float) -> set[str]:
+    async def admissions(self, visitor: str, now: float) -> dict[str, bool]:
         """See AccessRecords."""
         table, admissions = tables.invitations, tables.admissions
         query = (
-            select(table.c.task)
+            select(table.c.task, func.count(table.c.uses) > 0)
             .join(admissions)
             .where(admissions.c.visitor == visitor, _not_expired(table, now))
+            .group_by(table.c.task)
         )
-        return await self._do(lambda connection: set(connection.scalars(query)))
+        return await self._do(
+            lambda connection: {task: bool(limited) for task, limited in connection.execute(query)}
+        )
 
     async def forget_task(self, task: str) -> ForgottenAccess:
         """See AccessRecords."""

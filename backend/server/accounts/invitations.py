@@ -50,6 +50,9 @@ class Invitations:
             )
         return task
 
-    async def admitted(self, visitor: str) -> frozenset[str]:
-        """Returns the tasks to which a visitor (their secret) was admitted."""
-        return frozenset(await self.records.admissions(hashed(visitor), self.clock()))
+    async def admitted(self, visitor: str) -> dict[str, bool]:
+        """Returns the tasks to which a visitor (their secret) was admitted.
+
+        The value says whether that was by an invitation for a limited number of people.
+        """
+        return await self.records.admissions(hashed(visitor), self.clock())

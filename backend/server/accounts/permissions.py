@@ -43,7 +43,8 @@ class Requester:
     """The origin of a request: an anonymous visitor, an account, or a program with an account's API token.
 
     `scopes` are those of the token, None for a person; `only` is the one task to which the token is limited.
-    `admitted` are the tasks to which an invitation admitted the visitor.
+    `admitted` are the tasks to which an invitation admitted the visitor, `limited` those of them whose
+    invitation was for a limited number of people.
     """
 
     account: str | None = None
@@ -53,6 +54,7 @@ class Requester:
     scopes: frozenset[str] | None = None
     only: str | None = None
     admitted: frozenset[str] = frozenset()
+    limited: frozenset[str] = frozenset()
 
     def covers(self, action: Action) -> bool:
         """Whether the token's scopes include `action`; every token may view."""

@@ -33,11 +33,14 @@ async def require(connection: HTTPConnection, action: Action, task: str | None =
 
 
 def identity_text(connection: HTTPConnection, requester: Requester, task: str) -> str:
-    """Returns what tells this account or invited visitor of `task` from others; "" for anybody."""
+    """Returns what tells this account or invited visitor of `task` from others; "" for anybody.
+
+    An invitation for any number of people tells nobody apart: one person can be let in any number of times.
+    """
     if requester.account is not None:
         return f"account {requester.account}"
     visitor = read_cookie(connection, "minga_visitor")
-    return f"invitation {hashed(visitor)[:16]}" if visitor and task in requester.admitted else ""
+    return f"invitation {hashed(visitor)[:16]}" if visitor and task in requester.limited else ""
 
 
 async def require_again(connection: HTTPConnection, action: Action, task: str) -> None:
@@ -74,7 +77,9 @@ async def _resolve(connection: HTTPConnection) -> Requester:
     visitor = read_cookie(connection, "minga_visitor")
     if visitor is None:
         return identity
-    return replace(identity, admitted=await access.invitations.admitted(visitor))
+    admitted = await access.invitations.admitted(visitor)
+    limited = frozenset(task for task, is_limited in admitted.items() if is_limited)
+    return replace(identity, admitted=frozenset(admitted), limited=limited)
 
 
 async def _account(connection: HTTPConnection, access: Accounts) -> Requester:

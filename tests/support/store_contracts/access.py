@@ -151,13 +151,19 @@ class AccessContract:
         for one in (INVITATION, for_ever):
             await access.add_invitation(one)
             assert await access.admit(one.secret, ONE, 150.0) == one.task
-        assert await access.admissions(ONE, 199.0) == {"digits", "letters"}
-        assert await access.admissions(ONE, 200.0) == {"letters"}
+        assert await access.admissions(ONE, 199.0) == {"digits": True, "letters": False}
+        assert await access.admissions(ONE, 200.0) == {"letters": False}
         assert await access.admit(INVITATION.secret, ONE, 200.0) is None
         assert not await access.revoke_invitation("digits", "5" * 16)
         assert await access.revoke_invitation("letters", "5" * 16)
-        assert await access.admissions(ONE, 199.0) == {"digits"}
+        assert await access.admissions(ONE, 199.0) == {"digits": True}
         assert await access.invitations("letters") == []
+
+    async def test_one_limited_invitation_of_several_is_enough(self, access: AccessRecords) -> None:
+        for one in (INVITATION, replace(INVITATION, secret="5" * 64, uses=None)):
+            await access.add_invitation(one)
+            await access.admit(one.secret, ONE, 150.0)
+        assert await access.admissions(ONE, 150.0) == {"digits": True}
 
     async def test_a_task_that_is_gone_leaves_no_way_to_it(self, access: AccessRecords) -> None:
         await access.add_account(ANN)
@@ -168,7 +174,7 @@ class AccessContract:
             await access.grant(task, ANN.id, "owner")
         await access.forget_task("digits")
         assert await access.roles(ANN.id) == {"letters": "owner"}
-        assert await access.admissions(ONE, 150.0) == set()
+        assert await access.admissions(ONE, 150.0) == {}
         assert await access.token(TOKEN.secret, 150.0) is None
 
     async def test_the_access_to_a_task_is_put_back(self, access: AccessRecords) -> None:
@@ -184,7 +190,7 @@ class AccessContract:
         await access.put_back("digits", forgotten)
         assert await access.members("digits") == [RoleMember(ANN.id, "ann", "owner")]
         assert await access.invitations("digits") == before
-        assert await access.admissions(ONE, 150.0) == {"digits"}
+        assert await access.admissions(ONE, 150.0) == {"digits": True}
         assert await access.token(TOKEN.secret, 150.0) == TOKEN
 
     async def test_what_has_expired_is_cleared(self, access: AccessRecords) -> None:

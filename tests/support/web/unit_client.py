@@ -39,11 +39,17 @@ CHUNK = 256 * 1024
 class UnitClient:
     """A connection; `async with UnitClient(url)` enlists, with `changes`, and waits for the answer.
 
-    A server that trusts 127.0.0.1 as a proxy takes `address` as where it comes from.
+    A server that trusts 127.0.0.1 as a proxy takes `address` as where it comes from. `cookie` is sent along.
     """
 
     def __init__(
-        self, url: str, task: str = "tiny", token: str | None = None, address: str = "", **changes: Any
+        self,
+        url: str,
+        task: str = "tiny",
+        token: str | None = None,
+        address: str = "",
+        cookie: str = "",
+        **changes: Any,
     ) -> None:
         self._url = url
         self.address = f"{url.replace('http', 'ws', 1)}/api/tasks/{task}/socket"
@@ -53,7 +59,8 @@ class UnitClient:
         self.heard: list[ServerToUnits] = []
         self._unasked: list[ServerToUnits] = []
         self.socket: ClientConnection
-        self._headers = {"X-Forwarded-For": address} if address else {}
+        headers = {"X-Forwarded-For": address, "Cookie": cookie}
+        self._headers = {name: value for name, value in headers.items() if value}
         self._changes = changes
 
     async def __aenter__(self) -> Self:
