@@ -76,7 +76,9 @@ class SimulatedConnection:
     caller: Caller
     frames: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue)
     closing: bool = False
-    address: str = ""
+    # Each simulated client is somebody else, as in the server's own network.
+    address: str = "127.0.0.1"
+    is_unnamed_proxy: bool = False
     identity: str = ""
     take: Callable[[bytes], bool] = take_nothing
     _up: bool = True

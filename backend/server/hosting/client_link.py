@@ -18,6 +18,11 @@ class ClientLink(Protocol):
         ...
 
     @property
+    def is_unnamed_proxy(self) -> bool:
+        """Whether the address is that of a proxy which the operator did not name."""
+        ...
+
+    @property
     def identity(self) -> str:
         """The account or invitation that let the client in, as a text; "" for anybody."""
         ...

@@ -80,7 +80,7 @@ class RoundsHost(TaskHost):
         name = client_id(hello.token)
         self.admission.check(name)
         aggregation = negotiate(self.task.file.security, hello.aggregation, hello.min_masked)
-        household = seated_household(self.task.file, link.address)
+        household = seated_household(self.task.file, link)
         client = ConnectedClient(
             name, hello.kind, hello.backend, link, aggregation, hello.min_masked, household
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import ip_address, ip_network
 
 from backend.errors import UnfitError
 from backend.formats.task_file import Security, TaskFile
-from backend.protocols.client.household import is_local, network_of
+from backend.server.hosting.client_link import ClientLink
+from backend.server.hosting.client_network import client_network, is_many_people
 from backend.wire.masked_messages import Aggregation
 
 
@@ -41,18 +41,13 @@ def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: in
     )
 
 
-def seated_household(file: TaskFile, address: str) -> str:
-    """Returns the household whose seats in masked cohorts a client from `address` takes; "" for nobody's.
+def seated_household(file: TaskFile, link: ClientLink) -> str:
+    """Returns the household whose seats in masked cohorts a client takes; "" for nobody's.
 
-    Nobody's are clients that the owner knows (by invitation), of a network that the owner named as shared, or
-    of the server's own site.
+    That is its account or invitation in a task by invitation, and its network elsewhere. Nobody's are clients
+    in a network that the owner named as shared, and in the server's own.
     """
-    invited = file.access.visibility == "invited"
-    if not address or invited or is_local(address) or _is_shared(file.security, address):
+    if is_many_people(link, file.security.masked.shared_networks):
         return ""
-    return network_of(address)
-
-
-def _is_shared(security: Security, address: str) -> bool:
-    networks = map(ip_network, security.masked.shared_networks)
-    return any(ip_address(address) in network for network in networks)
+    invited = link.identity if file.access.visibility == "invited" else ""
+    return invited or client_network(link)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from ipaddress import ip_address, ip_network
 
 from backend.errors import TooFastError
 from backend.formats.task_file.units import TrustTable
-from backend.protocols.client.household import Household, is_local, network_of
+from backend.protocols.client.household import Household
 from backend.protocols.units.scheduler_effects import ClientId
 from backend.server.hosting.client_link import ClientLink
+from backend.server.hosting.client_network import client_network, is_many_people
 from backend.server.units.newcomers import NewcomerLimits
 
 # Clients that were admitted and may not be ready yet; the longest admitted ones are forgotten first.
 MAX_ADMITTED = 20_000
-# The household of clients whose address the system does not report.
-UNKNOWN = "unknown"
 
 
 class Households:
@@ -23,7 +21,6 @@ class Households:
 
     def __init__(self, trust: TrustTable) -> None:
         self._trust = trust
-        self._networks = [ip_network(text) for text in trust.networks]
         self._newcomers = NewcomerLimits(trust.newcomers)
         self._admitted: OrderedDict[ClientId, None] = OrderedDict()
 
@@ -32,7 +29,7 @@ class Households:
 
         In a named or local network each client is known by itself.
         """
-        return Household(network_of(link.address) or UNKNOWN, self._identity(client, link))
+        return Household(client_network(link), self._identity(client, link))
 
     def admit(self, client: ClientId, link: ClientLink, suspended: bool, now: float) -> None:
         """Counts a client without a record, once. `suspended`: a result of its household was refuted today.
@@ -61,11 +58,4 @@ class Households:
 
     def _identity(self, client: ClientId, link: ClientLink) -> str:
         """Returns what no other person shares; "" where only the network is known."""
-        if link.identity:
-            return link.identity
-        try:
-            address = ip_address(link.address.partition("%")[0])
-        except ValueError:
-            return ""
-        many = is_local(link.address) or any(address in network for network in self._networks)
-        return client if many else ""
+        return link.identity or (client if is_many_people(link, self._trust.networks) else "")

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-import structlog
-
 from backend.errors import BusyError, MingaError, TooFastError
-from backend.protocols.client.household import is_local
 from backend.protocols.token_bucket import Rate, TokenBuckets
 from backend.settings import Network, ServerLimits
 from backend.web.transport.client_address import UNKNOWN, Address, household, is_trusted, visitor
-
-log = structlog.stdlib.get_logger("minga.doors")
+from backend.web.transport.unnamed_proxies import Headers, UnnamedProxies
 
 # The number of visitors whose last joins are remembered; each takes a number and a short text.
 MAX_REMEMBERED = 20_000
@@ -30,12 +26,12 @@ class ConnectionLimiter:
         self.limits = limits
         self.frames = _rate(limits.frames_per_second)
         self.pings = _rate(limits.pings_per_second)
+        self.unnamed_proxies = UnnamedProxies(trusted)
         self._trusted = trusted
         self._clock = clock
         self._by_visitor: Counter[str] = Counter()
         self._accepted = 0
         self._rejected = 0
-        self._warned = False
         self._joins = _rates(limits.joins_per_minute)
         self._requests = _rates(limits.requests_per_minute)
 
@@ -48,16 +44,12 @@ class ConnectionLimiter:
     def address_of(self, peer: Address, forwarded: Sequence[str]) -> Address | None:
         """Returns the address of the client behind `peer`; None while a trusted proxy has not named it."""
         if not is_trusted(peer, self._trusted):
-            self._warn(peer, forwarded)
             return peer
         return visitor(peer, forwarded, self._trusted) if forwarded else None
 
-    def is_unnamed_proxy(self, peer: Address, forwarded: Sequence[str]) -> bool:
-        """Whether `peer` forwards requests and is no trusted proxy, so that its clients are unknown.
-
-        Anybody may send the header: it says nothing of a public address, whose clients are one household.
-        """
-        return bool(forwarded) and is_local(str(peer)) and not is_trusted(peer, self._trusted)
+    def is_known(self, address: Address | None) -> bool:
+        """Whether `address` is a client's: where a trusted proxy names no other, it may be anybody's."""
+        return address not in (None, UNKNOWN) and not is_trusted(address, self._trusted)
 
     def admit(self, visitor: str | None) -> MingaError | None:
         """Counts one more connection. Returns the reason if it is over a limit and counts as rejected."""
@@ -122,15 +114,6 @@ class ConnectionLimiter:
         """Whether more than MAX_REJECTED connections wait for their reason, so that more get none."""
         return self._rejected > MAX_REJECTED
 
-    def _warn(self, peer: Address, forwarded: Sequence[str]) -> None:
-        if forwarded and not self._warned:
-            self._warned = True
-            log.warning(
-                "Requests come through a proxy that is not in MINGA_TRUSTED_PROXIES: "
-                "all its visitors share one address's limits.",
-                proxy=str(peer),
-            )
-
 
 class ConnectionSlot:
     """The slot of one connection, from its first byte on.
@@ -143,7 +126,6 @@ class ConnectionSlot:
         self.limiter = limiter
         self._peer = peer
         self._address = limiter.address_of(peer, ())
-        self._is_unnamed_proxy = False
         self._visitor = household(self._address) if self._address else None
         self.refusal = limiter.admit(self._visitor)
         self._rejected = self.refusal is not None
@@ -152,20 +134,21 @@ class ConnectionSlot:
 
     @property
     def address(self) -> str:
-        """The client's network address; "" while a trusted proxy has not named it, or the system does not.
+        """The client's network address; "" while a trusted proxy has not named it, or the system does not."""
+        return str(self._address) if self.limiter.is_known(self._address) else ""
 
-        All clients of a local proxy that is not trusted have the address UNKNOWN: they may be anybody.
-        """
-        if self._is_unnamed_proxy:
-            return str(UNKNOWN)
-        return "" if self._address in (None, UNKNOWN) else str(self._address)
+    @property
+    def is_unnamed_proxy(self) -> bool:
+        """Whether the address is that of a proxy which the operator did not name."""
+        return self._address in self.limiter.unnamed_proxies
 
-    def set_forwarded(self, forwarded: Sequence[str]) -> None:
+    def set_headers(self, headers: Headers) -> None:
         """Counts a request by its X-Forwarded-For values, as a proxy's connection carries many visitors'."""
         if self._rejected:
             return
+        self.limiter.unnamed_proxies.observe(self._peer, headers)
+        forwarded = [value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for"]
         self._address = self.limiter.address_of(self._peer, forwarded)
-        self._is_unnamed_proxy = self.limiter.is_unnamed_proxy(self._peer, forwarded)
         visitor = household(self._address) if self._address else None
         self.refusal = None
         if visitor != self._visitor:

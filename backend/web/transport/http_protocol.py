@@ -87,8 +87,7 @@ class Http(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Extends uvicorn's: counts the request for its visitor, and allows time for a long body."""
         self._head_bytes = None
-        forwarded = [value.decode("latin-1") for name, value in self.headers if name == b"x-forwarded-for"]
-        self._slot.set_forwarded(forwarded)
+        self._slot.set_headers(self.headers)
         super().on_headers_complete()
         if self.scope["method"] in ("PUT", "PATCH"):
             self._cancel_deadline()

@@ -28,6 +28,11 @@ class SocketWriter(Protocol):
         ...
 
     @property
+    def is_unnamed_proxy(self) -> bool:
+        """Whether the address is that of a proxy which the operator did not name."""
+        ...
+
+    @property
     def backlog(self) -> int:
         """The number of bytes that the system has not accepted yet."""
         ...
@@ -73,6 +78,11 @@ class SocketLink:
     def address(self) -> str:
         """See SocketWriter."""
         return self._connection.address
+
+    @property
+    def is_unnamed_proxy(self) -> bool:
+        """See SocketWriter."""
+        return self._connection.is_unnamed_proxy
 
     @property
     def backlog(self) -> int:

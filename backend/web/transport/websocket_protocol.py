@@ -60,6 +60,11 @@ class Sockets(WebSocketsSansIOProtocol):
         return self._slot.address
 
     @property
+    def is_unnamed_proxy(self) -> bool:
+        """See SocketWriter."""
+        return self._slot.is_unnamed_proxy
+
+    @property
     def backlog(self) -> int:
         """See SocketWriter."""
         return 0 if self.disconnected else self.transport.get_write_buffer_size() + self._pushed_bytes

@@ -22,7 +22,7 @@ PLAN = {
 }
 
 
-@pytest.mark.parametrize("network", ["203.0.113.{}", "2001:db8:7:{}::1", "::ffff:203.0.113.{}"])
+@pytest.mark.parametrize("network", ["203.0.113.{}", "2001:db8:7:{}::1", "::ffff:203.0.113.{}", "unknown"])
 async def test_names_of_one_network_get_few_seats_of_a_masked_cohort(tmp_path: Path, network: str) -> None:
     with masked_server(tmp_path, PLAN) as server:
         async with AsyncExitStack() as stack:

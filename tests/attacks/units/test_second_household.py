@@ -14,7 +14,7 @@ from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Assimilate, GrantLease, Judge, WorkUnit
 from backend.server.units.households import Households
-from backend.settings import Network, ServerLimits
+from backend.settings import Network, ServerLimits, read_settings
 from backend.web.transport.client_address import Address, read_address
 from backend.web.transport.connection_limiter import ConnectionLimiter
 
@@ -46,11 +46,14 @@ def peer(text: str) -> Address:
     return address
 
 
-def link(limiter: ConnectionLimiter, address: str, forwarded: Sequence[str], identity: str = "") -> Any:
+def link(
+    limiter: ConnectionLimiter, address: str, forwarded: Sequence[str], identity: str = "", host: str = ""
+) -> Any:
     """Returns the link of a connection from `address` with these values of X-Forwarded-For."""
     slot = limiter.enter(peer(address))
-    slot.set_forwarded(forwarded)
-    return SimpleNamespace(address=slot.address, identity=identity)
+    values = [(b"x-forwarded-for", text.encode()) for text in forwarded]
+    slot.set_headers([*values, (b"host", host.encode())])
+    return SimpleNamespace(address=slot.address, identity=identity, is_unnamed_proxy=slot.is_unnamed_proxy)
 
 
 @pytest.mark.parametrize("address", ["203.0.113.5", "2001:db8:7:1::5"])
@@ -76,4 +79,42 @@ def test_an_account_makes_no_second_household_beside_its_owners_device_without_o
 def test_two_people_with_accounts_behind_one_address_confirm_each_other() -> None:
     limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
     one, other = (households.of(name, link(limiter, "203.0.113.5", [], f"account {name}")) for name in "ab")
+    assert confirms(one, other)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "172.17.0.1", "::1", "fd00::1"])
+@pytest.mark.parametrize(
+    "hosts", [("minga.example.org", "203.0.113.5:8000"), ("minga.example.org", "localhost")]
+)
+def test_a_proxy_that_nobody_named_and_that_adds_no_header_is_one_household(
+    address: str, hosts: tuple[str, str]
+) -> None:
+    limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
+    one, other = (
+        households.of(name, link(limiter, address, [], host=host))
+        for name, host in zip("ab", hosts, strict=True)
+    )
+    assert not confirms(one, other)
+
+
+@pytest.mark.parametrize("headers", [([], []), (["unknown"], ["unknown"]), ([], ["10.0.0.1"])])
+def test_a_named_proxy_that_does_not_say_for_whom_it_speaks_is_one_household(
+    headers: tuple[list[str], list[str]],
+) -> None:
+    proxies = read_settings({}, {"MINGA_TRUSTED_PROXIES": "127.0.0.1, 10.0.0.1"}).trusted_proxies
+    limiter, households = ConnectionLimiter(ServerLimits(), proxies, lambda: 0.0), Households(TrustTable())
+    one, other = (
+        households.of(name, link(limiter, "127.0.0.1", header))
+        for name, header in zip("ab", headers, strict=True)
+    )
+    assert not confirms(one, other)
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "192.168.1.5:8000", "teacher.local"])
+def test_a_class_in_the_servers_own_network_is_many_households(host: str) -> None:
+    limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
+    one, other = (
+        households.of(name, link(limiter, address, [], host=host))
+        for name, address in zip("ab", ("192.168.1.17", "192.168.1.18"), strict=True)
+    )
     assert confirms(one, other)

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 import numpy as np
@@ -40,6 +41,7 @@ class UnitClient:
     """A connection; `async with UnitClient(url)` enlists, with `changes`, and waits for the answer.
 
     A server that trusts 127.0.0.1 as a proxy takes `address` as where it comes from. `cookie` is sent along.
+    `host` is the name by which it calls the server.
     """
 
     def __init__(
@@ -49,9 +51,11 @@ class UnitClient:
         token: str | None = None,
         address: str = "",
         cookie: str = "",
+        host: str = "",
         **changes: Any,
     ) -> None:
         self._url = url
+        self._host = host
         self.address = f"{url.replace('http', 'ws', 1)}/api/tasks/{task}/socket"
         self.token = token or secrets.token_urlsafe(24)
         self.id = ""
@@ -64,9 +68,14 @@ class UnitClient:
         self._changes = changes
 
     async def __aenter__(self) -> Self:
-        protocols = [Subprotocol(UNITS_PROTOCOL)]
+        server = urlsplit(self.address)
         self.socket = await connect(
-            self.address, subprotocols=protocols, max_size=1 << 20, additional_headers=self._headers
+            server._replace(netloc=self._host or server.netloc).geturl(),
+            host=server.hostname,
+            port=server.port,
+            subprotocols=[Subprotocol(UNITS_PROTOCOL)],
+            max_size=1 << 20,
+            additional_headers=self._headers,
         )
         said: dict[str, Any] = {
             "token": self.token,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ipaddress import ip_address
 
 from backend.settings import ServerLimits, read_settings
-from backend.web.transport.client_address import UNKNOWN
 from backend.web.transport.connection_limiter import MAX_REJECTED, ConnectionLimiter
 
 LIMITS = ServerLimits(
@@ -18,6 +17,11 @@ ANN, BOB, PROXY = ip_address("192.0.2.1"), ip_address("2001:db8::1"), ip_address
 def doors(clock: list[float] | None = None) -> ConnectionLimiter:
     now = clock or [0.0]
     return ConnectionLimiter(LIMITS, TRUSTED, lambda: now[0])
+
+
+def forwarded(text: str) -> list[tuple[bytes, bytes]]:
+    """Returns the header that a proxy adds."""
+    return [(b"x-forwarded-for", text.encode())]
 
 
 def test_one_address_may_have_so_many_connections_and_others_are_not_touched() -> None:
@@ -58,10 +62,10 @@ def test_a_trusted_proxy_is_counted_as_those_for_whom_it_speaks() -> None:
     place = doors()
     visits = [place.enter(PROXY) for _ in range(4)]
     for visit in visits:
-        visit.set_forwarded(["192.0.2.1"])
+        visit.set_headers(forwarded("192.0.2.1"))
     assert [visit.refusal is None for visit in visits] == [True] * 3 + [False]
-    visits[0].set_forwarded(["192.0.2.2"])
-    visits[3].set_forwarded(["192.0.2.1"])
+    visits[0].set_headers(forwarded("192.0.2.2"))
+    visits[3].set_headers(forwarded("192.0.2.1"))
     assert visits[3].refusal is None
     assert place.enter(ANN).refusal is not None
 
@@ -70,7 +74,7 @@ def test_what_an_untrusted_address_says_of_itself_changes_nothing() -> None:
     place = doors()
     visits = [place.enter(ANN) for _ in range(3)]
     for number, visit in enumerate(visits):
-        visit.set_forwarded([f"198.51.100.{number}"])
+        visit.set_headers(forwarded(f"198.51.100.{number}"))
     assert place.enter(ANN).refusal is not None
 
 
@@ -96,15 +100,15 @@ def test_requests_of_one_address_come_at_a_rate() -> None:
     place = doors(clock)
     ann, bob = place.enter(ANN), place.enter(BOB)
     for _ in range(120):
-        ann.set_forwarded([])
+        ann.set_headers([])
         assert ann.refusal is None
-    ann.set_forwarded([])
+    ann.set_headers([])
     assert "120 a minute" in str(ann.refusal)
     assert ann.join() is ann.refusal
-    bob.set_forwarded([])
+    bob.set_headers([])
     assert bob.refusal is None
     clock[0] = 0.5
-    ann.set_forwarded([])
+    ann.set_headers([])
     assert ann.refusal is None
     ann.end()
     assert [place.enter(ANN).refusal is None for _ in range(4)] == [True, True, True, False]
@@ -113,14 +117,23 @@ def test_requests_of_one_address_come_at_a_rate() -> None:
 def test_who_comes_through_a_local_proxy_that_is_not_trusted_may_be_anybody() -> None:
     place = doors()
     visit = place.enter(ip_address("10.0.0.2"))
-    visit.set_forwarded([])
-    assert visit.address == "10.0.0.2"
-    visit.set_forwarded(["198.51.100.7"])
-    assert visit.address == str(UNKNOWN)
+    visit.set_headers([])
+    assert (visit.address, visit.is_unnamed_proxy) == ("10.0.0.2", False)
+    visit.set_headers(forwarded("198.51.100.7"))
+    assert (visit.address, visit.is_unnamed_proxy) == ("10.0.0.2", True)
 
 
 def test_a_public_address_keeps_its_name_whatever_it_says() -> None:
     place = doors()
     visit = place.enter(ANN)
-    visit.set_forwarded(["198.51.100.7"])
-    assert visit.address == str(ANN)
+    visit.set_headers([*forwarded("198.51.100.7"), (b"host", b"example.org")])
+    assert (visit.address, visit.is_unnamed_proxy) == (str(ANN), False)
+
+
+def test_whom_a_trusted_proxy_does_not_name_has_no_address() -> None:
+    place = doors()
+    for headers in ([], forwarded("unknown"), forwarded("10.0.0.1"), forwarded("192.0.2.1, nonsense")):
+        visit = place.enter(PROXY)
+        visit.set_headers(headers)
+        assert (visit.address, visit.is_unnamed_proxy) == ("", False)
+        visit.end()

@@ -26,6 +26,7 @@ class Recorder:
     """A link that keeps what it was given."""
 
     address = identity = ""
+    is_unnamed_proxy = False
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []

@@ -58,21 +58,36 @@ def _file(visibility: str = "public", *networks: str) -> Any:
     return SimpleNamespace(security=security, access=SimpleNamespace(visibility=visibility))
 
 
+def _link(address: str, identity: str = "", is_unnamed_proxy: bool = False) -> Any:
+    return SimpleNamespace(address=address, identity=identity, is_unnamed_proxy=is_unnamed_proxy)
+
+
 def test_a_client_takes_a_seat_of_the_network_it_comes_from() -> None:
-    assert seated_household(_file(), "198.51.100.7") == "198.51.100.0/24"
-    assert seated_household(_file("unlisted"), "2001:db8:1:2::7") == "2001:db8:1::/48"
-    assert seated_household(_file("public", "198.51.0.0/16"), "2001:db8:1:2::7") == "2001:db8:1::/48"
+    assert seated_household(_file(), _link("198.51.100.7")) == "198.51.100.0/24"
+    assert seated_household(_file("unlisted"), _link("2001:db8:1:2::7")) == "2001:db8:1::/48"
+    assert seated_household(_file("public", "198.51.0.0/16"), _link("2001:db8:1:2::7")) == "2001:db8:1::/48"
+    assert seated_household(_file(), _link("198.51.100.7", "account 1")) == "198.51.100.0/24"
 
 
-@pytest.mark.parametrize("address", ["", "127.0.0.1", "192.168.1.9", "::1"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "192.168.1.9", "::1"])
 def test_a_client_of_the_servers_own_site_takes_nobodys_seat(address: str) -> None:
-    assert seated_household(_file(), address) == ""
+    assert seated_household(_file(), _link(address)) == ""
 
 
-def test_clients_that_the_owner_knows_take_nobodys_seat() -> None:
-    assert seated_household(_file("invited"), "198.51.100.7") == ""
+@pytest.mark.parametrize("link", [_link(""), _link("127.0.0.1", is_unnamed_proxy=True)])
+def test_clients_that_come_from_nowhere_share_the_seats_of_one_household(link: Any) -> None:
+    assert seated_household(_file(), link) == "unknown"
+
+
+def test_who_is_invited_takes_a_seat_of_the_invitation_where_it_tells_people_apart() -> None:
+    assert seated_household(_file("invited"), _link("198.51.100.7", "invitation 1")) == "invitation 1"
+    assert seated_household(_file("invited"), _link("198.51.100.7")) == "198.51.100.0/24"
+
+
+def test_clients_of_a_network_that_the_owner_shares_take_nobodys_seat() -> None:
     shared = _file("public", "198.51.0.0/16", "2001:db8::/32")
-    assert seated_household(shared, "198.51.100.7") == seated_household(shared, "2001:db8:1:2::7") == ""
+    for address in ("198.51.100.7", "2001:db8:1:2::7"):
+        assert seated_household(shared, _link(address)) == ""
 
 
 def test_a_quarter_of_the_fewest_clients_may_be_of_one_household() -> None:

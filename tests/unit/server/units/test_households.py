@@ -12,7 +12,6 @@ from backend.formats.task_file.units import TrustTable
 from backend.server.hosting.client_link import ClientLink
 from backend.server.units.households import Households
 from backend.server.units.newcomers import HOUR_SECONDS
-from backend.web.transport.client_address import UNKNOWN
 
 
 @dataclass
@@ -21,10 +20,11 @@ class Visitor:
 
     address: str
     identity: str = ""
+    is_unnamed_proxy: bool = False
 
 
-def link(address: str, identity: str = "") -> ClientLink:
-    return cast(ClientLink, Visitor(address, identity))
+def link(address: str, identity: str = "", is_unnamed_proxy: bool = False) -> ClientLink:
+    return cast(ClientLink, Visitor(address, identity, is_unnamed_proxy))
 
 
 def test_a_household_is_a_network_an_account_or_a_client_where_many_people_are() -> None:
@@ -37,9 +37,11 @@ def test_a_household_is_a_network_an_account_or_a_client_where_many_people_are()
 
 
 def test_who_comes_from_nowhere_or_through_an_unnamed_proxy_shares_a_household() -> None:
-    households = Households(TrustTable())
-    for unknown in ("", str(UNKNOWN)):
-        assert households.of("ann", link(unknown)) == households.of("bob", link(unknown))
+    households = Households(TrustTable(networks=["10.1.0.0/16"]))
+    unknown = (link(""), link("127.0.0.1", is_unnamed_proxy=True), link("10.0.0.1", is_unnamed_proxy=True))
+    assert {households.of(str(number), one) for number, one in enumerate(unknown)} == {("unknown", "")}
+    # The owner knows that these are many people.
+    assert households.of("ann", link("10.1.0.1", is_unnamed_proxy=True)) == ("unknown", "ann")
 
 
 def test_new_clients_of_a_network_are_admitted_at_a_rate() -> None:
