@@ -52,11 +52,14 @@ def same_household(one: Household, other: Household) -> bool:
 def network_of(address: str) -> str:
     """Returns the network that `address` counts for, such as "192.0.2.0/24" or "2001:db8::/48".
 
-    An IPv4 address that IPv6 maps counts as IPv4. Returns "" for what is no address.
+    An IPv6 address that has an IPv4 address within it (mapped, 6to4 or Teredo) counts as that: each IPv4
+    address has a /48 of its own there. Returns "" for what is no address.
     """
     parsed = _parse(address)
     if parsed is None:
         return ""
+    if isinstance(parsed, IPv6Address):
+        parsed = parsed.sixtofour or (parsed.teredo[1] if parsed.teredo else parsed)
     if isinstance(parsed, IPv4Address):
         return str(IPv4Network((parsed, IPV4_PREFIX), strict=False))
     return str(IPv6Network((parsed, IPV6_PREFIX), strict=False))

@@ -118,3 +118,20 @@ def test_a_class_in_the_servers_own_network_is_many_households(host: str) -> Non
         for name, address in zip("ab", ("192.168.1.17", "192.168.1.18"), strict=True)
     )
     assert confirms(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("203.0.113.5", "2002:cb00:7105::1"),
+        ("2002:cb00:7105::1", "2002:cb00:7106::1"),
+        ("203.0.113.5", "2001:0:4136:e378:8000:63bf:34ff:8efa"),
+    ],
+)
+def test_an_address_within_another_one_makes_no_second_household(one: str, other: str) -> None:
+    limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
+    first, second = (
+        households.of(name, link(limiter, address, []))
+        for name, address in zip("ab", (one, other), strict=True)
+    )
+    assert not confirms(first, second)
