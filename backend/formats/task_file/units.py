@@ -139,8 +139,8 @@ class Units(TaskTable, frozen=True):
 
     At most `epochs` passes over all shards. A unit has `rows` examples (0: a whole shard), fewer for clients
     that would need longer than `seconds`. The lease of a client of unknown speed lasts `lease`. No client may
-    be more than `bound` units ahead of the slowest (0: no limit). The model is evaluated every
-    `evaluate_every` results.
+    be more than `bound` units ahead of the slowest (0: no limit), for which it waits one lease at most. The
+    model is evaluated every `evaluate_every` results.
     """
 
     epochs: Number

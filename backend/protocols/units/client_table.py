@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from backend.numerics.aggregation.asynchronous import may_begin
 from backend.protocols.client.household import ABSENT, Household, by_itself
 from backend.protocols.units import trust
+from backend.protocols.units.clocks import Clocks
 from backend.protocols.units.household_records import HouseholdRecords
 from backend.protocols.units.households import HouseholdLottery
 from backend.protocols.units.rules import PaceRules, TrustRules
@@ -49,10 +49,10 @@ class TableClient:
 
     `kind` names its compute backend: `trust` belongs to the client with that kind, and `trust_of_other_kinds`
     has its trust with other kinds. `paces` are seconds per example, the newest last; `pace` is its own
-    estimate. `clock` counts its results. Since `waiting_since` it waits for reliable clients to take the last
-    units. `was_late`: its last lease expired without a sign of life. Clients of one `household` never compare
-    one another's results. `unproved` are leases of units that it began and that wait for a comparison,
-    `disputed` those whose results differ from others' and wait for one more.
+    estimate. Since `waiting_since` it waits for reliable clients to take the last units. `was_late`: its last
+    lease expired without a sign of life. `counts`: its last judged result did. Clients of one `household`
+    never compare one another's results. `unproved` are leases of units that it began and that wait for a
+    comparison, `disputed` those whose results differ from others' and wait for one more.
     """
 
     slots: int
@@ -64,7 +64,7 @@ class TableClient:
     pace: float | None = None
     waiting_since: float | None = None
     was_late: bool = False
-    clock: int = 0
+    counts: bool = False
     leases: set[LeaseId] = field(default_factory=set)
     unproved: set[LeaseId] = field(default_factory=set)
     disputed: set[LeaseId] = field(default_factory=set)
@@ -87,17 +87,18 @@ class TableClient:
 class ClientTable:
     """Owns the clients: which are connected, reliable or trusted, and their clocks.
 
-    `strangers` are the connected clients that take units, `vouched` those whose agreement raises trust.
+    `strangers` are the connected clients that take units, `vouched` those whose agreement raises trust. No
+    client waits for a slow one longer than `longest_wait` seconds (see Clocks).
     """
 
-    def __init__(self, rules: TrustRules) -> None:
+    def __init__(self, rules: TrustRules, longest_wait: float) -> None:
         self._rules = rules
+        self.clocks = Clocks(longest_wait)
         self.clients: dict[ClientId, TableClient] = {}
         self.reliable = self.punctual = 0
         self.trusted: set[ClientId] = set()
         self.strangers, self.vouched = HouseholdLottery(), HouseholdLottery()
         self.households = HouseholdRecords()
-        self._clocks: Counter[int] = Counter()
 
     def client_connected(
         self,
@@ -154,6 +155,8 @@ class ClientTable:
         self.set_trust(name, trust.after_return(client.trust, not late))
         before = _is_punctual(client)
         client.was_late = late
+        if late:
+            self.clocks.stopped(name)
         if client.is_connected:
             self.punctual += _is_punctual(client) - before
 
@@ -193,29 +196,33 @@ class ClientTable:
             return bool(self.trusted) and self.households.may_suspects_begin()
         return bool(client.trust.streak) or self.households.waiting(client.household) < most
 
-    def may_begin(self, client: TableClient, bound: int) -> bool:
-        """Whether it may begin another unit: at most `bound` units ahead of the slowest working client."""
-        return may_begin(client.clock + len(client.leases), self._clocks.keys(), bound)
-
-    def lease_started(self, client: TableClient, lease: LeaseId) -> None:
-        """Takes the start of a lease. A client without leases starts at least at the slowest clock."""
-        if not client.leases:
-            client.clock = max(client.clock, min(self._clocks, default=0))
-            self._clocks[client.clock] += 1
+    def lease_started(self, name: ClientId, lease: LeaseId, now: float) -> None:
+        """Takes the start of a lease."""
+        client = self.clients[name]
+        if not client.leases and _is_in_step(client):
+            self.clocks.started(name, now)
         client.leases.add(lease)
 
-    def lease_ended(self, client: TableClient, lease: LeaseId) -> None:
+    def lease_ended(self, name: ClientId, lease: LeaseId) -> None:
         """Takes the end of a lease."""
+        client = self.clients[name]
         client.leases.discard(lease)
         if not client.leases:
-            self._drop_clock(client.clock)
+            self.clocks.stopped(name)
 
-    def unit_returned(self, client: TableClient) -> None:
+    def unit_returned(self, name: ClientId, now: float) -> None:
         """Takes the result of a unit: advances the client's clock."""
-        if client.leases:
-            self._drop_clock(client.clock)
-            self._clocks[client.clock + 1] += 1
-        client.clock += 1
+        client = self.clients[name]
+        self.clocks.stopped(name)
+        self.clocks.returned(name)
+        if client.leases and _is_in_step(client):
+            self.clocks.started(name, now)
+
+    def result_judged(self, name: ClientId, counts: bool) -> None:
+        """Takes whether a result of the client counts."""
+        self.clients[name].counts = counts
+        if not counts:
+            self.clocks.stopped(name)
 
     def add_restored(self, clients: Iterable[tuple[ClientId, TableClient]]) -> None:
         """Restores clients known before a restart; none of them is connected."""
@@ -246,12 +253,15 @@ class ClientTable:
         else:
             self.vouched.discard(client.household.key, name)
 
-    def _drop_clock(self, clock: int) -> None:
-        self._clocks[clock] -= 1
-        if not self._clocks[clock]:
-            del self._clocks[clock]
-
 
 def _is_punctual(client: TableClient) -> bool:
     """Whether it takes units, and its last lease did not expire."""
     return client.slots > 0 and not client.was_late
+
+
+def _is_in_step(client: TableClient) -> bool:
+    """Whether others wait for it where the task has a bound: its last results came in time, and count.
+
+    Else any name could hold them up by heartbeats, without work.
+    """
+    return client.counts and client.trust.on_time > 0

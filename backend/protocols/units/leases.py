@@ -83,7 +83,8 @@ class Leases:
         self.next += 1
         self._leases[lease.id] = lease
         unit.leases.append(lease)
-        self._start(lease, lease.deadline)
+        self._client_table.lease_started(client, lease.id, now)
+        heapq.heappush(self._deadlines, (lease.deadline, lease.id))
         return lease
 
     def await_comparison(self, lease: Lease) -> None:
@@ -92,9 +93,10 @@ class Leases:
         self._client_table.comparison_awaited(client, lease.id, lease.began)
 
     def renew(self, lease: Lease, until: float) -> None:
-        """Renews an expired lease."""
+        """Renews an expired lease. Nobody waits for its client, which was late."""
         self.step(lease, LeaseEvent.RENEW)
-        self._start(lease, until)
+        self._client_table.clients[lease.client].leases.add(lease.id)
+        heapq.heappush(self._deadlines, (until, lease.id))
 
     def step(self, lease: Lease, event: LeaseEvent) -> bool:
         """Applies `event` to the lease; returns False, and changes nothing, if it is illegal."""
@@ -103,7 +105,7 @@ class Leases:
             return False
         client = self._client_table.clients[lease.client]
         if lease.state is LeaseState.LEASED:
-            self._client_table.lease_ended(client, lease.id)
+            self._client_table.lease_ended(lease.client, lease.id)
         if next_state not in AWAITED:
             self._client_table.comparison_ended(client, lease.id, lease.household)
         lease.state = next_state
@@ -130,10 +132,6 @@ class Leases:
         """Removes leases; their results would come too late."""
         for lease in leases:
             self._leases.pop(lease.id, None)
-
-    def _start(self, lease: Lease, until: float) -> None:
-        self._client_table.lease_started(self._client_table.clients[lease.client], lease.id)
-        heapq.heappush(self._deadlines, (until, lease.id))
 
 
 def split_work(

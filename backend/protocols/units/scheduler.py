@@ -62,7 +62,7 @@ class Scheduler:
 
     def __init__(self, rules: Rules | None = None) -> None:
         self._rules = rules or Rules()
-        self._client_table = ClientTable(self._rules.trust)
+        self._client_table = ClientTable(self._rules.trust, self._rules.pace.usual)
         self._unit_table = UnitTable(self._rules)
         self._leases = Leases(self._client_table)
         self._releases = ReleaseLimits(self._rules.pace.usual)
@@ -196,8 +196,8 @@ class Scheduler:
         lease_record.returned = now
         self._leases.step(lease_record, LeaseEvent.RETURN)
         table_client.paces.append((now - lease_record.began) / max(1, unit.examples))
-        self._client_table.unit_returned(table_client)
         self._client_table.set_late(client, lease_record.came_late)
+        self._client_table.unit_returned(client, now)
         return self._transitioner.reconsider(unit)
 
     def released(self, client: ClientId, lease: LeaseId, now: float = 0.0) -> list[Effect]:
@@ -225,8 +225,10 @@ class Scheduler:
         effects = self._transitioner.judged(record, verdicts)
         for effect in effects:
             if isinstance(effect, CreditClient):
+                self._client_table.result_judged(effect.client, counts=True)
                 self._releases.counted(effect.client, self._unit_table.now)
             elif isinstance(effect, DistrustClient):
+                self._client_table.result_judged(effect.client, counts=False)
                 # A wrong result returns the unit, too.
                 self._releases.released(effect.client, self._unit_table.now)
         return effects

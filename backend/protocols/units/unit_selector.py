@@ -39,8 +39,9 @@ class UnitSelector:
             return Wait(name, "slots")
         if not client.trusted and not trust.may_lease(client.trust, now):
             return Wait(name, "quota", trust.next_day(now))
-        if self._rules.bound and not self._client_table.may_begin(client, self._rules.bound):
-            return Wait(name, "bound")
+        clocks, bound = self._client_table.clocks, self._rules.bound
+        if bound and not clocks.may_begin(name, len(client.leases), bound, now):
+            return Wait(name, "bound", clocks.retry_at())
         last = remaining <= self._rules.last_share * units
         if not last or not self._client_table.reliable or self._client_table.is_reliable(client):
             return None

@@ -18,7 +18,7 @@ def connected(table: ClientTable, kind: str) -> None:
 
 @pytest.mark.parametrize("kinds", [100, 5000])
 def test_a_client_is_remembered_by_a_few_backends(kinds: int) -> None:
-    table = ClientTable(RULES)
+    table = ClientTable(RULES, 60.0)
     for number in range(kinds):
         connected(table, f"backend-{number}")
     record = client_record("eve", table.clients["eve"])
@@ -27,7 +27,7 @@ def test_a_client_is_remembered_by_a_few_backends(kinds: int) -> None:
 
 
 def test_the_backends_that_a_device_has_are_all_remembered() -> None:
-    table = ClientTable(RULES)
+    table = ClientTable(RULES, 60.0)
     kinds = ["webgpu", "webgl", "wasm", "cpu"]
     for kind in kinds * 3:
         connected(table, kind)

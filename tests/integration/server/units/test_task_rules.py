@@ -64,9 +64,10 @@ async def test_a_fast_client_waits_where_it_is_too_far_ahead_of_a_slow_one(units
     server = units(trust=ALONE, bound=BOUND)
     async with UnitClient(server.url) as slow, UnitClient(server.url) as fast:
         await slow.ready()
+        assert isinstance(await done(slow, await slow.next(Unit)), Counted)
         held = await slow.next(Unit)
         await fast.ready()
-        for _ in range(BOUND):
+        for _ in range(1 + BOUND):
             await done(fast, await fast.next(Unit))
         waiting: Unit | Idle = await fast.next(Unit, Idle)
         assert isinstance(waiting, Idle)

@@ -26,7 +26,7 @@ def stocked(units: int = 3) -> UnitTable:
 
 
 def leasing(*clients: str) -> tuple[ClientTable, Leases]:
-    client_table = ClientTable(TrustRules())
+    client_table = ClientTable(TrustRules(), PACE.usual)
     for client in clients:
         client_table.client_connected(client, slots=100, kind="", pace=None, trusted=False)
     return client_table, Leases(client_table)

@@ -22,7 +22,17 @@ from backend.protocols.units.scheduler_effects import (
     Wait,
     WorkUnit,
 )
-from tests.unit.protocols.units.conversations import VALID, begun, both, done, lease, only, proven, works
+from tests.unit.protocols.units.conversations import (
+    PACE,
+    VALID,
+    begun,
+    both,
+    done,
+    lease,
+    only,
+    proven,
+    works,
+)
 
 SIZES = SizeRules(seconds=10.0, grain=8)
 
@@ -95,10 +105,11 @@ def test_leases_hold_as_long_as_their_size_takes() -> None:
 
 def test_nobody_gets_further_than_the_bound_ahead_of_the_slowest_at_work() -> None:
     one = begun(50, "ann", "bob", replicas=1, bound=2)
+    done(one, "bob")
     slow = lease(one, "bob")
-    for _ in range(2):
+    for _ in range(3):
         done(one, "ann")
-    assert one.ask("ann", 5, 0.5, 1.0) == [Wait("ann", "bound")]
+    assert one.ask("ann", 5, 0.5, 1.0) == [Wait("ann", "bound", retry_at=PACE.usual)]
     one.returned("bob", slow.lease, 2.0)
     # Bob does nothing now, and nobody waits for it.
     done(one, "ann", 2.0)
@@ -108,10 +119,17 @@ def test_nobody_gets_further_than_the_bound_ahead_of_the_slowest_at_work() -> No
     again = lease(one, "bob", 3.0)
     one.returned("ann", ahead.lease, 4.0)
     done(one, "ann", 4.0)
-    assert one.ask("ann", 5, 0.5, 5.0) == [Wait("ann", "bound")]
-    # Whoever is silent holds the others up until its lease ends.
-    one.time_passed(again.deadline)
-    done(one, "ann", again.deadline)
+    assert one.ask("ann", 5, 0.5, 5.0) == [Wait("ann", "bound", retry_at=3.0 + PACE.usual)]
+    # Whoever is silent holds the others up until its lease ends, or for the usual time of one.
+    one.heartbeat("bob", again.lease, 50.0)
+    done(one, "ann", 3.0 + PACE.usual)
+
+
+def test_nobody_waits_for_who_has_no_result_that_counts() -> None:
+    one = begun(50, "ann", "new", replicas=1, bound=2)
+    lease(one, "new")
+    for _ in range(9):
+        done(one, "ann")
 
 
 def restarted(one: Scheduler, **changed: Any) -> Scheduler:
