@@ -52,7 +52,8 @@ class TableClient:
     estimate. Since `waiting_since` it waits for reliable clients to take the last units. `was_late`: its last
     lease expired without a sign of life. `counts`: its last judged result did. Clients of one `household`
     never compare one another's results. `unproved` are leases of units that it began and that wait for a
-    comparison, `disputed` those whose results differ from others' and wait for one more.
+    comparison, `disputed` those whose results differ from others' and wait for one more,
+    `held` those whose results wait for a verdict on an unproved one.
     """
 
     slots: int
@@ -68,6 +69,7 @@ class TableClient:
     leases: set[LeaseId] = field(default_factory=set)
     unproved: set[LeaseId] = field(default_factory=set)
     disputed: set[LeaseId] = field(default_factory=set)
+    held: set[LeaseId] = field(default_factory=set)
     paces: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_PACES))
     shards: OrderedDict[int, None] = field(default_factory=OrderedDict)
     trust_of_other_kinds: dict[str, TrustLevel] = field(default_factory=dict)
@@ -176,6 +178,7 @@ class ClientTable:
         """Takes that a lease of a client, then in `household`, waits for no comparison and no decision."""
         client.unproved.discard(lease)
         client.disputed.discard(lease)
+        client.held.discard(lease)
         self.households.end(household, lease)
 
     def is_suspect(self, client: TableClient, now: float) -> bool:

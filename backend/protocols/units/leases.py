@@ -87,11 +87,6 @@ class Leases:
         heapq.heappush(self._deadlines, (lease.deadline, lease.id))
         return lease
 
-    def await_comparison(self, lease: Lease) -> None:
-        """Takes that the result of a lease will wait for another's."""
-        client = self._client_table.clients[lease.client]
-        self._client_table.comparison_awaited(client, lease.id, lease.began)
-
     def renew(self, lease: Lease, until: float) -> None:
         """Renews an expired lease. Nobody waits for its client, which was late."""
         self.step(lease, LeaseEvent.RENEW)
@@ -172,7 +167,6 @@ class LeaseGranter:
         split = self._split(unit, client)
         if unit.base is None:
             unit.base = base
-        self._plan_comparison(unit, client, chance)
         unit.lot = chance
         return [*split, self._lease(name, client, unit, unit.base, now)]
 
@@ -194,14 +188,6 @@ class LeaseGranter:
             unit_table.add(UnitRecord(piece, unit_table.epoch, halvings=unit.halvings - number))
         return [SplitUnit(tuple(pieces))]
 
-    def _plan_comparison(self, unit: UnitRecord, client: TableClient, chance: float) -> None:
-        if client.trusted:
-            return
-        if self._rules.replicas > 1 and trust.must_replicate(client.trust, self._rules.trust, chance):
-            unit.quorum = max(unit.quorum, self._rules.replicas)
-        if not unit.leases:
-            unit.check = trust.must_check(self._rules.trust, chance)
-
     def _lease(
         self, name: ClientId, client: TableClient, unit: UnitRecord, base: int, now: float
     ) -> GrantLease:
@@ -216,8 +202,6 @@ class LeaseGranter:
             # The owner's peer may stand in a volunteer's network: its word counts all the same.
             household=by_itself(name) if client.trusted else client.household,
         )
-        if unit.quorum > 1 and not unit.pending and not client.trusted:
-            self._leases.await_comparison(lease)
         client.waiting_since = None
         client.trust = trust.after_lease(client.trust, now)
         holds_shard = work.shard in client.shards

@@ -208,12 +208,14 @@ class UnitRecord:
         """Returns the number of its leases in one of these states."""
         return sum([lease.state in states for lease in self.leases])
 
-    def was_leased_to(self, client: ClientId, household: Household) -> bool:
+    def was_leased_to(self, client: ClientId, household: Household, comparable: bool = True) -> bool:
         """Whether `client` had a lease of it, or its household one whose result may be compared.
 
-        Their agreement would prove nothing.
+        Their agreement would prove nothing. Results are `comparable` where clients repeat units: whether they
+        repeat this one is drawn when a result arrives, and that of an expired lease may.
         """
-        lost = (LeaseState.RELEASED,) if self.quorum > 1 else (LeaseState.RELEASED, LeaseState.EXPIRED)
+        strict = comparable or self.quorum > 1
+        lost = (LeaseState.RELEASED,) if strict else (LeaseState.RELEASED, LeaseState.EXPIRED)
         return any(
             lease.client == client or (lease.state not in lost and same_household(lease.household, household))
             for lease in self.leases

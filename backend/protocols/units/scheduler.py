@@ -157,6 +157,7 @@ class Scheduler:
             return [selected]
         self._releases.granted(client, now)
         effects = self._granter.grant(client, table_client, selected, base, chance, now)
+        self._transitioner.comparisons.granted(selected, selected.leases[-1])
         self._transitioner.replicas.draw(selected)
         return effects
 
@@ -195,6 +196,7 @@ class Scheduler:
         lease_record.came_late = lease_record.state is LeaseState.EXPIRED
         lease_record.returned = now
         self._leases.step(lease_record, LeaseEvent.RETURN)
+        self._transitioner.comparisons.returned(unit, lease_record)
         table_client.paces.append((now - lease_record.began) / max(1, unit.examples))
         self._client_table.set_late(client, lease_record.came_late)
         self._client_table.unit_returned(client, now)

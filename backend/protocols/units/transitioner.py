@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient
+from backend.protocols.units.comparison_draw import ComparisonDraw
 from backend.protocols.units.leases import Leases
 from backend.protocols.units.records import (
     AWAITED,
@@ -57,6 +58,7 @@ class Transitioner:
         self._rules, self._leases = rules, leases
         self._client_table, self._unit_table = client_table, unit_table
         self.replicas = ReplicaDraw(rules, client_table, unit_table)
+        self.comparisons = ComparisonDraw(rules, client_table, unit_table, leases)
 
     def accept_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
         """Accepts a part if it is at least half of the unit, the first part, and no other client works on it.
@@ -87,6 +89,9 @@ class Transitioner:
         pending, trusted_result = unit.pending, unit.trusted_result
         if pending and trusted_result is None and (unit.part or len(pending) >= unit.quorum):
             self._secure(unit)
+        if trusted_result is None and self.comparisons.hold(unit):
+            self._unit_table.changed(unit)
+            return []
         if trusted_result is not None or len(pending) >= unit.quorum:
             unit.state, unit.judging = UNITS[unit.state][UnitEvent.JUDGE], pending
             self._unit_table.reserve(unit, "")
@@ -118,7 +123,7 @@ class Transitioner:
             effects += self._consequence(unit, lease, verdict, bool(weighed.vouchers - {lease.id}))
         if unit.state is UnitState.JUDGED:
             effects += self._settle(unit)
-        return effects + self.reconsider(unit)
+        return [*effects, *self.reconsider(unit), *self._free_held(unit)]
 
     def close(self, unit: UnitRecord, event: UnitEvent) -> list[Effect]:
         """Closes a unit; clients that work on it may stop."""
@@ -134,7 +139,11 @@ class Transitioner:
         effects: list[Effect] = [Abort(lease.client, lease.id) for lease in at_work]
         if unit.epoch == self._unit_table.epoch and not self._unit_table.progress.remaining:
             effects.append(self._end_epoch(event))
-        return effects
+        return effects + self._free_held(unit)
+
+    def _free_held(self, unit: UnitRecord) -> list[Effect]:
+        """Returns the effects on results that waited for the verdicts on this unit, or for its end."""
+        return [effect for held in self.comparisons.freed(unit) for effect in self.reconsider(held)]
 
     def _end_epoch(self, event: UnitEvent) -> Effect:
         """Closes the epoch whose last unit is over; begins it again if all of them were given up."""
@@ -191,7 +200,7 @@ class Transitioner:
     def _dismiss(self, client: TableClient) -> list[Effect]:
         """Dismisses the waiting results of a refuted client: trusted peers need not look at each."""
         effects: list[Effect] = []
-        for lease in [self._leases[one] for one in sorted(client.unproved | client.disputed)]:
+        for lease in [self._leases[one] for one in sorted(client.unproved | client.disputed | client.held)]:
             unit = self._unit_table.units[lease.unit]
             if unit.state is UnitState.OPEN and not unit.judging and lease.state in PENDING:
                 effects += [self._dismissed(unit, lease), *self.reconsider(unit)]

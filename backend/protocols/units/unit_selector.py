@@ -58,6 +58,7 @@ class UnitSelector:
         household = by_itself(name) if client.trusted else client.household
         may_begin = self._client_table.may_be_compared(client, unit_table.now)
         pace = client.seconds(1) if rules.seconds else None
+        comparable = self._rules.replicas > 1
 
         def allowed(number: UnitId) -> bool:
             unit = units[number]
@@ -65,7 +66,7 @@ class UnitSelector:
                 return False
             return (
                 (client.trusted or unit.reserved in reservations)
-                and not unit.was_leased_to(name, household)
+                and not unit.was_leased_to(name, household, comparable)
                 and (fresh or bool(unit.leases))
                 and (may_begin or bool(unit.pending))
             )
@@ -118,5 +119,7 @@ class UnitSelector:
         """Returns when the first unit withheld from this client is free; None if there is none."""
         units = (self._unit_table.units[one] for one in self._unit_table.waiting.begun("", client.kind))
         household = self._client_table.clients[name].household
-        times = (self._withheld_until(unit) for unit in units if not unit.was_leased_to(name, household))
+        comparable = self._rules.replicas > 1
+        free = (unit for unit in units if not unit.was_leased_to(name, household, comparable))
+        times = map(self._withheld_until, free)
         return min((one for one in times if one > self._unit_table.now), default=None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from backend.protocols.client.household import Household
 from backend.protocols.units.rules import PaceRules, Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Assimilate, Effect, GrantLease, Judge, WorkUnit
@@ -37,7 +38,7 @@ class Crowd:
         honest = [f"h{n}" for n in range(6)]
         eves = [f"e{n}" for n in range(self.attackers)]
         for name in (*honest, *eves):
-            self.scheduler.client_connected(name, 1, household="eve" if name in eves else name)
+            self.scheduler.client_connected(name, 1, household=Household("eve" if name in eves else name))
         while self.now < SECONDS:
             self.now += STEP
             self.scheduler.time_passed(self.now)
