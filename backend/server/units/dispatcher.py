@@ -44,6 +44,8 @@ class Dispatcher:
         self._idle: dict[ClientId, None] = {}
         self._open: dict[ClientId, set[LeaseId]] = {}
         self._retry_at: float | None = None
+        # When one more unit may begin during the warm start.
+        self._next_unit_at = 0.0
 
     # The queue.
 
@@ -88,27 +90,35 @@ class Dispatcher:
 
     def _ask(self, client: ClientId, perform: Callable[[Sequence[Effect]], None], now: float) -> bool:
         """Requests one lease. Returns whether the client got it."""
-        effects = self._state.scheduler.ask(
-            client, self._state.model.base, self._chance(), now, fresh=self._may_begin_unit()
-        )
+        fresh = self._may_begin_unit(now)
+        if not fresh:
+            self._retry(self._next_unit_at)
+        effects = self._state.scheduler.ask(client, self._state.model.base, self._chance(), now, fresh=fresh)
         perform([effect for effect in effects if not isinstance(effect, Wait)])
         for wait in (effect for effect in effects if isinstance(effect, Wait)):
             self._wait(wait)
         return any(isinstance(effect, GrantLease) for effect in effects)
 
-    def _may_begin_unit(self) -> bool:
-        """Whether a unit without a lease may be granted: during the warm start, one unit at a time."""
+    def _may_begin_unit(self, now: float) -> bool:
+        """Whether a unit without a lease may be granted: during the warm start, one unit at a time.
+
+        After the usual time of a lease one more may begin: its client could hold it by heartbeats for longer.
+        """
         if self._state.model.base >= self._state.units.assimilation.warm_start:
             return True
         tally = self._state.scheduler.progress.tally()
-        return not (tally.leased or tally.compared or self._state.model.assimilating)
+        is_busy = tally.leased or tally.compared or self._state.model.assimilating
+        return not is_busy or now >= self._next_unit_at
+
+    def _retry(self, at: float) -> None:
+        self._retry_at = at if self._retry_at is None else min(self._retry_at, at)
 
     def _wait(self, wait: Wait) -> None:
         if wait.reason == "slots":
             return
         self._idle[wait.client] = None
         if wait.retry_at is not None:
-            self._retry_at = wait.retry_at if self._retry_at is None else min(self._retry_at, wait.retry_at)
+            self._retry(wait.retry_at)
         self._tell_idle(wait.client, _CAUSES.get(wait.reason, "nothing"))
 
     def _tell_all_idle(self) -> None:
@@ -157,6 +167,8 @@ class Dispatcher:
         )
         if start == "own":
             work.own = state.clients.own_weights.get(grant.client)
+        if len(state.scheduler.unit(grant.unit).leases) == 1:
+            self._next_unit_at = now + state.units.lease
         state.leases.add(work)
         self._open.setdefault(grant.client, set()).add(grant.lease)
         state.snapshots.hold(grant.unit, grant.base, state.model.weights)
