@@ -12,6 +12,9 @@ from backend.numerics.aggregation.result_agreement import Agreement, Tolerance
 TURNED = 2.0
 # Losses below this are alike: rounding is most of them.
 LEAST_LOSS = 1e-3
+# A figure alone shows a lie only at this relative distance, of losses above LEAST_BLAMED. Smaller ones, and
+# figures of unlike signs, may be what is left of terms that cancel, which rounding changes by any factor.
+FAR, LEAST_BLAMED = 0.75, 0.05
 
 _ORDER = (Agreement.SAME, Agreement.DOUBTFUL, Agreement.OTHER)
 
@@ -30,30 +33,51 @@ def worst(agreements: Sequence[Agreement]) -> Agreement:
 
 
 def figure_agreement(first: Figures, second: Figures, tolerance: Tolerance) -> Agreement:
-    """Returns whether two reports agree: each loss, and each sum by itself, within `tolerance`."""
+    """Returns whether two reports agree: each loss, and each sum by itself, within `tolerance`.
+
+    The updates may agree all the same, so only what is FAR apart is a lie; else it is in doubt.
+    """
     if len(first.sums) != len(second.sums):
         return Agreement.OTHER
-    distance = max(_distances(first, second))
-    if distance <= tolerance.distance:
+    if max(_distances(first, second, LEAST_LOSS)) <= tolerance.distance:
         return Agreement.SAME
-    return Agreement.DOUBTFUL if distance <= tolerance.blame else Agreement.OTHER
+    blamed = max(_distances(first, second, LEAST_BLAMED, signs=False))
+    return Agreement.OTHER if blamed > max(tolerance.blame, FAR) else Agreement.DOUBTFUL
 
 
-def is_unusual(loss: float, others: Sequence[float], factor: float) -> bool:
-    """Whether a loss is more than `factor` times above, or below, all `others`."""
+def are_unusual(figures: Figures, others: Sequence[Figures], factor: float) -> bool:
+    """Whether the loss or a sum is unusual beside those of all `others`; counts may differ by TURNED."""
+    if is_unusual(figures.loss, [other.loss for other in others], factor):
+        return True
+    columns = zip(*(chain.from_iterable(other.sums) for other in others), strict=True)
+    return any(
+        is_unusual(value, column, factor)
+        and not (value == round(value) and min(abs(value - other) for other in column) <= TURNED)
+        for value, column in zip(chain.from_iterable(figures.sums), columns, strict=True)
+    )
+
+
+def is_unusual(value: float, others: Sequence[float], factor: float) -> bool:
+    """Whether a loss or sum is more than `factor` times above, or below, all `others`."""
     low, high = min(others), max(others)
     floor = low / factor if low > LEAST_LOSS else min(factor * low, 0.0)
-    return not floor <= loss <= factor * max(high, LEAST_LOSS)
+    return not floor <= value <= factor * max(high, LEAST_LOSS)
 
 
-def _distances(first: Figures, second: Figures) -> Iterator[float]:
-    """Yields the relative difference of the losses and of each sum."""
-    scale = max(abs(first.loss), abs(second.loss), LEAST_LOSS)
-    yield abs(first.loss - second.loss) / scale
+def _distances(first: Figures, second: Figures, least: float, *, signs: bool = True) -> Iterator[float]:
+    """Yields the relative difference of the losses, which are at least `least`, and of each sum.
+
+    Without `signs` it is 0 between figures of unlike signs.
+    """
+
+    def apart(one: float, other: float) -> float:
+        return abs(one - other) if signs or one * other >= 0.0 else 0.0
+
+    yield apart(first.loss, second.loss) / max(abs(first.loss), abs(second.loss), least)
     for one, other in zip(first.sums, second.sums, strict=True):
         # A numerator is compared beside its denominator: one right answer of a hundred may be none elsewhere.
         scale = max(map(abs, chain(one, other)))
         for a, b in zip(one, other, strict=True):
-            apart = abs(a - b)
+            gap = apart(a, b)
             counts = a == round(a) and b == round(b)
-            yield 0.0 if not apart or (counts and apart <= TURNED) else apart / scale
+            yield 0.0 if not gap or (counts and gap <= TURNED) else gap / scale

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from backend.server.units.validation.result_validator import MIN_NORMS
 from backend.wire.client_id import client_id
 from backend.wire.unit_messages import Board, Counted, Rejected, Unit
 from tests.support.attacks.units_server import STEPS, units_server
@@ -96,3 +97,21 @@ async def test_the_owners_peer_finds_lies_about_the_loss(tmp_path: Path) -> None
             found = await outcome(eve, unit)
             assert isinstance(found, Rejected)
             assert found.code == "invalid"
+
+
+@pytest.mark.parametrize("lie", [{"sums": [(1e30, 5.0)]}, {"sums": [(2.0, 5e6)]}, {"loss": 40.0}])
+async def test_figures_of_a_result_that_stands_alone_are_checked(tmp_path: Path, lie: dict[str, Any]) -> None:
+    samples = {"replicas": 1, "spot_checks": 0.02}
+    dice = np.random.default_rng(1)
+    with units_server(tmp_path, epochs=3, trust=samples) as server:
+        async with UnitClient(server.url) as eve:
+            await eve.ready()
+            for _ in range(MIN_NORMS):
+                honest = dice.choice([-1.0, 1.0], SIZE)
+                unit = await eve.next(Unit)
+                await eve.deliver(unit, honest, steps=STEPS, **HONEST)
+                assert isinstance(await outcome(eve, unit), Counted)
+            unit = await eve.next(Unit)
+            await eve.deliver(unit, dice.choice([-1.0, 1.0], SIZE), steps=STEPS, **(HONEST | lie))
+            with pytest.raises(TimeoutError):
+                await eve.next(Counted, patience=1.0)

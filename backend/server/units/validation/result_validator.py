@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from backend.numerics.aggregation.figure_agreement import Figures, figure_agreement, is_unusual, worst
+from backend.numerics.aggregation.figure_agreement import Figures, are_unusual, figure_agreement, worst
 from backend.numerics.aggregation.result_agreement import Agreement, agreement, likeness, majority
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.rules import Verdict
@@ -20,7 +20,7 @@ from backend.protocols.units.scheduler_effects import LeaseId, UnitId
 from backend.server.units.validation.tolerances import tolerance_of
 
 # An update norm is an outlier when it differs from the median of the last NORM_WINDOW by more than
-# OUTLIER_FACTOR times, a loss when it does so from all of them; this needs MIN_NORMS samples.
+# OUTLIER_FACTOR times, a loss or metric sum when it does so from all of them; this needs MIN_NORMS samples.
 OUTLIER_FACTOR, NORM_WINDOW, MIN_NORMS = 5.0, 64, 8
 NO_FIGURES = Figures()
 # Digests stored to detect copies.
@@ -48,12 +48,12 @@ class ComparedResult:
 
 
 class ResultValidator:
-    """Compares results, and checks single ones against recent update norms and losses. Thread-safe."""
+    """Compares results, and checks single ones against recent update norms and figures. Thread-safe."""
 
     def __init__(self, tolerance: float | None = None) -> None:
         self._tolerance = tolerance
         self._norms: deque[float] = deque(maxlen=NORM_WINDOW)
-        self._losses: deque[float] = deque(maxlen=NORM_WINDOW)
+        self._figures: deque[Figures] = deque(maxlen=NORM_WINDOW)
         self._unit_of_digest: OrderedDict[bytes, UnitId] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -93,12 +93,12 @@ class ResultValidator:
         return worst((updates, figure_agreement(first.figures, second.figures, tolerance)))
 
     def _is_outlier(self, result: ComparedResult) -> bool:
-        """Whether the update norm of a result, or its loss, is an outlier."""
+        """Whether the update norm of a result, its loss or one of its sums is an outlier."""
         with self._lock:
-            norms, losses = list(self._norms), list(self._losses)
+            norms, figures = list(self._norms), list(self._figures)
         if len(norms) < MIN_NORMS:
             return False
-        if is_unusual(result.figures.loss, losses, OUTLIER_FACTOR):
+        if are_unusual(result.figures, figures, OUTLIER_FACTOR):
             return True
         median, norm = statistics.median(norms), _norm(result.update)
         return not median / OUTLIER_FACTOR <= norm <= median * OUTLIER_FACTOR
@@ -118,7 +118,7 @@ class ResultValidator:
         norms = [_norm(result.update) for result in valid[:1]]
         with self._lock:
             self._norms.extend(norms)
-            self._losses.extend(result.figures.loss for result in valid[:1])
+            self._figures.extend(result.figures for result in valid[:1])
 
 
 def _norm(update: Vector) -> float:

@@ -127,6 +127,22 @@ def test_an_update_that_holds_does_not_make_its_loss_and_metrics_true() -> None:
     assert judging.verdicts([boaster], honest) == {2: UNDECIDED}
 
 
+def test_a_figure_that_rounding_may_change_costs_nobody_trust() -> None:
+    peer, client = (
+        replace(reported(0, loss), lease=lease, unit=7) for lease, loss in enumerate((4e-4, 9e-3))
+    )
+    assert ResultValidator().verdicts([client], peer) == {1: UNDECIDED}
+
+
+def test_sums_alone_hold_unless_they_are_far_from_all_before() -> None:
+    judging = ResultValidator()
+    for lease in range(MIN_NORMS):
+        assert judging.verdicts([reported(lease, 0.5, 60.0 + lease)]) == {lease: VALID}
+    assert judging.verdicts([reported(20, 0.5, 1e30)]) == {20: UNDECIDED}
+    assert judging.verdicts([reported(21, 0.5, 5.0)]) == {21: UNDECIDED}
+    assert judging.verdicts([reported(22, 0.5, 95.0)]) == {22: VALID}
+
+
 def test_a_loss_alone_holds_unless_it_is_far_from_all_before() -> None:
     judging = ResultValidator()
     for lease in range(MIN_NORMS):
