@@ -190,10 +190,14 @@ class ClientTable:
         """Whether one unit more that it begins may wait for a comparison.
 
         Newcomers of a household share the number of one: else new names would bring more before the first
-        of them is compared. Suspects wait for a trusted peer, which has other work first.
+        of them is compared. Suspects wait for a trusted peer, which has other work first. Whether a result of
+        a proven client is compared shows when it arrives, so that all of its units under way count.
         """
         most = trust.most_unproved(client.trust, self._rules)
-        if client.trusted or len(client.unproved) >= most:
+        under_way = client.unproved | client.held
+        if trust.is_proven(client.trust, self._rules):
+            under_way = under_way | client.leases
+        if client.trusted or len(under_way) >= most:
             return client.trusted
         if self.is_suspect(client, now):
             return bool(self.trusted) and self.households.may_suspects_begin()

@@ -68,11 +68,11 @@ def must_check(rules: TrustRules, chance: float) -> bool:
 
 
 def most_unproved(trust: TrustLevel, rules: TrustRules) -> int:
-    """Returns how many units of its own may wait for a comparison before it begins another.
+    """Returns how many units of its own may be under way before it begins another.
 
-    One once results count alone: else a quick client could have many more taken before the first verdict.
+    Else a quick client could have many more taken before the first verdict.
     """
-    return 1 if trust.faults or replication(trust, rules) < 1.0 else rules.unproved
+    return 1 if trust.faults else rules.unproved
 
 
 def is_reliable(trust: TrustLevel, rules: TrustRules) -> bool:

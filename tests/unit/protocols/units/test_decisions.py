@@ -47,8 +47,9 @@ def test_who_was_refuted_is_compared_for_ever_and_who_was_outvoted_for_a_while()
     assert not trust.is_vouched(refuted)
 
 
-def test_few_units_of_a_client_wait_for_a_comparison_once_its_results_count_alone() -> None:
-    assert [trust.most_unproved(proven(times), RULES) for times in (0, 10, 11)] == [3, 3, 1]
+def test_few_units_of_a_client_are_under_way_and_one_of_a_refuted_client() -> None:
+    refuted = trust.after_invalid(proven(10))
+    assert [trust.most_unproved(level, RULES) for level in (proven(0), proven(11), refuted)] == [3, 3, 1]
 
 
 def test_what_nobody_compared_proves_nothing() -> None:
