@@ -103,8 +103,8 @@ def serverless_event(
     `group` is the one that `member` was in before.
     """
     match event:
-        case member_events.ServerFrame(Entered()) if member.connection.is_open:
-            return serverless_events.ServerReached()
+        case member_events.ServerFrame(Entered(run=run)) if member.connection.is_open:
+            return serverless_events.ServerReached(run)
         case member_events.ServerFrame(frame):
             return serverless_events.ServerFrameReceived(frame)
         case Disconnected():

@@ -47,6 +47,8 @@ class ServerlessRounds:
         self.last = LastRound()
         self.survivors = KnownSurvivors(own)
         self._can_lead = can_lead
+        # The run of the task; None before the server was reached.
+        self._run: str | None = None
         # Hashes of this peer's weights, and of the last ones that any peer measured.
         self._weights: str | None = None
         self._measured: str | None = None
@@ -69,8 +71,8 @@ class ServerlessRounds:
     def happened(self, event: Event, now: float) -> list[Effect]:
         """Changes the state by one event and returns what the host has to do, in order."""
         match event:
-            case serverless_events.ServerReached():
-                return self._server_reached()
+            case serverless_events.ServerReached(run):
+                return self._server_reached(run)
             case serverless_events.ServerLost(busy):
                 self._server_lost(busy, now)
             case serverless_events.ServerFrameReceived(frame):
@@ -97,11 +99,16 @@ class ServerlessRounds:
 
     # The server.
 
-    def _server_reached(self) -> list[Effect]:
+    def _server_reached(self, run: str) -> list[Effect]:
         self._leave()
         self._enter(ServerlessStage.ATTENDED)
         self._due = None
-        return self._send(Attended())
+        told = self._send(Attended())
+        if self._run not in (None, run):
+            # What was certified in another run of the task is no beginning of rounds in this one.
+            self.last, self._weights, self.survivors.certificate = LastRound(), None, None
+        self._run = run
+        return told
 
     def _server_lost(self, busy: bool, now: float) -> None:
         if self.stage is ServerlessStage.ATTENDED:
@@ -304,6 +311,8 @@ class ServerlessRounds:
             self._call_again(now)
 
     def _take_certificate(self, certificate: Certificate, now: float) -> list[Effect]:
+        if self._run not in (None, certificate.run):
+            return []
         if self._weights is not None and certificate.weights != self._weights:
             return []
         self.survivors.certificate, self._weights = certificate, certificate.weights

@@ -50,7 +50,9 @@ TRANSITIONS: dict[ServerlessStage, frozenset[ServerlessStage]] = {
 
 
 class ServerReached(Struct, frozen=True, tag="reached"):
-    """The server answered `enter`: it decides from now on."""
+    """The server answered `enter`: it decides from now on. `run` names the run of the task."""
+
+    run: str
 
 
 class ServerLost(Struct, frozen=True, tag="deserted"):

@@ -18,6 +18,8 @@ from tests.contract.vectors.client.make_participant import evaluate, state
 from tests.contract.vectors.mesh.make_mesh_member import (
     ONE,
     OTHER,
+    OTHER_RUN,
+    RUN,
     SECOND,
     THREE,
     TWO,
@@ -53,7 +55,8 @@ class Conversation(msgspec.Struct, frozen=True):
 
 Timed = tuple[float, Json]
 
-REACHED: Json = {"type": "reached"}
+REACHED: Json = {"type": "reached", "run": RUN}
+REACHED_ANEW: Json = {"type": "reached", "run": OTHER_RUN}
 TIME: Json = {"type": "time_passed"}
 FAILED: Json = {"type": "failed"}
 
@@ -144,6 +147,10 @@ FOLLOWERS: dict[str, list[Timed]] = {
     "the server is back in time": [*DESERTED, *at(12.0, REACHED), *at(15.0, TIME)],
     "the server is back while this peer trains": [*FOLLOWING, *at(16.0, REACHED, trained(), order(TWO))],
     "the server is back while its group averages": [*AVERAGING, *at(18.0, REACHED, averaged(2, OTHER))],
+    "what another run of the task certified is no beginning": [
+        *at(0.0, REACHED, linked(TWO), told(train(1)), averaged(), certified()),
+        *at(1.0, REACHED_ANEW, certified(), deserted()), *at(6.0, TIME),
+    ],
     "who has the server says so to who calls": at(1.0, *[e for _, e in BEGUN], unattended(TWO)),
     "another has the server: it is tried at once, but not every time": [
         *CALLING, *at(15.5, heard(TWO, "attended"), heard(THREE, "attended"), set_out(TWO)),

@@ -90,7 +90,7 @@ class VirtualPeer:
         seen = serverless_event(event, self.machine, group)
         if seen is not None:
             self.take(seen)
-        if seen == serverless_events.ServerReached():
+        if isinstance(seen, serverless_events.ServerReached):
             for key in sorted(self._early):
                 self._answer(key)
 

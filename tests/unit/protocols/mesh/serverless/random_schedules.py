@@ -104,7 +104,7 @@ class Company:
     def reach(self, name: str) -> None:
         """The server is back for one of them."""
         self.reached.add(name)
-        self._tell(name, ServerReached())
+        self._tell(name, ServerReached(RUN))
 
     def desert(self, name: str) -> None:
         """And gone again."""

@@ -47,7 +47,7 @@ test("two pages follow a Python peer, one measures, and who reaches the server t
   three.live({ plan, order, certificate });
   const led = await peer.lead(
     [
-      { type: "reached" },
+      { type: "reached", run: certificate.run },
       { type: "told", frame: plan },
       { type: "averaged", order, weights },
       { type: "certified", certificate },

@@ -105,7 +105,8 @@ export class ServerlessRunner {
 function serverlessEvent(event: MemberEvent, member: MemberState, group: GroupOrder | null): Event | null {
   switch (event.type) {
     case "frame":
-      if (event.frame.type === "entered" && member.connection.state === "open") return { type: "reached" };
+      if (event.frame.type === "entered" && member.connection.state === "open")
+        return { type: "reached", run: event.frame.run };
       return { type: "told", frame: event.frame };
     case "disconnected":
       return { type: "deserted", busy: isBusy(member.inHand) };

@@ -25,7 +25,9 @@ type Effects = readonly Effect[];
 export class ServerlessRounds {
   #stage: ServerlessStage = "attended";
   readonly survivors: KnownSurvivors;
-  readonly #last = new LastRound();
+  #last = new LastRound();
+  /** The run of the task; null before the server was reached. */
+  #run: string | null = null;
   /** Hashes of this peer's weights, and of the last weights that any peer evaluated. */
   #weights: string | null = null;
   #measured: string | null = null;
@@ -53,7 +55,7 @@ export class ServerlessRounds {
   happened(event: Event, now: number): Effects {
     switch (event.type) {
       case "reached":
-        return this.#serverReached();
+        return this.#serverReached(event.run);
       case "deserted":
         this.#serverLost(event.busy, now);
         break;
@@ -93,11 +95,19 @@ export class ServerlessRounds {
 
   // The server.
 
-  #serverReached(): Effects {
+  #serverReached(run: string): Effects {
     this.#leader = null;
     this.#enter("attended");
     this.#due = null;
-    return this.#send({ type: "attended" });
+    const told = this.#send({ type: "attended" });
+    if (this.#run !== null && run !== this.#run) {
+      // What was certified in another run of the task is no beginning of rounds in this one.
+      this.#last = new LastRound();
+      this.#weights = null;
+      this.survivors.certificate = null;
+    }
+    this.#run = run;
+    return told;
   }
 
   #serverLost(busy: boolean, now: number): void {
@@ -252,6 +262,7 @@ export class ServerlessRounds {
   }
 
   #takeCertificate(certificate: Certificate, now: number): Effects {
+    if (this.#run !== null && certificate.run !== this.#run) return [];
     if (this.#weights !== null && certificate.weights !== this.#weights) return [];
     this.survivors.certificate = certificate;
     this.#weights = certificate.weights;

@@ -21,8 +21,8 @@ export const TRANSITIONS: Readonly<Record<ServerlessStage, ReadonlySet<Serverles
 
 /** An event that the host reports to the machine. */
 export type Event =
-  /** The server answered `enter`: it orders the rounds from now on. */
-  | { readonly type: "reached" }
+  /** The server answered `enter`: it orders the rounds from now on. `run` names the run of the task. */
+  | { readonly type: "reached"; readonly run: string }
   /** The connection to the server is lost; `busy` while this peer trains or averages. */
   | { readonly type: "deserted"; readonly busy: boolean }
   /** A frame of the server arrived. */
