@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -17,6 +17,7 @@ from backend.protocols.units.scheduler_snapshot import Snapshot
 from backend.server.rounds.round_accumulator import Refusals
 from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.state import UnitsState
+from backend.server.units.validation.usual_results import UsualResult
 from backend.server.units.work_generator import data_of
 from backend.stores.contracts import EvaluationRecord
 
@@ -42,7 +43,8 @@ class CheckpointContent(Struct, frozen=True):
     """The encoded content of a checkpoint.
 
     `means` are the mean evaluations of epochs that the stop rules received. `number` is that of the last
-    assimilation. `data` identifies the shards of the units (see `data_of`).
+    assimilation. `data` identifies the shards of the units (see `data_of`). `usual` are recent valid results,
+    beside which single ones are checked; servers before them wrote none.
     """
 
     scheduler: Snapshot
@@ -50,6 +52,7 @@ class CheckpointContent(Struct, frozen=True):
     number: int
     means: list[EvaluationRecord]
     data: str = ""
+    usual: list[UsualResult] = []
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class DecodedCheckpoint:
     number: int
     means: list[EvaluationRecord]
     data: str = ""
+    usual: Sequence[UsualResult] = ()
 
 
 def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
@@ -83,7 +87,9 @@ def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: flo
     scheduler = state.scheduler.snapshot(unblended)
     data = data_of(state.task)
     return msgspec.msgpack.encode(
-        CheckpointContent(scheduler, totals, state.model.number, state.records.means, data)
+        CheckpointContent(
+            scheduler, totals, state.model.number, state.records.means, data, state.usual.recent()
+        )
     )
 
 
@@ -122,4 +128,6 @@ def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
         kinds=Counter(totals.kinds),
         refused=Refusals(Counter(totals.refused), Counter(totals.codes)),
     )
-    return DecodedCheckpoint(content.scheduler, epoch, content.number, content.means, content.data)
+    return DecodedCheckpoint(
+        content.scheduler, epoch, content.number, content.means, content.data, content.usual
+    )

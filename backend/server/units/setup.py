@@ -24,6 +24,7 @@ from backend.server.units.state import (
     RunState,
     UnitsState,
 )
+from backend.server.units.validation.usual_results import UsualResults
 from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of
 from backend.server.versions.checkpoints import Checkpoint
 from backend.server.versions.version_history import VersionHistory
@@ -97,6 +98,7 @@ def create_state(
         run=RunState(content.epoch),
         clients=ClientState(credits=restored.credits),
         records=RecordState(means=content.means),
+        usual=UsualResults(content.usual),
     )
 
 

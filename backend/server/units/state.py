@@ -25,6 +25,7 @@ from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.households import Households
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
+from backend.server.units.validation.usual_results import UsualResults
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord
 from backend.stores.parameters.contract import Receipt
@@ -264,6 +265,7 @@ class UnitsState:
     run: RunState
     clients: ClientState
     records: RecordState
+    usual: UsualResults
     leases: UnitLeases = field(default_factory=UnitLeases)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
     uploads: UpdateUploads = field(init=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.server.units.validation.result_validator import MIN_NORMS
+from backend.server.units.validation.usual_results import MIN_NORMS
 from backend.wire.client_id import client_id
 from backend.wire.unit_messages import Board, Counted, Rejected, Unit
 from tests.support.attacks.units_server import STEPS, units_server

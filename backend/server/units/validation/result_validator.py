@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import statistics
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from backend.numerics.aggregation.figure_agreement import Figures, are_unusual, figure_agreement, worst
+from backend.numerics.aggregation.figure_agreement import Figures, figure_agreement, worst
 from backend.numerics.aggregation.result_agreement import Agreement, agreement, likeness, majority
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.rules import Verdict
 from backend.protocols.units.scheduler_effects import LeaseId, UnitId
 from backend.server.units.validation.tolerances import tolerance_of
+from backend.server.units.validation.usual_results import UsualResult, UsualResults
 
-# An update norm is an outlier when it differs from the median of the last NORM_WINDOW by more than
-# OUTLIER_FACTOR times, a loss or metric sum when it does so from all of them; this needs MIN_NORMS samples.
-OUTLIER_FACTOR, NORM_WINDOW, MIN_NORMS = 5.0, 64, 8
 NO_FIGURES = Figures()
 # Digests stored to detect copies.
 MAX_DIGESTS = 4096
@@ -48,12 +45,11 @@ class ComparedResult:
 
 
 class ResultValidator:
-    """Compares results, and checks single ones against recent update norms and figures. Thread-safe."""
+    """Compares results, and checks single ones against the `usual` ones. Thread-safe."""
 
-    def __init__(self, tolerance: float | None = None) -> None:
+    def __init__(self, tolerance: float | None = None, usual: UsualResults | None = None) -> None:
         self._tolerance = tolerance
-        self._norms: deque[float] = deque(maxlen=NORM_WINDOW)
-        self._figures: deque[Figures] = deque(maxlen=NORM_WINDOW)
+        self._usual = usual or UsualResults()
         self._unit_of_digest: OrderedDict[bytes, UnitId] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -68,11 +64,13 @@ class ResultValidator:
         if valid is not None:
             verdicts = {result.lease: self._compare_with_valid(result, valid) for result in results}
         elif len(results) == 1:
-            suspicious = results[0].lease in copies or self._is_outlier(results[0])
+            suspicious = results[0].lease in copies or self._usual.is_outlier(_shown(results[0]))
             verdicts = {results[0].lease: Verdict.UNDECIDED if suspicious else Verdict.VALID}
         else:
             verdicts = self._by_majority(results)
-        self._add_norm([result for result in results if verdicts[result.lease] is Verdict.VALID])
+        accepted = next((one for one in results if verdicts[one.lease] is Verdict.VALID), None)
+        if accepted is not None:
+            self._usual.add(_shown(accepted))
         return verdicts
 
     def _compare_with_valid(self, result: ComparedResult, valid: ComparedResult) -> Verdict:
@@ -92,17 +90,6 @@ class ResultValidator:
         updates = agreement(likeness(first.update, second.update), tolerance)
         return worst((updates, figure_agreement(first.figures, second.figures, tolerance)))
 
-    def _is_outlier(self, result: ComparedResult) -> bool:
-        """Whether the update norm of a result, its loss or one of its sums is an outlier."""
-        with self._lock:
-            norms, figures = list(self._norms), list(self._figures)
-        if len(norms) < MIN_NORMS:
-            return False
-        if are_unusual(result.figures, figures, OUTLIER_FACTOR):
-            return True
-        median, norm = statistics.median(norms), _norm(result.update)
-        return not median / OUTLIER_FACTOR <= norm <= median * OUTLIER_FACTOR
-
     def _is_copy(self, result: ComparedResult) -> bool:
         """Whether the same update arrived for another unit. Updates of zeros are exempt."""
         if result.unit < 0 or not result.update.any():
@@ -114,12 +101,6 @@ class ResultValidator:
                 self._unit_of_digest.popitem(last=False)
         return before != result.unit
 
-    def _add_norm(self, valid: Sequence[ComparedResult]) -> None:
-        norms = [_norm(result.update) for result in valid[:1]]
-        with self._lock:
-            self._norms.extend(norms)
-            self._figures.extend(result.figures for result in valid[:1])
 
-
-def _norm(update: Vector) -> float:
-    return float(np.linalg.norm(update.astype(np.float64)))
+def _shown(result: ComparedResult) -> UsualResult:
+    return UsualResult(float(np.linalg.norm(result.update.astype(np.float64))), result.figures)

@@ -20,7 +20,7 @@ class ValidationJobs:
     def __init__(self, state: UnitsState, post: Callable[[UnitHostEvent], Awaitable[None]]) -> None:
         self._state = state
         self._post = post
-        self._validator = ResultValidator(state.units.trust.tolerance)
+        self._validator = ResultValidator(state.units.trust.tolerance, state.usual)
         self._thread = ThreadPoolExecutor(1, f"vectors-{state.task.file.name}")
 
     def stop(self) -> None:

@@ -11,8 +11,9 @@ import pytest
 from backend.numerics.aggregation.figure_agreement import Figures
 from backend.numerics.vectors import Vector
 from backend.protocols.units.rules import Verdict
-from backend.server.units.validation.result_validator import MIN_NORMS, ComparedResult, ResultValidator
+from backend.server.units.validation.result_validator import ComparedResult, ResultValidator
 from backend.server.units.validation.tolerances import TELLING, table, tolerance_of
+from backend.server.units.validation.usual_results import MIN_NORMS
 
 VALID, INVALID, UNDECIDED = Verdict.VALID, Verdict.INVALID, Verdict.UNDECIDED
 SIZE = 2000
