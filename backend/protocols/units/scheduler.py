@@ -129,9 +129,11 @@ class Scheduler:
             table_client.has_shard(shard)
 
     def set_slots(self, client: ClientId, slots: int) -> None:
-        """Takes the number of units that a client processes at a time."""
+        """Takes the number of units that a client processes at a time; 0 gives up what it was drawn for."""
         self._client_table.set_slots(client, slots)
         self._check_for_peers()
+        if not slots:
+            self._draw_for(self._unit_table.free_drawn(client))
 
     def client_disconnected(self, client: ClientId) -> None:
         """Takes a client's disconnection. Its leases last until their deadlines: it may come back."""

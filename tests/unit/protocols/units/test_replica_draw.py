@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -75,11 +76,15 @@ def test_who_asks_first_does_not_get_to_repeat_a_unit() -> None:
     assert max(repeats.values()) < 40
 
 
-def test_who_is_drawn_and_leaves_is_replaced() -> None:
+@pytest.mark.parametrize("chance", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("leave", [Scheduler.client_disconnected, lambda one, name: one.set_slots(name, 0)])
+def test_who_is_drawn_and_leaves_or_pauses_is_replaced(
+    leave: Callable[[Scheduler, str], None], chance: float
+) -> None:
     one = homes("a", "b", "c")
-    first = lease(one, "c0")
+    first = lease(one, "c0", chance=chance)
     one.returned("c0", first.lease, 1.0)
-    one.client_disconnected("c1")
+    leave(one, "c1")
     assert lease(one, "c2", 2.0).unit == first.unit
 
 
