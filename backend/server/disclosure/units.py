@@ -61,6 +61,7 @@ def _made_up(units: Units) -> str:
             "and what it refutes does not count."
         )
     return (
-        "Some may send made-up results. Those who know each other can confirm them for one another, and then "
-        "they are in the model: this task has no peer of its owner that would find out."
+        "Some may send made-up results. Those who know each other can confirm them for one another, and one "
+        "alone can send some where nothing is compared, after a few good ones. Then they are in the model: "
+        "this task has no peer of its owner that would find out."
     )

@@ -40,6 +40,7 @@ def test_others_can_work_out_single_results_and_there_are_no_rounds() -> None:
 def test_whether_made_up_results_come_into_the_model_is_said() -> None:
     peer = {"trusted": ["0123456789abcdef"]}
     assert "confirm them for one another" in text(told().participants)
+    assert "one alone can send some where nothing is compared" in text(told().participants)
     assert "does samples again" in text(told(trust=peer).participants)
     unchecked = {"replicas": 1, "spot_checks": 0.0}
     assert "No results are compared here" in text(told(trust=unchecked).participants)
