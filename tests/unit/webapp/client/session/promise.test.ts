@@ -66,6 +66,7 @@ function page(welcomes: readonly Welcome[]) {
   const sent: string[] = [];
   let events: TransportEvents | null = null;
   const transport: Transport = {
+    address: "wss://example.org/api/tasks/digits/socket",
     buffered: 0,
     open(opened) {
       events = opened;

@@ -61,7 +61,8 @@ function renaming() {
       if (type === "hello") {
         const task = `digits-${server.connections}`;
         const names = { task, client: "c".repeat(16), bundle: HASH, run: "d".repeat(64), chunk_bytes: 1024 };
-        say({ type: "welcome", ...names, aggregation: "masked", privacy: null });
+        const masking = { clip: 1, min_clients: 3, server: "active" } as const;
+        say({ type: "welcome", ...names, aggregation: "masked", masking, privacy: null });
       }
       if (type === "ready") say(planOf(server.connections));
     },
