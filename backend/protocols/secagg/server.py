@@ -36,6 +36,12 @@ from backend.protocols.secagg.server_effects import (
     Tell,
     TellAll,
 )
+from backend.protocols.secagg.server_sentences import (
+    declined_sentence,
+    not_unmasked,
+    too_few_keys,
+    too_few_shares,
+)
 from backend.protocols.secagg.server_stages import TRANSITIONS, ServerEvent, ServerStage, StageWait
 from backend.protocols.secagg.terms import MOST_ACTIVE, signers
 from backend.wire.masked_messages import (
@@ -191,7 +197,7 @@ class MaskedRound:
             return self._settle(now)
         if frame.spent:
             self._declared_spent.add(client)
-        error = NotMaskedError(_declined_sentence(frame, self.terms.version))
+        error = NotMaskedError(declined_sentence(frame, self.terms.version))
         return [Exclude(client, error, awaits_version=frame.spent), *self._settle(now)]
 
     def client_ready(self, client: ClientId) -> list[Effect]:
@@ -306,9 +312,7 @@ class MaskedRound:
         others = [slot for slot in slots if slot.client not in clients]
         excluded += exclude(others, f"The round has {len(chosen)} members.")
         if len(chosen) < self.terms.min_clients:
-            if len(slots) >= self.terms.min_clients:
-                return self._fail(f"{len(slots)} clients sent keys, and want to be among more.")
-            return self._fail(f"{len(slots)} of at least {self.terms.min_clients} clients sent keys.")
+            return self._fail(too_few_keys(len(slots), self.terms.min_clients))
         members = (member for slot in chosen if (member := slot.member()))
         self.graph = ShareGraph.from_roster(self._base, members, self._server)
         self._enter(ServerStage.SHARE_KEYS)
@@ -329,7 +333,7 @@ class MaskedRound:
             "Too few neighbours exchanged shares.",
         )
         if len(sharing) < self.terms.min_clients:
-            return self._fail(self._too_few(len(shared)))
+            return self._fail(too_few_shares(len(shared), self.terms.min_clients, len(self.graph.members)))
         self.graph.pair_up(sharing)
         self._enter(ServerStage.MASKED_INPUT)
         clients = self.graph.clients(self.graph.pairs)
@@ -337,12 +341,6 @@ class MaskedRound:
 
     def _dealt(self, client: ClientId) -> Dealt:
         return self.graph.dealt_frame(self.terms.round, client, self._slots)
-
-    def _too_few(self, shared: int) -> str:
-        """Returns why `shared` clients that exchanged shares are too few."""
-        if shared < self.terms.min_clients:
-            return f"{shared} of at least {self.terms.min_clients} clients exchanged shares."
-        return f"{shared} of {len(self.graph.members)} clients exchanged shares, too few to mask among."
 
     def _end_consistency_check(self, now: float, over: bool) -> list[Effect]:
         places, needed = self.graph.places, self._signers
@@ -376,12 +374,7 @@ class MaskedRound:
         if not over:
             return []
         false = reveals.false_sharers()
-        if false:
-            reason = f"Shares did not rebuild the secrets; {len(false)} clients are kept out for that."
-        else:
-            revealed = f"{reveals.holders} of {len(self.alive)} clients"
-            reason = f"{revealed} revealed what unmasks the sum, too few."
-        return self._fail(reason, false)
+        return self._fail(not_unmasked(false, reveals.holders, len(self.alive)), false)
 
     def _last_frame(self, slot: ClientSlot) -> Roster | Dealt | Survivors | Unmask | None:
         match self.stage:
@@ -404,9 +397,3 @@ class MaskedRound:
     def _fail(self, reason: str, false_sharers: tuple[ClientId, ...] = ()) -> list[Effect]:
         self._enter(ServerStage.FAILED)
         return [FailMaskedRound(self.terms.round, reason, false_sharers)]
-
-
-def _declined_sentence(frame: Decline, version: int) -> str:
-    if frame.spent:
-        return f"Your update of version {version} was to be summed before. Wait for the next version."
-    return f"You gave masked round {frame.round} up. Wait for the next one."
