@@ -6,7 +6,8 @@ Usage: python -m benchmarks.strangers [--colluders N ...] [--units N] [--epochs 
 100 honest clients differ in speed, vanish in 5 % of units and are late in 5 %. The colluders know of one
 another, tell the same lies, take as many units as they are given and return lies at once. For each number of
 them the worst row of each kind of households is printed, over the tactics of
-`tests/support/protocols/colluders_world.py`; `--all` prints every row. `lies_in_model` is a share of all
+`tests/support/protocols/colluders_world.py`; `--all` prints every row. With new names the households bring
+as many more tokens as they may: the colluders confirm what those make up. `lies_in_model` is a share of all
 results in the model, `throughput` counts true results in an hour, over those of the run without colluders.
 """
 
@@ -63,7 +64,7 @@ def run(collusion: Collusion, units: int, epochs: int, seed: int, baseline: floa
     rate = (results - seen.lies_blended) / hours
     return Row(
         colluders=collusion.tokens,
-        households="one" if collusion.one_household else "many",
+        households=_households(collusion),
         tactic=collusion.tactic,
         patience=collusion.patience,
         lies_in_model=seen.lies_blended / results,
@@ -75,6 +76,12 @@ def run(collusion: Collusion, units: int, epochs: int, seed: int, baseline: floa
         leases_per_unit=seen.grants / results,
         hours=hours,
     )
+
+
+def _households(collusion: Collusion) -> str:
+    if collusion.tactic == "names":
+        return "one, with new names" if collusion.one_household else "many, with new names"
+    return "one" if collusion.one_household else "many"
 
 
 def rows(colluders: list[int], units: int, epochs: int, seed: int = 1) -> Iterator[Row]:
