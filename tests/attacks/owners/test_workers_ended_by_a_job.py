@@ -19,7 +19,7 @@ from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.import_zip import ZipImporter
 from backend.server.sandbox.data_inspection import inspect_data
 from tests.support.attacks.taken_over import taken_over
-from tests.unit.server.drafts.jobs.test_job_queue import ended, opened, with_data
+from tests.support.tasks.draft_jobs import ended, opened, with_data
 
 # Ways to give the server a text that has no UTF-8, or that a terminal obeys.
 PROGRAMS = {

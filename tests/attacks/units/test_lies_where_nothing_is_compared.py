@@ -18,7 +18,7 @@ from backend.protocols.units.scheduler_effects import (
     WorkUnit,
 )
 from backend.protocols.units.trust import TrustLevel
-from tests.unit.protocols.units.conversations import VALID, begun, lease, only
+from tests.support.protocols.unit_conversations import VALID, begun, lease, only
 
 # Every result of this client would be compared with this probability.
 STREAK, CAUTION = 400, 8.0

@@ -13,7 +13,7 @@ from backend.protocols.units.leases import Leases
 from backend.protocols.units.records import TRUSTED, LeaseEvent, LeaseState, UnitRecord, UnitState
 from backend.protocols.units.rules import Rules, TrustRules
 from backend.protocols.units.unit_table import UnitTable
-from tests.unit.protocols.units.conversations import PACE, works
+from tests.support.protocols.unit_conversations import PACE, works
 
 RULES = Rules(pace=PACE)
 

@@ -15,7 +15,7 @@ from backend.protocols.units.releases import (
 from backend.protocols.units.rules import Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import EpochClosed, EpochReopened, GivenUp, RefuseResult, Wait
-from tests.unit.protocols.units.conversations import PACE, VALID, begun, done, lease, only, works
+from tests.support.protocols.unit_conversations import PACE, VALID, begun, done, lease, only, works
 
 ALONE = {"replicas": 1}
 LONGEST = 600.0

@@ -14,7 +14,7 @@ from backend.protocols.units.records import DRAWN
 from backend.protocols.units.rules import TrustRules
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import DismissResult, DistrustClient, GrantLease, Judge, Wait
-from tests.unit.protocols.units.conversations import INVALID, UNDECIDED, VALID, begun, lease, only
+from tests.support.protocols.unit_conversations import INVALID, UNDECIDED, VALID, begun, lease, only
 
 GUARDED = TrustRules(guarded=True)
 

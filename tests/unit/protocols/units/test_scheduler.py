@@ -20,7 +20,7 @@ from backend.protocols.units.scheduler_effects import (
     RefuseResult,
     Wait,
 )
-from tests.unit.protocols.units.conversations import (
+from tests.support.protocols.unit_conversations import (
     INVALID,
     UNDECIDED,
     VALID,

@@ -22,7 +22,7 @@ from backend.protocols.units.scheduler_effects import (
     Wait,
     WorkUnit,
 )
-from tests.unit.protocols.units.conversations import (
+from tests.support.protocols.unit_conversations import (
     PACE,
     VALID,
     begun,

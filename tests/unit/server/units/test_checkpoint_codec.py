@@ -7,7 +7,7 @@ import msgspec
 from backend.protocols.units.trust import TrustLevel
 from backend.server.units.checkpoint_codec import given_without
 from backend.server.units.epoch_record import Given
-from tests.unit.protocols.units.conversations import VALID, begun, both, done
+from tests.support.protocols.unit_conversations import VALID, begun, both, done
 
 
 def test_what_is_to_be_done_again_after_a_restart_is_nobodys_yet() -> None:

@@ -20,8 +20,8 @@ from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.task_data import load_data
 from backend.stores.blobs import FileBlobs
 from tests.support.tasks import tiny_task
+from tests.support.tasks.draft_jobs import TABLE, opened, with_data
 from tests.support.timeouts import PATIENCE
-from tests.unit.server.drafts.jobs.test_job_queue import TABLE, opened, with_data
 
 ADDRESS = "https://data.example.org/d.csv"
 
