@@ -15,6 +15,7 @@ import json
 import random
 import resource
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from backend.protocols.units.rules import PaceRules, Rules, Verdict
@@ -62,7 +63,7 @@ def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Re
         # A busy server gets a thousand requests a second.
         now += 0.001
         started = time.process_time()
-        scheduler.time_passed(now)
+        assimilated += _perform(scheduler, scheduler.time_passed(now))
         client = f"c{generator.randrange(clients)}"
         for effect in scheduler.ask(client, epoch, generator.random(), now):
             if isinstance(effect, GrantLease):
@@ -92,16 +93,18 @@ def _work_units(epoch: int, units: int) -> list[WorkUnit]:
 def _complete_cycle(scheduler: Scheduler, grant: GrantLease, now: float) -> int:
     """Completes a cycle; returns how many units it finished."""
     scheduler.heartbeat(grant.client, grant.lease, now)
-    return sum(
-        _accept_results(scheduler, one) for one in scheduler.returned(grant.client, grant.lease, now + 1.0)
-    )
+    return _perform(scheduler, scheduler.returned(grant.client, grant.lease, now))
 
 
-def _accept_results(scheduler: Scheduler, effect: Effect) -> int:
-    if not isinstance(effect, Judge):
-        return 0
-    scheduler.judged(effect.unit, dict.fromkeys(effect.leases, Verdict.VALID))
-    return effect.valid is None
+def _perform(scheduler: Scheduler, effects: Iterable[Effect]) -> int:
+    """Finds all results true that are to be compared; returns how many units that finished."""
+    finished = 0
+    for effect in effects:
+        if isinstance(effect, Judge):
+            verdicts = dict.fromkeys(effect.leases, Verdict.VALID)
+            finished += _perform(scheduler, scheduler.judged(effect.unit, verdicts))
+            finished += effect.valid is None
+    return finished
 
 
 def main() -> None:

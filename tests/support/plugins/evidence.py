@@ -90,7 +90,7 @@ def has_failed(item: pytest.Item) -> bool:
 def _stacks_of_tasks() -> str:
     """Returns the stacks of waiting asyncio tasks; the thread's stack shows only the loop."""
     stacks = io.StringIO()
-    tasks = [one for one in gc.get_objects() if isinstance(one, asyncio.Task) and not one.done()]
+    tasks = [one for one in gc.get_objects() if issubclass(type(one), asyncio.Task) and not one.done()]
     for task in tasks:
         task.print_stack(file=stacks)
     return stacks.getvalue()
