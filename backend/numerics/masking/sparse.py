@@ -66,9 +66,9 @@ def choose(parameters: int, share: float, words: Words) -> ChosenValues:
 class Residual:
     """The values that a client's counted updates left unsent, by the version that they began with.
 
-    An update counts when it was accepted; if its round is abandoned nevertheless, the same version is trained
-    again. In that case the residual of that version or a later one is dropped, and the earlier one is
-    restored.
+    An update counts when it was accepted. If its round is abandoned and the same version trained again, the
+    residual of that version or a later one is dropped, and the earlier one is restored. If it failed after
+    reveals, the next version is trained: what was sent is lost, and the residual stays.
     """
 
     def __init__(self) -> None:

@@ -124,7 +124,9 @@ async def test_a_client_that_drops_out_changes_nothing_of_what_others_owe(tmp_pa
         assert off <= bound(MEMBERS, len(counted))
 
 
-async def test_what_an_abandoned_round_left_is_owed_to_nobody(tmp_path: Path) -> None:
+async def test_what_a_round_sent_that_failed_after_reveals_is_lost_and_its_rest_is_owed(
+    tmp_path: Path,
+) -> None:
     one, other, third, fourth, *others = tokens(MEMBERS + 2)
     with (
         serving(tmp_path, MEMBERS, rounds=1, share=str(SHARE)) as server,
@@ -140,16 +142,22 @@ async def test_what_an_abandoned_round_left_is_owed_to_nobody(tmp_path: Path) ->
 
         await asyncio.gather(train(server.url, {name: {} for name in others}), join_later())
         told = server.get("/api/tasks/tiny/rounds")["rounds"]
-        made = versions(server, 2)
+        made = versions(server, 3)
     assert [(one["round"], one["outcome"]) for one in sorted(told, key=lambda one: one["round"])] == [
         (1, "abandoned"),
         (2, "version"),
+        (3, "version"),
     ]
-    sent = changed(*made)
-    # What was trained for the first round is handed in again, whole.
-    trained = dict.fromkeys([third, fourth], 2) | dict.fromkeys(others, 1)
-    off = np.abs(made[1] - made[0] - Clients().mean(trained, sent)).max()
-    assert off <= bound(MEMBERS, MEMBERS)
+    # Some revealed shares for version 0, so that version 1 equals it, and all train anew.
+    assert (made[1] == made[0]).all()
+    sent = changed(*made[1:])
+    assert_drawn(sent)
+    anew = Clients().mean(dict.fromkeys([third, fourth, *others], 3), sent)
+    first = sum(known_update(name, 1, PARAMETERS, 1.0) for name in others) / MEMBERS
+    beside = made[2] - made[1] - anew
+    lost, owed = ((np.abs(beside - more) <= bound(MEMBERS, MEMBERS))[sent] for more in (0.0, first))
+    assert (lost | owed).all()
+    assert 0 < lost.sum() < lost.size
 
 
 async def test_packed_shares_add_up(tmp_path: Path) -> None:

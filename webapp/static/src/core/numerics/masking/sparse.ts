@@ -52,8 +52,9 @@ export function takeChosen(
 /**
  * The values that a client's counted updates left unsent, by the version that they began with.
  *
- * An update counts when it was accepted; if its round is abandoned nevertheless, the same version is trained again.
- * In that case the residual of that version or a later one is dropped, and the earlier residual is restored.
+ * An update counts when it was accepted. If its round is abandoned and the same version trained again, the residual of
+ * that version or a later one is dropped, and the earlier one is restored. If it failed after reveals, the next version
+ * is trained: what was sent is lost, and the residual stays.
  */
 export class Residual {
   /** A residual that may still be dropped, and the one before it. */
