@@ -138,6 +138,8 @@ async def test_little_comes_before_training_starts(
         # Each in a tab that has nothing in its cache.
         async with opened(browser, PHONE) as page:
             await page.goto(gallery.url + address, wait_until="networkidle")
+            # What is drawn half a second after the page came fetches its library then.
+            await page.wait_for_timeout(1000)
             kinds = await page.evaluate(
                 "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]"
                 ".map(({ name, initiatorType, transferSize }) => [name, initiatorType, transferSize])"

@@ -54,6 +54,8 @@ export class Curve {
   }
 
   async #draw(redraw: boolean): Promise<void> {
+    // A page without a curve does not fetch uPlot.
+    if (this.#host.hidden) return;
     const { default: Plot } = await import("uplot");
     if (this.#host.hidden) return;
     const isDrawn = (line: CurveLine, index: number) =>
