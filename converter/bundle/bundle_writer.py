@@ -25,7 +25,9 @@ from converter.tracing.model_ports import Port, find_ports
 from converter.tracing.tracer import Traced, Tracer
 from converter.tracing.vector_layout import Layout
 from converter.validation.model_checks import check_batch
+from converter.validation.own_training import refuse_own_training
 from converter.validation.padding_invariance import check_padding, may_mix_rows
+from converter.validation.second_opinion.opinion import second_opinion
 from converter.validation.unsupported_layers import refuse_unsupported
 
 FORMAT = "minga-bundle/2"
@@ -53,6 +55,7 @@ def write_bundle(
     report_progress("Reading the model.")
     model = load_model(model_file, limits, custom)
     refuse_unsupported(model)
+    refuse_own_training(model)
     check_batch(model, task.batch_size)
     model_ports = find_ports(model)
     if propose is not None:
@@ -93,10 +96,12 @@ def write_bundle(
     _write_graphs(graphs, directory)
     (directory / "weights.bin").write_bytes(layout.values().tobytes())
     save_model(model, model_file, directory / "model.keras")
+    report_progress("Comparing the bundle with Keras.")
+    checked = second_opinion(tracer, task, traces, graphs, directory / "model.keras", custom)
 
     manifest = _manifest(task, tracer, objectives, optimizer, traces)
     manifest["slice"] = {"batch_size": rows} if SIGNATURE in graphs else None
-    manifest |= {"ops": ops, **summary, "files": _files(directory)}
+    manifest |= {"checked": checked, "ops": ops, **summary, "files": _files(directory)}
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (directory / "bundle.json").write_text(text + "\n", "utf-8")
     return manifest

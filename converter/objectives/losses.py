@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import keras
@@ -13,6 +13,7 @@ from keras.src.losses.losses import LossFunctionWrapper
 from keras.src.utils.naming import to_snake_case
 
 from converter.objectives.cross_row_losses import circle_rows, overlap_of_rows
+from converter.objectives.own_losses import OwnForm, call_own, check_own_loss, form_of, scalar_of_rows
 from converter.objectives.plain_ops import plain_ops
 from converter.padding.real_rows import Rows, reduce_rows, to_rank, with_columns
 from converter.refusal import Refusal
@@ -54,39 +55,59 @@ LOSSES = _named_losses()
 
 @dataclass(frozen=True)
 class OutputLoss:
-    """A Keras loss with its settings; `name` is the loss's name in task files."""
+    """A Keras loss with its settings; `name` is the loss's name in task files.
+
+    `form` is known where the loss is the owner's code and its output is given (`fitted`).
+    """
 
     name: str
     loss: Any
+    form: OwnForm | None = None
 
     @property
     def sparse(self) -> bool:
         """Returns whether the labels are class numbers."""
-        return self.name in SPARSE
+        return self._kind in SPARSE
+
+    @property
+    def _kind(self) -> str:
+        """Returns the name of Keras' own loss; the owner's code may bear any name."""
+        return "" if self.own else self.name
 
     @property
     def own(self) -> bool:
         """Returns whether it is the owner's code, whose treatment of rows is unknown."""
-        return not is_from_keras(getattr(self.loss, "fn", self.loss)) and self.name != "quantile"
+        return not is_from_keras(getattr(self.loss, "fn", self.loss)) and not isinstance(self.loss, Quantile)
 
     @property
     def mean_over_rows(self) -> bool:
         """Returns whether the loss is a plain mean of one number per row."""
         mixing = (
-            self.name in ("dice", "tversky", "circle") or getattr(self.loss, "ignore_class", None) is not None
+            self._kind in ("dice", "tversky", "circle")
+            or getattr(self.loss, "ignore_class", None) is not None
+            or (self.form is not None and self.form.scalar)
         )
         return self.loss.reduction in ("sum_over_batch_size", "mean") and not mixing
+
+    def fitted(self, output: Port) -> OutputLoss:
+        """Returns the loss for an output: the owner's code is called once to see what it takes and gives.
+
+        Raises Refusal.
+        """
+        return replace(self, form=form_of(self.name, self.loss, output)) if self.own else self
 
     def label(self, output: Port) -> Port:
         """Returns the label port for an output.
 
         Raises Refusal if the output has too few axes for the loss.
         """
+        if self.form is not None:
+            return self.form.label
         if self.sparse and not output.shape:
             raise _bad(
                 f"The loss {self.name} needs a number for each class; {output.name} has one an example."
             )
-        if self.name == "circle":
+        if self._kind == "circle":
             return Port(output.name, (), "int32")
         if not self.sparse:
             return Port(output.name, output.shape, "float32")
@@ -100,13 +121,16 @@ class OutputLoss:
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
         """Returns the scalar loss, as Keras defines it, of the real rows."""
         y, output = with_columns(y, output)
-        if self.name == "circle":
+        if self._kind == "circle":
             return circle_rows(self.loss, y, output, rows)
-        if self.name in ("dice", "tversky") and _mixes_rows(self.loss.axis, len(output.shape)):
+        if self._kind in ("dice", "tversky") and _mixes_rows(self.loss.axis, len(output.shape)):
             return overlap_of_rows(self.loss, y, output, rows)
         mask = getattr(output, "_keras_mask", None)
-        with plain_ops():
-            values = self.loss.call(self._labels(y, rows), output)
+        if self.form is not None:
+            values = call_own(self.loss, y, output, rows)
+        else:
+            with plain_ops():
+                values = self.loss.call(self._labels(y, rows), output)
         own_mask = getattr(values, "_keras_mask", None)
         if own_mask is not None:
             mask = own_mask if mask is None else tf.logical_and(mask, own_mask)
@@ -115,11 +139,13 @@ class OutputLoss:
                 f"The loss {self.name} gives one number for positions that a mask tells apart; use a loss of "
                 "positions, or a layer that ends the mask."
             )
+        if self.form is not None and self.form.scalar:
+            return scalar_of_rows(values, rows, self.loss.reduction)
         return reduce_rows(values, mask, rows, self.loss.reduction)
 
     def _labels(self, y: Any, rows: Rows) -> Any:
         # Keras decides from the whole batch whether hinge labels are 0 and 1 or -1 and 1.
-        return y * to_rank(rows.exists, len(y.shape)) if self.name in ("hinge", "squared_hinge") else y
+        return y * to_rank(rows.exists, len(y.shape)) if self._kind in ("hinge", "squared_hinge") else y
 
 
 def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
@@ -151,8 +177,7 @@ def named_loss(name: str, settings: dict[str, Any]) -> OutputLoss:
 def compiled_loss(loss: Any) -> OutputLoss:
     """Converts a loss as `model.compile` takes it: a name, a function, a Loss. Raises Refusal.
 
-    A loss that is not Keras' own comes from the owner's file (converter/readers/custom_layers.py) and returns
-    one value for each row.
+    A loss that is not Keras' own comes from the owner's file (converter/readers/custom_layers.py).
     """
     if isinstance(loss, str):
         return named_loss(loss, {})
@@ -163,6 +188,9 @@ def compiled_loss(loss: Any) -> OutputLoss:
     if not isinstance(loss, keras.losses.Loss):
         return compiled_loss(LossFunctionWrapper(loss, name=getattr(loss, "__name__", None)))
     name = to_snake_case(type(loss).__name__)
+    if not is_from_keras(loss):
+        check_own_loss(loss)
+        return OutputLoss(name, _with_reduction(name, loss))
     if name == "huber" and "delta" not in loss.get_config():
         raise _bad(
             "Keras does not save the delta of a compiled Huber loss; "
@@ -182,16 +210,21 @@ def _checked(name: str, loss: Any) -> OutputLoss:
         raise _bad(
             "The loss ctc is computed in a loop, which no browser can differentiate; use another loss."
         )
-    if loss.reduction not in REDUCTIONS:
-        raise _bad(
-            f"The loss {name} is not reduced to one number; use the reduction {', '.join(REDUCTIONS)}."
-        )
+    _with_reduction(name, loss)
     if name not in ("dice", "tversky") and getattr(loss, "_fn_kwargs", {}).get("axis") == 0:
         raise _bad(
             f"The loss {name} works across the examples of a batch (axis 0), which padding would change; "
             "use another axis."
         )
     return OutputLoss(name, loss)
+
+
+def _with_reduction(name: str, loss: Any) -> Any:
+    if loss.reduction not in REDUCTIONS:
+        raise _bad(
+            f"The loss {name} is not reduced to one number; use the reduction {', '.join(REDUCTIONS)}."
+        )
+    return loss
 
 
 def _mixes_rows(axis: Any, rank: int) -> bool:

@@ -222,6 +222,7 @@ def _objective(
 ) -> Objective | None:
     if loss is None and not metrics and not weighted:
         return None
+    loss = loss and loss.fitted(output)
     label = loss.label(output) if loss is not None else label_of_metric((metrics + weighted)[0], output)
     output_metrics = [make_metric(m, label, output, weighted=False) for m in metrics]
     output_metrics += [make_metric(m, label, output, weighted=True) for m in weighted]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import keras
 import tensorflow as tf
 
 from converter.optimizers import update_rules, update_wrappers
@@ -178,6 +179,7 @@ def compiled_optimizer(model: Any) -> dict[str, Any]:
     if optimizer is None:
         raise refuse('No optimizer: write optimizer = { name = "adam" } under [model] in the task file.')
     name = type(optimizer).__name__.lower()
+    refuse_own_optimizer(optimizer)
     config = optimizer.get_config()
     if name not in FACTORIES:
         raise refuse(
@@ -193,6 +195,16 @@ def compiled_optimizer(model: Any) -> dict[str, Any]:
     table |= {key: config[key] for key in COMMON_SETTINGS if config.get(key) is not None}
     rate = config["learning_rate"]
     return table | (_compiled_schedule(rate) if isinstance(rate, dict) else {"learning_rate": rate})
+
+
+def refuse_own_optimizer(optimizer: Any) -> None:
+    """Refuses an optimizer of the owner's, whatever it is called. Raises Refusal."""
+    kind = type(optimizer)
+    if kind is not getattr(keras.optimizers, kind.__name__, None):
+        raise refuse(
+            f"The compiled optimizer {kind.__name__} is own code, which a bundle cannot follow; write an "
+            'optimizer of Keras, such as optimizer = { name = "adam" }, into the task file.'
+        )
 
 
 def _compiled_schedule(serialized: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,23 +13,25 @@ from keras.src.backend.tensorflow import numpy as keras_numpy
 from converter.padding.real_rows import Rows, to_rank
 from converter.tracing.attribute_patch import patched_attributes
 
+Reduction = Callable[[Any, Any, bool], Any]
+
 
 class RowReductions:
-    """Replaces Keras' `sum` and `mean` where they reduce the batch axis of values from the inputs."""
+    """Replaces `total` and `average`, a sum and a mean, over the batch axis of values from `inputs`."""
 
-    def __init__(self, rows: Rows, inputs: Sequence[Any]) -> None:
+    def __init__(self, rows: Rows, inputs: Sequence[Any], total: Reduction, average: Reduction) -> None:
         self._rows = rows
         self._inputs = {tensor.op for tensor in inputs}
-        self._sum, self._mean = keras_numpy.sum, keras_numpy.mean
+        self._sum, self._mean = total, average
 
     def sum(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        """Sums as `keras.ops.sum`, without padded rows."""
+        """Sums without padded rows."""
         if self._reduced(x, axis) is not None:
             x = x * tf.cast(to_rank(self._rows.exists, len(x.shape)), x.dtype)
         return self._sum(x, axis, keepdims)
 
     def mean(self, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        """Averages as `keras.ops.mean`, over real rows."""
+        """Averages over real rows."""
         reduced = self._reduced(x, axis)
         if reduced is None:
             return self._mean(x, axis, keepdims)
@@ -63,6 +65,6 @@ class RowReductions:
 @contextmanager
 def exact_reductions(rows: Rows, inputs: Sequence[Any]) -> Iterator[None]:
     """While open, sums and means of layers over their batch leave out padded rows."""
-    reductions = RowReductions(rows, inputs)
+    reductions = RowReductions(rows, inputs, keras_numpy.sum, keras_numpy.mean)
     with patched_attributes(keras_numpy, {"sum": reductions.sum, "mean": reductions.mean}):
         yield

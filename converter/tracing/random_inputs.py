@@ -61,9 +61,9 @@ class Draws:
         if static is None:
             raise Refusal("A layer draws random numbers of a shape that is not fixed; give every dimension.")
         name = f"random_{len(self.placeholders)}"
-        # At the root scope the input's name does not depend on the layer.
+        # At the root scope the input's name does not depend on the layer; with / it is taken as it stands.
         with tf.compat.v1.get_default_graph().name_scope(None):
-            placeholder = tf.compat.v1.placeholder(tf.float32, [int(n) for n in static], name)
+            placeholder = tf.compat.v1.placeholder(tf.float32, [int(n) for n in static], f"{name}/")
         self.placeholders.append(placeholder)
         return placeholder
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from converter.padding.batch_statistics import exact_padding
 from converter.padding.masked_recurrence import exact_recurrence
 from converter.padding.real_rows import Rows
 from converter.refusal import Refusal
+from converter.tracing.layer_state import state_without_gradient
 from converter.tracing.model_ports import ModelPorts, Port
 from converter.tracing.random_inputs import captured_draws, mean_draws
 from converter.tracing.vector_layout import Layout, join
@@ -69,7 +70,7 @@ class Tracer:
 
         (trainable, state, x_i, y_j, sample_weight, random_k) -> (loss, metrics, gradient, new_state).
         """
-        graph = tf.__internal__.FuncGraph("train")
+        graph = _graph("train", ("loss", "metrics", "gradient", "new_state"))
         with graph.as_default():
             batch = self._batch()
             variables = self.layout.split_trainable(batch.trainable)
@@ -93,7 +94,7 @@ class Tracer:
 
     def evaluate(self) -> Traced:
         """Traces (trainable, state, x_i, y_j, sample_weight) -> (loss, metrics)."""
-        graph = tf.__internal__.FuncGraph("evaluate")
+        graph = _graph("evaluate", ("loss", "metrics"))
         with graph.as_default():
             batch = self._batch()
             rows = Rows.of(batch.sample_weight)
@@ -105,7 +106,7 @@ class Tracer:
 
     def predict(self) -> Traced:
         """Traces (trainable, state, x_i) -> output_k."""
-        graph = tf.__internal__.FuncGraph("predict")
+        graph = _graph("predict", [f"output_{k}" for k in range(len(self.model_ports.outputs))])
         with graph.as_default():
             batch = self._batch(labels=False)
             outputs, _ = self._infer(batch)
@@ -117,7 +118,7 @@ class Tracer:
 
         (trainable, slots, gradient, learning_rate, step, past_steps) -> (new_trainable, new_slots).
         """
-        graph = tf.__internal__.FuncGraph("apply")
+        graph = _graph("apply", ("new_trainable", "new_slots"))
         size, slot_count = self.layout.trainable, self.optimizer.slots
         with graph.as_default():
             inputs = {
@@ -161,7 +162,7 @@ class Tracer:
     def _forward(
         self, variables: list[Any], batch: Batch, training: bool
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        with use_decompositions(), exact_recurrence():
+        with use_decompositions(), exact_recurrence(), state_without_gradient():
             packed, new_state, losses = self.model.stateless_call(
                 variables,
                 self.layout.split_state(batch.state),
@@ -182,5 +183,14 @@ def _placeholder(name: str, shape: tuple[int, ...], dtype: str = "float32") -> A
     return tf.compat.v1.placeholder(dtype, shape, name)
 
 
+def _graph(name: str, outputs: Iterable[str]) -> Any:
+    """Returns an empty graph in which no layer can take the names of the outputs."""
+    graph = tf.__internal__.FuncGraph(name)
+    for output in outputs:
+        graph.unique_name(output)
+    return graph
+
+
 def _outputs(**tensors: Any) -> tuple[Any, ...]:
-    return tuple(tf.identity(tensor, name) for name, tensor in tensors.items() if tensor is not None)
+    # A name that ends with / is taken as it stands.
+    return tuple(tf.identity(tensor, f"{name}/") for name, tensor in tensors.items() if tensor is not None)

@@ -1,0 +1,1 @@
+"""Compares every bundle with Keras itself, as its users train with it, before the bundle is written."""

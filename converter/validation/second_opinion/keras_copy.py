@@ -1,0 +1,195 @@
+"""Runs the model of a bundle as its users would: compiled by Keras, one `train_on_batch` after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from keras import tree
+from keras.src.trainers.data_adapters.data_adapter_utils import class_weight_to_sample_weights
+from numpy.typing import NDArray
+
+from converter.conversion_task import ConversionTask
+from converter.objectives.objective_selection import Objectives
+from converter.readers.custom_layers import import_custom
+from converter.tracing.attribute_patch import patched_attributes
+from converter.tracing.model_ports import ModelPorts
+from converter.tracing.random_inputs import mean_draws
+from converter.validation.second_opinion.fixed_draws import fixed_draws
+from converter.validation.second_opinion.keras_objects import keras_losses, keras_metrics, keras_optimizer
+from converter.validation.second_opinion.sample_batches import SampleBatch
+
+Vector = NDArray[np.float32]
+Named = dict[str, NDArray[Any]]
+
+
+class KerasCopy:
+    """The model of `model.keras`, compiled as the task says, run eagerly and without the tracer's changes.
+
+    `custom` is the owner's Python file, or None.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        task: ConversionTask,
+        model_ports: ModelPorts,
+        objectives: Objectives,
+        custom: Path | None,
+    ) -> None:
+        objects = import_custom(custom) if custom else {}
+        # Keras prints; standard output is reserved for the answer.
+        with contextlib.redirect_stdout(io.StringIO()), keras.saving.custom_object_scope(objects):
+            self.model = keras.saving.load_model(file, safe_mode=custom is None)
+        self._task, self._ports, self._objectives = task, model_ports, objectives
+        self._arguments = self._compile_arguments()
+        self.gradients: list[Vector] = []
+        self.reset()
+
+    def reset(self) -> None:
+        """Compiles the model anew: its optimizer begins without a past."""
+        optimizer = keras_optimizer(self._task.optimizer, self.model)
+        self.model.compile(optimizer=optimizer, run_eagerly=True, jit_compile=False, **self._arguments)
+
+    def vector(self) -> Vector:
+        """Returns all variables as a bundle's flat vector [P]."""
+        values = [np.asarray(v, np.float32).ravel() for v in self._trainable + self._state]
+        return np.concatenate(values) if values else np.zeros(0, np.float32)
+
+    def state_values(self) -> list[Vector]:
+        """Returns the float variables that only the model's layers change."""
+        return [np.array(v, np.float32) for v in self._state]
+
+    def assign(self, vector: Vector) -> None:
+        """Sets all variables from a bundle's flat vector."""
+        offset = 0
+        for variable in self._trainable + self._state:
+            size = int(np.prod(variable.shape))
+            variable.assign(vector[offset : offset + size].reshape(variable.shape))
+            offset += size
+
+    def train(self, batch: SampleBatch, uniforms: Sequence[NDArray[np.float32]]) -> dict[str, float]:
+        """Takes a step; `gradients` then has the gradient of each trainable variable.
+
+        Returns the loss and the metrics. Raises OtherDrawsError.
+        """
+        self.gradients = [np.zeros(v.shape, np.float32) for v in self._trainable]
+        data = self._inputs(batch), self._labels(batch), self._weights(batch)
+        with self._tapped(), fixed_draws(uniforms):
+            return dict(self.model.train_on_batch(*data, return_dict=True))
+
+    def evaluate(self, batch: SampleBatch) -> dict[str, float]:
+        """Returns loss and metrics as `Model.evaluate` gives them."""
+        data = self._inputs(batch), self._labels(batch), self._at_positions(batch, batch.weight)
+        with mean_draws():
+            return dict(self.model.test_on_batch(*data, return_dict=True))
+
+    def predict(self, batch: SampleBatch) -> list[NDArray[Any]]:
+        """Returns the outputs of the real rows, in the bundle's order."""
+        with mean_draws():
+            return tree.flatten(self.model.predict_on_batch(self._inputs(batch)))
+
+    def apply(self, gradients: list[Vector]) -> None:
+        """Takes the optimizer's step with the given gradients."""
+        self.model.optimizer.apply([tf.constant(part) for part in gradients], self._trainable)
+
+    @property
+    def _trainable(self) -> list[Any]:
+        return list(self.model.trainable_variables)
+
+    @property
+    def _state(self) -> list[Any]:
+        return [v for v in self.model.non_trainable_variables if v.dtype == "float32"]
+
+    def _compile_arguments(self) -> dict[str, Any]:
+        task, model = self._task, self.model
+        loss = getattr(model, "_compile_loss", None)
+        metrics = getattr(model, "_compile_metrics", None)
+        said = {
+            "loss": getattr(loss, "_user_loss", None),
+            "loss_weights": getattr(loss, "_user_loss_weights", None),
+            "metrics": getattr(metrics, "_user_metrics", None),
+            "weighted_metrics": getattr(metrics, "_user_weighted_metrics", None),
+        }
+        if task.loss is not None:
+            said |= {"loss": self._by_place(keras_losses(task.loss)), "loss_weights": None}
+        if task.loss_weights is not None:
+            said["loss_weights"] = self._by_place(task.loss_weights)
+        if task.metrics is not None:
+            named = self._by_place(keras_metrics(task.metrics))
+            said |= {"metrics": named, "weighted_metrics": None}
+        return said
+
+    def _by_place(self, value: Any) -> Any:
+        """Turns a table by outputs into a list where Keras has no names that tell the outputs apart."""
+        names = [port.name for port in self._ports.outputs]
+        graph = getattr(self.model, "_functional", None) or self.model
+        if not isinstance(value, dict) or (
+            isinstance(graph._outputs_struct, dict) and set(graph._outputs_struct) == set(names)
+        ):
+            return value
+        entries = [value.get(name) for name in names]
+        return entries[0] if len(entries) == 1 else entries
+
+    @contextlib.contextmanager
+    def _tapped(self) -> Iterator[None]:
+        optimizer = self.model.optimizer
+        apply: Callable[..., Any] = optimizer.apply
+
+        def tap(gradients: Any, variables: Any = None) -> Any:
+            given = variables if variables is not None else self._trainable
+            dense = {id(v): _dense(g, v) for g, v in zip(gradients, given, strict=True)}
+            self.gradients = [dense[id(v)] for v in self._trainable]
+            return apply([tf.constant(dense[id(v)]) for v in given], variables)
+
+        with patched_attributes(optimizer, {"apply": tap}):
+            yield
+
+    def _inputs(self, batch: SampleBatch) -> Any:
+        return self._ports.pack([array[: batch.rows] for array in batch.x])
+
+    def _labels(self, batch: SampleBatch) -> Any:
+        return self._packed([array[: batch.rows] for array in batch.y])
+
+    def _packed(self, arrays: list[Any]) -> Any:
+        """Packs an entry for each output with labels into the nesting of the outputs."""
+        entries = iter(arrays)
+        flat = [None if part is None else next(entries) for part in self._objectives.parts]
+        if len(flat) == 1:
+            return flat[0]
+        graph = getattr(self.model, "_functional", None) or self.model
+        structure = graph._outputs_struct
+        return dict(zip(sorted(structure), flat, strict=True)) if isinstance(structure, dict) else flat
+
+    def _weights(self, batch: SampleBatch) -> Any:
+        weight = batch.weight
+        if self._task.class_weight is not None:
+            by_class = dict(enumerate(self._task.class_weight))
+            labels = batch.y[0][: batch.rows]
+            of_rows = np.asarray(class_weight_to_sample_weights(labels, by_class), np.float32)
+            weight = of_rows if weight is None else weight * of_rows
+        return self._at_positions(batch, weight)
+
+    def _at_positions(self, batch: SampleBatch, weight: Vector | None) -> Any:
+        """Gives every position of a sequence the weight of its example; Keras wants the loss's shape."""
+        if weight is None:
+            return None
+        shapes = [part.output.shape[:-1] for part in self._objectives.parts if part is not None]
+        return self._packed(
+            [
+                np.broadcast_to(weight.reshape(-1, *[1] * len(shape)), (batch.rows, *shape)).copy()
+                for shape in shapes
+            ]
+        )
+
+
+def _dense(gradient: Any, variable: Any) -> Vector:
+    if gradient is None:
+        return np.zeros(variable.shape, np.float32)
+    return np.asarray(tf.convert_to_tensor(gradient), np.float32)

@@ -1,0 +1,121 @@
+"""Trains a bundle beside Keras and refuses it where the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from converter.conversion_task import ConversionTask
+from converter.refusal import Refusal
+from converter.tracing.tracer import Traced, Tracer
+from converter.validation.second_opinion.bundle_run import BundleRun
+from converter.validation.second_opinion.keras_copy import KerasCopy
+from converter.validation.second_opinion.sample_batches import SampleBatch, sample_batches
+from converter.validation.second_opinion.step_pair import Comparison, StepPair, UnusableBatchError
+
+LIMIT = 1e-4
+# Keras' own numbers move when float32 rounds its weights otherwise. Those of a bundle may move further, since
+# every layer adds in another order, but never as far as WORST.
+NOISE_FACTOR, WORST = 50.0, 1e-2
+
+
+def second_opinion(
+    tracer: Tracer,
+    task: ConversionTask,
+    traces: Mapping[str, Traced],
+    graphs: Mapping[str, Any],
+    model_file: Path,
+    custom: Path | None = None,
+) -> dict[str, Any]:
+    """Compares frozen graphs with Keras on a padded and a weighted batch; returns the manifest's `checked`.
+
+    `model_file` is the bundle's model.keras. Raises Refusal where Keras itself cannot train the model, where
+    no weight has a gradient, and where outputs, losses, metrics, gradients or steps differ by more than
+    LIMIT.
+    """
+    copy = _keras_copy(model_file, task, tracer, custom)
+    run = BundleRun(graphs, traces)
+    pair = StepPair(tracer, copy, run)
+    try:
+        comparison = _first_usable(pair, tracer)
+    finally:
+        run.close()
+    worst = {name: _short(value) for name, value in comparison.by_kind().items()}
+    return {
+        "worst": max(worst.values(), default=0.0),
+        "differences": worst,
+        "random": comparison.random,
+    }
+
+
+def _keras_copy(model_file: Path, task: ConversionTask, tracer: Tracer, custom: Path | None) -> KerasCopy:
+    try:
+        return KerasCopy(model_file, task, tracer.model_ports, tracer.objectives, custom)
+    except Refusal:
+        raise
+    except Exception as error:  # the owner's own code may raise anything
+        raise Refusal(f"Keras cannot compile the model: {_reason(error)}.") from error
+
+
+def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
+    """Returns the first comparison within the limits, over batches of several kinds of numbers."""
+    unusable: UnusableBatchError | None = None
+    comparison: Comparison | None = None
+    for batches in sample_batches(tracer.model, tracer.model_ports, tracer.objectives, tracer.batch_size):
+        try:
+            comparison = _compared(pair, batches)
+        except UnusableBatchError as fault:
+            unusable = unusable or fault
+            continue
+        wrong = _wrong(comparison)
+        if not wrong:
+            return comparison
+        if not all(name.startswith("the metric") for name in wrong):
+            break
+        # A number that lies on a metric's threshold may fall on either side; other numbers will tell.
+    if comparison is None:
+        raise unusable.refusal if unusable else Refusal("No batch suits the model.")
+    wrong = _wrong(comparison)
+    name = max(wrong, key=lambda key: wrong[key])
+    raise Refusal(
+        f"The bundle would not train as Keras does: {name} differs by {wrong[name]:.2g} "
+        f"(at most {LIMIT:g} is allowed). Write that part of the model with Keras' own layers, losses "
+        "and keras.ops."
+    )
+
+
+def _compared(pair: StepPair, batches: tuple[SampleBatch, SampleBatch]) -> Comparison:
+    try:
+        return pair.compare(batches)
+    except (Refusal, UnusableBatchError):
+        raise
+    except Exception as error:  # the owner's own code may raise anything
+        message = f"Keras itself cannot take a training step of this model: {_reason(error)}."
+        raise UnusableBatchError(Refusal(message)) from error
+
+
+def _wrong(comparison: Comparison) -> dict[str, float]:
+    """Returns what differs by more than float32 explains."""
+    wrong = {name: value for name, value in comparison.differences.items() if not value <= LIMIT}
+    if wrong and all(value < WORST for value in wrong.values()):
+        noise = comparison.noise()
+        return {name: v for name, v in wrong.items() if v > NOISE_FACTOR * noise.get(name, 0.0)}
+    return wrong
+
+
+def _short(value: float) -> float:
+    """Rounds up to one digit, so that the manifest hardly depends on the machine's order of additions."""
+    if value <= 0.0:
+        return 0.0
+    unit = 10.0 ** np.floor(np.log10(value))
+    return float(f"{np.ceil(value / unit) * unit:.0e}")
+
+
+def _reason(error: BaseException) -> str:
+    text = str(error)
+    # Keras puts the cause before the arguments of the call.
+    text = text.partition("Arguments received by")[0]
+    return " ".join(text.split())[:400].rstrip(". ") or type(error).__name__

@@ -1,0 +1,240 @@
+"""Takes the same steps with Keras and with a bundle and measures every number of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.refusal import Refusal
+from converter.tracing.tracer import Tracer
+from converter.validation.second_opinion.bundle_run import BundleRun, metric_values
+from converter.validation.second_opinion.differences import difference, part_differences
+from converter.validation.second_opinion.fixed_draws import OtherDrawsError
+from converter.validation.second_opinion.keras_copy import KerasCopy
+from converter.validation.second_opinion.sample_batches import SampleBatch
+
+NUDGE = 1e-7
+NO_GRADIENT = (
+    "The loss has no gradient: no weight of the model changes it. Check that the loss reads the outputs, and "
+    "that no layer rounds, compares or stops the gradient on the way."
+)
+Vector = NDArray[np.float32]
+Feeds = dict[str, NDArray[Any]]
+
+
+class UnusableBatchError(Exception):
+    """A batch says nothing about the bundle; `refusal` is the reason if no other batch does better."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+@dataclass
+class Comparison:
+    """Differences by what differs, such as `the gradient of dense/kernel`.
+
+    `noise` computes how far each of Keras' own numbers moves when its weights are rounded otherwise. `random`
+    says how random layers were compared, None without any.
+    """
+
+    noise: Callable[[], Mapping[str, float]] = dict
+    random: str | None = None
+    differences: dict[str, float] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    def add(self, kind: str, found: Mapping[str, float]) -> None:
+        """Adds the differences of one kind of numbers; the larger one counts where a name is known."""
+        for name, value in found.items():
+            self.kinds[name] = kind
+            self.differences[name] = max(value, self.differences.get(name, 0.0))
+
+    def by_kind(self) -> dict[str, float]:
+        """Returns the worst difference of each kind."""
+        worst: dict[str, float] = {}
+        for name, value in self.differences.items():
+            worst[self.kinds[name]] = max(value, worst.get(self.kinds[name], 0.0))
+        return worst
+
+
+class StepPair:
+    """A bundle and its model in Keras, which take the same steps."""
+
+    def __init__(self, tracer: Tracer, copy: KerasCopy, run: BundleRun) -> None:
+        self._tracer, self._layout, self._copy, self._run = tracer, tracer.layout, copy, run
+        self._trainable = [entry.name for entry in self._layout.entries if entry.trainable]
+        self._state = [entry.name for entry in self._layout.entries if not entry.trainable]
+        self._check_weights()
+
+    def compare(self, batches: tuple[SampleBatch, SampleBatch]) -> Comparison:
+        """Predicts, evaluates and takes a step with each batch. Raises UnusableBatchError."""
+        vector = self._layout.values()
+        slots = np.zeros((self._tracer.optimizer.slots, self._layout.trainable), np.float32)
+        uniforms = self._uniforms()
+        comparison = Comparison(lambda: self._noise(batches[0], uniforms))
+        self._copy.reset()
+        self._compare_inference(comparison, batches, vector)
+        moved = False
+        for number, batch in enumerate(batches, 1):
+            self._copy.assign(vector)
+            feeds = {**self._vectors(vector), **batch.feeds(), **uniforms}
+            gradients = self._compare_training(comparison, batch, feeds, number)
+            gradient = np.concatenate([part.ravel() for part in gradients])
+            moved = moved or bool(gradient.any())
+            fed = {**feeds, "gradient": gradient, "slots": slots, **self._rates(number)}
+            applied = self._run.run("apply", fed)
+            slots = applied.get("new_slots", slots)
+            vector = self._compare_change(comparison, vector, applied["new_trainable"])
+        if not moved:
+            raise UnusableBatchError(Refusal(NO_GRADIENT))
+        return comparison
+
+    def _check_weights(self) -> None:
+        ours, theirs = self._layout.values(), self._copy.vector()
+        if ours.shape != theirs.shape or not np.array_equal(ours, theirs):
+            raise Refusal(
+                "Keras reads other weights from the model's file than the converter; save the model again."
+            )
+
+    def _compare_inference(
+        self, comparison: Comparison, batches: tuple[SampleBatch, SampleBatch], vector: Vector
+    ) -> None:
+        self._copy.assign(vector)
+        padded, weighted = batches
+        names = [f"the output {port.name}" for port in self._tracer.model_ports.outputs]
+        theirs = self._copy.predict(padded)
+        _check_finite(dict(zip(names, theirs, strict=True)), "predictions")
+        ours = list(self._run.run("predict", {**self._vectors(vector), **padded.feeds()}).values())
+        found = [difference(a[: padded.rows], b) for a, b in zip(ours, theirs, strict=True)]
+        comparison.add("outputs", dict(zip(names, found, strict=True)))
+        logs = self._copy.evaluate(weighted)
+        _check_finite(logs, "evaluation")
+        measured = self._run.run("evaluate", {**self._vectors(vector), **weighted.feeds()})
+        self._compare_logs(comparison, measured, logs, "in an evaluation")
+
+    def _compare_training(
+        self, comparison: Comparison, batch: SampleBatch, feeds: Feeds, number: int
+    ) -> list[Vector]:
+        """Compares a training step; returns Keras' gradient, or the bundle's where draws differ."""
+        stepped = self._run.run("train", feeds)
+        ours = self._split(stepped["gradient"], trainable=True)
+        uniforms = [feeds[name] for name in self._random_names()]
+        state = self._copy.state_values()
+        try:
+            logs = self._copy.train(batch, uniforms)
+        except OtherDrawsError:
+            comparison.random = "inference"
+            self._copy.assign(np.concatenate([feeds["trainable"], feeds["state"]]))
+            self._copy.apply(ours)
+            return ours
+        comparison.random = "fixed" if uniforms else None
+        theirs = self._copy.gradients
+        _check_finite(logs, f"training step {number}")
+        _check_finite(dict(zip(self._trainable, theirs, strict=True)), f"gradient of step {number}")
+        self._compare_logs(comparison, stepped, logs, "in training")
+        names = [f"the gradient of {name}" for name in self._trainable]
+        comparison.add("gradient", part_differences(names, ours, theirs))
+        lengths = [np.linalg.norm(np.concatenate([p.ravel() for p in parts])) for parts in (ours, theirs)]
+        comparison.add("gradient norm", {"the length of the gradient": difference(*lengths)})
+        if self._state:
+            after = self._split(stepped["new_state"], trainable=False)
+            names = [f"the state {name}" for name in self._state]
+            moves = [
+                [b - a for a, b in zip(state, now, strict=True)] for now in (after, self._copy.state_values())
+            ]
+            comparison.add("state", part_differences(names, *moves, state))
+        return theirs
+
+    def _compare_change(self, comparison: Comparison, vector: Vector, updated: Vector) -> Vector:
+        """Compares the optimizer's step on the same gradient; returns Keras' vector after it."""
+        after = self._copy.vector()
+        before = self._split(vector[: self._layout.trainable], trainable=True)
+        moves = [
+            [b - a for a, b in zip(before, self._split(now[: self._layout.trainable], True), strict=True)]
+            for now in (updated, after)
+        ]
+        names = [f"the optimizer's step on {name}" for name in self._trainable]
+        comparison.add("vector", part_differences(names, *moves, before))
+        return after
+
+    def _compare_logs(
+        self, comparison: Comparison, measured: Mapping[str, Any], logs: Mapping[str, float], when: str
+    ) -> None:
+        specs = self._tracer.objectives.metrics
+        comparison.add("loss", {f"the loss {when}": difference(measured["loss"], logs["loss"])})
+        theirs = {name: value for name, value in logs.items() if name != "loss"}
+        ours = metric_values(specs, measured.get("metrics"))
+        if set(ours) != set(theirs) and len(ours) == len(theirs):
+            # A task file may name a metric otherwise than Keras does.
+            ours = dict(zip(theirs, ours.values(), strict=True))
+        found = {
+            f"the metric {name} {when}": difference(ours.get(name, np.nan), value)
+            for name, value in theirs.items()
+        }
+        comparison.add("metrics", found)
+
+    def _noise(self, batch: SampleBatch, uniforms: Feeds) -> dict[str, float]:
+        """Returns how far Keras' own numbers move when every weight moves by NUDGE of itself."""
+        runs = []
+        vector = self._layout.values()
+        generator = np.random.default_rng(3)
+        nudged = vector * (1.0 + NUDGE * generator.choice([-1.0, 1.0], vector.shape)).astype(np.float32)
+        for weights in (vector, nudged):
+            self._copy.assign(weights)
+            outputs = self._copy.predict(batch)
+            before = self._copy.state_values()
+            try:
+                loss = self._copy.train(batch, list(uniforms.values()))["loss"]
+            except OtherDrawsError:
+                return {}
+            moved = [b - a for a, b in zip(before, self._copy.state_values(), strict=True)]
+            runs.append((outputs, loss, self._copy.gradients, moved))
+        (outputs, loss, gradients, moved), (outputs_2, loss_2, gradients_2, moved_2) = runs
+        names = [f"the gradient of {name}" for name in self._trainable]
+        noise = part_differences(names, gradients_2, gradients)
+        noise |= part_differences([f"the state {name}" for name in self._state], moved_2, moved)
+        for port, first, second in zip(self._tracer.model_ports.outputs, outputs, outputs_2, strict=True):
+            noise[f"the output {port.name}"] = difference(second, first)
+        of_loss = difference(loss_2, loss)
+        return noise | {f"the loss {when}": of_loss for when in ("in training", "in an evaluation")}
+
+    def _uniforms(self) -> dict[str, Any]:
+        generator = np.random.default_rng(7)
+        tensors = {tensor.op.name: tensor for tensor in self._run.inputs("train")}
+        return {
+            name: generator.random(tensors[name].shape.as_list(), np.float32) for name in self._random_names()
+        }
+
+    def _random_names(self) -> list[str]:
+        return [t.op.name for t in self._run.inputs("train") if t.op.name.startswith("random_")]
+
+    def _vectors(self, vector: Vector) -> dict[str, Vector]:
+        return {"trainable": vector[: self._layout.trainable], "state": vector[self._layout.trainable :]}
+
+    def _rates(self, step: int) -> dict[str, Any]:
+        rate = np.float32(self._tracer.optimizer.learning_rate)
+        return {"learning_rate": rate, "step": np.float32(step), "past_steps": np.float32(0)}
+
+    def _split(self, vector: Vector, trainable: bool) -> list[Vector]:
+        """Splits the trainable part, or the state, of a flat vector into its variables."""
+        begin = 0 if trainable else self._layout.trainable
+        return [
+            vector[entry.offset - begin : entry.offset - begin + entry.size].reshape(entry.shape)
+            for entry in self._layout.entries
+            if entry.trainable == trainable
+        ]
+
+
+def _check_finite(numbers: Mapping[str, Any], where: str) -> None:
+    for name, value in numbers.items():
+        if not np.isfinite(value).all():
+            raise UnusableBatchError(
+                Refusal(
+                    f"Keras' own numbers are not finite: {name} in the {where}, for examples from -1 to 2. "
+                    "Check logarithms, roots, divisions and the learning rate."
+                )
+            )
