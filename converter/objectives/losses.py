@@ -120,6 +120,8 @@ class OutputLoss:
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
         """Returns the scalar loss, as Keras defines it, of the real rows."""
+        if len(output.shape) == 1 and self.form is None:
+            return self._of_numbers(y, output, rows)
         y, output = with_columns(y, output)
         if self._kind == "circle":
             return circle_rows(self.loss, y, output, rows)
@@ -142,6 +144,19 @@ class OutputLoss:
         if self.form is not None and self.form.scalar:
             return scalar_of_rows(values, rows, self.loss.reduction)
         return reduce_rows(values, mask, rows, self.loss.reduction)
+
+    def _of_numbers(self, y: Any, output: Any, rows: Rows) -> Any:
+        """Returns the loss of an output with one number an example, shape [B].
+
+        Keras averages over the last axis, which is the batch, and then weighs the mean.
+        """
+        if self.loss.reduction == "sum":
+            raise _bad(
+                f"The loss {self.name} is summed over the batch, but Keras averages an output without axes; end "
+                "the model with Reshape((1,)), or reduce by sum_over_batch_size."
+            )
+        plain = Rows(rows.exists, rows.exists)
+        return scalar_of_rows(self.of(*with_columns(y, output), plain), rows, self.loss.reduction)
 
     def _labels(self, y: Any, rows: Rows) -> Any:
         # Keras decides from the whole batch whether hinge labels are 0 and 1 or -1 and 1.

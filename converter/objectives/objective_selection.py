@@ -70,8 +70,8 @@ class Objectives:
     @property
     def mean_over_rows(self) -> bool:
         """Returns whether every loss is a plain mean over the real rows."""
-        losses = [part.loss for part in self._parts_with_labels() if part.loss is not None]
-        return all(loss.mean_over_rows for loss in losses)
+        parts = [part for part in self._parts_with_labels() if part.loss is not None]
+        return all(part.output.shape and part.loss and part.loss.mean_over_rows for part in parts)
 
     def loss_name(self, output: int) -> str | None:
         """Returns the name of an output's loss, or None."""

@@ -32,12 +32,14 @@ Named = dict[str, NDArray[Any]]
 class KerasCopy:
     """The model of `model.keras`, compiled as the task says, run eagerly and without the tracer's changes.
 
+    `traced` is the model that the converter read; it gives the compiled losses that the task does not name.
     `custom` is the owner's Python file, or None.
     """
 
     def __init__(
         self,
         file: Path,
+        traced: Any,
         task: ConversionTask,
         model_ports: ModelPorts,
         objectives: Objectives,
@@ -46,7 +48,9 @@ class KerasCopy:
         objects = import_custom(custom) if custom else {}
         # Keras prints; standard output is reserved for the answer.
         with contextlib.redirect_stdout(io.StringIO()), keras.saving.custom_object_scope(objects):
-            self.model = keras.saving.load_model(file, safe_mode=custom is None)
+            self.model = keras.saving.load_model(file, compile=False, safe_mode=custom is None)
+            if traced.compiled:
+                self.model.compile_from_config(traced.get_compile_config())
         self._task, self._ports, self._objectives = task, model_ports, objectives
         self._arguments = self._compile_arguments()
         self.gradients: list[Vector] = []
@@ -55,7 +59,10 @@ class KerasCopy:
     def reset(self) -> None:
         """Compiles the model anew: its optimizer begins without a past."""
         optimizer = keras_optimizer(self._task.optimizer, self.model)
-        self.model.compile(optimizer=optimizer, run_eagerly=True, jit_compile=False, **self._arguments)
+        # A model's class may have its own `compile`, which takes other arguments.
+        keras.Model.compile(
+            self.model, optimizer=optimizer, run_eagerly=True, jit_compile=False, **self._arguments
+        )
 
     def vector(self) -> Vector:
         """Returns all variables as a bundle's flat vector [P]."""
@@ -91,9 +98,9 @@ class KerasCopy:
             return dict(self.model.test_on_batch(*data, return_dict=True))
 
     def predict(self, batch: SampleBatch) -> list[NDArray[Any]]:
-        """Returns the outputs of the real rows, in the bundle's order."""
+        """Returns the outputs of all rows, padding included, in the bundle's order."""
         with mean_draws():
-            return tree.flatten(self.model.predict_on_batch(self._inputs(batch)))
+            return tree.flatten(self.model.predict_on_batch(self._ports.pack(batch.x)))
 
     def apply(self, gradients: list[Vector]) -> None:
         """Takes the optimizer's step with the given gradients."""
@@ -120,11 +127,20 @@ class KerasCopy:
         if task.loss is not None:
             said |= {"loss": self._by_place(keras_losses(task.loss)), "loss_weights": None}
         if task.loss_weights is not None:
-            said["loss_weights"] = self._by_place(task.loss_weights)
+            said["loss_weights"] = self._all_weights(task.loss_weights, said["loss"])
         if task.metrics is not None:
             named = self._by_place(keras_metrics(task.metrics))
             said |= {"metrics": named, "weighted_metrics": None}
         return said
+
+    def _all_weights(self, weights: Any, losses: Any) -> Any:
+        """Returns a weight for each loss, as Keras wants them; an output that is not named has 1."""
+        if not isinstance(weights, dict):
+            return weights
+        if isinstance(losses, dict):
+            return {name: weights.get(name, 1.0) for name in losses}
+        of_ports = [weights.get(port.name, 1.0) for port in self._ports.outputs]
+        return of_ports if isinstance(losses, list) else of_ports[0]
 
     def _by_place(self, value: Any) -> Any:
         """Turns a table by outputs into a list where Keras has no names that tell the outputs apart."""

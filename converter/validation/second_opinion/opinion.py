@@ -53,7 +53,7 @@ def second_opinion(
 
 def _keras_copy(model_file: Path, task: ConversionTask, tracer: Tracer, custom: Path | None) -> KerasCopy:
     try:
-        return KerasCopy(model_file, task, tracer.model_ports, tracer.objectives, custom)
+        return KerasCopy(model_file, tracer.model, task, tracer.model_ports, tracer.objectives, custom)
     except Refusal:
         raise
     except Exception as error:  # the owner's own code may raise anything

@@ -109,7 +109,7 @@ class StepPair:
         theirs = self._copy.predict(padded)
         _check_finite(dict(zip(names, theirs, strict=True)), "predictions")
         ours = list(self._run.run("predict", {**self._vectors(vector), **padded.feeds()}).values())
-        found = [difference(a[: padded.rows], b) for a, b in zip(ours, theirs, strict=True)]
+        found = [difference(a, b) for a, b in zip(ours, theirs, strict=True)]
         comparison.add("outputs", dict(zip(names, found, strict=True)))
         logs = self._copy.evaluate(weighted)
         _check_finite(logs, "evaluation")
