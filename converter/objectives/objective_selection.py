@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from converter.conversion_task import ConversionTask
+from converter.objectives.compiled_objectives import compiled_losses, compiled_metrics
 from converter.objectives.losses import OutputLoss, compiled_loss, named_loss
 from converter.objectives.metrics import OutputMetric, label_of_metric, make_metric
 from converter.padding.real_rows import Rows
@@ -107,15 +108,14 @@ class Objectives:
 def choose_objectives(model: Any, task: ConversionTask, model_ports: ModelPorts) -> Objectives:
     """Selects losses and metrics from the task file, else those that the model was compiled with."""
     outputs = model_ports.outputs
-    losses = _losses(model, task, outputs)
-    compiled_weights = _compiled(model, "_compile_loss", "_user_loss_weights") if task.loss is None else None
-    weights = [_weight(w) for w in by_output(task.loss_weights or compiled_weights, outputs, "loss_weights")]
-    metrics, weighted = task.metrics, None
-    if metrics is None:
-        metrics = _compiled(model, "_compile_metrics", "_user_metrics")
-        weighted = _compiled(model, "_compile_metrics", "_user_weighted_metrics")
-    plain, counted = metrics_by_output(metrics, outputs), metrics_by_output(weighted, outputs)
-    parts = map(_objective, outputs, losses, weights, plain, counted)
+    losses, weights = _losses(model, task, outputs)
+    if task.loss_weights:
+        weights = by_output(task.loss_weights, outputs, "loss_weights")
+    if task.metrics is None:
+        plain, counted = compiled_metrics(model)
+    else:
+        plain, counted = metrics_by_output(task.metrics, outputs), [[] for _ in outputs]
+    parts = map(_objective, outputs, losses, map(_weight, weights), plain, counted)
     objectives = Objectives(tuple(parts), task.class_weight)
     _check_class_weight(objectives)
     _check_metrics(objectives.metrics)
@@ -166,7 +166,7 @@ def by_output(value: Any, outputs: Sequence[Port], word: str) -> list[Any]:
                 f"`{word}` has {len(value)} entries, but the model has the outputs {', '.join(names)}."
             )
         return list(value)
-    if isinstance(value, dict) and not isinstance(value.get("name"), str):
+    if isinstance(value, dict) and ("name" in names or not isinstance(value.get("name"), str)):
         unknown = [key for key in value if key not in names]
         if unknown:
             raise _bad(f"`{word}` names the output {unknown[0]}; the model has {', '.join(names)}.")
@@ -176,6 +176,8 @@ def by_output(value: Any, outputs: Sequence[Port], word: str) -> list[Any]:
 
 def metrics_by_output(value: Any, outputs: Sequence[Port]) -> list[list[Any]]:
     """Returns each output's list of metrics; a model with one output may have a plain list."""
+    if not value:
+        return [[] for _ in outputs]
     if len(outputs) == 1 and isinstance(value, list | tuple):
         return [_flat(value)]
     return [_flat(entry) for entry in by_output(value, outputs, "metrics")]
@@ -187,15 +189,20 @@ def _flat(entry: Any) -> list[Any]:
     return [] if entry is None else [entry]
 
 
-def _losses(model: Any, task: ConversionTask, outputs: Sequence[Port]) -> list[OutputLoss | None]:
+def _losses(
+    model: Any, task: ConversionTask, outputs: Sequence[Port]
+) -> tuple[list[OutputLoss | None], list[Any]]:
+    """Returns each output's loss and the weight that `compile` gave it."""
+    weights: list[Any] = [None] * len(outputs)
     if task.loss is not None:
         losses = [_task_loss(entry) for entry in by_output(task.loss, outputs, "loss")]
     else:
-        entries = by_output(_compiled(model, "_compile_loss", "_user_loss"), outputs, "loss")
-        losses = [None if entry is None else compiled_loss(entry) for entry in entries]
+        entries = compiled_losses(model)
+        losses = [None if entry is None else compiled_loss(entry.argument) for entry in entries]
+        weights = [None if entry is None else entry.weight for entry in entries]
     if not any(losses):
         raise _bad('No loss: write loss = "..." under [model] in the task file, or compile the model.')
-    return losses
+    return losses, weights
 
 
 def _task_loss(entry: Any) -> OutputLoss | None:
@@ -239,10 +246,6 @@ def _free_name(prefix: str, metric: OutputMetric, used_names: set[str]) -> str:
         name, number = f"{stem}_{number}", number + 1
     used_names.add(name)
     return name
-
-
-def _compiled(model: Any, part: str, attribute: str) -> Any:
-    return getattr(getattr(model, part, None), attribute, None)
 
 
 def _bad(message: str) -> Refusal:

@@ -26,7 +26,11 @@ class Port:
 
 @dataclass(frozen=True)
 class ModelPorts:
-    """The input and output ports in Keras' flattened order."""
+    """The input and output ports in Keras' flattened order.
+
+    Ports of a dict have its keys as names, by which `Model.fit` and `Model.compile` match; others the names
+    of their layers.
+    """
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -45,13 +49,25 @@ def find_ports(model: Any) -> ModelPorts:
     graph = getattr(model, "_functional", None) or model
     inputs = [
         Port(name, _shape(tensor), _port_dtype(name, tensor.dtype))
-        for name, tensor in zip(_unique([t.name for t in model.inputs]), model.inputs, strict=True)
+        for name, tensor in zip(
+            _keys(graph._inputs_struct) or _unique([t.name for t in model.inputs]), model.inputs, strict=True
+        )
     ]
     outputs = [
         Port(name, _shape(tensor), "float32")
-        for name, tensor in zip(_unique(graph.output_names), model.outputs, strict=True)
+        for name, tensor in zip(
+            _keys(graph._outputs_struct) or _unique(graph.output_names), model.outputs, strict=True
+        )
     ]
     return ModelPorts(tuple(inputs), tuple(outputs), graph._inputs_struct)
+
+
+def _keys(structure: Any) -> list[str]:
+    """Returns the keys of a flat dict in the order of its flattened values; [] for anything else."""
+    if not isinstance(structure, dict) or any(tree.is_nested(value) for value in structure.values()):
+        return []
+    order = tree.pack_sequence_as(structure, list(range(len(structure))))
+    return sorted(map(str, structure), key=lambda key: int(order[key]))
 
 
 def _shape(tensor: Any) -> tuple[int, ...]:

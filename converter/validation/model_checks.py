@@ -13,13 +13,14 @@ from converter.padding.activity_regularizers import SUMS
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 
-# TensorFlow accepts these scope names.
+# TensorFlow accepts these scope names; keys of inputs and outputs become names beside them.
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 
 
 def check_model(model: Any) -> None:
     """Refuses a loaded model with open shapes, untraceable layers, or NaN or infinite weights."""
     _check_borders(model)
+    _check_keys(model)
     _check_layers(model)
     _check_values(model)
 
@@ -67,6 +68,17 @@ def _check_borders(model: Any) -> None:
                 raise Refusal(
                     f"The {word} {tensor.name} has the open shape {tuple(tensor.shape)}; "
                     "give every dimension but the batch a number."
+                )
+
+
+def _check_keys(model: Any) -> None:
+    graph = getattr(model, "_functional", None) or model
+    for word, structure in (("input", graph._inputs_struct), ("output", graph._outputs_struct)):
+        for key in structure if isinstance(structure, dict) else ():
+            if not isinstance(key, str) or not _NAME.fullmatch(key):
+                raise Refusal(
+                    f"An {word} of the model has the key {key!r}; "
+                    "use keys of letters, digits, . and _, a letter first."
                 )
 
 
