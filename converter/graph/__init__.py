@@ -12,6 +12,7 @@ from converter.graph.common_subexpressions import share_common
 from converter.graph.constants import narrow_constants
 from converter.graph.einsums import lower_einsums
 from converter.graph.graph_view import View
+from converter.graph.identity_lists import drop_identity_lists
 from converter.graph.matrix_products import flatten_products, flatten_summed_products
 from converter.graph.neutral_ops import drop_neutral
 from converter.graph.op_fusion import fuse_bias
@@ -27,6 +28,7 @@ __all__ = [
     "PASSES",
     "Pass",
     "cancel_transposes",
+    "drop_identity_lists",
     "drop_neutral",
     "drop_tiles",
     "flatten_products",
@@ -53,6 +55,7 @@ __all__ = [
 
 Pass = Callable[[View], None]
 PASSES: tuple[Pass, ...] = (
+    drop_identity_lists,
     drop_neutral,
     lower_einsums,
     flatten_summed_products,

@@ -65,6 +65,17 @@ def test_what_changes_nothing_is_dropped() -> None:
     assert after([converter_graph.drop_neutral], traced(build, (BATCH, WIDTH))) == {"Exp": 1}
 
 
+def test_copies_of_several_tensors_are_dropped() -> None:
+    def build(x: Any, y: Any) -> Any:
+        first, second = tf.raw_ops.IdentityN(input=[tf.exp(x), tf.sin(y)])
+        return first * second + second
+
+    graph_def = traced(build, (BATCH, WIDTH), (BATCH, WIDTH))
+    assert "IdentityN" in ops(graph_def)
+    left = after([converter_graph.drop_identity_lists], graph_def)
+    assert left == {"Exp": 1, "Sin": 1, "Mul": 1, "AddV2": 1}
+
+
 def test_one_times_a_smaller_tensor_is_kept() -> None:
     build = traced(lambda x: x * tf.ones([BATCH, WIDTH]), (WIDTH,))
     assert after([converter_graph.drop_neutral], build) == {"Mul": 1}
