@@ -54,7 +54,7 @@ def write_bundle(
     """
     report_progress("Reading the model.")
     model = load_model(model_file, limits, custom)
-    refuse_unsupported(model)
+    refuse_unsupported(model, own_code=custom is not None)
     refuse_own_training(model)
     check_batch(model, task.batch_size)
     model_ports = find_ports(model)

@@ -152,8 +152,8 @@ class OutputLoss:
         """
         if self.loss.reduction == "sum":
             raise _bad(
-                f"The loss {self.name} is summed over the batch, but Keras averages an output without axes; end "
-                "the model with Reshape((1,)), or reduce by sum_over_batch_size."
+                f"The loss {self.name} is summed over the batch, but Keras averages an output without axes; "
+                "end the model with Reshape((1,)), or reduce by sum_over_batch_size."
             )
         plain = Rows(rows.exists, rows.exists)
         return scalar_of_rows(self.of(*with_columns(y, output), plain), rows, self.loss.reduction)

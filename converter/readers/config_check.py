@@ -15,7 +15,7 @@ from converter.refusal import Refusal
 
 # Layers that run their own code, or that read files named in the model.
 REFUSED_LAYERS = {
-    "Lambda": "it carries Python code",
+    "Lambda": "it carries Python code, which runs only on your own machine, with `minga convert --custom`",
     "TFSMLayer": "it loads a SavedModel from a path",
     "JaxLayer": "it carries JAX code",
     "FlaxLayer": "it carries Flax code",
@@ -32,6 +32,12 @@ _PARTS = (
     "random|regularizers"
 )
 _MODULES = re.compile(rf"keras|keras\.({_PARTS}|optimizers\.schedules)|keras\.src\.({_PARTS})(\.\w+)*")
+# Layers that Keras' own applications define beside the functions that build and download them.
+_APPLICATION_LAYERS = {
+    ("keras.src.applications.convnext", "LayerScale"),
+    ("keras.src.applications.convnext", "StochasticDepth"),
+    ("keras.src.applications.inception_resnet_v2", "CustomScaleLayer"),
+}
 _PLAIN = {
     "__tensor__",
     "__numpy__",
@@ -43,6 +49,11 @@ _PLAIN = {
 }
 _FUNCTIONS = (keras.activations, keras.losses, keras.metrics, keras.initializers, keras.regularizers)
 _NO_FUNCTIONS = {"get", "serialize", "deserialize"}
+_LAMBDA = (
+    "The model holds a Python lambda outside of a Lambda layer, which Keras cannot load again; use Keras' "
+    "own layers and activations instead, or on your own machine a function with a name, from the file that "
+    "`minga convert ... --custom layers.py` takes."
+)
 CUSTOM = (
     "its code is not in the file. On your own machine, convert it with `minga convert ... --custom "
     "layers.py`, the file that defines it; otherwise use Keras' own layers"
@@ -60,9 +71,24 @@ def check_config(config: Any, custom: Collection[str] | None = None) -> None:
         if isinstance(node, list):
             stack.extend(node)
         elif isinstance(node, dict):
-            stack.extend(node.values())
             if "class_name" in node:
                 _check_class(node, custom)
+            if _is_code(node):
+                raise Refusal(_LAMBDA)
+            is_lambda = node.get("class_name") == "Lambda" and isinstance(node.get("config"), dict)
+            stack.extend(_without_code(node["config"]) if is_lambda else node.values())
+
+
+def _is_code(node: dict[str, Any]) -> bool:
+    """Returns whether it is a lambda as Keras stores those of activations: its code alone."""
+    code = node.get("value")
+    return set(node) == {"value"} and isinstance(code, list) and bool(code) and isinstance(code[0], str)
+
+
+def _without_code(settings: dict[str, Any]) -> list[Any]:
+    """Returns a Lambda layer's settings, but for the code that it was allowed to carry."""
+    values = settings.values()
+    return [v for v in values if not (isinstance(v, dict) and v.get("class_name") == "__lambda__")]
 
 
 def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
@@ -74,17 +100,24 @@ def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
     if custom is not None and ({kind, str(settings), str(registered)} & set(custom) or kind == "Lambda"):
         return
     if kind == "__lambda__":
-        if custom is None:
-            raise Refusal("The model holds a Python lambda; use Keras' own layers and activations instead.")
-    elif kind in REFUSED_LAYERS:
+        raise Refusal(_LAMBDA)
+    if kind in REFUSED_LAYERS:
         raise Refusal(f"The layer {name} is a {kind}: {REFUSED_LAYERS[kind]}; use Keras' own layers instead.")
-    elif kind == "function":
+    if kind == "function":
         if not _is_function(module, settings):
             raise Refusal(f"The function {_short(settings)} is custom code from {_short(module)}: {CUSTOM}.")
-    elif kind not in _PLAIN and not (isinstance(module, str) and _MODULES.fullmatch(module)):
+    elif kind not in _PLAIN and not _is_class(kind, module, registered):
         raise Refusal(f"{_short(name)} is a custom {_short(kind)} from {_short(module)}: {CUSTOM}.")
     elif kind in _PLAIN and module is not None:
         raise Refusal(f"{_short(name)} is no plain value, it names {_short(module)}; save the model again.")
+
+
+def _is_class(kind: str, module: Any, registered: Any) -> bool:
+    if not isinstance(module, str):
+        return False
+    # A registered name would be looked up first.
+    is_layer = (module, kind) in _APPLICATION_LAYERS and registered in (None, kind)
+    return is_layer or _MODULES.fullmatch(module) is not None
 
 
 def _is_function(module: Any, name: Any) -> bool:

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import keras
+from keras.src.utils import python_utils
 
 from converter.refusal import Refusal
+from converter.tracing.attribute_patch import patched_attributes
 
 
 def import_custom(path: Path) -> dict[str, Any]:
@@ -38,3 +43,15 @@ def import_custom(path: Path) -> dict[str, Any]:
         if callable(value) and getattr(value, "__module__", None) == module.__name__
     }
     return {**keras.saving.get_custom_objects(), **definitions}
+
+
+@contextmanager
+def own_lambdas(path: Path) -> Iterator[None]:
+    """While open, Lambda layers are loaded with the names of the imported file `path`, such as its imports.
+
+    A file stores a lambda's code without the names that the code uses.
+    """
+    names = vars(sys.modules[path.stem])
+    load = partial(python_utils.func_load, globs=names)
+    with patched_attributes(python_utils, {"func_load": load}):
+        yield

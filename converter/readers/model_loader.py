@@ -12,7 +12,7 @@ from typing import Any
 import keras
 
 from converter.readers.config_check import check_config
-from converter.readers.custom_layers import import_custom
+from converter.readers.custom_layers import import_custom, own_lambdas
 from converter.readers.file_kind import read_source
 from converter.readers.keras2.hard_sigmoid import keep_hard_sigmoid
 from converter.readers.model_source import Source
@@ -35,8 +35,9 @@ def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
     with tempfile.TemporaryDirectory() as folder, keras.saving.custom_object_scope(objects):
         source = read_source(path, Path(folder), limits.file_bytes)
         check_config([source.config, source.compiled], objects if custom else None)
-        model = _build(source, path.name, limits, safe=custom is None)
-        _fill(model, source, path.name)
+        with own_lambdas(custom) if custom else contextlib.nullcontext():
+            model = _build(source, path.name, limits, safe=custom is None)
+            _fill(model, source, path.name)
     model.minga_own_file, model.minga_unrolled = source.own, []
     check_model(model)
     _unroll(model)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import keras
+
 from converter.refusal import Refusal
 
 _LOOKUP = "looks its inputs up in a table, which is not arithmetic; do that when the shards are written"
@@ -16,7 +18,7 @@ UNSUPPORTED: dict[str, str] = {
     "IntegerLookup": _LOOKUP,
     "StringLookup": _LOOKUP,
     "TextVectorization": _LOOKUP,
-    "Lambda": "holds code of its owner; write it with layers or keras.ops",
+    "Lambda": "holds code of its owner; write it with layers or keras.ops, or convert with --custom",
     "FlaxLayer": _FOREIGN,
     "JaxLayer": _FOREIGN,
     "TFSMLayer": _FOREIGN,
@@ -38,9 +40,14 @@ UNSUPPORTED: dict[str, str] = {
 }
 
 
-def refuse_unsupported(model: Any) -> None:
-    """Raises Refusal that names the first unsupported layer, the reason and what to use instead."""
+def refuse_unsupported(model: Any, own_code: bool = False) -> None:
+    """Raises Refusal that names the first unsupported layer, the reason and what to use instead.
+
+    With `own_code` the model is the owner's own, whose Lambda layers may run.
+    """
     for layer in model._flatten_layers():
         kind = type(layer).__name__
+        if own_code and isinstance(layer, keras.layers.Lambda):
+            continue
         if kind in UNSUPPORTED and type(layer).__module__.startswith("keras."):
             raise Refusal(f"The layer {layer.name} ({kind}) {UNSUPPORTED[kind]}.")

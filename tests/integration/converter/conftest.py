@@ -12,7 +12,9 @@ with warnings.catch_warnings():
     import keras
     import tensorflow as tf
 
-from collections.abc import Callable
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from tests.support.keras.native import NativeBundle
 __all__ = ["keras", "tf"]
 
 Convert = Callable[..., NativeBundle]
+# Text of a Python file to the file and what it defines.
+OwnFile = Callable[[str], tuple[Path, Any]]
 LIMITS = Limits()
 
 
@@ -49,3 +53,21 @@ def convert(tmp_path: Path) -> Convert:
         return NativeBundle(directory)
 
     return run
+
+
+@pytest.fixture
+def own_file(tmp_path: Path) -> Iterator[OwnFile]:
+    """Write an owner's Python file and import it, as in the process that trained the model."""
+    path = tmp_path / "own_layers_of_a_test.py"
+
+    def write(text: str) -> tuple[Path, Any]:
+        path.write_text(text)
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return path, module
+
+    yield write
+    sys.modules.pop(path.stem, None)
