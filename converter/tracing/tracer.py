@@ -88,7 +88,7 @@ class Tracer:
                 loss=loss,
                 metrics=metrics,
                 gradient=join(dense),
-                new_state=None if batch.state is None else self.layout.join_state(new_state),
+                new_state=self.layout.join_state(new_state),
             )
         return Traced(graph, (*batch.tensors(), *draws.placeholders), results)
 

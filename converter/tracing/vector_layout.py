@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from converter.refusal import Refusal
 
+_CONSTANT = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -28,15 +30,26 @@ class Entry:
 
 
 class Layout:
-    """The layout of a model's variables: trainable ones, then float state, without seed generators."""
+    """The layout of a model's variables: trainable ones, then float state.
+
+    Seed generators are left out, and state of whole numbers, such as the count of an adapted Normalization,
+    is a constant of the graphs.
+    """
 
     def __init__(self, model: Any) -> None:
         self.trainable_variables: list[Any] = list(model.trainable_variables)
         self._non_trainable: list[Any] = list(model.non_trainable_variables)
-        self.state_variables = [v for v in self._non_trainable if not _is_seed(v)]
+        self.state_variables = [v for v in self._non_trainable if not (_is_seed(v) or _is_constant(v))]
+        # Values as arrays: a variable cannot be read while a graph is traced.
+        self._constants = {id(v): np.asarray(v) for v in self._non_trainable if _is_constant(v)}
         self.entries: list[Entry] = []
         offset = 0
         for variable in self.trainable_variables + self.state_variables:
+            if variable.dtype in _CONSTANT:
+                raise Refusal(
+                    f"The variable {variable.path} is {variable.dtype} and trainable, but whole numbers have "
+                    "no gradient; declare it with trainable=False, or as float32."
+                )
             if variable.dtype != "float32":
                 raise Refusal(
                     f"The variable {variable.path} is {variable.dtype}; build the model in float32."
@@ -63,17 +76,31 @@ class Layout:
         return _split(vector, [e for e in self.entries if e.trainable])
 
     def split_state(self, vector: Any | None) -> list[Any]:
-        """Splits a tensor [S] into one per non-trainable variable; seed generators get a constant.
+        """Splits a tensor [S] into one per non-trainable variable.
 
-        The constant is never read.
+        State of whole numbers gets its value as a constant, and seed generators one that is never read.
         """
         parts = iter(_split(vector, [e for e in self.entries if not e.trainable]))
-        return [tf.zeros(v.shape, v.dtype) if _is_seed(v) else next(parts) for v in self._non_trainable]
+        given = []
+        for variable in self._non_trainable:
+            if id(variable) in self._constants:
+                given.append(tf.constant(self._constants[id(variable)], variable.dtype))
+            else:
+                given.append(tf.zeros(variable.shape, variable.dtype) if _is_seed(variable) else next(parts))
+        return given
 
-    def join_state(self, values: list[Any]) -> Any:
-        """Joins the non-trainable variables' values into a tensor [S], the inverse of `split_state`."""
-        state = [value for v, value in zip(self._non_trainable, values, strict=True) if not _is_seed(v)]
-        return join(state)
+    def join_state(self, values: list[Any]) -> Any | None:
+        """Joins the non-trainable variables' values into a tensor [S], the inverse of `split_state`.
+
+        None for a model without float state. Raises Refusal where a layer has changed state of whole numbers.
+        """
+        state = []
+        for variable, value in zip(self._non_trainable, values, strict=True):
+            if id(variable) in self._constants:
+                _check_unchanged(variable, value, self._constants[id(variable)])
+            elif not _is_seed(variable):
+                state.append(value)
+        return join(state) if state else None
 
 
 def join(tensors: list[Any]) -> Any:
@@ -87,6 +114,19 @@ def _split(vector: Any, entries: list[Entry]) -> list[Any]:
         return []
     parts = tf.split(vector, [e.size for e in entries]) if len(entries) > 1 else [vector]
     return [tf.reshape(part, e.shape) for part, e in zip(parts, entries, strict=True)]
+
+
+def _check_unchanged(variable: Any, value: Any, constant: NDArray[Any]) -> None:
+    static = tf.get_static_value(value)
+    if static is None or not np.array_equal(static, constant):
+        raise Refusal(
+            f"The variable {variable.path} is {variable.dtype} and its layer changes it while training, but "
+            "the state of a model is a vector of float32; declare the variable as float32."
+        )
+
+
+def _is_constant(variable: Any) -> bool:
+    return variable.dtype in _CONSTANT and not _is_seed(variable)
 
 
 def _is_seed(variable: Any) -> bool:
