@@ -13,6 +13,8 @@ from keras.src.applications import convnext, inception_resnet_v2
 
 from converter.refusal import Refusal
 from tests.integration.converter.conftest import Convert, OwnFile
+from tests.integration.converter.tracing.layer_cases import Case
+from tests.integration.converter.tracing.traced_model import traced_errors
 from tests.support.keras.native import relative_error
 
 pytestmark = pytest.mark.tensorflow
@@ -77,6 +79,12 @@ def test_a_step_is_that_of_keras(convert: Convert, build: Callable[[], Any]) -> 
     state = [np.ravel(v) for v in model.non_trainable_variables if v.dtype == "float32"]
     if state:
         assert relative_error(done["new_state"], np.concatenate(state)) <= TOLERANCE
+
+
+def test_stochastic_depth_drops_what_keras_drops() -> None:
+    case = Case("StochasticDepth", (SHAPE,), lambda x: convnext.StochasticDepth(0.5)(x))
+    errors = traced_errors(case.model(), case)
+    assert max(errors.values()) <= TOLERANCE, errors
 
 
 OWN = """
