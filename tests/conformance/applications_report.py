@@ -43,8 +43,8 @@ after the step, `gradient` that of the gradient; `wasm` is the worst of both in 
 most {browser:,} parameters. `seconds` are those of the conversion on two cores.
 
 The limit is 1e-4. Gradients of deep networks of relu and batch normalization jump: on images this small
-Keras' own gradient changes by `rounding` where its weights change in the seventh digit. What Keras' own loss
-or gradient changes by, a bundle's may differ by twice.
+Keras' own gradient changes by `rounding` where its weights change in the seventh digit. What Keras' own loss,
+gradient or vector changes by, a bundle's may differ by twice.
 
 """
 
