@@ -38,12 +38,14 @@ class UnusableBatchError(Exception):
 class Comparison:
     """Differences by what differs, such as `the gradient of dense/kernel`.
 
-    `noise` computes how far each of Keras' own numbers moves when its weights are rounded otherwise. `random`
-    says how random layers were compared, None without any.
+    `noise` computes how far each of Keras' own numbers moves when its weights are rounded otherwise; `rounding`
+    is the largest of them that explained a difference. `random` says how random layers were compared, None
+    without any.
     """
 
     noise: Callable[[], Mapping[str, float]] = dict
     random: str | None = None
+    rounding: float = 0.0
     differences: dict[str, float] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
 
