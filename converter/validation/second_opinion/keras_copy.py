@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from converter.conversion_task import ConversionTask
 from converter.objectives.objective_selection import Objectives
-from converter.readers.custom_layers import import_custom
+from converter.readers.custom_layers import import_custom, own_lambdas
 from converter.tracing.attribute_patch import patched_attributes
 from converter.tracing.model_ports import ModelPorts
 from converter.tracing.random_inputs import mean_draws
@@ -47,7 +47,11 @@ class KerasCopy:
     ) -> None:
         objects = import_custom(custom) if custom else {}
         # Keras prints; standard output is reserved for the answer.
-        with contextlib.redirect_stdout(io.StringIO()), keras.saving.custom_object_scope(objects):
+        with (
+            contextlib.redirect_stdout(io.StringIO()),
+            keras.saving.custom_object_scope(objects),
+            own_lambdas(custom) if custom else contextlib.nullcontext(),
+        ):
             self.model = keras.saving.load_model(file, compile=False, safe_mode=custom is None)
             if traced.compiled:
                 self.model.compile_from_config(traced.get_compile_config())
@@ -107,6 +111,18 @@ class KerasCopy:
         self.model.optimizer.apply([tf.constant(part) for part in gradients], self._trainable)
 
     @property
+    def names_each_output(self) -> bool:
+        """Returns whether Keras' names of losses and metrics tell all outputs apart."""
+        graph = getattr(self.model, "_functional", None) or self.model
+        leaves = self._outputs.values() if isinstance(self._outputs, dict) else tree.flatten(self._outputs)
+        is_nested = any(tree.is_nested(leaf) for leaf in leaves)
+        return not is_nested and len(set(graph.output_names)) == len(graph.output_names)
+
+    @property
+    def _outputs(self) -> Any:
+        return (getattr(self.model, "_functional", None) or self.model)._outputs_struct
+
+    @property
     def _trainable(self) -> list[Any]:
         return list(self.model.trainable_variables)
 
@@ -145,9 +161,8 @@ class KerasCopy:
     def _by_place(self, value: Any) -> Any:
         """Turns a table by outputs into a list where Keras has no names that tell the outputs apart."""
         names = [port.name for port in self._ports.outputs]
-        graph = getattr(self.model, "_functional", None) or self.model
         if not isinstance(value, dict) or (
-            isinstance(graph._outputs_struct, dict) and set(graph._outputs_struct) == set(names)
+            isinstance(self._outputs, dict) and set(self._outputs) == set(names)
         ):
             return value
         entries = [value.get(name) for name in names]
@@ -179,9 +194,7 @@ class KerasCopy:
         flat = [None if part is None else next(entries) for part in self._objectives.parts]
         if len(flat) == 1:
             return flat[0]
-        graph = getattr(self.model, "_functional", None) or self.model
-        structure = graph._outputs_struct
-        return dict(zip(sorted(structure), flat, strict=True)) if isinstance(structure, dict) else flat
+        return tree.pack_sequence_as(self._outputs, flat)
 
     def _weights(self, batch: SampleBatch) -> Any:
         weight = batch.weight

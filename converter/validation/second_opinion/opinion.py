@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ LIMIT = 1e-4
 # by some per cent. Those of a bundle may move further, since every layer adds in another order, but never as
 # far as WORST.
 NOISE_FACTOR, WORST = 10.0, 0.2
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def second_opinion(
@@ -120,5 +122,5 @@ def _short(value: float) -> float:
 def _reason(error: BaseException) -> str:
     text = str(error)
     # Keras puts the cause before the arguments of the call.
-    text = text.partition("Arguments received by")[0]
+    text = _COLOURS.sub("", text.partition("Arguments received by")[0])
     return " ".join(text.split())[:400].rstrip(". ") or type(error).__name__

@@ -38,9 +38,9 @@ class UnusableBatchError(Exception):
 class Comparison:
     """Differences by what differs, such as `the gradient of dense/kernel`.
 
-    `noise` computes how far each of Keras' own numbers moves when its weights are rounded otherwise; `rounding`
-    is the largest of them that explained a difference. `random` says how random layers were compared, None
-    without any.
+    `noise` computes how far each of Keras' own numbers moves when its weights are rounded otherwise, and
+    `rounding` is the largest of them that explained a difference. `random` says how random layers were
+    compared, None without any.
     """
 
     noise: Callable[[], Mapping[str, float]] = dict
@@ -168,6 +168,8 @@ class StepPair:
     ) -> None:
         specs = self._tracer.objectives.metrics
         comparison.add("loss", {f"the loss {when}": difference(measured["loss"], logs["loss"])})
+        if not self._copy.names_each_output:
+            return
         theirs = {name: value for name, value in logs.items() if name != "loss"}
         ours = metric_values(specs, measured.get("metrics"))
         if set(ours) != set(theirs) and len(ours) == len(theirs):
