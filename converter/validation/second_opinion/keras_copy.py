@@ -104,7 +104,7 @@ class KerasCopy:
     def predict(self, batch: SampleBatch) -> list[NDArray[Any]]:
         """Returns the outputs of all rows, padding included, in the bundle's order."""
         with mean_draws():
-            return tree.flatten(self.model.predict_on_batch(self._ports.pack(batch.x)))
+            return list(tree.flatten(self.model.predict_on_batch(self._ports.pack(batch.x))))
 
     def apply(self, gradients: list[Vector]) -> None:
         """Takes the optimizer's step with the given gradients."""

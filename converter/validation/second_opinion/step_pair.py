@@ -113,6 +113,8 @@ class StepPair:
         ours = list(self._run.run("predict", {**self._vectors(vector), **padded.feeds()}).values())
         found = [difference(a, b) for a, b in zip(ours, theirs, strict=True)]
         comparison.add("outputs", dict(zip(names, found, strict=True)))
+        # A layer may have changed its state while it predicted.
+        self._copy.assign(vector)
         logs = self._copy.evaluate(weighted)
         _check_finite(logs, "evaluation")
         measured = self._run.run("evaluate", {**self._vectors(vector), **weighted.feeds()})
@@ -140,27 +142,27 @@ class StepPair:
         self._compare_logs(comparison, stepped, logs, "in training")
         names = [f"the gradient of {name}" for name in self._trainable]
         comparison.add("gradient", part_differences(names, ours, theirs))
-        lengths = [np.linalg.norm(np.concatenate([p.ravel() for p in parts])) for parts in (ours, theirs)]
-        comparison.add("gradient norm", {"the length of the gradient": difference(*lengths)})
+        length, wanted = (
+            np.linalg.norm(np.concatenate([part.ravel() for part in parts])) for parts in (ours, theirs)
+        )
+        comparison.add("gradient norm", {"the length of the gradient": difference(length, wanted)})
         if self._state:
             after = self._split(stepped["new_state"], trainable=False)
             names = [f"the state {name}" for name in self._state]
-            moves = [
-                [b - a for a, b in zip(state, now, strict=True)] for now in (after, self._copy.state_values())
-            ]
-            comparison.add("state", part_differences(names, *moves, state))
+            moved, wanted_move = (_moves(state, now) for now in (after, self._copy.state_values()))
+            comparison.add("state", part_differences(names, moved, wanted_move, state))
         return theirs
 
     def _compare_change(self, comparison: Comparison, vector: Vector, updated: Vector) -> Vector:
         """Compares the optimizer's step on the same gradient; returns Keras' vector after it."""
         after = self._copy.vector()
         before = self._split(vector[: self._layout.trainable], trainable=True)
-        moves = [
-            [b - a for a, b in zip(before, self._split(now[: self._layout.trainable], True), strict=True)]
+        moved, wanted = (
+            _moves(before, self._split(now[: self._layout.trainable], trainable=True))
             for now in (updated, after)
-        ]
+        )
         names = [f"the optimizer's step on {name}" for name in self._trainable]
-        comparison.add("vector", part_differences(names, *moves, before))
+        comparison.add("vector", part_differences(names, moved, wanted, before))
         return after
 
     def _compare_logs(
@@ -231,6 +233,10 @@ class StepPair:
             for entry in self._layout.entries
             if entry.trainable == trainable
         ]
+
+
+def _moves(before: list[Vector], after: list[Vector]) -> list[Vector]:
+    return [new - old for old, new in zip(before, after, strict=True)]
 
 
 def _check_finite(numbers: Mapping[str, Any], where: str) -> None:

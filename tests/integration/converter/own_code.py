@@ -1,0 +1,75 @@
+"""An owner's file for `--custom`: code of which each once made a bundle that trained otherwise than Keras."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+import tensorflow as tf
+from keras import ops
+
+
+def mean_of_batch(y: Any, output: Any) -> Any:
+    """A loss of the whole batch, as one number."""
+    return ops.mean(ops.square(y - output))
+
+
+def mean_of_tensorflow(y: Any, output: Any) -> Any:
+    """The same in TensorFlow's own words."""
+    return tf.reduce_mean(tf.square(y - output))
+
+
+class Weighed(keras.losses.Loss):  # type: ignore[misc]
+    """A loss that replaces Keras' weighing of examples."""
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        del sample_weight
+        return 3.0 * ops.mean(ops.abs(y_true - y_pred))
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        return ops.mean(ops.square(y_true - y_pred), axis=-1)
+
+
+class SGD(keras.optimizers.SGD):  # type: ignore[misc]
+    """Not Keras' own, though it bears the name."""
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        self.assign_sub(variable, 2.0 * ops.sign(gradient) * learning_rate)
+
+
+class OwnStep(keras.Model):  # type: ignore[misc]
+    """Trains by its own step: with twice the gradient."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data[0], data[1]
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply([2.0 * g for g in gradients], self.trainable_variables)
+        return {"loss": loss}
+
+
+class OwnLoss(keras.Model):  # type: ignore[misc]
+    """Adds to the compiled loss by `compute_loss`."""
+
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: Any = True,
+    ) -> Any:
+        compiled = super().compute_loss(x, y, y_pred, sample_weight, training)
+        return compiled + ops.mean(ops.square(y_pred))
+
+
+class ReadsAssigned(keras.layers.Layer):  # type: ignore[misc]
+    """Assigns its mean and then uses it, as layers with moving averages do."""
+
+    def build(self, shape: Any) -> None:
+        self.mean = self.add_weight(shape=(shape[-1],), trainable=False, initializer="zeros")
+
+    def call(self, x: Any) -> Any:
+        self.mean.assign(0.5 * self.mean + 0.5 * ops.mean(x, axis=0))
+        return x - self.mean

@@ -1,0 +1,127 @@
+"""No bundle trains otherwise than Keras: what once did is right or refused, and the comparison finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import keras
+import pytest
+
+from converter.bundle import bundle_writer
+from converter.objectives import losses, own_losses
+from converter.optimizers import optimizer_factory
+from converter.refusal import Refusal
+from converter.tracing import tracer
+from tests.integration.converter import own_code
+from tests.integration.converter.conftest import Convert
+
+pytestmark = pytest.mark.tensorflow
+layers = keras.layers
+CUSTOM = Path(own_code.__file__)
+DIFFERS = "would not train as Keras does"
+
+
+@pytest.fixture(autouse=True)
+def seed() -> Iterator[None]:
+    keras.utils.set_random_seed(3)
+    yield
+    keras.backend.clear_session()
+
+
+def compiled(loss: Any = "mse", optimizer: Any = "sgd", kind: Any = keras.Model, middle: Any = None) -> Any:
+    x = keras.Input((4,))
+    hidden = layers.Dense(3, activation="tanh")(x)
+    model = kind(x, layers.Dense(2)(middle(hidden) if middle else hidden))
+    model.compile(optimizer, loss)
+    # Keras builds the optimizer on loading, and wants it as it was saved.
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def named_like_outputs() -> Any:
+    x = keras.Input((4,))
+    hidden = layers.Dense(3, name="metrics")(layers.Dense(3, name="loss")(x))
+    model = keras.Model(x, layers.Dense(2, name="output_0")(layers.Dense(3, name="gradient")(hidden)))
+    model.compile("sgd", "mse")
+    return model
+
+
+def as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes the mends and refusals back, so that only the comparison with Keras is left."""
+    monkeypatch.setattr(losses.OutputLoss, "fitted", lambda self, _output: self)
+    monkeypatch.setattr(losses, "check_own_loss", lambda _loss: None)
+    monkeypatch.setattr(own_losses, "check_own_loss", lambda _loss: None)
+    monkeypatch.setattr(optimizer_factory, "refuse_own_optimizer", lambda _optimizer: None)
+    monkeypatch.setattr(bundle_writer, "refuse_own_training", lambda _model: None)
+    monkeypatch.setattr(tracer, "state_without_gradient", nullcontext)
+
+
+CASES: dict[str, tuple[Callable[[], Any], str | None]] = {
+    "a loss of the batch": (lambda: compiled(own_code.mean_of_batch), None),
+    "a loss of the batch in TensorFlow": (lambda: compiled(own_code.mean_of_tensorflow), None),
+    "a loss with its own __call__": (lambda: compiled(own_code.Weighed()), "has its own __call__"),
+    "an optimizer named like Keras'": (lambda: compiled(optimizer=own_code.SGD()), "SGD is own code"),
+    "an own train_step": (lambda: compiled(kind=own_code.OwnStep), "OwnStep has its own train_step"),
+    "an own compute_loss": (lambda: compiled(kind=own_code.OwnLoss), "OwnLoss has its own compute_loss"),
+    "state read after it was assigned": (lambda: compiled(middle=own_code.ReadsAssigned()), None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_once_trained_otherwise_is_right_or_refused(case: str, convert: Convert) -> None:
+    build, refused = CASES[case]
+    if refused is None:
+        bundle = convert(build(), 8, custom=CUSTOM, loss=None, optimizer=None)
+        assert bundle.manifest["checked"]["worst"] <= 1e-4
+    else:
+        with pytest.raises(Refusal, match=refused):
+            convert(build(), 8, custom=CUSTOM, loss=None, optimizer=None)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_without_the_comparison_it_trains_otherwise_without_a_word(
+    case: str, convert: Convert, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_before(monkeypatch)
+    monkeypatch.setattr(bundle_writer, "second_opinion", lambda *_: {})
+    convert(CASES[case][0](), 8, custom=CUSTOM, loss=None, optimizer=None)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_comparison_alone_finds_it(case: str, convert: Convert, monkeypatch: pytest.MonkeyPatch) -> None:
+    as_before(monkeypatch)
+    with pytest.raises(Refusal, match=DIFFERS):
+        convert(CASES[case][0](), 8, custom=CUSTOM, loss=None, optimizer=None)
+
+
+def test_layers_may_be_named_like_the_outputs_of_graphs(convert: Convert) -> None:
+    manifest = convert(named_like_outputs(), 8, loss=None, optimizer=None).manifest
+    names = {name: [out["name"] for out in s["outputs"]] for name, s in manifest["signatures"].items()}
+    assert names["train"] == ["loss", "gradient"]
+    assert names["predict"] == ["output_0"]
+
+
+def test_a_model_without_a_gradient_is_refused(convert: Convert) -> None:
+    x = keras.Input((4,))
+    model = keras.Model(x, keras.ops.round(layers.Dense(2)(x)))
+    with pytest.raises(Refusal, match="The loss has no gradient"):
+        convert(model, 8)
+
+
+def test_numbers_that_keras_cannot_compute_either_are_refused(convert: Convert) -> None:
+    x = keras.Input((4,))
+    model = keras.Model(x, keras.ops.log(-1.0 - keras.ops.square(layers.Dense(2)(x))))
+    with pytest.raises(Refusal, match="Keras' own numbers are not finite"):
+        convert(model, 8)
+
+
+def test_random_layers_are_compared_with_the_same_draws(convert: Convert) -> None:
+    x = keras.Input((4,))
+    model = keras.Model(
+        x, layers.Dense(2)(layers.Dropout(0.5)(layers.GaussianNoise(0.3)(layers.Dense(6)(x))))
+    )
+    checked = convert(model, 8).manifest["checked"]
+    assert (checked["random"], checked["worst"] <= 1e-4) == ("fixed", True)
