@@ -8,8 +8,8 @@ from converter.objectives.losses import is_from_keras
 from converter.refusal import Refusal
 
 _DECLARE = (
-    "Build the same layers as a plain keras.Model and name its losses under [model] objectives in the task "
-    "file, or give the model's parts as outputs with a loss each"
+    "Build the same layers as a plain keras.Model, with the parts that have a loss as outputs, or with "
+    "losses that layers add by add_loss()"
 )
 # Methods by which Keras trains and measures, and what to do instead of replacing them.
 _METHODS = {
