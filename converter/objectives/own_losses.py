@@ -49,6 +49,8 @@ def form_of(name: str, loss: Any, output: Port) -> OwnForm:
     for label in labels:
         try:
             rank = _rank(loss, label, output)
+        except MemoryError:
+            raise
         except Exception as error:  # the owner's code may raise anything
             faults.append(f"{type(error).__name__}: {' '.join(str(error).split())[:200].rstrip('.')}")
             continue

@@ -61,7 +61,7 @@ class KerasCopy:
         self.reset()
 
     def reset(self) -> None:
-        """Compiles the model anew: its optimizer begins without a past."""
+        """Compiles the model anew, with an optimizer that has taken no steps."""
         optimizer = keras_optimizer(self._task.optimizer, self.model)
         # A model's class may have its own `compile`, which takes other arguments.
         keras.Model.compile(

@@ -58,7 +58,7 @@ def second_opinion(
 def _keras_copy(model_file: Path, task: ConversionTask, tracer: Tracer, custom: Path | None) -> KerasCopy:
     try:
         return KerasCopy(model_file, tracer.model, task, tracer.model_ports, tracer.objectives, custom)
-    except Refusal:
+    except (Refusal, MemoryError):
         raise
     except Exception as error:  # the owner's own code may raise anything
         raise Refusal(f"Keras cannot compile the model: {_reason(error)}.") from error
@@ -67,7 +67,7 @@ def _keras_copy(model_file: Path, task: ConversionTask, tracer: Tracer, custom: 
 def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
     """Returns the first comparison within the limits, over batches of several kinds of numbers."""
     unusable: UnusableBatchError | None = None
-    comparison: Comparison | None = None
+    wrong: dict[str, float] = {}
     for batches in sample_batches(tracer.model, tracer.model_ports, tracer.objectives, tracer.batch_size):
         try:
             comparison = _compared(pair, batches)
@@ -80,9 +80,8 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
         if not all(name.startswith("the metric") for name in wrong):
             break
         # A number that lies on a metric's threshold may fall on either side; other numbers will tell.
-    if comparison is None:
-        raise unusable.refusal if unusable else Refusal("No batch suits the model.")
-    wrong = _wrong(comparison)
+    if unusable is not None and not wrong:
+        raise unusable.refusal
     name = max(wrong, key=lambda key: wrong[key])
     raise Refusal(
         f"The bundle would not train as Keras does: {name} differs by {wrong[name]:.2g} "
@@ -94,7 +93,7 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
 def _compared(pair: StepPair, batches: tuple[SampleBatch, SampleBatch]) -> Comparison:
     try:
         return pair.compare(batches)
-    except (Refusal, UnusableBatchError):
+    except (Refusal, UnusableBatchError, MemoryError):
         raise
     except Exception as error:  # the owner's own code may raise anything
         message = f"Keras itself cannot take a training step of this model: {_reason(error)}."

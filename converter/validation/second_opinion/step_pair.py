@@ -135,7 +135,8 @@ class StepPair:
             self._copy.assign(np.concatenate([feeds["trainable"], feeds["state"]]))
             self._copy.apply(ours)
             return ours
-        comparison.random = "fixed" if uniforms else None
+        if uniforms and comparison.random is None:
+            comparison.random = "fixed"
         theirs = self._copy.gradients
         _check_finite(logs, f"training step {number}")
         _check_finite(dict(zip(self._trainable, theirs, strict=True)), f"gradient of step {number}")
@@ -181,6 +182,7 @@ class StepPair:
             f"the metric {name} {when}": difference(ours.get(name, np.nan), value)
             for name, value in theirs.items()
         }
+        found |= {f"the metric {name} {when}": np.inf for name in ours if name not in theirs}
         comparison.add("metrics", found)
 
     def _noise(self, batch: SampleBatch, uniforms: Feeds) -> dict[str, float]:

@@ -19,6 +19,11 @@ def mean_of_tensorflow(y: Any, output: Any) -> Any:
     return tf.reduce_mean(tf.square(y - output))
 
 
+def steep(y: Any, output: Any) -> Any:
+    """A loss that a long step makes infinite."""
+    return ops.mean(ops.exp(ops.square(y - output)))
+
+
 class Weighed(keras.losses.Loss):  # type: ignore[misc]
     """A loss that replaces Keras' weighing of examples."""
 
@@ -62,6 +67,25 @@ class OwnLoss(keras.Model):  # type: ignore[misc]
     ) -> Any:
         compiled = super().compute_loss(x, y, y_pred, sample_weight, training)
         return compiled + ops.mean(ops.square(y_pred))
+
+
+class OnlyInGraphs(keras.layers.Layer):  # type: ignore[misc]
+    """Can be traced, but not be run step by step."""
+
+    def call(self, x: Any) -> Any:
+        if tf.executing_eagerly():
+            raise ValueError("this layer wants a graph")
+        return 2.0 * x
+
+
+class DrawsAcross(keras.layers.Layer):  # type: ignore[misc]
+    """Draws numbers with the batch as the second axis."""
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if not training:
+            return x
+        noise = keras.random.uniform((x.shape[-1], ops.shape(x)[0]), 0.5, 1.5)
+        return x * ops.transpose(noise)
 
 
 class ReadsAssigned(keras.layers.Layer):  # type: ignore[misc]

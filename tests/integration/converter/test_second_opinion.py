@@ -118,6 +118,26 @@ def test_numbers_that_keras_cannot_compute_either_are_refused(convert: Convert) 
         convert(model, 8)
 
 
+def test_a_loss_that_is_no_number_from_the_second_step_on_is_refused(convert: Convert) -> None:
+    with pytest.raises(Refusal, match=r"not finite: .* training step 2|not finite: .* gradient of step 2"):
+        convert(
+            compiled(own_code.steep, keras.optimizers.SGD(1e5)), 8, custom=CUSTOM, loss=None, optimizer=None
+        )
+
+
+def test_a_step_that_keras_cannot_take_is_refused_with_its_own_words(convert: Convert) -> None:
+    with pytest.raises(Refusal, match=r"calling OnlyInGraphs\.call\(\).*this layer wants a graph"):
+        convert(compiled(middle=own_code.OnlyInGraphs()), 8, custom=CUSTOM, loss=None, optimizer=None)
+
+
+def test_draws_that_cannot_be_repeated_leave_predictions_and_the_step(convert: Convert) -> None:
+    model = compiled(middle=own_code.DrawsAcross())
+    checked = convert(model, 8, custom=CUSTOM, loss=None, optimizer=None).manifest["checked"]
+    assert checked["random"] == "inference"
+    assert {"outputs", "loss", "vector"} <= set(checked["differences"])
+    assert checked["worst"] <= 1e-4
+
+
 def test_random_layers_are_compared_with_the_same_draws(convert: Convert) -> None:
     x = keras.Input((4,))
     model = keras.Model(
