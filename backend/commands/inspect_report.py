@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from backend.server.estimates.devices import DEVICES
-from backend.server.tasks.formatting import between, operations, shape, size
+from backend.server.tasks.formatting import between, operations, relative_error, shape, size
 from backend.server.tasks.model_inspection import Inspection, fastest
 from backend.web.pages.template_words import BACKENDS, counted, number
 from backend.web.pages.template_words import DEVICES as DEVICE_WORDS
@@ -26,6 +26,11 @@ def print_report(inspection: Inspection, console: Console, units: bool | None = 
     parameters = counted(manifest.parameters.total, "parameter")
     title = f"[bold]{escape(manifest.name)}[/bold]  {parameters}, batches of {manifest.batch_size}"
     console.print(f"\n  {title}\n")
+    if manifest.checked is not None:
+        worst = relative_error(manifest.checked.worst)
+        console.print(f"  Checked against Keras: the worst difference was {worst}.\n")
+    for sentence in manifest.warnings:
+        console.print(Padding(f"[yellow]Note:[/yellow] {escape(sentence)}", (0, 2, 1, 2)))
     for heading, table in (
         ("Layers", _layers(inspection)),
         ("One training step", _step(inspection)),

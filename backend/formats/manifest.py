@@ -146,6 +146,19 @@ class BundleFile(Struct, frozen=True):
     bytes: Size
 
 
+class Checked(Struct, frozen=True):
+    """How far the bundle lay from Keras when it was made, as relative L2 distances by what was compared.
+
+    `rounding` is how far Keras' own numbers moved where only that explained a difference. `random` is None
+    without random layers.
+    """
+
+    worst: float
+    rounding: float = 0.0
+    random: Literal["fixed", "inference"] | None = None
+    differences: dict[str, float] = field(default_factory=dict)
+
+
 class Manifest(Struct, frozen=True):
     """The content of bundle.json."""
 
@@ -167,6 +180,10 @@ class Manifest(Struct, frozen=True):
     files: dict[str, BundleFile]
     preprocess: Preprocess = msgspec.field(default_factory=Preprocess)
     slice: Slice | None = None
+    checked: Checked | None = None
+    warnings: Annotated[list[Annotated[str, Meta(max_length=1000)]], Meta(max_length=16)] = field(
+        default_factory=list
+    )
 
     @property
     def graphs(self) -> tuple[SignatureName, ...]:

@@ -28,6 +28,7 @@ from converter.validation.model_checks import check_batch
 from converter.validation.own_training import refuse_own_training
 from converter.validation.padding_invariance import check_padding, may_mix_rows
 from converter.validation.second_opinion.opinion import second_opinion
+from converter.validation.unowned_weights import constant_warnings
 from converter.validation.unsupported_layers import refuse_unsupported
 
 FORMAT = "minga-bundle/2"
@@ -56,6 +57,9 @@ def write_bundle(
     model = load_model(model_file, limits, custom)
     refuse_unsupported(model, own_code=custom is not None)
     refuse_own_training(model)
+    warnings = constant_warnings(model)
+    for sentence in warnings:
+        report_progress(sentence)
     check_batch(model, task.batch_size)
     model_ports = find_ports(model)
     if propose is not None:
@@ -101,7 +105,7 @@ def write_bundle(
 
     manifest = _manifest(task, tracer, objectives, optimizer, traces)
     manifest["slice"] = {"batch_size": rows} if SIGNATURE in graphs else None
-    manifest |= {"checked": checked, "ops": ops, **summary, "files": _files(directory)}
+    manifest |= {"checked": checked, "warnings": warnings, "ops": ops, **summary, "files": _files(directory)}
     text = json.dumps(manifest, indent=1, ensure_ascii=False)
     (directory / "bundle.json").write_text(text + "\n", "utf-8")
     return manifest

@@ -28,6 +28,7 @@ def freeze(traced: Traced) -> Any:
 
 def _constant_captures(graph: Any) -> Any:
     """Returns the GraphDef with every eager tensor that the trace captured as a constant."""
+    _refuse_captured_variables(graph)
     graph_def = graph.as_graph_def(add_shapes=False)
     captured = {inner.op.name: outer for outer, inner in graph.captures}
     for node in graph_def.node:
@@ -38,6 +39,18 @@ def _constant_captures(graph: Any) -> Any:
             node.attr["dtype"].type = tf.as_dtype(value.dtype).as_datatype_enum
             node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
     return graph_def
+
+
+def _refuse_captured_variables(graph: Any) -> None:
+    handles = [outer for outer, _ in graph.captures if outer.dtype == tf.resource]
+    if handles:
+        # A handle knows the shape of its variable, but not its name.
+        shapes = [tf.TensorShape(handle._handle_data.shape_and_type[0].shape).as_list() for handle in handles]
+        raise Refusal(
+            f"A layer calls weights that the model does not own, of shapes {str(shapes)[1:-1][:200]}: they "
+            "are neither saved nor trained. Make the layer that has them an attribute of your layer "
+            "(self.inner = ...), and call it from there."
+        )
 
 
 def _constant_shapes(graph_def: Any) -> Any:

@@ -26,7 +26,9 @@ def build_model() -> Any:
     """Builds a GPT (Radford et al. 2019): 64 characters to the probabilities of each next one."""
     keras.utils.set_random_seed(SEED)
     characters = keras.Input((LENGTH,), dtype="int32", name="characters")
-    positions = layers.Embedding(LENGTH, WIDTH, name="place")(keras.ops.arange(LENGTH))
+    # Counted from the input, since a layer called on constants would be no part of the model.
+    places = keras.ops.cumsum(keras.ops.ones_like(characters), axis=1) - 1
+    positions = layers.Embedding(LENGTH, WIDTH, name="place")(places)
     x = layers.Embedding(CHARACTERS, WIDTH, name="character")(characters) + positions
     for number in range(1, BLOCKS + 1):
         x = block(x, f"block_{number}")

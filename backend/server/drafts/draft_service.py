@@ -248,10 +248,19 @@ def _devices(inspection: Inspection) -> dict[str, Any]:
     return {key: facts[key] for key in ("parameters", "memory", "wire", "backends", "step_times")}
 
 
+_SHOWN = (
+    "batch_size",
+    "inputs",
+    "labels",
+    "outputs",
+    "metrics",
+    "optimizer",
+    "checked",
+    "warnings",
+)
+
+
 def _model(inspection: Inspection) -> dict[str, Any]:
-    """Returns the converted model's inputs, labels, outputs, metrics and optimizer."""
+    """Returns the converted model's inputs, labels, outputs, metrics and optimizer, and its comparison."""
     manifest = inspection.manifest
-    return {
-        key: msgspec.to_builtins(getattr(manifest, key))
-        for key in ("batch_size", "inputs", "labels", "outputs", "metrics", "optimizer")
-    }
+    return {key: msgspec.to_builtins(getattr(manifest, key)) for key in _SHOWN}

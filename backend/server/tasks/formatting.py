@@ -27,6 +27,14 @@ def shape(lengths: Sequence[int | None]) -> str:
     return " × ".join("?" if length is None else str(length) for length in lengths) or "1"
 
 
+def relative_error(value: float) -> str:
+    """Formats a small number by one digit: `3e-7`; `0` for none."""
+    if value == 0.0:
+        return "0"
+    digit, _, exponent = f"{value:.0e}".partition("e")
+    return f"{digit}e{int(exponent)}"
+
+
 def _scaled(count: float, units: Sequence[str]) -> str:
     for unit in units[:-1]:
         if count < 1000:

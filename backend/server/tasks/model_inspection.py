@@ -72,6 +72,8 @@ class Inspection:
             "name": manifest.name,
             "batch_size": manifest.batch_size,
             "parameters": msgspec.to_builtins(manifest.parameters),
+            "checked": msgspec.to_builtins(manifest.checked),
+            "warnings": manifest.warnings,
             "layers": msgspec.to_builtins(manifest.layers),
             "flops": msgspec.to_builtins(manifest.flops) | {"step": self.step_flops},
             "memory": _memory(memory),

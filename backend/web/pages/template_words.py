@@ -106,6 +106,7 @@ class TemplateWords:
             "participants": self.participants,
             "percent": self.percent,
             "refusal": self.refusal,
+            "relative_error": formatting.relative_error,
             "runner": self.runner,
             "shape": shape,
             "size": self.size,

@@ -15,7 +15,7 @@ from backend.server.drafts.task_tables import parsed
 from backend.server.schemes import scheme_of
 from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.ethics_statement import publication
-from backend.server.tasks.formatting import size
+from backend.server.tasks.formatting import relative_error, size
 from backend.server.tasks.model_inspection import Inspection
 
 VISIBILITY = {
@@ -57,6 +57,7 @@ def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -
     if inspection is not None:
         sizes = inspection.manifest.parameters
         yield f"The model has {sizes.total:,} parameters, of which {sizes.trainable:,} are trained."
+        yield from _comparison(inspection)
     if file is None:
         return
     yield f"A step takes {_rows(file.model.batch_size)}."
@@ -67,6 +68,12 @@ def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -
         yield f"Clients step with {chosen.name}{rate}."
     if file.follows:
         yield f"It is a new version of '{file.follows}'; their pages link to each other."
+
+
+def _comparison(inspection: Inspection) -> Iterator[str]:
+    if (checked := inspection.manifest.checked) is not None:
+        yield f"It was checked against Keras: the worst difference was {relative_error(checked.worst)}."
+    yield from inspection.manifest.warnings
 
 
 def _rows(count: int) -> str:

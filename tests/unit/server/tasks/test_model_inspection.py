@@ -175,6 +175,8 @@ def test_json_has_the_keys_of_the_reference() -> None:
         "name",
         "batch_size",
         "parameters",
+        "checked",
+        "warnings",
         "layers",
         "flops",
         "memory",

@@ -1,13 +1,21 @@
-"""What a draft's plan says in sentences."""
+"""What a draft's plan and model say in sentences."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from typing import Any
 
+from backend.formats.manifest import parse_manifest
 from backend.formats.task_file import parse_task
-from backend.server.drafts.review.review import _plan
-from tests.support.tasks.tiny_task import task_toml, volunteer_toml
+from backend.server.drafts.review.review import _comparison, _plan
+from backend.server.estimates.traffic import traffic
+from backend.server.tasks.model_inspection import inspect
+from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest, task_toml, volunteer_toml
+
+FILES = {"weights.bin": bytes(4 * SIZE)} | {
+    name: b"" for one in SIGNATURES for name in (f"{one}/model.json", f"native/{one}.pb")
+}
 
 
 def told(text: str) -> str:
@@ -41,3 +49,12 @@ def test_that_nobody_is_compared_is_told() -> None:
 def test_that_only_samples_are_compared_is_told() -> None:
     text = units(trust={"replicas": 1, "spot_checks": 0.1})
     assert "Results are taken as they come; only spot checks and what looks odd" in text
+
+
+def test_how_far_the_model_lay_from_keras_is_told_with_its_warnings() -> None:
+    raw = manifest(FILES, 0) | {"checked": {"worst": 3e-07}, "warnings": ["The layer add takes numbers."]}
+    parsed = parse_manifest(json.dumps(raw).encode())
+    assert list(_comparison(inspect(parsed, traffic(parsed, 1000)))) == [
+        "It was checked against Keras: the worst difference was 3e-7.",
+        "The layer add takes numbers.",
+    ]

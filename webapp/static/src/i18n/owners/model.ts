@@ -36,6 +36,8 @@ export const say = {
     `An example is ${inputs.map(shape).join(" and ")}; the answer is ${outputs.map(shape).join(" and ")}. It is trained by ${loss}.`,
   loss: (names: readonly string[]) => names.join(" and ").replaceAll("_", " "),
   noLoss: "no loss",
+  checked: (worst: number) =>
+    `Checked against Keras: predictions, losses, gradients and steps differ by ${worst === 0 ? "nothing" : `${worst.toExponential(0)} at most`}.`,
   backends: (names: readonly string[], eligible: string, reason: string) => {
     const said = LIST.format(names.map((name) => BACKENDS[name] ?? name));
     return `${said} ${ELIGIBLE[eligible] ?? eligible}${reason === "" ? "." : `: ${reason}`}`;

@@ -63,6 +63,9 @@ export interface Converted {
   readonly outputs: readonly (DraftPort & { readonly loss: string | null })[];
   readonly metrics: readonly { readonly name: string }[];
   readonly optimizer: DraftTable;
+  /** How far it lies from Keras; null in bundles made before that was measured. */
+  readonly checked: { readonly worst: number } | null;
+  readonly warnings: readonly string[];
 }
 
 export interface DraftRecord {

@@ -48,6 +48,8 @@ function showFacts({ model, devices }: DraftRecord): void {
   const loss = losses.length > 0 ? say.loss(losses) : say.noLoss;
   const shapes = [model.inputs, model.outputs].map((ports) => ports.map(({ shape }) => shape));
   setText(requireElement(document, "model-takes"), say.takes(shapes[0] ?? [], shapes[1] ?? [], loss));
+  const compared = model.checked === null ? [] : [say.checked(model.checked.worst)];
+  requireElement(document, "model-comparison").replaceChildren(...[...compared, ...model.warnings].map(item));
   requireElement(document, "model-devices").replaceChildren(...deviceWords(devices).map(item));
 }
 
