@@ -198,3 +198,15 @@ async def test_volunteers_with_data_of_their_own_have_rounds(
     await page.goto(f"{server.url}/drafts/{draft}/plan")
     await expect(page.get_by_label(UNITS)).to_be_disabled()
     await expect(page.get_by_text("It needs data that you bring")).to_be_visible()
+
+
+async def test_the_step_before_says_how_far_the_bundle_lies_from_keras(
+    page: Page, server: Server, ann: Visitor
+) -> None:
+    draft = renewed(ann, "compared")
+    worst = ann.ask("GET", f"/api/drafts/{draft}")["model"]["checked"]["worst"]
+    await page.goto(f"{server.url}/drafts/{draft}/model")
+    digit, exponent = f"{worst:.0e}".split("e")
+    await expect(page.locator("[data-model-comparison]")).to_contain_text(
+        f"steps differ by {digit}e{int(exponent)} at most"
+    )
