@@ -115,7 +115,7 @@ def _step(
     after = apply(
         {
             **feeds,
-            "gradient": stepped["gradient"],
+            **{name: stepped[name] for name in ("gradient", "row_squares") if name in stepped},
             "slots": np.zeros((optimizer["slots"], len(feeds["trainable"])), np.float32),
             "learning_rate": np.float32(optimizer["learning_rate"]),
             "step": np.float32(1),

@@ -73,9 +73,10 @@ def write_bundle(
     layout = Layout(model)
     report_progress(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
     tracer = Tracer(model, layout, model_ports, objectives, optimizer, task.batch_size)
+    train = tracer.train()
     traces = {
-        "train": tracer.train(),
-        "apply": tracer.apply(),
+        "train": train,
+        "apply": tracer.apply(train.tables),
         "evaluate": tracer.evaluate(),
         "predict": tracer.predict(),
     }

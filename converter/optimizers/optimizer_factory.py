@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import keras
 import tensorflow as tf
 
 from converter.optimizers import update_rules, update_wrappers
+from converter.optimizers.gradient import Gradient, ReadSum
 from converter.optimizers.schedules import SCHEDULES, Schedule
 from converter.optimizers.settings import (
     COMMON_SETTINGS,
@@ -60,17 +61,44 @@ class Optimizer:
         """Returns the number of rows [T] that the optimizer keeps between steps."""
         return self.rule.slots + bool(self.settings.get("gradient_accumulation_steps"))
 
+    def reads(self, tables: Sequence[str]) -> ReadSum | None:
+        """Returns what the step needs of tables' reads (converter/optimizers/gradient.py), None for nothing.
+
+        Raises Refusal where that is more than one kind of sums, or values that only Keras can clip.
+        """
+        settings = self.settings
+        if not tables or settings.get("gradient_accumulation_steps"):
+            return None
+        if settings.get("clipvalue"):
+            raise refuse(
+                f"The optimizer's `clipvalue` would clip each read of {tables[0]} apart, which a bundle does "
+                "not repeat; use clipnorm or global_clipnorm."
+            )
+        if settings.get("centered"):
+            raise refuse(
+                f"Keras' own {self.name} with `centered` fails where a row of {tables[0]} is read twice; "
+                "leave `centered` out."
+            )
+        if settings.get("global_clipnorm"):
+            return "squares"
+        if settings.get("clipnorm") and self.rule.reads == "magnitudes":
+            raise refuse(
+                f"The optimizer {self.name} with clipnorm treats each read of {tables[0]} apart in two ways, "
+                "which a bundle does not repeat; use global_clipnorm, or adam."
+            )
+        return self.rule.reads or ("squares" if settings.get("clipnorm") else None)
+
     def step(
         self,
         layout: Layout,
         trainable: Any,
         slots: Any,
-        gradient: Any,
+        gradient: Gradient,
         learning_rate: Any,
         step: Any,
         past_steps: Any = None,
     ) -> tuple[Any, Any]:
-        """Takes one step: maps tensors [T], [K, T] or None, [T], [], [], [] to new [T] and [K, T] or None.
+        """Takes one step: maps tensors [T], [K, T] or None, Gradient, [], [], [] to [T] and [K, T] or None.
 
         `step` counts from 1 within a round. `past_steps`, the number of steps before the round, is read by a
         schedule only.

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
 
+from converter.optimizers.gradient import Gradient
 from converter.optimizers.scalar_math import full_steps
 from converter.optimizers.update_rules import Rule, Slots
 from converter.tracing.vector_layout import Layout
 
-Clip = Callable[[Any], Any]
+Clip = Callable[[Gradient], Gradient]
 
 
 def clip_by_value(limit: float) -> Clip:
-    """Clips every value of the gradient [T] to [-limit, limit]."""
-    return lambda gradient: tf.clip_by_value(gradient, -limit, limit)
+    """Clips every value of the gradient to [-limit, limit]."""
+    return lambda gradient: Gradient(tf.clip_by_value(gradient.values, -limit, limit))
 
 
 def clip_by_global_norm(limit: float) -> Clip:
-    """Scales the gradient [T] to an L2 norm of at most `limit` (Pascanu et al. 2013, alg. 1)."""
-    return lambda gradient: _clipped(gradient, limit)
+    """Scales the gradient to an L2 norm of at most `limit` (Pascanu et al. 2013, alg. 1).
+
+    Keras' result has no reads of tables apart.
+    """
+    return lambda gradient: Gradient(gradient.values * _factor(gradient.squares, limit))
 
 
 def clip_by_norm(limit: float, layout: Layout) -> Clip:
-    """Clips as `clip_by_global_norm`, each variable separately."""
+    """Clips each variable to an L2 norm of at most `limit`; reads of tables stay apart."""
     sizes = [entry.size for entry in layout.entries if entry.trainable]
-    return lambda gradient: _join([_clipped(part, limit) for part in _split(gradient, sizes)])
+
+    def clip(gradient: Gradient) -> Gradient:
+        values, squares = _split(gradient.values, sizes), gradient.read_squares
+        apart = [None] * len(values) if squares is None else _split(squares, sizes)
+        parts = [Gradient(*pair) for pair in zip(values, apart, strict=True)]
+        clipped = [part.scaled(_factor(part.squares, limit)) for part in parts]
+        joined = None if squares is None else _join([part.read_squares for part in clipped])
+        return Gradient(_join([part.values for part in clipped]), joined)
+
+    return clip
 
 
 def decayed(rule: Rule, weight_decay: float, excluded: tuple[str, ...], layout: Layout) -> Rule:
@@ -38,7 +52,7 @@ def decayed(rule: Rule, weight_decay: float, excluded: tuple[str, ...], layout: 
     """
     runs = _runs([_is_decayed(e.name, excluded) for e in layout.entries if e.trainable], layout)
 
-    def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
+    def update(trainable: Any, slots: Slots, gradient: Gradient, rate: Any, step: Any) -> tuple[Any, Slots]:
         parts = _split(trainable, [size for size, _ in runs])
         share = weight_decay * rate
         parts = [
@@ -46,7 +60,7 @@ def decayed(rule: Rule, weight_decay: float, excluded: tuple[str, ...], layout: 
         ]
         return rule.update(_join(parts), slots, gradient, rate, step)
 
-    return Rule(rule.slots, update)
+    return replace(rule, update=update)
 
 
 def accumulated(rule: Rule, steps: float, clip: Clip) -> Rule:
@@ -55,18 +69,18 @@ def accumulated(rule: Rule, steps: float, clip: Clip) -> Rule:
     The `step` of the returned rule counts batches; the inner rule's counts updates.
     """
 
-    def update(trainable: Any, slots: Slots, gradient: Any, rate: Any, step: Any) -> tuple[Any, Slots]:
+    def update(trainable: Any, slots: Slots, gradient: Gradient, rate: Any, step: Any) -> tuple[Any, Slots]:
         *rule_slots, total = slots
-        total = total + gradient
+        total = total + gradient.values
         updates = full_steps(step - 1.0, steps)
         due = full_steps(step, steps) > updates
         updated, new_slots = rule.update(
-            trainable, tuple(rule_slots), clip(total * (1.0 / steps)), rate, updates + 1.0
+            trainable, tuple(rule_slots), clip(Gradient(total * (1.0 / steps))), rate, updates + 1.0
         )
         new_slots = tuple(tf.where(due, new, old) for new, old in zip(new_slots, rule_slots, strict=True))
         return tf.where(due, updated, trainable), (*new_slots, tf.where(due, tf.zeros_like(total), total))
 
-    return Rule(rule.slots + 1, update)
+    return replace(rule, slots=rule.slots + 1, update=update)
 
 
 def is_constrained(layout: Layout) -> bool:
@@ -84,9 +98,8 @@ def constrained(trainable: Any, layout: Layout) -> Any:
     return _join([tf.reshape(constraint(part) if constraint else part, [-1]) for part, constraint in pairs])
 
 
-def _clipped(vector: Any, limit: float) -> Any:
-    norm = tf.sqrt(tf.reduce_sum(tf.square(vector)))
-    return vector * (limit / tf.maximum(norm, limit))
+def _factor(squares: Any, limit: float) -> Any:
+    return limit / tf.maximum(tf.sqrt(tf.reduce_sum(squares)), limit)
 
 
 def _is_decayed(path: str, excluded: tuple[str, ...]) -> bool:

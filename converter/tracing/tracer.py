@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,7 @@ from keras import tree
 from converter.decompositions import use_decompositions
 from converter.objectives.objective_selection import Objectives
 from converter.optimizers import Optimizer
+from converter.optimizers.gradient import Gradient, row_squares, tables_of, with_row_squares
 from converter.padding.activity_regularizers import exact_activities
 from converter.padding.batch_reductions import exact_reductions
 from converter.padding.batch_statistics import exact_padding
@@ -27,11 +28,15 @@ from converter.tracing.vector_layout import Layout, join
 
 @dataclass(frozen=True)
 class Traced:
-    """A traced graph: its input placeholders and output tensors, in the manifest's order."""
+    """A traced graph: its input placeholders and output tensors, in the manifest's order.
+
+    `tables` are the numbers of the trainable variables whose `row_squares` the graph gives.
+    """
 
     graph: Any
     inputs: tuple[Any, ...]
     outputs: tuple[Any, ...]
+    tables: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,9 +73,10 @@ class Tracer:
     def train(self) -> Traced:
         """Traces a training step.
 
-        (trainable, state, x_i, y_j, sample_weight, random_k) -> (loss, metrics, gradient, new_state).
+        (trainable, state, x_i, y_j, sample_weight, random_k) -> (loss, metrics, gradient, row_squares,
+        new_state).
         """
-        graph = _graph("train", ("loss", "metrics", "gradient", "new_state"))
+        graph = _graph("train", ("loss", "metrics", "gradient", "row_squares", "new_state"))
         with graph.as_default():
             batch = self._batch()
             variables = self.layout.split_trainable(batch.trainable)
@@ -83,14 +89,17 @@ class Tracer:
                 loss, metrics = self.objectives.measure(batch.y, outputs, weighted)
                 loss += sum(losses)
             gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            tables = tables_of(gradients)
+            reads = self.optimizer.reads([self.layout.entries[k].name for k in tables])
             dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
             results = _outputs(
                 loss=loss,
                 metrics=metrics,
                 gradient=join(dense),
+                row_squares=row_squares(gradients, tables, reads) if reads else None,
                 new_state=self.layout.join_state(new_state),
             )
-        return Traced(graph, (*batch.tensors(), *draws.placeholders), results)
+        return Traced(graph, (*batch.tensors(), *draws.placeholders), results, tables if reads else ())
 
     def evaluate(self) -> Traced:
         """Traces (trainable, state, x_i, y_j, sample_weight) -> (loss, metrics)."""
@@ -113,23 +122,29 @@ class Tracer:
             results = _outputs(**{f"output_{k}": output for k, output in enumerate(outputs)})
         return Traced(graph, batch.tensors(), results)
 
-    def apply(self) -> Traced:
-        """Traces the optimizer's step.
+    def apply(self, tables: Sequence[int] = ()) -> Traced:
+        """Traces the optimizer's step; `tables` are those of `train`.
 
-        (trainable, slots, gradient, learning_rate, step, past_steps) -> (new_trainable, new_slots).
+        (trainable, slots, gradient, row_squares, learning_rate, step, past_steps) -> (new_trainable,
+        new_slots).
         """
         graph = _graph("apply", ("new_trainable", "new_slots"))
         size, slot_count = self.layout.trainable, self.optimizer.slots
+        read = sum(self.layout.entries[k].size for k in tables)
         with graph.as_default():
             inputs = {
                 "trainable": _placeholder("trainable", (size,)),
                 "slots": _placeholder("slots", (slot_count, size)) if slot_count else None,
                 "gradient": _placeholder("gradient", (size,)),
+                "row_squares": _placeholder("row_squares", (read,)) if tables else None,
                 "learning_rate": _placeholder("learning_rate", ()),
                 "step": _placeholder("step", ()),
                 "past_steps": _placeholder("past_steps", ()) if self.optimizer.schedule else None,
             }
-            new_trainable, new_slots = self.optimizer.step(self.layout, **inputs)
+            gradient, squares = inputs["gradient"], inputs["row_squares"]
+            taken = with_row_squares(gradient, squares, tables, self.layout) if tables else Gradient(gradient)
+            others = {name: t for name, t in inputs.items() if name not in ("gradient", "row_squares")}
+            new_trainable, new_slots = self.optimizer.step(self.layout, gradient=taken, **others)
             outputs = _outputs(new_trainable=new_trainable, new_slots=new_slots)
         return Traced(graph, tuple(t for t in inputs.values() if t is not None), outputs)
 

@@ -15,8 +15,9 @@ HEAD = """# Models that train everywhere
 
 Written by `make conformance`. Each of the {count} models of `tests/support/keras/zoo` is saved by Keras,
 converted, then trained for ten optimizer steps on every backend from the same weights, batches and random
-numbers as by Keras itself (TensorFlow, eager, Keras' own optimizer). One batch has uneven sample weights,
-one is short and padded.
+numbers as by Keras itself (TensorFlow, eager, Keras' own optimizer, which gets the gradients of tables such
+as Embedding's read by read, as `fit` hands them on). One batch has uneven sample weights, one is short and
+padded.
 
 The numbers are the worst relative L2 error against Keras among the ten losses, each metric over the ten
 steps, the gradient of the first step, and the flat vector after the tenth. The limit is 1e-4, but for the

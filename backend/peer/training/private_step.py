@@ -46,7 +46,7 @@ def clipped_outputs(
 
     Microbatches are consecutive rows of the batch; rows of weight 0 belong to none. `loss` is the mean over
     existing rows, as without clipping. There is no `new_state`, because a batch's statistics would leave
-    unclipped.
+    unclipped, and `row_squares` are zeros for the same reason.
     """
     rows, manifest = rows_of(graphs, microbatch), graphs.manifest
     run, weights = graphs.run[rows.graph], inputs["sample_weight"]
@@ -75,7 +75,8 @@ def clipped_outputs(
     zeros = {name: tf.zeros(specs[name]) for name in ("gradient", "loss", "metrics") if name in specs}
     _, summed = tf.while_loop(lambda i, _: i < tf.size(used), body, (tf.constant(0), zeros))
     count = tf.maximum(tf.reduce_sum(tf.cast(exists, tf.float32)), 1.0)
-    return {**summed, "loss": summed["loss"] / count}
+    shaped = {"row_squares": tf.zeros(specs["row_squares"])} if "row_squares" in specs else {}
+    return {**summed, **shaped, "loss": summed["loss"] / count}
 
 
 def _clipped(tf: Any, gradient: Tensor, clip: Tensor) -> Tensor:

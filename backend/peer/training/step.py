@@ -18,6 +18,8 @@ Halt = Callable[[int, float], bool]
 Carry = dict[str, Tensor]
 Totals = NDArray[np.float64]
 Sums = list[tuple[float, float]]
+# As an input `row_squares` of `apply`: the squares are those of the gradient's own values.
+OWN_SQUARES = -1.0
 
 
 def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
@@ -59,7 +61,8 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
             "past_steps": tf.cast(key[2], tf.float32),
         }
         gradient = corrected(gradient, carry["trainable"], corrections)
-        moved = apply({**carry, **rates, "gradient": gradient})
+        taken = {"gradient": gradient} | _row_squares(tf, outputs, changed=bool(microbatch or corrections))
+        moved = apply({**carry, **rates, **taken})
         return {
             "trainable": moved["new_trainable"],
             "state": outputs.get("new_state", carry["state"]),
@@ -68,6 +71,14 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
         }
 
     return step
+
+
+def _row_squares(tf: Any, outputs: Mapping[str, Tensor], changed: bool) -> dict[str, Tensor]:
+    """Returns the squares of tables for `apply`; of a changed gradient they are those of its own values."""
+    squares = outputs.get("row_squares")
+    if squares is None:
+        return {}
+    return {"row_squares": tf.fill(tf.shape(squares), OWN_SQUARES) if changed else squares}
 
 
 def corrected(gradient: Tensor, trainable: Tensor, corrections: Mapping[str, Tensor]) -> Tensor:

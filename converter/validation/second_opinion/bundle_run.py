@@ -35,6 +35,11 @@ class BundleRun:
         """Returns the input placeholders of a graph."""
         return self._traces[name].inputs
 
+    @property
+    def tables(self) -> tuple[int, ...]:
+        """Returns the numbers of the trainable variables whose `row_squares` the bundle gives."""
+        return self._traces["train"].tables
+
     def close(self) -> None:
         """Frees the graphs."""
         for session in self._sessions.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from converter.conversion_task import ConversionTask
 from converter.objectives.objective_selection import Objectives
+from converter.optimizers.gradient import ReadSum, row_squares
 from converter.readers.custom_layers import import_custom, own_lambdas
 from converter.tracing.attribute_patch import patched_attributes
 from converter.tracing.model_ports import ModelPorts
@@ -58,6 +60,7 @@ class KerasCopy:
         self._task, self._ports, self._objectives = task, model_ports, objectives
         self._arguments = self._compile_arguments()
         self.gradients: list[Vector] = []
+        self._taken: list[Any] = []
         self.reset()
 
     def reset(self) -> None:
@@ -94,6 +97,16 @@ class KerasCopy:
         data = self._inputs(batch), self._labels(batch), self._weights(batch)
         with self._tapped(), fixed_draws(uniforms):
             return dict(self.model.train_on_batch(*data, return_dict=True))
+
+    def row_squares(self, tables: Sequence[int], reads: ReadSum) -> Vector:
+        """Returns the squares [Q] of tables that the last step took in (converter/optimizers/gradient.py)."""
+        slices = {k: self._taken[k] for k in tables}
+        slices |= {
+            k: tf.IndexedSlices(self.gradients[k], tf.range(len(self.gradients[k])), self.gradients[k].shape)
+            for k, gradient in slices.items()
+            if not isinstance(gradient, tf.IndexedSlices)
+        }
+        return np.asarray(row_squares(slices, tables, reads), np.float32)
 
     def evaluate(self, batch: SampleBatch) -> dict[str, float]:
         """Returns loss and metrics as `Model.evaluate` gives them."""
@@ -175,9 +188,15 @@ class KerasCopy:
 
         def tap(gradients: Any, variables: Any = None) -> Any:
             given = variables if variables is not None else self._trainable
-            dense = {id(v): _dense(g, v) for g, v in zip(gradients, given, strict=True)}
-            self.gradients = [dense[id(v)] for v in self._trainable]
-            return apply([tf.constant(dense[id(v)]) for v in given], variables)
+            found = {id(v): g for g, v in zip(gradients, given, strict=True)}
+            self._taken = [found[id(v)] for v in self._trainable]
+            self.gradients = [_dense(g, v) for g, v in zip(self._taken, self._trainable, strict=True)]
+            if all(gradient is None for gradient in gradients):
+                return None
+            with warnings.catch_warnings():
+                # Keras warns where a variable has no gradient; it leaves such a variable as it is.
+                warnings.simplefilter("ignore")
+                return apply(gradients, variables)
 
         with patched_attributes(optimizer, {"apply": tap}):
             yield

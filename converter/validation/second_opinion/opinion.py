@@ -102,7 +102,8 @@ def _compared(pair: StepPair, batches: tuple[SampleBatch, SampleBatch]) -> Compa
 
 def _wrong(comparison: Comparison) -> dict[str, float]:
     """Returns what differs by more than float32 explains."""
-    wrong = {name: value for name, value in comparison.differences.items() if not value <= LIMIT}
+    found, limits = comparison.differences.items(), comparison.limits
+    wrong = {name: value for name, value in found if not value <= limits.get(name, LIMIT)}
     if wrong and all(value < WORST for value in wrong.values()):
         noise = comparison.noise()
         comparison.rounding = max((noise.get(name, 0.0) for name in wrong), default=0.0)

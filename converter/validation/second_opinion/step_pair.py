@@ -18,6 +18,10 @@ from converter.validation.second_opinion.keras_copy import KerasCopy
 from converter.validation.second_opinion.sample_batches import SampleBatch
 
 NUDGE = 1e-7
+# As `row_squares`: the squares are those of the gradient's own values.
+OWN_SQUARES = -1.0
+# Ftrl subtracts two roots of sums of squares, whose difference float32 knows to about a thousandth.
+FTRL_LIMIT = 1e-3
 NO_GRADIENT = (
     "The loss has no gradient: no weight of the model changes it. Check that the loss reads the outputs, and "
     "that no layer rounds, compares or stops the gradient on the way."
@@ -39,7 +43,8 @@ class Comparison:
     """Differences by what differs, such as `the gradient of dense/kernel`.
 
     `noise` computes how far each of Keras' own numbers moves when its weights are rounded otherwise, and
-    `rounding` is the largest of them that explained a difference. `random` says how random layers were
+    `rounding` is the largest of them that explained a difference. `limits` are allowed where float32 does not
+    reach the usual one. `random` says how random layers were
     compared, None without any.
     """
 
@@ -48,6 +53,7 @@ class Comparison:
     rounding: float = 0.0
     differences: dict[str, float] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
+    limits: dict[str, float] = field(default_factory=dict)
 
     def add(self, kind: str, found: Mapping[str, float]) -> None:
         """Adds the differences of one kind of numbers; the larger one counts where a name is known."""
@@ -84,10 +90,9 @@ class StepPair:
         for number, batch in enumerate(batches, 1):
             self._copy.assign(vector)
             feeds = {**self._vectors(vector), **batch.feeds(), **uniforms}
-            gradients = self._compare_training(comparison, batch, feeds, number)
-            gradient = np.concatenate([part.ravel() for part in gradients])
-            moved = moved or bool(gradient.any())
-            fed = {**feeds, "gradient": gradient, "slots": slots, **self._rates(number)}
+            taken = self._compare_training(comparison, batch, feeds, number)
+            moved = moved or bool(taken["gradient"].any())
+            fed = {**feeds, **taken, "slots": slots, **self._rates(number)}
             applied = self._run.run("apply", fed)
             slots = applied.get("new_slots", slots)
             vector = self._compare_change(comparison, vector, applied["new_trainable"])
@@ -122,8 +127,11 @@ class StepPair:
 
     def _compare_training(
         self, comparison: Comparison, batch: SampleBatch, feeds: Feeds, number: int
-    ) -> list[Vector]:
-        """Compares a training step; returns Keras' gradient, or the bundle's where draws differ."""
+    ) -> Feeds:
+        """Compares a training step; returns what Keras' optimizer took in, as `apply` is fed.
+
+        Where draws differ, both take the bundle's gradient, dense.
+        """
         stepped = self._run.run("train", feeds)
         ours = self._split(stepped["gradient"], trainable=True)
         uniforms = [feeds[name] for name in self._random_names()]
@@ -134,7 +142,10 @@ class StepPair:
             comparison.random = "inference"
             self._copy.assign(np.concatenate([feeds["trainable"], feeds["state"]]))
             self._copy.apply(ours)
-            return ours
+            taken = {"gradient": stepped["gradient"]}
+            if (squares := stepped.get("row_squares")) is not None:
+                taken["row_squares"] = np.full_like(squares, OWN_SQUARES)
+            return taken
         if uniforms and comparison.random is None:
             comparison.random = "fixed"
         theirs = self._copy.gradients
@@ -152,7 +163,22 @@ class StepPair:
             names = [f"the state {name}" for name in self._state]
             moved, wanted_move = (_moves(state, now) for now in (after, self._copy.state_values()))
             comparison.add("state", part_differences(names, moved, wanted_move, state))
-        return theirs
+        taken = {"gradient": np.concatenate([part.ravel() for part in theirs])}
+        return taken | self._compare_tables(comparison, stepped)
+
+    def _compare_tables(self, comparison: Comparison, stepped: Mapping[str, Any]) -> Feeds:
+        """Compares the squares of what tables' reads contribute; returns Keras'."""
+        tables = self._run.tables
+        names = [self._trainable[k] for k in tables]
+        reads = self._tracer.optimizer.reads(names)
+        if not tables or reads is None:
+            return {}
+        squares = self._copy.row_squares(tables, reads)
+        ends = np.cumsum([self._layout.entries[k].size for k in tables])[:-1]
+        parts = [f"the squares of reads of {name}" for name in names]
+        ours, theirs = (np.split(vector, ends) for vector in (stepped["row_squares"], squares))
+        comparison.add("gradient", part_differences(parts, ours, theirs))
+        return {"row_squares": squares}
 
     def _compare_change(self, comparison: Comparison, vector: Vector, updated: Vector) -> Vector:
         """Compares the optimizer's step on the same gradient; returns Keras' vector after it."""
@@ -164,6 +190,8 @@ class StepPair:
         )
         names = [f"the optimizer's step on {name}" for name in self._trainable]
         comparison.add("vector", part_differences(names, moved, wanted, before))
+        if self._tracer.optimizer.name == "ftrl":
+            comparison.limits |= dict.fromkeys(names, FTRL_LIMIT)
         return after
 
     def _compare_logs(

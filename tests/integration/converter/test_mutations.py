@@ -52,7 +52,7 @@ def test_without_the_comparison_a_mutation_trains_otherwise_without_a_word(
     name: str, convert: Convert, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     MUTATIONS[name].patch(monkeypatch)
-    monkeypatch.setattr(bundle_writer, "second_opinion", lambda *_: {})
+    monkeypatch.setattr(bundle_writer, "second_opinion", lambda *_: {"worst": 0.0})
     converted(convert, MUTATIONS[name])
 
 

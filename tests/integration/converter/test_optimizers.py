@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from backend.formats import task_file
 from converter.optimizers import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
+from converter.optimizers.gradient import Gradient
 from converter.optimizers.settings import COMMON_SETTINGS, DEFAULTS, SCHEDULE_DEFAULTS
 from converter.refusal import Refusal
 from converter.tracing.vector_layout import Layout
@@ -135,7 +136,7 @@ def run(ours: Optimizer, layout: Layout, steps: NDArray[np.float32]) -> NDArray[
             layout,
             trainable,
             slots,
-            gradient,
+            Gradient(gradient),
             np.float32(ours.learning_rate),
             np.float32(step),
             np.float32(0),
@@ -187,7 +188,13 @@ def test_a_schedule_equals_keras_at_each_step_of_every_round(table: dict[str, An
     for position in range(40):
         past, step = position // 4 * 4, position % 4 + 1
         moved, _ = ours.step(
-            layout, tf.zeros(layout.trainable), None, -ones, np.float32(1), np.float32(step), np.float32(past)
+            layout,
+            tf.zeros(layout.trainable),
+            None,
+            Gradient(-ones),
+            np.float32(1),
+            np.float32(step),
+            np.float32(past),
         )
         assert float(moved[0]) == pytest.approx(float(theirs(position)), rel=1e-5, abs=1e-8)
 
@@ -234,7 +241,7 @@ def test_variables_are_excluded_from_weight_decay_by_name(name: str) -> None:
 def test_adam_corrects_its_bias_to_float32_precision(step: int) -> None:
     adam = make_optimizer({"name": "adam", "epsilon": 1e-12}).rule
     slots = (tf.ones(1), tf.ones(1))
-    moved, _ = adam.update(tf.zeros(1), slots, tf.ones(1), np.float32(1.0), np.float32(step))
+    moved, _ = adam.update(tf.zeros(1), slots, Gradient(tf.ones(1)), np.float32(1.0), np.float32(step))
     exact = np.sqrt(1.0 - float(np.float32(0.999)) ** step) / (1.0 - float(np.float32(0.9)) ** step)
     assert -moved.numpy()[0] == pytest.approx(exact, rel=1e-6)
 

@@ -86,7 +86,7 @@ def test_without_the_comparison_it_trains_otherwise_without_a_word(
     case: str, convert: Convert, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_before(monkeypatch)
-    monkeypatch.setattr(bundle_writer, "second_opinion", lambda *_: {})
+    monkeypatch.setattr(bundle_writer, "second_opinion", lambda *_: {"worst": 0.0})
     convert(CASES[case][0](), 8, custom=CUSTOM, loss=None, optimizer=None)
 
 

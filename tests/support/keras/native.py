@@ -78,7 +78,8 @@ def train(bundle: NativeBundle, batches: list[dict[str, Any]], seed: int) -> Res
         reports.append([losses[-1], *map(float, np.ravel(out.get("metrics", ())))])
         gradient = out["gradient"] if gradient is None else gradient
         state = out.get("new_state", state)
-        rest = {"gradient": out["gradient"], "learning_rate": optimizer["learning_rate"]}
+        rest: dict[str, Any] = {name: out[name] for name in ("gradient", "row_squares") if name in out}
+        rest["learning_rate"] = optimizer["learning_rate"]
         rest |= {"step": step, "past_steps": 0}
         moved = bundle.run("apply", {"trainable": trainable, "slots": slots, **rest})
         trainable, slots = moved["new_trainable"], moved.get("new_slots", slots)

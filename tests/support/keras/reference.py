@@ -145,9 +145,9 @@ def keras_run(case: Case, directory: Path, steps: int = STEPS) -> None:
         with prescribed_draws(step, case.batch_size), tf.GradientTape() as tape:
             output = model(pack_inputs(model, batch.x), training=True)
             loss = measure.loss(batch, output, training=True)
-        gradients = [tf.convert_to_tensor(g) for g in tape.gradient(loss, model.trainable_variables)]
+        gradients = tape.gradient(loss, model.trainable_variables)
         if step == 1:
-            flat(gradients).tofile(directory / "gradient.bin")
+            flat([tf.convert_to_tensor(g) for g in gradients]).tofile(directory / "gradient.bin")
         model.optimizer.apply(gradients, model.trainable_variables)
         expected["losses"].append(float(loss))
         expected["metrics"].append(measure.metrics(batch, output))

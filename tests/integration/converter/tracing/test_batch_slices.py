@@ -49,15 +49,33 @@ def test_slices_add_up_to_the_whole_batch(convert: Convert) -> None:
     assert relative_error(summed["metrics"], whole["metrics"]) <= 1e-5
 
 
+def test_squares_of_tables_add_up_by_the_squares_of_shares(convert: Convert) -> None:
+    words = keras.Sequential(
+        [keras.Input((5,), dtype="int32"), layers.Embedding(4, 3), layers.Flatten(), layers.Dense(2)]
+    )
+    bundle = convert(words, BATCH, metrics=("mae",), slice=SLICE, optimizer={"name": "adam"})
+    generator = np.random.default_rng(3)
+    parts = {
+        "x_0": generator.integers(0, 4, (BATCH, 5), np.int32),
+        "y_0": generator.normal(size=(BATCH, 2)).astype(np.float32),
+        "sample_weight": np.array([2.0] + [1.0] * (ROWS - 1) + [0.0] * (BATCH - ROWS), np.float32),
+    }
+    whole = bundle.run("train", {"trainable": bundle.weights, **parts})
+    summed = in_slices(bundle, parts)
+    assert relative_error(summed["gradient"], whole["gradient"]) <= 1e-5
+    assert relative_error(summed["row_squares"], whole["row_squares"]) <= 1e-5
+
+
 def in_slices(bundle: NativeBundle, parts: dict[str, Any]) -> dict[str, Any]:
     """What a participant makes of the slices: means by rows, sums of metrics."""
-    summed: dict[str, Any] = {"loss": 0.0, "gradient": 0.0, "metrics": 0.0}
+    summed: dict[str, Any] = {"loss": 0.0, "gradient": 0.0, "row_squares": 0.0, "metrics": 0.0}
     for start in range(0, BATCH, SLICE):
         part = {name: values[start : start + SLICE] for name, values in parts.items()}
         share = float((part["sample_weight"] > 0).sum()) / ROWS
         out = bundle.run("train_slice", {"trainable": bundle.weights, **part})
         summed["loss"] += share * out["loss"]
         summed["gradient"] = summed["gradient"] + share * out["gradient"]
+        summed["row_squares"] = summed["row_squares"] + share**2 * out.get("row_squares", 0.0)
         summed["metrics"] = summed["metrics"] + out["metrics"]
     return summed
 

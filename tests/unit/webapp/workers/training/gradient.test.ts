@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import "@tensorflow/tfjs-backend-cpu";
+import { scalar, setBackend, type Tensor, tensor1d } from "@tensorflow/tfjs-core";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Bundle } from "../../../../../webapp/static/src/core/data/bundle";
-import { slicesOf } from "../../../../../webapp/static/src/workers/training/gradient";
+import type { Graph, Tensors } from "../../../../../webapp/static/src/engine/graph";
+import { gradientInSlices, slicesOf } from "../../../../../webapp/static/src/workers/training/gradient";
 
 const bundle = {
   batch_size: 4,
@@ -44,5 +47,33 @@ describe("slices of a batch", () => {
 
   it("leave one where there is no example at all", () => {
     expect(slicesOf(bundle, batch([0, 0, 0, 0]), 2)).toHaveLength(1);
+  });
+});
+
+describe("a step in slices", () => {
+  beforeAll(async () => {
+    await setBackend("cpu");
+  });
+
+  it("adds up gradients by shares, and the squares of tables by squares of shares", () => {
+    const run = (inputs: Tensors): Tensors => {
+      const [weight] = (inputs.sample_weight as Tensor).dataSync();
+      return {
+        loss: scalar(weight as number),
+        gradient: tensor1d([weight as number]),
+        row_squares: tensor1d([4]),
+      };
+    };
+    const train = { run } as unknown as Graph;
+    const sliced = { ...bundle, slice: { batch_size: 2 } } as Bundle;
+    const { gradient, rowSquares } = gradientInSlices(
+      sliced,
+      train,
+      tensor1d([0]),
+      undefined,
+      batch([1, 1, 3, 0]),
+    );
+    expect(gradient.dataSync()[0]).toBeCloseTo((2 / 3) * 1 + (1 / 3) * 3, 6);
+    expect(rowSquares?.dataSync()[0]).toBeCloseTo((4 / 9) * 4 + (1 / 9) * 4, 6);
   });
 });

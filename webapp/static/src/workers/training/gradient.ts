@@ -1,14 +1,19 @@
 /** Runs a train graph on a batch: as a whole, or in slices that add up to the same step. */
 
-import { add, mul, scalar, type Tensor, tensor, tensor1d } from "@tensorflow/tfjs-core";
+import { add, fill, mul, scalar, type Tensor, tensor, tensor1d } from "@tensorflow/tfjs-core";
 import type { Bundle, TensorSpec } from "../../core/data/bundle";
 import { type Batch, elements } from "../../core/data/examples";
 import type { Graph, Tensors } from "../../engine/graph";
 import type { PreparedBatch } from "./input/batch-order";
 
+/** As an input `row_squares` of the graph `apply`: the squares are those of the gradient's own values. */
+const OWN_SQUARES = -1;
+
 export interface Gradient {
   readonly loss: Tensor;
   readonly gradient: Tensor;
+  /** Squares of what reads of tables contribute (docs/reference/bundle.md); absent without tables. */
+  readonly rowSquares?: Tensor | undefined;
   /** [M, 2]; absent without metrics. */
   readonly metrics: Tensor | undefined;
   readonly state: Tensor | undefined;
@@ -52,6 +57,12 @@ export function runTrain(
   });
 }
 
+/** The input `row_squares` of `apply`, where it has one; without squares they are those of the gradient's own values. */
+export function rowSquaresInput({ signatures }: Bundle, squares: Tensor | undefined): Tensors {
+  const input = signatures.apply.inputs.find(({ name }) => name === "row_squares");
+  return input === undefined ? {} : { row_squares: squares ?? fill([...input.shape], OWN_SQUARES) };
+}
+
 /** Runs `train` once on the flat vector; call it within a tidy. */
 export function gradientOf(
   bundle: Bundle,
@@ -65,6 +76,7 @@ export function gradientOf(
   return {
     loss: outputs.loss as Tensor,
     gradient: outputs.gradient as Tensor,
+    rowSquares: outputs.row_squares,
     metrics: outputs.metrics,
     state: outputs.new_state,
   };
@@ -83,11 +95,15 @@ export function gradientInSlices(
   batch: PreparedBatch,
 ): Gradient {
   const size = bundle.slice?.batch_size ?? bundle.batch_size;
-  const weigh = (value: Tensor, { examples }: Batch) =>
-    mul(value, scalar(examples / Math.max(batch.examples, 1)));
   const run = (slice: PreparedBatch, before: Tensor | undefined): Gradient => {
-    const part = gradientOf(bundle, size, train, trainable, before, slice);
-    return { ...part, loss: weigh(part.loss, slice), gradient: weigh(part.gradient, slice) };
+    const { loss, gradient, rowSquares, ...part } = gradientOf(bundle, size, train, trainable, before, slice);
+    const share = slice.examples / Math.max(batch.examples, 1);
+    return {
+      ...part,
+      loss: mul(loss, scalar(share)),
+      gradient: mul(gradient, scalar(share)),
+      rowSquares: rowSquares && mul(rowSquares, scalar(share ** 2)),
+    };
   };
   const [first, ...others] = slicesOf(bundle, batch, size);
   return others.reduce(
@@ -96,6 +112,7 @@ export function gradientInSlices(
       return {
         loss: add(sum.loss, part.loss),
         gradient: add(sum.gradient, part.gradient),
+        rowSquares: sum.rowSquares && part.rowSquares && add(sum.rowSquares, part.rowSquares),
         metrics: sum.metrics && part.metrics && add(sum.metrics, part.metrics),
         state: part.state,
       };

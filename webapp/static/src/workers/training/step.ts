@@ -23,7 +23,7 @@ import {
 import { hasShaders } from "../../engine/gpu/elementwise";
 import { Graph, type GraphFiles, type Tensors } from "../../engine/graph";
 import type { BundleSource } from "../downloads/bundles";
-import { type Gradient, gradientInSlices, gradientOf, runTrain } from "./gradient";
+import { type Gradient, gradientInSlices, gradientOf, rowSquaresInput, runTrain } from "./gradient";
 import type { PreparedBatch } from "./input/batch-order";
 import { type Bound, privateGradient } from "./private-step";
 import { PartwiseStep } from "./variable-step";
@@ -187,13 +187,15 @@ export class TrainingStep {
     bound: Bound | null,
   ) {
     const { learningRate, step, pastSteps } = moment;
-    const { gradient, loss, metrics, state } = bound
+    const { gradient, rowSquares, loss, metrics, state } = bound
       ? this.#privateGradient(variables, batch, bound)
       : this.gradient(variables, batch);
     const given = Object.entries(tensors) as [Correction, Tensor][];
+    const changed = bound !== null || given.length > 0;
     const { new_trainable, new_slots } = graphs.applyFor(given.map(([name]) => name)).run({
       ...(variables as unknown as Tensors),
       gradient,
+      ...rowSquaresInput(this.bundle, changed ? undefined : rowSquares),
       learning_rate: pinnedScalar(learningRate),
       step: pinnedScalar(step),
       past_steps: pinnedScalar(pastSteps),
