@@ -11,22 +11,9 @@ from typing import Any
 
 import keras
 
+from converter.readers.refused_layers import REFUSED_LAYERS
 from converter.refusal import Refusal
 
-# Layers that run their own code, or that read files named in the model.
-REFUSED_LAYERS = {
-    "Lambda": "it carries Python code, which runs only on your own machine, with `minga convert --custom`",
-    "TFSMLayer": "it loads a SavedModel from a path",
-    "JaxLayer": "it carries JAX code",
-    "FlaxLayer": "it carries Flax code",
-    "TorchModuleWrapper": "it carries PyTorch code",
-    "StringLookup": "it works on strings and may read files",
-    "IntegerLookup": "it is a lookup table and may read files",
-    "TextVectorization": "it works on strings and may read files",
-    "Hashing": "it works on strings",
-    "HashedCrossing": "it works on strings",
-    "FeatureSpace": "it works on strings and may read files",
-}
 _PARTS = (
     "activations|constraints|dtype_policies|initializers|layers|losses|metrics|models|ops|optimizers|quantizers|"
     "random|regularizers"
@@ -102,7 +89,7 @@ def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
     if kind == "__lambda__":
         raise Refusal(_LAMBDA)
     if kind in REFUSED_LAYERS:
-        raise Refusal(f"The layer {name} is a {kind}: {REFUSED_LAYERS[kind]}; use Keras' own layers instead.")
+        raise Refusal(f"The layer {_short(name)} is a {kind}: {REFUSED_LAYERS[kind]}.")
     if kind == "function":
         if not _is_function(module, settings):
             raise Refusal(f"The function {_short(settings)} is custom code from {_short(module)}: {CUSTOM}.")

@@ -87,6 +87,11 @@ def _unique(names: list[str]) -> list[str]:
 def _port_dtype(name: str, dtype: str) -> str:
     if dtype in ("float32", "int32"):
         return dtype
-    if dtype in ("int64", "uint8", "int8", "int16", "uint16"):
+    if dtype == "int64":
         return "int32"
+    if dtype == "string":
+        raise Refusal(
+            f"The input {name} takes text, but shards hold numbers; turn the text into numbers when you "
+            "write the shards (StringLookup or TextVectorization), and declare the input as int32."
+        )
     raise Refusal(f"The input {name} is {dtype}; declare it as float32 or int32.")

@@ -6,23 +6,12 @@ from typing import Any
 
 import keras
 
+from converter.readers.refused_layers import REFUSED_LAYERS
 from converter.refusal import Refusal
 
-_LOOKUP = "looks its inputs up in a table, which is not arithmetic; do that when the shards are written"
 _AUGMENT = "; augment when the shards are written, or use RandomFlip, RandomRotation or RandomZoom"
-_FOREIGN = "runs a program that Keras does not know inside; rebuild it from Keras layers"
 
 UNSUPPORTED: dict[str, str] = {
-    "Hashing": _LOOKUP,
-    "HashedCrossing": _LOOKUP,
-    "IntegerLookup": _LOOKUP,
-    "StringLookup": _LOOKUP,
-    "TextVectorization": _LOOKUP,
-    "Lambda": "holds code of its owner; write it with layers or keras.ops, or convert with --custom",
-    "FlaxLayer": _FOREIGN,
-    "JaxLayer": _FOREIGN,
-    "TFSMLayer": _FOREIGN,
-    "TorchModuleWrapper": _FOREIGN,
     "MelSpectrogram": "needs a Fourier transform; store spectrograms in the shards, or use STFTSpectrogram",
     "SpectralNormalization": "rewrites its kernel in each forward pass; use the constraint MaxNorm",
     "AugMix": "draws gamma and beta random numbers" + _AUGMENT,
@@ -49,5 +38,10 @@ def refuse_unsupported(model: Any, own_code: bool = False) -> None:
         kind = type(layer).__name__
         if own_code and isinstance(layer, keras.layers.Lambda):
             continue
-        if kind in UNSUPPORTED and type(layer).__module__.startswith("keras."):
+        if not type(layer).__module__.startswith("keras."):
+            continue
+        # An own layer may hold one that the model's file does not name.
+        if kind in REFUSED_LAYERS:
+            raise Refusal(f"The layer {layer.name} is a {kind}: {REFUSED_LAYERS[kind]}.")
+        if kind in UNSUPPORTED:
             raise Refusal(f"The layer {layer.name} ({kind}) {UNSUPPORTED[kind]}.")

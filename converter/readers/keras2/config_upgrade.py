@@ -13,8 +13,9 @@ from typing import Any
 
 import keras
 
-from converter.readers.config_check import CUSTOM, REFUSED_LAYERS
+from converter.readers.config_check import CUSTOM
 from converter.readers.keras2.layer_calls import call_arguments, first_calls, output_place
+from converter.readers.refused_layers import REFUSED_LAYERS
 from converter.refusal import Refusal
 
 MODELS = {
@@ -130,7 +131,7 @@ def _layer(entry: Any) -> dict[str, Any]:
         return _input(config)
     place = f"The layer {config.get('name', kind)}"
     if kind in REFUSED_LAYERS:
-        raise Refusal(f"{place} is a {kind}: {REFUSED_LAYERS[kind]}; use Keras' own layers instead.")
+        raise Refusal(f"{place} is a {kind}: {REFUSED_LAYERS[kind]}.")
     if kind in ("TFOpLambda", "SlicingOpLambda", "TensorFlowOpLayer"):
         operation = config.get("function", kind)
         raise Refusal(

@@ -240,7 +240,7 @@ FILES: list[tuple[str, Callable[[Path, Path], Path], str]] = [
      "custom set_global_attribute"),
     ("vocabulary file", layer(
         class_name="StringLookup", config={"name": "dense", "vocabulary": "/etc/passwd"}),
-     "StringLookup: it works on strings and may read files"),
+     "StringLookup: it turns text into numbers"),
     ("SavedModel layer", layer(class_name="TFSMLayer", config={"name": "dense", "filepath": "/var/x"}),
      "TFSMLayer"),
     ("compiled code", lambda h, d: rezip(h, d, config=config(

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from _pytest.mark import ParameterSet
 
+from converter.readers.refused_layers import REFUSED_LAYERS
 from converter.refusal import Refusal
 from converter.validation.unsupported_layers import UNSUPPORTED, refuse_unsupported
 from tests.integration.converter.conftest import Convert
@@ -41,7 +42,7 @@ def test_it_computes_what_keras_computes(case: Case) -> None:
 
 
 def test_every_public_layer_is_held_to_keras_or_refused() -> None:
-    covered = {case.layer for case in CASES} | set(UNSUPPORTED) | ELSEWHERE
+    covered = {case.layer for case in CASES} | set(UNSUPPORTED) | set(REFUSED_LAYERS) | ELSEWHERE
     missing = set()
     for name, layer in inspect.getmembers(keras.layers, inspect.isclass):
         # A layer may have several public names.
@@ -50,11 +51,11 @@ def test_every_public_layer_is_held_to_keras_or_refused() -> None:
     assert missing == set()
 
 
-@pytest.mark.parametrize("kind", UNSUPPORTED)
+@pytest.mark.parametrize("kind", [*UNSUPPORTED, *REFUSED_LAYERS])
 def test_a_layer_without_a_bundle_is_refused_with_cause_and_way_out(kind: str) -> None:
     layer: Any = object.__new__(type(kind, (), {"__module__": "keras.src.layers", "name": "mine"}))
     model = SimpleNamespace(_flatten_layers=lambda: [layer])
-    with pytest.raises(Refusal, match=rf"The layer mine \({kind}\) .*(;|use).*\.$"):
+    with pytest.raises(Refusal, match=rf"The layer mine (\({kind}\)|is a {kind}:) .*(;|use).*\.$"):
         refuse_unsupported(model)
 
 
