@@ -80,7 +80,10 @@ def write_bundle(
         "evaluate": tracer.evaluate(),
         "predict": tracer.predict(),
     }
-    graphs = {name: freeze(trace) for name, trace in traces.items()}
+    layers = [layer.name for layer in model._flatten_layers() if layer is not model]
+    # The forward graph comes first: a refusal then names what the owner wrote, not its gradient.
+    graphs = {name: freeze(traces[name], layers) for name in reversed(traces)}
+    graphs = {name: graphs[name] for name in traces}
     output_names = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
     summary = summarize(model, layout, graphs, output_names)
     report_progress("Looking for slices that suit small devices.")
@@ -90,7 +93,6 @@ def write_bundle(
         if sliced is not None:
             traces[SIGNATURE], graphs[SIGNATURE] = sliced
             summary["step"]["sliced"] = summarize_slices(layout, graphs, output_names, SIGNATURE)
-    layers = [layer.name for layer in model._flatten_layers() if layer is not model]
     report_progress("Checking every operation against the allow-list.")
     # The forward graph is checked first: its ops mean more to the owner than those of their gradients.
     ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}

@@ -20,11 +20,11 @@ from keras.src.utils import tf_utils
 
 from converter.decompositions import activations, categorical, convolutions, images, pooling
 from converter.decompositions.normalization import use_closed_form_gradients
-from converter.refusal import Refusal
 from converter.tracing.attribute_patch import patched_attributes
+from converter.tracing.failed_calls import cannot_trace
 
 # Raised by layers and TensorFlow when shapes or types do not fit a fixed batch.
-_FAULTS = (TypeError, ValueError, NotImplementedError, AttributeError, tf.errors.OpError)
+_FAULTS = (TypeError, ValueError, NotImplementedError, AttributeError, LookupError, tf.errors.OpError)
 
 
 @contextmanager
@@ -53,7 +53,11 @@ def use_decompositions() -> Iterator[None]:
         stack.enter_context(patched_attributes(keras_nn, nn))
         stack.enter_context(patched_attributes(keras_image, image))
         stack.enter_context(patched_attributes(keras_core, {"cond": categorical.cond}))
-        stack.enter_context(patched_attributes(keras_numpy, {"digitize": categorical.digitize}))
+        numpy: dict[str, Callable[..., Any]] = {
+            "digitize": categorical.digitize,
+            "signbit": categorical.signbit,
+        }
+        stack.enter_context(patched_attributes(keras_numpy, numpy))
         encode = {"tf_encode_categorical_inputs": categorical.encode_categories}
         stack.enter_context(patched_attributes(tf_utils, encode))
         stack.enter_context(use_closed_form_gradients())
@@ -69,8 +73,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except _FAULTS as error:
-        reason = " ".join(str(error).split())[:300].rstrip(".")
-        raise Refusal(f"The model cannot be traced: {reason}. Replace the layer that says so.") from error
+        raise cannot_trace(error) from error
     finally:
         if was_enabled:
             keras.config.enable_traceback_filtering()

@@ -37,6 +37,14 @@ def encode_categories(
     return tf.cast(tf.reduce_sum(hot, -2), dtype)
 
 
+def signbit(x: Any) -> Any:
+    """Replaces Keras' signbit, by which argmax tells 0 from -0: 1 / -0 is -infinity."""
+    x = tf.convert_to_tensor(x)
+    if not x.dtype.is_floating:
+        return tf.zeros_like(x) if x.dtype == tf.bool else x < 0
+    return tf.where(tf.equal(x, 0.0), 1.0 / x, x) < 0.0
+
+
 def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
     """Replaces Keras' `cond`: runs the branch if it is static, else computes both and selects one."""
     static = pred if isinstance(pred, bool) else tf.get_static_value(tf.convert_to_tensor(pred))

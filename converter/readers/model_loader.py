@@ -18,7 +18,8 @@ from converter.readers.keras2.hard_sigmoid import keep_hard_sigmoid
 from converter.readers.model_source import Source
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
-from converter.validation.model_checks import check_built, check_count, check_model
+from converter.tracing.failed_calls import failed_layer, keras_reason, remedy_of
+from converter.validation.model_checks import check_built, check_count, check_model, check_precision
 
 # Raised by Keras and TensorFlow if a configuration or weights do not fit.
 _FAULTS = (TypeError, ValueError, KeyError, AttributeError, ImportError, OSError, IndexError, RuntimeError,
@@ -55,7 +56,9 @@ def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
         try:
             keras.utils.set_random_seed(0)  # layers with random numbers save their seed in the file
             model = keras.saving.deserialize_keras_object(_free_batch(source.config), safe_mode=safe)
+            _call_unbuilt(model)
             check_built(model, name)
+            check_precision(model)
             check_count(model, limits)
         except BaseException as error:
             if scope:
@@ -69,22 +72,44 @@ def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
     return model
 
 
+def _call_unbuilt(model: Any) -> None:
+    """Calls the layers of a Sequential that Keras left unbuilt, so that the layer at fault raises."""
+    parts = getattr(model, "_layers", [])
+    if not isinstance(model, keras.Sequential) or getattr(model, "_functional", None) is not None:
+        return
+    if parts and isinstance(parts[0], keras.layers.InputLayer):
+        x = parts[0].output
+        for layer in parts[1:]:
+            x = layer(x)
+
+
 def _fill(model: Any, source: Source, name: str) -> None:
     try:
         source.fill(model)
         if source.old_sigmoid:
             keep_hard_sigmoid(model)
+    except _FAULTS as error:
+        raise _cannot_load(name, error) from error
+    try:
         if source.compiled:
             model.compile_from_config(source.compiled)
     except _FAULTS as error:
-        raise _cannot_load(name, error) from error
+        raise Refusal(
+            f"Keras cannot load the loss, metrics or optimizer that {name} was compiled with: "
+            f"{keras_reason(error)}. Save the model before compile(), and name them under [model] in the "
+            "task file."
+        ) from error
 
 
 def _cannot_load(name: str, error: BaseException) -> Refusal:
-    # Keras puts the whole configuration before the cause.
-    reason = " ".join(str(error).rpartition("Exception encountered: ")[2].split())[:300].rstrip(".")
+    if (place := failed_layer(error)) is not None:
+        return Refusal(
+            f"{place} cannot be built from {name}: {keras_reason(error)}. {remedy_of(error)}, and save the "
+            "model again with model.save(), from a current Keras."
+        )
     return Refusal(
-        f"Keras cannot load {name}: {reason}. Save it again with model.save(), from a current Keras."
+        f"Keras cannot load {name}: {keras_reason(error)}. Save it again with model.save(), from a current "
+        "Keras."
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -9,7 +10,9 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.grappler import tf_optimizer
 
 from converter.graph import simplify
+from converter.op_allowlist import check_shapes
 from converter.refusal import Refusal
+from converter.tracing.graph_place import place_of
 from converter.tracing.tracer import Traced
 
 # Inlining first; then folding of shapes, constants and algebra, twice because each feeds the other.
@@ -17,19 +20,31 @@ PASSES = ["function", "pruning", "shape", "constfold", "arithmetic", "dependency
 PASSES += ["pruning", "constfold", "arithmetic", "dependency"]
 
 
-def freeze(traced: Traced) -> Any:
-    """Returns a GraphDef whose inputs and outputs keep their traced names. Raises Refusal."""
+def freeze(traced: Traced, layers: Sequence[str] = ()) -> Any:
+    """Returns a GraphDef whose inputs and outputs keep their traced names.
+
+    Raises Refusal, which names one of `layers`, the names of the model's layers.
+    """
     outputs = [tensor.op.name for tensor in traced.outputs]
     inputs = [tensor.op.name for tensor in traced.inputs]
-    graph_def = _optimize(_constant_captures(traced.graph), outputs)
+    graph_def = _optimize(_constant_captures(traced.graph, layers), outputs)
     graph_def = _optimize(_constant_shapes(graph_def), outputs)
-    return simplify(_tidy(graph_def, traced, inputs, outputs), outputs)
+    graph_def = _tidy(graph_def, traced, inputs, outputs)
+    check_shapes(graph_def, list(layers))
+    return simplify(graph_def, outputs)
 
 
-def _constant_captures(graph: Any) -> Any:
+def _constant_captures(graph: Any, layers: Sequence[str]) -> Any:
     """Returns the GraphDef with every eager tensor that the trace captured as a constant."""
     _refuse_captured_variables(graph)
     graph_def = graph.as_graph_def(add_shapes=False)
+    for outer, inner in graph.captures:
+        if outer.dtype == tf.resource:
+            users = [user.name for user in inner.consumers()] or [inner.op.name]
+            raise Refusal(
+                f"{place_of(graph_def, users[0], layers)} holds a variable or a table of TensorFlow, which "
+                "Keras neither saves nor trains; use self.add_weight() of the layer."
+            )
     captured = {inner.op.name: outer for outer, inner in graph.captures}
     for node in graph_def.node:
         if node.name in captured:

@@ -88,7 +88,7 @@ class Tracer:
                 weighted = self.objectives.weigh_classes(batch.y, rows)
                 loss, metrics = self.objectives.measure(batch.y, outputs, weighted)
                 loss += sum(losses)
-            gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            gradients = _gradients(tape, loss, variables)
             tables = tables_of(gradients)
             reads = self.optimizer.reads([self.layout.entries[k].name for k in tables])
             dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
@@ -192,6 +192,17 @@ class Tracer:
                     f"The output {port.name} has the shape {output.shape} instead of one row per example."
                 )
         return outputs, new_state, losses
+
+
+def _gradients(tape: Any, loss: Any, variables: list[Any]) -> list[Any]:
+    try:
+        return list(tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO))
+    except LookupError as error:
+        op = str(error).rpartition(": ")[2].rstrip(".")
+        raise Refusal(
+            f"The model needs the op {op}, which has no gradient in TensorFlow; write that part with other "
+            "layers or functions of keras.ops."
+        ) from error
 
 
 def _placeholder(name: str, shape: tuple[int, ...], dtype: str = "float32") -> Any:

@@ -13,6 +13,8 @@ from converter.padding.activity_regularizers import SUMS
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 
+# What a layer may compute in.
+_PRECISIONS = ("float32", "int32", "int64", "bool")
 # TensorFlow accepts these scope names; keys of inputs and outputs become names beside them.
 _NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 
@@ -36,6 +38,24 @@ def check_built(model: Any, name: str) -> None:
         raise Refusal(
             f"The model {model.name} has no fixed input; build it with keras.Input or as a functional model."
         )
+
+
+def check_precision(model: Any) -> None:
+    """Refuses layers that compute or keep weights in another precision than float32, and quantized ones."""
+    for layer in model._flatten_layers():
+        policy = layer.dtype_policy
+        if policy.quantization_mode:
+            raise Refusal(
+                f"The layer {layer.name} is quantized ({policy.name}), and training needs float32 weights; "
+                "save the model before model.quantize()."
+            )
+        for dtype in (policy.compute_dtype, policy.variable_dtype):
+            if dtype not in _PRECISIONS:
+                raise Refusal(
+                    f"The layer {layer.name} computes in {policy.name}, but bundles train in float32, "
+                    'without mixed precision; leave out keras.config.set_dtype_policy(...) and dtype="...", '
+                    "build the model again and copy its weights by set_weights()."
+                )
 
 
 def check_batch(model: Any, batch_size: int) -> None:
@@ -88,12 +108,6 @@ def _check_layers(model: Any) -> None:
             raise Refusal(
                 f"The layer {layer.name!r} has a name that a graph cannot hold; "
                 "name it with letters, digits, . and _, a letter first."
-            )
-        policy = layer.dtype_policy
-        if policy.compute_dtype not in ("float32", "int32", "int64", "bool") or policy.quantization_mode:
-            raise Refusal(
-                f"The layer {layer.name} computes in {policy.name}; build it with dtype float32, without "
-                "mixed precision or quantization."
             )
         regularizer = getattr(layer, "activity_regularizer", None)
         if regularizer is not None and type(regularizer) not in SUMS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from converter.conversion_task import ConversionTask
 from converter.refusal import Refusal
+from converter.tracing.failed_calls import keras_reason
 from converter.tracing.tracer import Traced, Tracer
 from converter.validation.second_opinion.bundle_run import BundleRun
 from converter.validation.second_opinion.keras_copy import KerasCopy
@@ -22,7 +22,6 @@ LIMIT = 1e-4
 # by some per cent. Those of a bundle may move further, since every layer adds in another order, but never as
 # far as WORST.
 NOISE_FACTOR, WORST = 10.0, 0.2
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def second_opinion(
@@ -61,7 +60,7 @@ def _keras_copy(model_file: Path, task: ConversionTask, tracer: Tracer, custom: 
     except (Refusal, MemoryError):
         raise
     except Exception as error:  # the owner's own code may raise anything
-        raise Refusal(f"Keras cannot compile the model: {_reason(error)}.") from error
+        raise Refusal(f"Keras cannot compile the model: {keras_reason(error, 400)}.") from error
 
 
 def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
@@ -96,7 +95,7 @@ def _compared(pair: StepPair, batches: tuple[SampleBatch, SampleBatch]) -> Compa
     except (Refusal, UnusableBatchError, MemoryError):
         raise
     except Exception as error:  # the owner's own code may raise anything
-        message = f"Keras itself cannot take a training step of this model: {_reason(error)}."
+        message = f"Keras itself cannot take a training step of this model: {keras_reason(error, 400)}."
         raise UnusableBatchError(Refusal(message)) from error
 
 
@@ -117,10 +116,3 @@ def _short(value: float) -> float:
         return 0.0
     unit = 10.0 ** np.floor(np.log10(value))
     return float(f"{np.ceil(value / unit) * unit:.0e}")
-
-
-def _reason(error: BaseException) -> str:
-    text = str(error)
-    # Keras puts the cause before the arguments of the call.
-    text = _COLOURS.sub("", text.partition("Arguments received by")[0])
-    return " ".join(text.split())[:400].rstrip(". ") or type(error).__name__

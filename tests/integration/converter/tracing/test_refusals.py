@@ -129,11 +129,11 @@ MODELS: list[Case] = [
     ("text", lambda: sequential(
         layers.TextVectorization(vocabulary=["a"], output_mode="count", name="words"), layers.Dense(1),
         shape=(), dtype="string"),
-     "layer words", "is a TextVectorization: it works on strings", "use Keras' own layers"),
+     "layer words", "is a TextVectorization: it turns text into numbers", "when you write the shards"),
     ("string lookup", lambda: sequential(
         layers.StringLookup(vocabulary=["a"], output_mode="one_hot", name="look"), layers.Dense(1),
         shape=(1,), dtype="string"),
-     "layer look", "is a StringLookup", "use Keras' own layers"),
+     "layer look", "is a StringLookup", "when you write the shards"),
     ("open shape", lambda: sequential(layers.Conv1D(2, 1), shape=(None, 3)),
      "The input", "has the open shape", "give every dimension but the batch a number"),
     ("open image", lambda: sequential(layers.Conv2D(2, 1), layers.GlobalMaxPool2D(), shape=(None, None, 3)),
@@ -153,17 +153,17 @@ MODELS: list[Case] = [
         [keras.Input((3, 2), batch_size=4), layers.LSTM(2, stateful=True, name="memory"), layers.Dense(1)]),
      "layer memory", "is stateful", "set stateful=False"),
     ("half precision", lambda: sequential(layers.Dense(1, dtype="float16", name="half")),
-     "layer half", "computes in float16", "dtype float32"),
+     "layer half", "computes in float16", "set_dtype_policy"),
     ("mixed precision", lambda: sequential(layers.Dense(1, dtype="mixed_bfloat16", name="mixed")),
-     "layer mixed", "computes in mixed_bfloat16", "without mixed precision"),
+     "layer mixed", "computes in mixed_bfloat16", "copy its weights by set_weights"),
     ("double precision", lambda: sequential(layers.Dense(1, dtype="float64", name="double")),
-     "layer double", "computes in float64", "dtype float32"),
+     "layer double", "computes in float64", "copy its weights by set_weights"),
     ("odd name", lambda: sequential(layers.Dense(1, name="my layer!")),
      "layer 'my layer!'", "a name that a graph cannot hold", "name it with letters"),
     ("wrong batch", fixed_batch,
      "input seven", "fixed batch size 7, but the task's is 4", "write batch_size = 7"),
     ("op off the list", determinant,
-     "(layer|node) ", "needs the op (MatrixDeterminant|LogMatrix)", "replace the layer"),
+     "after the layer dense", "needs the op (MatrixDeterminant|LogMatrix)", "decomposes matrices"),
 ]  # fmt: skip
 
 
