@@ -84,6 +84,14 @@ _ONLY: dict[str, tuple[Any, ...]] = {
     "sparse": (False,),
     "renorm": (False,),
 }
+# Settings of single layers that TF.js refuses to read, or reads and computes something else.
+_ONLY_IN: dict[str, dict[str, tuple[Any, ...]]] = {
+    "ELU": {"alpha": (1, 1.0)},
+    "UpSampling2D": {"interpolation": ("nearest",)},
+    "DepthwiseConv2D": {"dilation_rate": (1, [1, 1], (1, 1))},
+}
+# Layers that TF.js computes rightly for the last axis alone.
+_LAST_AXIS = ("BatchNormalization", "Softmax")
 _RENAMED = {"DepthwiseConv2D": {"kernel": "depthwise_kernel"}}
 
 
@@ -135,9 +143,13 @@ def _layer(entry: Config) -> Config:
         return {"class_name": kind, "config": input_config}
     if entry["module"] != "keras.layers" or kind not in LAYERS:
         raise _refused(f"TF.js Layers has no {kind} (the layer {name})")
-    for key, values in _ONLY.items():
+    for key, values in (_ONLY | _ONLY_IN.get(kind, {})).items():
         if config.get(key, values[0]) not in values:
             raise _refused(f"TF.js Layers' {kind} has no {key}={config[key]} (the layer {name})")
+    if kind in _LAST_AXIS and not _is_last_axis(config["axis"], entry):
+        raise _refused(
+            f"TF.js Layers' {kind} has only the last axis, not {config['axis']} (the layer {name})"
+        )
     settings = {key: config[key] for key in LAYERS[kind] if key in config}
     for key in ("activation", "recurrent_activation"):
         if key in settings:
@@ -149,6 +161,13 @@ def _layer(entry: Config) -> Config:
     if kind == "Conv1D" and config["padding"] == "causal":
         raise _refused(f"TF.js Layers' Conv1D has no causal padding (the layer {name})")
     return {"class_name": kind, "config": {"name": name, "trainable": True, "dtype": "float32", **settings}}
+
+
+def _is_last_axis(axis: Any, entry: Config) -> bool:
+    axes = axis if isinstance(axis, list | tuple) else [axis]
+    shape = (entry.get("build_config") or {}).get("input_shape")
+    last = len(shape) - 1 if isinstance(shape, list | tuple) else -1
+    return len(axes) == 1 and axes[0] in (-1, last)
 
 
 def _activation(value: Any, layer: str) -> str:

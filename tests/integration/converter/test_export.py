@@ -61,7 +61,26 @@ def two_sided() -> Any:
     return keras.Model([left, right], [L.Dense(2, name="first")(x), L.Dense(1, name="second")(x)])
 
 
-MODELS: dict[str, Callable[[], Any]] = {"mlp": mlp, "cnn": cnn, "recurrent": recurrent, "two": two_sided}
+def image(layer: Any) -> Callable[[Any], Any]:
+    """A layer of images as one of rows of six numbers."""
+    return lambda x: L.Flatten()(layer(L.Reshape((3, 2, 2))(L.Dense(12)(x))))
+
+
+def last_axis() -> Any:
+    """Settings that TF.js' layers read, beside those that they do not."""
+    x = keras.Input((3, 4, 2), name="pixels")
+    y = L.BatchNormalization(axis=3)(L.ELU()(L.Conv2D(4, 2)(x)))
+    y = L.UpSampling2D(2)(L.DepthwiseConv2D(1, dilation_rate=1)(y))
+    return keras.Model(x, L.Dense(2)(L.Flatten()(L.Softmax(axis=-1)(y))))
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "mlp": mlp,
+    "cnn": cnn,
+    "recurrent": recurrent,
+    "two": two_sided,
+    "last": last_axis,
+}
 
 
 class Version:
@@ -96,7 +115,10 @@ def flat(outputs: Any) -> list[Any]:
 
 
 @pytest.fixture(
-    params=[pytest.param(name, marks=() if name in ("mlp", "two") else pytest.mark.long) for name in MODELS]
+    params=[
+        pytest.param(name, marks=() if name in ("mlp", "two", "last") else pytest.mark.long)
+        for name in MODELS
+    ]
 )
 def version(request: pytest.FixtureRequest, tmp_path: Path) -> Version:
     return Version(MODELS[request.param](), tmp_path)
@@ -174,6 +196,24 @@ def test_the_ops_that_tfjs_knows_are_those_of_its_executor() -> None:
         (lambda x: L.UnitNormalization()(L.Dense(2)(x)), "tfjs-layers", "no UnitNormalization"),
         (lambda x: L.Dense(2)(x * 2.0), "tfjs-layers", "multiply is called in a way"),
         (lambda x: mlp()(x), "tfjs-layers", "no Sequential"),
+        (lambda x: L.ELU(0.5)(L.Dense(2)(x)), "tfjs-layers", "ELU has no alpha=0.5"),
+        (
+            lambda x: image(L.UpSampling2D(2, interpolation="bilinear"))(x),
+            "tfjs-layers",
+            "interpolation=bilinear",
+        ),
+        (
+            lambda x: image(L.UpSampling2D(2, interpolation="bicubic"))(x),
+            "tfjs-layers",
+            "interpolation=bicubic",
+        ),
+        (
+            lambda x: image(L.DepthwiseConv2D(1, dilation_rate=2))(x),
+            "tfjs-layers",
+            r"no dilation_rate=\(?\[?2",
+        ),
+        (lambda x: image(L.BatchNormalization(axis=1))(x), "tfjs-layers", "only the last axis, not 1"),
+        (lambda x: image(L.Softmax(axis=1))(x), "tfjs-layers", "only the last axis, not 1"),
     ],
 )
 def test_what_a_format_lacks_is_said_with_what_to_take_instead(
