@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import keras
@@ -13,6 +14,9 @@ import pytest
 from backend.commands.build import build_task
 from backend.errors import BundleError, CancelledError, MingaError, TaskFileError
 from backend.server.sandbox.conversion import ConversionLimits, convert
+from converter.readers.model_loader import load_model
+from converter.refusal import Refusal
+from converter.sandbox.process_limits import Limits
 
 pytestmark = pytest.mark.tensorflow
 TASK = 'name = "small"\n[model]\nbatch_size = 4\nloss = "mse"\noptimizer = { name = "adam" }\n'
@@ -43,6 +47,39 @@ def test_the_same_model_gives_the_same_bundle(files: Path, tmp_path: Path) -> No
     assert "33 parameters" in message
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one", "two"]
+
+
+NAMES = {
+    "escape": "lay\x1b[31mer",
+    "line": "a\nok: true",
+    "bidi": "a\u202egnp.exe",
+    "null": "a\x00b",
+    "wide": "a\u2028b",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_characters_that_a_terminal_obeys_are_escaped(name: str, tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, name="dense")], name="s")
+    model.save(tmp_path / "model.keras")
+    hostile = Refusal(f"The layer {NAMES[name]!s} is custom.")
+    assert all(one.isprintable() for one in str(hostile))
+    with zipfile.ZipFile(tmp_path / "model.keras") as archive:
+        parts = {part: archive.read(part) for part in archive.namelist()}
+    text = parts["config.json"].decode().replace('"dense"', json.dumps(NAMES[name]))
+    parts["config.json"] = text.encode()
+    with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+    with pytest.raises(Refusal) as caught:
+        load_model(tmp_path / "model.keras", Limits())
+    assert all(one.isprintable() for one in str(caught.value))
+
+
+def test_letters_of_all_languages_stay_as_they_are() -> None:
+    assert str(Refusal("Die Schicht größe (層, طبقة) 🙂 is custom.")).startswith(
+        "Die Schicht größe (層, طبقة) 🙂"
+    )
 
 
 def test_the_process_answers_in_json_on_its_last_line(files: Path, tmp_path: Path) -> None:
