@@ -1,4 +1,4 @@
-"""Writes the bundle's model.keras: the owner's own file, or a converted model saved by Keras 3."""
+"""Writes the bundle's model.keras: what Keras reads of the owner's file, or a converted model."""
 
 from __future__ import annotations
 
@@ -8,16 +8,38 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+# All that Keras reads of a file whose layers have no assets; layers with assets are refused.
+MEMBERS = ("config.json", "metadata.json", "model.weights.h5")
+# What Keras itself writes into metadata.json.
+_METADATA = ("keras_version", "date_saved")
 # The earliest time that a zip file can hold; a fixed time makes the bytes the same on every day.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
 def save_model(model: Any, source: Path, target: Path) -> None:
-    """Copies `source` to `target` if Keras 3 wrote it; otherwise saves `model`, loaded from it."""
+    """Copies what Keras reads of `source` if Keras 3 wrote it; otherwise saves `model`, loaded from it."""
     if model.minga_own_file:
-        shutil.copyfile(source, target)
+        _copy_members(source, target)
     else:
         write_keras(model, target)
+
+
+def _copy_members(source: Path, target: Path) -> None:
+    """Writes MEMBERS of the zip `source` alone: no other files, comments, times or bytes around them."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in MEMBERS:
+            if name not in old.namelist():
+                continue
+            if name == "metadata.json":
+                metadata = json.loads(old.read(name))
+                kept = {key: str(metadata[key])[:64] for key in _METADATA if key in metadata}
+                new.writestr(zipfile.ZipInfo(name, EPOCH), json.dumps(kept))
+                continue
+            with (
+                old.open(name) as packed,
+                new.open(zipfile.ZipInfo(name, EPOCH), "w", force_zip64=True) as copy,
+            ):
+                shutil.copyfileobj(packed, copy)
 
 
 def write_keras(model: Any, target: Path) -> None:

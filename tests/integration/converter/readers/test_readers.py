@@ -273,8 +273,25 @@ def test_a_bundle_of_an_old_model_predicts_as_before(keras_2: Path, tmp_path: Pa
         np.testing.assert_allclose(outputs, arrays["y0"][:3], rtol=1e-5, atol=1e-5)
 
 
-def test_the_owners_keras_3_file_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_of_the_owners_keras_3_file_only_what_keras_reads_is_kept(tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
-    model.save(tmp_path / "model.keras")
-    bundle(tmp_path / "model.keras", tmp_path / "bundle")
-    assert (tmp_path / "bundle" / "model.keras").read_bytes() == (tmp_path / "model.keras").read_bytes()
+    file, kept = tmp_path / "model.keras", tmp_path / "bundle" / "model.keras"
+    model.save(file)
+    with zipfile.ZipFile(file) as archive:
+        whole = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.comment = b"a comment that nobody asked for"
+        for name, content in whole.items():
+            told = json.loads(content) | {"owner": "secret"} if name == "metadata.json" else content
+            archive.writestr(name, json.dumps(told) if isinstance(told, dict) else told)
+        archive.writestr("assets/notes.txt", "more that nobody asked for")
+        archive.writestr("../outside.txt", "nobody")
+    file.write_bytes(b"before the zip" + file.read_bytes())
+    bundle(file, tmp_path / "bundle")
+    with zipfile.ZipFile(kept) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == whole
+        assert archive.comment == b""
+    assert b"nobody" not in kept.read_bytes()
+    assert b"before" not in kept.read_bytes()[:64]
+    x = np.ones((3, 2), np.float32)
+    np.testing.assert_array_equal(keras.saving.load_model(kept)(x), model(x))
