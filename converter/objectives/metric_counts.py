@@ -128,9 +128,19 @@ def _intersection(metric: Any, classes: int) -> Counting:
 
 def _area(metric: Any, classes: int) -> Counting:
     del classes
-    plain = metric.curve.value == "ROC" and metric.summation_method.value == "interpolation"
-    if not plain or metric.multi_label or metric.label_weights is not None:
-        raise _refused(metric, 'is traced for curve = "ROC" without settings for labels only')
+    for setting, value, plain in (
+        ("curve", metric.curve.value, "ROC"),
+        ("summation_method", metric.summation_method.value, "interpolation"),
+    ):
+        if value != plain:
+            reason = f'has {setting} = "{value}", but a bundle adds up counts for "{plain}" only'
+            raise _refused(metric, f"{reason}; leave {setting} out")
+    if metric.multi_label or metric.label_weights is not None:
+        raise _refused(
+            metric,
+            "averages the areas of several labels, but a bundle counts all of them together; leave "
+            "multi_label, num_labels and label_weights out, or give each label its own output with an auc",
+        )
     if metric.num_thresholds > MAX_THRESHOLDS:
         raise _refused(metric, f"has more than {MAX_THRESHOLDS} thresholds; use fewer")
     # Comparison with every threshold avoids the scatter by which Keras fills buckets.

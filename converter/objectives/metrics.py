@@ -91,8 +91,10 @@ def make_metric(spec: Any, label: Port, output: Port, weighted: bool) -> OutputM
     )
     if output_metric.sparse != (label.dtype == "int32"):
         kind = "class numbers" if label.dtype == "int32" else "labels of the output's own shape"
+        other = "a metric for class numbers (sparse_...)" if label.dtype == "int32" else "another metric"
         raise _bad(
-            f"The metric {output_metric.name} does not fit {kind}, which the loss of {output.name} needs."
+            f"The metric {output_metric.name} does not fit {kind}, which the loss of {output.name} needs; "
+            f"choose {other}, or another loss."
         )
     return output_metric
 

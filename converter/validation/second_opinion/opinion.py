@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 
 from converter.conversion_task import ConversionTask
@@ -81,12 +82,26 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
         # A number that lies on a metric's threshold may fall on either side; other numbers will tell.
     if unusable is not None and not wrong:
         raise unusable.refusal
+    if all(name.startswith("the metric") for name in wrong):
+        _refuse_areas_of_logits(tracer)
     name = max(wrong, key=lambda key: wrong[key])
     raise Refusal(
         f"The bundle would not train as Keras does: {name} differs by {wrong[name]:.2g} "
         f"(at most {LIMIT:g} is allowed). Write that part of the model with Keras' own layers, losses "
         "and keras.ops."
     )
+
+
+def _refuse_areas_of_logits(tracer: Tracer) -> None:
+    """Refuses a metric that differs because it is given numbers that are no probabilities."""
+    for part in [one for one in tracer.objectives.parts if one is not None]:
+        for metric in part.metrics:
+            if isinstance(metric.metric, keras.metrics.AUC) and not metric.metric._from_logits:
+                raise Refusal(
+                    f"The metric {metric.name} wants probabilities, which the output {part.output.name} does "
+                    "not seem to be; end it with sigmoid or softmax, or set from_logits = true.",
+                    "bad-task",
+                )
 
 
 def _compared(pair: StepPair, batches: tuple[SampleBatch, SampleBatch]) -> Comparison:

@@ -138,6 +138,15 @@ def test_draws_that_cannot_be_repeated_leave_predictions_and_the_step(convert: C
     assert checked["worst"] <= 1e-4
 
 
+def test_the_area_under_a_curve_of_numbers_that_are_no_probabilities_is_refused(convert: Convert) -> None:
+    x = keras.Input((4,))
+    model = keras.Model(x, layers.Dense(1)(x))
+    model.compile("sgd", keras.losses.BinaryCrossentropy(from_logits=True), metrics=["auc"])
+    with pytest.raises(Refusal, match=r"auc wants probabilities, .*from_logits = true") as caught:
+        convert(model, 8, loss=None, optimizer=None)
+    assert caught.value.code == "bad-task"
+
+
 def test_random_layers_are_compared_with_the_same_draws(convert: Convert) -> None:
     x = keras.Input((4,))
     model = keras.Model(

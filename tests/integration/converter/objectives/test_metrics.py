@@ -175,7 +175,12 @@ def test_weighted_metrics_count_sample_weights(said: str) -> None:
         ("nonsense", "metric nonsense"),
         ("f1_score", 'average = "micro" or "macro"'),
         ({"name": "precision", "thresholds": [0.2, 0.4]}, "several thresholds"),
-        ({"name": "auc", "curve": "PR"}, "ROC"),
+        ({"name": "auc", "curve": "PR"}, 'curve = "PR", .*"ROC" only; leave curve out'),
+        (
+            {"name": "auc", "summation_method": "minoring"},
+            'summation_method = "minoring", .*leave it out|leave',
+        ),
+        ({"name": "auc", "multi_label": True, "num_labels": 1}, "several labels, .*leave multi_label"),
         ({"name": "mean_io_u", "num_classes": 4}, "sparse_y_pred = false"),
         ({"name": "mae", "threshold": 1}, "no setting `threshold`"),
         ({"name": "auc", "num_thresholds": 1}, "num_thresholds"),
