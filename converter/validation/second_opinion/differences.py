@@ -15,6 +15,8 @@ SMALL_PART = 1e-3
 FLOOR = 1e-4
 # What float32 may lose when it stores a number.
 ROUNDING = 2.0**-22
+# The relative distance of neighbouring float32 numbers.
+EPSILON = 2.0**-23
 
 
 def difference(ours: Any, theirs: Any, least: float = FLOOR) -> float:
@@ -42,12 +44,26 @@ def part_differences(
     Each is measured by its own length, at least SMALL_PART of the whole. `stored` are values to which the
     parts were added before float32 stored the sum.
     """
-    whole = float(np.sqrt(sum(np.vdot(part, part) for part in (np.float64(t) for t in theirs))))
+    scales = _scales(theirs)
     result = {}
     for index, name in enumerate(names):
         ours_part, theirs_part = np.float64(ours[index]), np.float64(theirs[index])
         lost = ROUNDING * float(np.linalg.norm(stored[index])) if stored is not None else 0.0
         distance = float(np.linalg.norm(ours_part - theirs_part))
-        scale = max(float(np.linalg.norm(theirs_part)), SMALL_PART * whole, 1e-30)
-        result[name] = max(distance - lost, 0.0) / scale if np.isfinite(distance) else float("inf")
+        result[name] = max(distance - lost, 0.0) / scales[index] if np.isfinite(distance) else float("inf")
     return result
+
+
+def cancellation(names: Sequence[str], gradient: Sequence[Any], loss: float) -> dict[str, float]:
+    """Returns what float32 may change in each part of a gradient, by name.
+
+    Terms as large as the loss cancel out in a small part, such as the bias of a balanced classifier.
+    """
+    return {name: EPSILON * abs(loss) / scale for name, scale in zip(names, _scales(gradient), strict=True)}
+
+
+def _scales(parts: Sequence[Any]) -> list[float]:
+    """Returns the length of each part of a vector, at least SMALL_PART of the whole."""
+    lengths = [float(np.linalg.norm(np.float64(part))) for part in parts]
+    whole = float(np.linalg.norm(lengths))
+    return [max(length, SMALL_PART * whole, 1e-30) for length in lengths]

@@ -17,7 +17,7 @@ from keras.src.trainers.data_adapters.data_adapter_utils import class_weight_to_
 from numpy.typing import NDArray
 
 from converter.conversion_task import ConversionTask
-from converter.objectives.objective_selection import Objectives
+from converter.objectives.objective_selection import Objective, Objectives
 from converter.optimizers.gradient import ReadSum, row_squares
 from converter.readers.custom_layers import import_custom, own_lambdas
 from converter.tracing.attribute_patch import patched_attributes
@@ -228,13 +228,22 @@ class KerasCopy:
         """Gives every position of a sequence the weight of its example; Keras wants the loss's shape."""
         if weight is None:
             return None
-        shapes = [part.output.shape[:-1] for part in self._objectives.parts if part is not None]
+        parts = [part for part in self._objectives.parts if part is not None]
+        shapes = [_positions(part, y[: batch.rows]) for part, y in zip(parts, batch.y, strict=True)]
         return self._packed(
             [
                 np.broadcast_to(weight.reshape(-1, *[1] * len(shape)), (batch.rows, *shape)).copy()
                 for shape in shapes
             ]
         )
+
+
+def _positions(part: Objective, y: Any) -> tuple[int, ...]:
+    """Returns the shape of an example's losses: () where it has one, as for the overlap of masks."""
+    if part.loss is None:
+        return part.output.shape[:-1]
+    values = part.loss.loss.call(tf.constant(y), tf.fill((len(y), *part.output.shape), 0.5))
+    return tuple(values.shape[1:])
 
 
 def _dense(gradient: Any, variable: Any) -> Vector:

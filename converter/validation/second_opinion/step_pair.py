@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from converter.refusal import Refusal
 from converter.tracing.tracer import Tracer
 from converter.validation.second_opinion.bundle_run import BundleRun, metric_values
-from converter.validation.second_opinion.differences import difference, part_differences
+from converter.validation.second_opinion.differences import cancellation, difference, part_differences
 from converter.validation.second_opinion.fixed_draws import OtherDrawsError
 from converter.validation.second_opinion.keras_copy import KerasCopy
 from converter.validation.second_opinion.sample_batches import SampleBatch
@@ -232,6 +232,8 @@ class StepPair:
         (outputs, loss, gradients, moved), (outputs_2, loss_2, gradients_2, moved_2) = runs
         names = [f"the gradient of {name}" for name in self._trainable]
         noise = part_differences(names, gradients_2, gradients)
+        for name, lost in cancellation(names, gradients, loss).items():
+            noise[name] = max(noise[name], lost)
         noise |= part_differences([f"the state {name}" for name in self._state], moved_2, moved)
         for port, first, second in zip(self._tracer.model_ports.outputs, outputs, outputs_2, strict=True):
             noise[f"the output {port.name}"] = difference(second, first)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import pytest
 
 from converter.bundle import bundle_writer
@@ -154,3 +155,38 @@ def test_random_layers_are_compared_with_the_same_draws(convert: Convert) -> Non
     )
     checked = convert(model, 8).manifest["checked"]
     assert (checked["random"], checked["worst"] <= 1e-4) == ("fixed", True)
+
+
+@pytest.mark.parametrize(
+    "loss", [keras.losses.Dice(axis=(1, 2, 3)), own_code.overlap_of_masks], ids=["Keras' own", "own"]
+)
+def test_a_loss_of_one_number_an_image_trains_as_in_keras(loss: Any, convert: Convert) -> None:
+    x = keras.Input((6, 6, 2))
+    model = keras.Model(x, layers.Conv2D(1, 3, padding="same", activation="sigmoid")(x))
+    model.compile("sgd", loss, metrics=["mae"])
+    checked = convert(model, 8, custom=CUSTOM, loss=None, optimizer=None).manifest["checked"]
+    assert checked["worst"] <= 1e-4
+
+
+def test_what_cancels_out_in_a_gradient_is_no_difference(convert: Convert) -> None:
+    x = keras.Input((1,), dtype="int32")
+    rows = [layers.Embedding(4, 8)(keras.ops.floor_divide(x, 3)), layers.Embedding(3, 8)(keras.ops.mod(x, 3))]
+    outputs = layers.Dense(1, activation="sigmoid")(layers.Flatten()(rows[0] * rows[1]))
+    model = keras.Model(x, outputs)
+    model.compile("adam", "binary_crossentropy")
+    assert convert(model, 8, loss=None, optimizer=None).manifest["checked"]["worst"] <= 1e-2
+
+
+def test_a_model_of_parts_with_an_own_step_is_refused_for_its_step(convert: Convert) -> None:
+    model = own_code.Parts(keras.Sequential([keras.Input((4,)), layers.Dense(2)]))
+    model(np.zeros((1, 4), np.float32))
+    with pytest.raises(Refusal, match="Parts has its own train_step"):
+        convert(model, 8, custom=CUSTOM)
+
+
+def test_losses_of_layers_alone_are_refused_with_what_they_need(convert: Convert) -> None:
+    x = keras.Input((4,))
+    model = keras.Model(x, layers.Dense(2, activity_regularizer="l2")(x))
+    model.compile("sgd", None)
+    with pytest.raises(Refusal, match=r"compiled without a loss; .*add_loss\) count beside it"):
+        convert(model, 8, loss=None, optimizer=None)
