@@ -9,7 +9,7 @@ _LOOP = "it loops, which no bundle can; write the steps out in a Python `for` ov
 _MATRICES = (
     "no browser solves or decomposes matrices; do that when you write the shards, or use matmul, einsum"
 )
-_FOURIER = "it needs complex numbers; store spectrograms in the shards, or use the layer STFTSpectrogram"
+_FOURIER = "it needs a Fourier transform; multiply by its matrix, or store spectra in the shards"
 _TEXT = "it works on text; turn text into numbers when you write the shards"
 _RANDOM = "it draws its own random numbers; use keras.random.uniform or normal, or Dropout and GaussianNoise"
 _FILES = "it reads or writes files; do that when you write the shards"

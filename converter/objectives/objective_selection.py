@@ -201,6 +201,11 @@ def _losses(
         losses = [None if entry is None else compiled_loss(entry.argument) for entry in entries]
         weights = [None if entry is None else entry.weight for entry in entries]
     if not any(losses):
+        if getattr(model, "compiled", False):
+            raise _bad(
+                "The model was compiled without a loss; give one to an output, by compile() or by loss under "
+                "[model] in the task file. Losses that layers add (add_loss) count beside it."
+            )
         raise _bad('No loss: write loss = "..." under [model] in the task file, or compile the model.')
     return losses, weights
 

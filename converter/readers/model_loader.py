@@ -20,6 +20,7 @@ from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 from converter.tracing.failed_calls import failed_layer, keras_reason, remedy_of
 from converter.validation.model_checks import check_built, check_count, check_model, check_precision
+from converter.validation.own_training import refuse_own_training
 
 # Raised by Keras and TensorFlow if a configuration or weights do not fit.
 _FAULTS = (TypeError, ValueError, KeyError, AttributeError, ImportError, OSError, IndexError, RuntimeError,
@@ -56,6 +57,9 @@ def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
         try:
             keras.utils.set_random_seed(0)  # layers with random numbers save their seed in the file
             model = keras.saving.deserialize_keras_object(_free_batch(source.config), safe_mode=safe)
+            if isinstance(model, keras.Model) and not getattr(model, "inputs", None):
+                # The cause of a model without layers that are joined: its parts train by an own step.
+                refuse_own_training(model)
             _call_unbuilt(model)
             check_built(model, name)
             check_precision(model)

@@ -87,7 +87,8 @@ def _unique(names: list[str]) -> list[str]:
 def _port_dtype(name: str, dtype: str) -> str:
     if dtype in ("float32", "int32"):
         return dtype
-    if dtype == "int64":
+    if dtype in ("int64", "bool"):
+        # The model casts its inputs to what they were declared as.
         return "int32"
     if dtype == "string":
         raise Refusal(

@@ -69,12 +69,19 @@ def test_an_own_layer_cannot_hide_a_hash(convert: Convert, own_file: OwnFile) ->
         convert(sequential(module.Hashes(), dtype="int64"), custom=path)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "uint8", "int16", "uint32", "bool"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64", "uint8", "int16", "uint32"])
 def test_an_input_of_another_dtype_is_refused_at_the_input(dtype: str, convert: Convert) -> None:
     x = keras.Input((4,), dtype=dtype, name="pixels")
     model = keras.Model(x, layers.Dense(1)(ops.cast(x, "float32")))
     with pytest.raises(Refusal, match=rf"input pixels is {dtype}; declare it as float32 or int32"):
         convert(model)
+
+
+def test_a_mask_of_booleans_is_fed_as_whole_numbers(convert: Convert) -> None:
+    frames, mask = keras.Input((4, 3)), keras.Input((4,), dtype="bool")
+    bundle = convert(keras.Model([frames, mask], layers.Dense(2)(layers.GRU(3)(frames, mask=mask))))
+    assert [port["dtype"] for port in bundle.manifest["inputs"]] == ["float32", "int32"]
+    assert bundle.manifest["checked"]["worst"] <= 1e-4
 
 
 @pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16", "bfloat16", "float16", "float64"])
@@ -180,7 +187,7 @@ OPS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "qr": (lambda x: ops.qr(x)[0], "decomposes matrices"),
     "eigh": (lambda x: ops.eigh(x)[0], "decomposes matrices"),
     "solve": (lambda x: ops.solve(x, x + 1.0), "solves or decomposes matrices"),
-    "rfft": (lambda x: ops.rfft(x)[0], "store spectrograms in the shards"),
+    "rfft": (lambda x: ops.rfft(x)[0], "store spectra in the shards"),
     "erfinv": (lambda x: ops.erfinv(0.1 * x), "other layers or functions of keras.ops"),
     "float16": (lambda x: ops.cast(ops.cast(x, "float16"), "float32"), "bundles compute with float32"),
 }
