@@ -209,6 +209,11 @@ def compiled_optimizer(model: Any) -> dict[str, Any]:
     name = type(optimizer).__name__.lower()
     refuse_own_optimizer(optimizer)
     config = optimizer.get_config()
+    if name == "lossscaleoptimizer":
+        raise refuse(
+            "The compiled optimizer is a LossScaleOptimizer, which belongs to mixed precision; compile the "
+            "model with the optimizer inside it, or write that one into the task file."
+        )
     if name not in FACTORIES:
         raise refuse(
             f"The compiled optimizer {name} cannot be traced; "

@@ -36,7 +36,8 @@ def check_built(model: Any, name: str) -> None:
         raise Refusal(f"The model {model.name} {what}; begin it with keras.Input(shape) and save it again.")
     if not getattr(model, "inputs", None):
         raise Refusal(
-            f"The model {model.name} has no fixed input; build it with keras.Input or as a functional model."
+            f"The model {model.name} has no fixed input; join its layers from keras.Input on, or call it as "
+            "a layer: x = keras.Input(shape), then keras.Model(x, model(x)), and save that."
         )
 
 

@@ -49,9 +49,7 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
     rows = (tracer.batch_size + 1) // 2
     if rows == tracer.batch_size:
         return
-    half = Tracer(
-        tracer.model, tracer.layout, tracer.model_ports, tracer.objectives, tracer.optimizer, rows
-    ).train()
+    half = _trace(tracer, rows)
     arrays = _arrays(tracer, whole, rows)
     short = {t.op.name: arrays[t.op.name][tuple(slice(n) for n in t.shape)] for t in half.inputs}
     expected = _run(freeze(half), half, short)
@@ -63,11 +61,34 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
         for name, values in expected.items():
             error = float(np.linalg.norm(padded[name] - values))
             if not error <= TOLERANCE * max(float(np.linalg.norm(values)), 1e-6):
+                _check_repeats(tracer, expected, short)
                 raise Refusal(
                     f"The model mixes the examples of a batch: its {name} changes when the batch is padded. "
                     "Let layers work on each example alone; over a batch use keras.ops.mean or keras.ops.sum "
                     "without dividing by the batch's size."
                 )
+
+
+def _trace(tracer: Tracer, rows: int) -> Traced:
+    other = Tracer(tracer.model, tracer.layout, tracer.model_ports, tracer.objectives, tracer.optimizer, rows)
+    try:
+        return other.train()
+    except Refusal as refusal:
+        raise Refusal(
+            f"The model computes with batches of {tracer.batch_size} examples only, so that nothing "
+            f"tells what padding does to it; take the number of rows from keras.ops.shape(x)[0]. ({refusal})"
+        ) from refusal
+
+
+def _check_repeats(tracer: Tracer, expected: Arrays, fed: Arrays) -> None:
+    """Refuses a model that computes something else whenever it is traced. Raises Refusal."""
+    again = _trace(tracer, (tracer.batch_size + 1) // 2)
+    repeated = _run(freeze(again), again, fed)
+    if any(not np.array_equal(repeated[name], values, equal_nan=True) for name, values in expected.items()):
+        raise Refusal(
+            "The model computes something else each time that it is called: a layer keeps what it counts or "
+            "draws in Python. Let the layer keep it in a variable, by self.add_weight()."
+        )
 
 
 def _finite(arrays: Arrays) -> bool:

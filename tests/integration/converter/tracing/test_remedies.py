@@ -202,6 +202,31 @@ def test_a_function_between_layers_is_refused_by_the_layer_before_it(case: str, 
         convert(keras.Model(x, layers.Dense(1)(between)))
 
 
+def test_a_layer_that_counts_in_python_is_refused_for_that(convert: Convert, own_file: OwnFile) -> None:
+    path, module = own_file(
+        "import keras\n\n\nclass Counts(keras.layers.Layer):\n    def __init__(self, **settings):\n"
+        "        super().__init__(**settings)\n        self.calls = 0\n\n"
+        "    def call(self, x):\n        self.calls += 1\n        return x * self.calls\n"
+    )
+    with pytest.raises(Refusal, match=r"something else each time that it is called.*self.add_weight"):
+        convert(sequential(module.Counts()), custom=path)
+
+
+def test_a_number_of_rows_in_a_layer_is_refused_for_that(convert: Convert, own_file: OwnFile) -> None:
+    path, module = own_file(SHORTER.format(body="return x + ops.zeros((4, 4)) if x.shape[0] else x"))
+    with pytest.raises(Refusal, match=r"batches of 4 examples only.*keras.ops.shape\(x\)\[0\]"):
+        convert(sequential(module.Own(name="mine")), custom=path)
+
+
+def test_the_optimizer_of_mixed_precision_is_refused_for_it(convert: Convert) -> None:
+    model = sequential()
+    model.compile(keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD()), "mse")
+    with pytest.raises(
+        Refusal, match="belongs to mixed precision; compile the model with the optimizer inside"
+    ):
+        convert(model, optimizer=None)
+
+
 def test_an_op_without_a_gradient_is_refused(convert: Convert) -> None:
     x = keras.Input((3,))
     between = ops.slice_update(layers.Dense(3)(x), (0, 0), ops.ones((1, 1)))
