@@ -6,8 +6,6 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-import h5py
-
 from converter.readers.h5_file import read_h5
 from converter.readers.keras_file import CONFIG, WEIGHTS, read_keras
 from converter.readers.model_source import Source
@@ -30,6 +28,7 @@ _FOREIGN = {
     ".ckpt": "a checkpoint without layers",
     ".index": "a checkpoint without layers",
 }
+_HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def read_source(path: Path, folder: Path, max_bytes: int) -> Source:
@@ -53,7 +52,7 @@ def _file(path: Path, folder: Path, max_bytes: int) -> Source:
         return read_h5(path, max_bytes)
     if suffix == ".json":
         return read_tfjs(path, max_bytes)
-    if suffix == ".keras" and h5py.is_hdf5(path):
+    if suffix == ".keras" and _begins_as_hdf5(path):
         return read_h5(path, max_bytes)  # before 2.12 Keras 2 wrote HDF5 under this suffix
     if suffix == ".keras":
         return read_keras(path, folder, max_bytes)
@@ -61,6 +60,12 @@ def _file(path: Path, folder: Path, max_bytes: int) -> Source:
         return _zip(path, folder, max_bytes)
     what = _FOREIGN.get(suffix, "no file of Keras or TF.js")
     raise Refusal(f"{path.name} is {what}; {_SAVE}, or as .h5, SavedModel or TF.js model.json.")
+
+
+def _begins_as_hdf5(path: Path) -> bool:
+    # h5py.is_hdf5 also looks at bytes 512, 1024, 2048 and so on, where the weights in a zip may begin.
+    with path.open("rb") as file:
+        return file.read(len(_HDF5)) == _HDF5
 
 
 def _zip(path: Path, folder: Path, max_bytes: int) -> Source:

@@ -273,6 +273,22 @@ def test_a_bundle_of_an_old_model_predicts_as_before(keras_2: Path, tmp_path: Pa
         np.testing.assert_allclose(outputs, arrays["y0"][:3], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("offset", [2048, 4096])
+def test_weights_may_begin_in_the_zip_where_hdf5_would_look_for_a_file(offset: int, tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
+    model.save(tmp_path / "whole.keras")
+    with zipfile.ZipFile(tmp_path / "whole.keras") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    config, weights = "config.json", "model.weights.h5"
+    headers = 2 * 30 + len(config) + len(weights)
+    parts[config] += b" " * (offset - headers - len(parts[config]))
+    with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
+        for name in (config, weights):
+            archive.writestr(name, parts[name])
+    assert (tmp_path / "model.keras").read_bytes()[offset : offset + 4] == b"\x89HDF"
+    assert load_model(tmp_path / "model.keras", Limits()).count_params() == 3
+
+
 def test_of_the_owners_keras_3_file_only_what_keras_reads_is_kept(tmp_path: Path) -> None:
     model = keras.Sequential([keras.Input((2,)), layers.Dense(1)])
     file, kept = tmp_path / "model.keras", tmp_path / "bundle" / "model.keras"
