@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from converter.conversion_task import read_task
-from converter.refusal import Refusal
+from converter.refusal import Refusal, escaped
 from converter.sandbox.limited_command import add_limits, enter_sandbox, run_limited
 
 
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _report_progress(text: str) -> None:
-    print(f"doing: {text}", flush=True)
+    print(f"doing: {escaped(text)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from converter.refusal import Refusal
+from converter.refusal import Refusal, escaped
 from converter.sandbox.confinement import confine
 from converter.sandbox.process_limits import Limits, apply_limits, end_with_parent, quiet_tensorflow
 
@@ -60,6 +60,6 @@ def enter_sandbox(readable: Iterable[Path], writable: Iterable[Path], temporary:
 
 
 def _answer(ok: bool, message: str, code: str | None = None) -> int:
-    answer = {"ok": ok, "message": message} | ({"code": code} if code else {})
+    answer = {"ok": ok, "message": escaped(message)} | ({"code": code} if code else {})
     sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
     return 0 if ok else 1
