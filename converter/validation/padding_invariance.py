@@ -15,8 +15,9 @@ from converter.tracing.graph_freezer import freeze
 from converter.tracing.tracer import Traced, Tracer
 
 Arrays = dict[str, NDArray[Any]]
-# Padding repeats the first example times a factor; factors other than 1 expose a layer that takes a maximum.
-PADDINGS = (1, 3, -3)
+# Padding repeats the first example times a factor; factors other than 1 expose a layer that takes a maximum
+# or, as 0 does, a median.
+PADDINGS = (1, 3, -3, 0)
 # Ops between layers that act on each number separately.
 ELEMENTWISE = {
     "Abs", "Add", "Cast", "Clip", "Cos", "Divide", "Elu", "Equal", "Erf", "Exp", "Gelu", "Greater",
@@ -63,9 +64,9 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
             if not error <= TOLERANCE * max(float(np.linalg.norm(values)), 1e-6):
                 _check_repeats(tracer, expected, short)
                 raise Refusal(
-                    f"The model mixes the examples of a batch: its {name} changes when the batch is padded. "
-                    "Let layers work on each example alone; over a batch use keras.ops.mean or keras.ops.sum "
-                    "without dividing by the batch's size."
+                    f"The model, or its loss, mixes the examples of a batch: its {name} changes when it is "
+                    "padded. Let them work on each example alone, with another axis than 0 in keras.ops; "
+                    "over a batch use keras.ops.mean or keras.ops.sum without dividing by the batch's size."
                 )
 
 

@@ -227,6 +227,23 @@ def test_the_optimizer_of_mixed_precision_is_refused_for_it(convert: Convert) ->
         convert(model, optimizer=None)
 
 
+@pytest.mark.parametrize("axis", [None, 0])
+def test_a_median_of_the_batch_is_refused(axis: Any, convert: Convert) -> None:
+    x = keras.Input((3, 4))
+    hidden = layers.Dense(4)(x)
+    across = layers.Flatten()(hidden - ops.median(hidden, axis=axis, keepdims=True))
+    with pytest.raises(Refusal, match=r"mixes the examples of a batch: .*another axis than 0"):
+        convert(keras.Model(x, layers.Dense(1)(across)))
+
+
+@pytest.mark.parametrize("axis", [1, -1, (1, 2)])
+def test_a_median_of_an_example_is_converted(axis: Any, convert: Convert) -> None:
+    x = keras.Input((3, 4))
+    hidden = layers.Dense(4)(x)
+    within = layers.Flatten()(hidden - ops.median(hidden, axis=axis, keepdims=True))
+    assert convert(keras.Model(x, layers.Dense(1)(within))).manifest["checked"]["worst"] <= 1e-4
+
+
 def test_an_op_without_a_gradient_is_refused(convert: Convert) -> None:
     x = keras.Input((3,))
     between = ops.slice_update(layers.Dense(3)(x), (0, 0), ops.ones((1, 1)))
