@@ -21,6 +21,7 @@ from converter.sandbox.process_limits import Limits
 from converter.summary.model_summary import summarize, summarize_slices
 from converter.tracing.batch_slices import SIGNATURE, is_sliceable, slice_size, trace_slice
 from converter.tracing.graph_freezer import freeze
+from converter.tracing.loop_lengths import check_loops, has_loops
 from converter.tracing.model_ports import Port, find_ports
 from converter.tracing.tracer import Traced, Tracer
 from converter.tracing.vector_layout import Layout
@@ -73,6 +74,8 @@ def write_bundle(
     layout = Layout(model)
     report_progress(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
     tracer = Tracer(model, layout, model_ports, objectives, optimizer, task.batch_size)
+    if has_loops(model):
+        check_loops(tracer.predict)
     train = tracer.train()
     traces = {
         "train": train,

@@ -15,7 +15,9 @@ from converter.readers.config_check import check_config
 from converter.readers.custom_layers import import_custom, own_lambdas
 from converter.readers.file_kind import read_source
 from converter.readers.keras2.hard_sigmoid import keep_hard_sigmoid
+from converter.readers.layer_count import check_layer_count
 from converter.readers.model_source import Source
+from converter.readers.sequential_build import sequentials_built_once
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 from converter.tracing.failed_calls import failed_layer, keras_reason, remedy_of
@@ -37,6 +39,7 @@ def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
     with tempfile.TemporaryDirectory() as folder, keras.saving.custom_object_scope(objects):
         source = read_source(path, Path(folder), limits.file_bytes)
         check_config([source.config, source.compiled], objects if custom else None)
+        check_layer_count(source.config, path.name)
         with own_lambdas(custom) if custom else contextlib.nullcontext():
             model = _build(source, path.name, limits, safe=custom is None)
             _fill(model, source, path.name)
@@ -53,7 +56,7 @@ def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
     variables in ways that such a scope forbids.
     """
     scope = keras.StatelessScope() if safe else None
-    with scope or contextlib.nullcontext():
+    with scope or contextlib.nullcontext(), sequentials_built_once():
         try:
             keras.utils.set_random_seed(0)  # layers with random numbers save their seed in the file
             model = keras.saving.deserialize_keras_object(_free_batch(source.config), safe_mode=safe)
@@ -69,7 +72,10 @@ def _build(source: Source, name: str, limits: Limits, safe: bool) -> Any:
                 scope.initialize_variables = False
             keras.backend.clear_session()
             if isinstance(error, RecursionError):
-                raise Refusal(f"{name} is nested too deeply; use fewer nested models.") from error
+                raise Refusal(
+                    f"{name} is nested too deeply, or has a chain of more layers than Keras can follow "
+                    "(about 900); use fewer layers or nested models."
+                ) from error
             if isinstance(error, _FAULTS):
                 raise _cannot_load(name, error) from error
             raise

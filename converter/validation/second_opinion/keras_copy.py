@@ -20,6 +20,7 @@ from converter.conversion_task import ConversionTask
 from converter.objectives.objective_selection import Objective, Objectives
 from converter.optimizers.gradient import ReadSum, row_squares
 from converter.readers.custom_layers import import_custom, own_lambdas
+from converter.readers.sequential_build import sequentials_built_once
 from converter.tracing.attribute_patch import patched_attributes
 from converter.tracing.model_ports import ModelPorts
 from converter.tracing.random_inputs import mean_draws
@@ -52,6 +53,7 @@ class KerasCopy:
         with (
             contextlib.redirect_stdout(io.StringIO()),
             keras.saving.custom_object_scope(objects),
+            sequentials_built_once(),
             own_lambdas(custom) if custom else contextlib.nullcontext(),
         ):
             self.model = keras.saving.load_model(file, compile=False, safe_mode=custom is None)

@@ -22,7 +22,7 @@ from backend.server.sandbox.conversion import ConversionLimits, convert
 pytestmark = [pytest.mark.tensorflow, pytest.mark.usefixtures("forked_python")]
 layers = keras.layers
 LIMITS = ConversionLimits(
-    wall_seconds=120, cpu_seconds=60, memory_bytes=4 << 30, file_bytes=64 << 20, parameters=10**6
+    wall_seconds=60, cpu_seconds=60, memory_bytes=4 << 30, file_bytes=64 << 20, parameters=10**6
 )
 TASK = 'name = "small"\n[model]\nbatch_size = 4\nloss = "mse"\noptimizer = { name = "sgd" }\n'
 
@@ -83,6 +83,48 @@ def dense(**settings: Any) -> Callable[[Path, Path], Path]:
     def write(honest: Path, folder: Path) -> Path:
         change = lambda c: c["config"]["layers"][2]["config"].update(settings)  # noqa: E731
         return rezip(honest, folder, config=config(honest, change))
+
+    return write
+
+
+def many_layers(count: int) -> Callable[[Path, Path], Path]:
+    """A Sequential of so many layers, most of them in its configuration only."""
+
+    def change(config: dict[str, Any]) -> None:
+        entries = config["config"]["layers"]
+        first = {key: value for key, value in entries[1].items() if key != "build_config"}
+        for number in range(count - 3):
+            entries.append(first | {"config": first["config"] | {"name": f"dense_{number}"}})
+
+    return lambda honest, folder: rezip(honest, folder, config=config(honest, change))
+
+
+def doubled(times: int) -> Callable[[Path, Path], Path]:
+    """A model that calls a model twice, which calls another one twice, and so on."""
+
+    def change(config: dict[str, Any]) -> None:
+        model = dict(config)
+        for number in range(times):
+            nested = model | {"inbound_nodes": [{"args": [], "kwargs": {}}] * 2}
+            model = model | {"config": {"name": f"m{number}", "layers": [nested]}}
+        config.update(model)
+
+    return lambda honest, folder: rezip(honest, folder, config=config(honest, change))
+
+
+def nested_loops(depth: int) -> Any:
+    layer = layers.Dense(1)
+    for _ in range(depth):
+        layer = layers.TimeDistributed(layer)
+    return layer
+
+
+def long_sequence(*parts: Any, shape: tuple[int, ...] = (20_000, 2)) -> Callable[[Path, Path], Path]:
+    def write(_: Path, folder: Path) -> Path:
+        copies = [type(part).from_config(part.get_config()) for part in parts]
+        model = keras.Sequential([keras.Input(shape), *copies, layers.Flatten(), layers.Dense(1)])
+        model.save(folder / "model.keras")
+        return folder / "model.keras"
 
     return write
 
@@ -216,6 +258,16 @@ FILES: list[tuple[str, Callable[[Path, Path], Path], str]] = [
     ("long number", lambda h, d: rezip(h, d, config=b'{"a": ' + b"9" * 5000 + b"}"), "damaged"),
     ("huge layer", dense(units=10**9), "parameters; at most 1000000"),
     ("huger layer", dense(units=10**30), "Keras cannot load|parameters"),
+    ("20,000 layers", many_layers(20_000), "has 20,000 layers.*; at most 2,000 are possible"),
+    ("a long chain", many_layers(1_500), "a chain of more layers than Keras can follow"),
+    ("65,536 calls of a layer", doubled(16), "has 196,608 layers, where a shared layer counts at each call"),
+    ("bomb of a configuration", lambda h, d: rezip(h, d, config=b'{"a": "' + bytes(100 << 20) + b'"}'),
+     "over the limit"),
+    ("20,000 steps", long_sequence(layers.LSTM(4, name="long")), "layer long takes 20,000 .* up to 1,8.. st"),
+    ("20,000 steps back and forth", long_sequence(layers.Bidirectional(layers.GRU(4))), "up to 4.. steps"),
+    ("20,000 distributed", long_sequence(layers.TimeDistributed(layers.Dense(1), name="long")),
+     "layer long takes 20,000 steps"),
+    ("loops in loops", long_sequence(nested_loops(16), shape=(2,) * 17), "operations for such steps"),
     ("name with NUL", dense(name="a\0b"), "has a name that a graph cannot hold"),
     ("negative layer", dense(units=-5), "Keras cannot load"),
     ("a layer of words", dense(units="../../etc"), "Keras cannot load"),
