@@ -13,7 +13,7 @@ from converter.objectives.compiled_objectives import compiled_losses, compiled_m
 from converter.objectives.losses import OutputLoss, compiled_loss, named_loss
 from converter.objectives.metrics import OutputMetric, label_of_metric, make_metric
 from converter.padding.real_rows import Rows
-from converter.refusal import Refusal
+from converter.refusal import Refusal, escaped
 from converter.tracing.model_ports import ModelPorts, Port
 
 # Limits of what an update may report (backend/formats/manifest.py).
@@ -133,6 +133,12 @@ def _check_metrics(metrics: list[dict[str, Any]]) -> None:
         raise _bad(
             f"The metric's name {long[0]} is longer than {MAX_NAME} letters; shorten the output's name."
         )
+    for metric in metrics:
+        if escaped(metric["name"]) != metric["name"]:
+            raise _bad(
+                f"The metric's name {metric['name']} has characters that cannot be shown; name it with "
+                "letters, digits and spaces."
+            )
 
 
 def _check_class_weight(objectives: Objectives) -> None:

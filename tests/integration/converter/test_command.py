@@ -14,9 +14,12 @@ import pytest
 from backend.commands.build import build_task
 from backend.errors import BundleError, CancelledError, MingaError, TaskFileError
 from backend.server.sandbox.conversion import ConversionLimits, convert
+from converter.conversion_task import ConversionTask
+from converter.objectives.objective_selection import choose_objectives
 from converter.readers.model_loader import load_model
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
+from converter.tracing.model_ports import find_ports
 
 pytestmark = pytest.mark.tensorflow
 TASK = 'name = "small"\n[model]\nbatch_size = 4\nloss = "mse"\noptimizer = { name = "adam" }\n'
@@ -74,6 +77,16 @@ def test_characters_that_a_terminal_obeys_are_escaped(name: str, tmp_path: Path)
     with pytest.raises(Refusal) as caught:
         load_model(tmp_path / "model.keras", Limits())
     assert all(one.isprintable() for one in str(caught.value))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_metrics_name_that_a_terminal_obeys_is_refused(name: str, tmp_path: Path) -> None:
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse", metrics=[keras.metrics.MeanAbsoluteError(name=NAMES[name])])
+    ports = find_ports(model)
+    with pytest.raises(Refusal, match="characters that cannot be shown") as caught:
+        choose_objectives(model, ConversionTask("test", 4), ports)
+    assert str(caught.value).isprintable()
 
 
 def test_letters_of_all_languages_stay_as_they_are() -> None:
