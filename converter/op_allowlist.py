@@ -31,7 +31,7 @@ def check_ops(graph_def: Any, signature: str, layers: list[str]) -> list[str]:
         if node.op not in ALLOWED:
             raise Refusal(
                 f"{place_of(graph_def, node.name, layers)} needs the op {node.op} ({signature} graph), which "
-                f"is not on the list of allowed ops: {remedy_of_op(node.op)}."
+                f"is not on the list of pure ops: {remedy_of_op(node.op)}."
             )
         for attribute in node.attr.values():
             if attribute.WhichOneof("value") == "type" and tf.as_dtype(attribute.type) not in DTYPES:
