@@ -76,8 +76,9 @@ def _trace(tracer: Tracer, rows: int) -> Traced:
         return other.train()
     except Refusal as refusal:
         raise Refusal(
-            f"The model computes with batches of {tracer.batch_size} examples only, so that nothing "
-            f"tells what padding does to it; take the number of rows from keras.ops.shape(x)[0]. ({refusal})"
+            f"The model computes with batches of {tracer.batch_size} examples only, so that nothing tells "
+            "what padding does to it; write -1 for the number of rows, in a layer keras.ops.shape(x)[0]. "
+            f"({refusal})"
         ) from refusal
 
 
