@@ -21,6 +21,7 @@ from converter.export.tfjs_ops import KNOWN
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
 from converter.tracing.vector_layout import Layout
+from tests.support.keras.tfjs_prediction import predict_tfjs
 from tests.support.timeouts import PATIENCE
 
 pytestmark = pytest.mark.tensorflow
@@ -156,17 +157,7 @@ def test_onnx_predicts_the_same_under_the_models_own_names(version: Version, tmp
 def test_tfjs_predicts_the_same(version: Version, kind: str, tmp_path: Path) -> None:
     place = tmp_path_of(tmp_path)
     unpack(version.write(kind, place), place / "out")
-    inputs = {
-        name: {"shape": x.shape, "dtype": str(x.dtype), "data": x.ravel().tolist()}
-        for name, x in zip(version.names, version.x, strict=True)
-    }
-    asked = {"folder": str(place / "out"), "inputs": inputs}
-    script = Path(__file__).with_name("predict_tfjs.cjs")
-    done = subprocess.run(
-        ["node", str(script)], input=json.dumps(asked), capture_output=True, text=True, timeout=PATIENCE
-    )
-    assert done.returncode == 0, done.stderr
-    check([np.reshape(y["data"], y["shape"]) for y in json.loads(done.stdout)], version.y)
+    check(predict_tfjs(place / "out", dict(zip(version.names, version.x, strict=True))), version.y)
 
 
 @pytest.mark.parametrize("kind", ["keras", "tfjs-graph", "tfjs-layers"])

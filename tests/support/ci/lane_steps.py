@@ -31,6 +31,7 @@ SERVICES = (
 KERAS = (
     "tests/integration/converter",
     "tests/conformance/native_graphs",
+    "tests/conformance/official_converter",
     "tests/integration/peer/training/test_evaluator.py",
     "tests/integration/peer/training/test_trainer.py",
 )
