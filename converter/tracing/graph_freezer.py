@@ -36,14 +36,15 @@ def freeze(traced: Traced, layers: Sequence[str] = ()) -> Any:
 
 def _constant_captures(graph: Any, layers: Sequence[str]) -> Any:
     """Returns the GraphDef with every eager tensor that the trace captured as a constant."""
-    _refuse_captured_variables(graph)
     graph_def = graph.as_graph_def(add_shapes=False)
     for outer, inner in graph.captures:
         if outer.dtype == tf.resource:
             users = [user.name for user in inner.consumers()] or [inner.op.name]
             raise Refusal(
-                f"{place_of(graph_def, users[0], layers)} holds a variable or a table of TensorFlow, which "
-                "Keras neither saves nor trains; use self.add_weight() of the layer."
+                f"{place_of(graph_def, users[0], layers)} reads a variable that the model does not own, "
+                "which Keras neither saves nor trains: instead of a tf.Variable or a table of TensorFlow use "
+                "self.add_weight() of the layer, and make another layer that it calls an attribute "
+                "(self.inner = ...)."
             )
     captured = {inner.op.name: outer for outer, inner in graph.captures}
     for node in graph_def.node:
@@ -54,18 +55,6 @@ def _constant_captures(graph: Any, layers: Sequence[str]) -> Any:
             node.attr["dtype"].type = tf.as_dtype(value.dtype).as_datatype_enum
             node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
     return graph_def
-
-
-def _refuse_captured_variables(graph: Any) -> None:
-    handles = [outer for outer, _ in graph.captures if outer.dtype == tf.resource]
-    if handles:
-        # A handle knows the shape of its variable, but not its name.
-        shapes = [tf.TensorShape(handle._handle_data.shape_and_type[0].shape).as_list() for handle in handles]
-        raise Refusal(
-            f"A layer calls weights that the model does not own, of shapes {str(shapes)[1:-1][:200]}: they "
-            "are neither saved nor trained. Make the layer that has them an attribute of your layer "
-            "(self.inner = ...), and call it from there."
-        )
 
 
 def _constant_shapes(graph_def: Any) -> Any:

@@ -73,9 +73,9 @@ def setting(name: str, **forced: Any) -> Patch:
 def graph(alter: Callable[[Any], bool], names: tuple[str, ...] = ("train",)) -> Patch:
     """Alters nodes of the frozen graphs `names`; fails unless `alter` says that it altered one."""
 
-    def make(freeze: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def frozen(trace: Any) -> Any:
-            graph_def = freeze(trace)
+    def make(freeze: Callable[..., Any]) -> Callable[..., Any]:
+        def frozen(trace: Any, *layers: Any) -> Any:
+            graph_def = freeze(trace, *layers)
             if trace.graph.name in names:
                 altered = [alter(node) for node in graph_def.node]
                 assert any(altered), "nothing was altered"

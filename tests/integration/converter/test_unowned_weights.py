@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import keras
@@ -37,7 +38,7 @@ def positioned(inside: bool) -> Any:
 
 def test_an_embedding_called_outside_of_the_model_is_named_in_a_warning(convert: Convert) -> None:
     (warning,) = convert(positioned(inside=False)).manifest["warnings"]
-    assert "The layer add takes 6 x 4 constant numbers" in warning
+    assert re.search(r"The layer add\w* takes 6 x 4 constant numbers", warning)
     assert "never trained" in warning
 
 
@@ -62,5 +63,7 @@ def test_numbers_and_whole_numbers_are_no_weights() -> None:
 def test_a_layer_that_calls_weights_of_nobody_is_refused(convert: Convert, own_file: OwnFile) -> None:
     path, module = own_file(BORROWED)
     x = keras.Input((3,))
-    with pytest.raises(Refusal, match=r"model does not own, of shapes \[3, 3\], \[3\]: .*self\.inner = "):
+    with pytest.raises(
+        Refusal, match=r"layer borrows.*reads a variable that the model does not own.*self\.inner"
+    ):
         convert(keras.Model(x, layers.Dense(2)(module.Borrows()(x))), custom=path)

@@ -132,7 +132,7 @@ BODIES = {
     "return ops.fori_loop(0, 3, lambda i, v: v * 2.0, x)": LOOPS,
     "return ops.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0), (0, x))[1]": LOOPS,
     "return ops.map(lambda row: row * 2.0, x)": LOOPS,
-    "return x * tf.Variable([2.0])": "holds a variable or a table of TensorFlow|cannot be traced",
+    "return x * tf.Variable([2.0])": "reads a variable that the model does not own|cannot be traced",
     "return x * ops.cast(ops.cast(x, 'int16'), 'float32')": 'computes in int16 .*cast to "int32"',
     "return ops.cast(ops.cast(x, 'float16'), 'float32')": "computes in float16 .*float32",
     "return ops.cast(ops.cast(x, 'float64'), 'float32')": "computes in float64 .*float32",
