@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -342,6 +344,13 @@ FILES: list[tuple[str, Callable[[Path, Path], Path], str]] = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def fork_server(forked_python: None) -> None:
+    """Starts the server that forks converters, which the first test would otherwise take for a leftover."""
+    subprocess.run([sys.executable, "-m", "converter", "--help"], check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.usefixtures("fork_server")
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize("case", FILES, ids=[f[0] for f in FILES])
 def test_a_hostile_file_gets_a_sentence_and_nothing_else(honest: Path, tmp_path: Path, case: Any) -> None:
