@@ -24,7 +24,8 @@ def share_common(view: View) -> None:
             original = first.setdefault(key, node) if key is not None else node
             if original is not node and view.is_alive(original):
                 changed = True
-                for tensor in view.tensors(node):
+                # A node is gone once its last output that is read has another maker.
+                for tensor in [tensor for tensor in view.tensors(node) if view.users(tensor)]:
                     view.replace(tensor, tensor.replace(node.name, original.name, 1))
 
 

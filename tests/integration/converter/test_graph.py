@@ -98,6 +98,22 @@ def test_nodes_that_differ_in_an_attribute_are_not_shared() -> None:
     assert after([converter_graph.share_common], build)["MatMul"] == 2
 
 
+def test_an_op_of_whose_copy_only_one_output_is_read_is_shared() -> None:
+    def build(x: Any) -> Any:
+        first, second = (tf.raw_ops.TopKV2(input=x, k=2, sorted=True) for _ in range(2))
+        return first.values * tf.cast(first.indices, tf.float32) + second.values
+
+    assert after([converter_graph.share_common], traced(build, (BATCH, WIDTH)))["TopKV2"] == 1
+
+
+def test_an_op_of_several_outputs_is_shared() -> None:
+    def build(x: Any) -> Any:
+        first, second = (tf.raw_ops.TopKV2(input=x, k=2, sorted=True) for _ in range(2))
+        return first.values + second.values + tf.cast(first.indices - 2 * second.indices, tf.float32)
+
+    assert after([converter_graph.share_common], traced(build, (BATCH, WIDTH)))["TopKV2"] == 1
+
+
 def test_reshapes_of_reshapes_are_one() -> None:
     def build(x: Any) -> Any:
         flat = tf.reshape(tf.expand_dims(tf.reshape(x, [-1, WIDTH]), 1), [-1])
