@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from converter.objectives.objective_tables import ObjectiveTable, read_objectives, refuse_other_losses
 from converter.refusal import Refusal
 
 MAX_BYTES = 1 << 18
 MAX_BATCH = 4096
 MODEL_KEYS = {"file", "bundle", "batch_size", "loss", "loss_weights", "class_weight", "metrics", "optimizer"}
-MODEL_KEYS |= {"slice"}
+MODEL_KEYS |= {"slice", "objectives"}
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class ConversionTask:
     """The model section of a task; `loss`, `metrics`, `optimizer` None take the compiled model's.
 
     `loss`, `loss_weights` and `metrics` stand as the task file says them;
-    converter/objectives/objective_selection.py reads them.
+    converter/objectives/objective_selection.py reads them. Of `objectives` and `loss` there is one at most.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ConversionTask:
     loss_weights: Any = None
     slice: int | None = None
     class_weight: tuple[float, ...] | None = None
+    objectives: tuple[ObjectiveTable, ...] = ()
 
 
 def read_task(path: Path) -> ConversionTask:
@@ -85,7 +87,15 @@ def _task(table: dict[str, Any]) -> ConversionTask:
         _weights(model.get("loss_weights")),
         _slice(model.get("slice")),
         _class_weight(model.get("class_weight")),
+        _objectives(model),
     )
+
+
+def _objectives(model: dict[str, Any]) -> tuple[ObjectiveTable, ...]:
+    if "objectives" not in model:
+        return ()
+    refuse_other_losses(model)
+    return read_objectives(model["objectives"])
 
 
 def _slice(value: Any) -> int | None:

@@ -12,17 +12,26 @@ from typing import Any
 from converter.bundle.keras_model_file import save_model
 from converter.bundle.tfjs_graph_model import write_graph_model
 from converter.conversion_task import ConversionTask
+from converter.objectives.joint_objectives import JointObjectives
+from converter.objectives.joint_selection import choose_joint_objectives
 from converter.objectives.objective_proposals import proposal_sentences, proposals
 from converter.objectives.objective_selection import Objectives, choose_objectives
 from converter.op_allowlist import check_ops
-from converter.optimizers import Optimizer, compiled_optimizer, is_constrained, make_optimizer
+from converter.optimizers import (
+    Optimizer,
+    PartOptimizers,
+    compiled_optimizer,
+    is_constrained,
+    make_optimizer,
+    objective_optimizers,
+)
 from converter.readers.model_loader import load_model
 from converter.sandbox.process_limits import Limits
 from converter.summary.model_summary import summarize, summarize_slices
 from converter.tracing.batch_slices import SIGNATURE, is_sliceable, slice_size, trace_slice
 from converter.tracing.graph_freezer import freeze
 from converter.tracing.loop_lengths import check_loops, has_loops
-from converter.tracing.model_ports import Port, find_ports
+from converter.tracing.model_ports import ModelPorts, Port, find_ports
 from converter.tracing.tracer import Traced, Tracer
 from converter.tracing.vector_layout import Layout
 from converter.validation.model_checks import check_batch
@@ -69,8 +78,7 @@ def write_bundle(
         for sentence in proposal_sentences(proposed):
             report_progress(sentence)
         propose(proposed)
-    objectives = choose_objectives(model, task, model_ports)
-    optimizer = make_optimizer(task.optimizer or compiled_optimizer(model))
+    objectives, optimizer = _training(model, task, model_ports)
     layout = Layout(model)
     report_progress(f"Found {layout.trainable + layout.state:,} parameters. Tracing a training step.")
     tracer = Tracer(model, layout, model_ports, objectives, optimizer, task.batch_size)
@@ -79,7 +87,7 @@ def write_bundle(
     train = tracer.train()
     traces = {
         "train": train,
-        "apply": tracer.apply(train.tables),
+        "apply": tracer.apply(tuple(train.reads)),
         "evaluate": tracer.evaluate(),
         "predict": tracer.predict(),
     }
@@ -117,6 +125,18 @@ def write_bundle(
     return manifest
 
 
+def _training(
+    model: Any, task: ConversionTask, model_ports: ModelPorts
+) -> tuple[Objectives | JointObjectives, Optimizer | PartOptimizers]:
+    """Selects what is measured and who steps, by the task file, else by the compiled model."""
+    if task.objectives:
+        joint = choose_joint_objectives(model, task, model_ports)
+        parts = [objective.part for objective in joint.objectives]
+        return joint, objective_optimizers(model, task, parts)
+    objectives = choose_objectives(model, task, model_ports)
+    return objectives, make_optimizer(task.optimizer or compiled_optimizer(model))
+
+
 def _write_graphs(graphs: dict[str, Any], directory: Path) -> None:
     (directory / "native").mkdir()
     for name, graph in graphs.items():
@@ -127,8 +147,8 @@ def _write_graphs(graphs: dict[str, Any], directory: Path) -> None:
 def _manifest(
     task: ConversionTask,
     tracer: Tracer,
-    objectives: Objectives,
-    optimizer: Optimizer,
+    objectives: Objectives | JointObjectives,
+    optimizer: Optimizer | PartOptimizers,
     traces: dict[str, Traced],
 ) -> dict[str, Any]:
     layout = tracer.layout

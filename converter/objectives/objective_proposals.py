@@ -14,6 +14,9 @@ OPTIMIZER = {"name": "adam", "learning_rate": 0.001}
 def proposals(model: Any, task: ConversionTask, model_ports: ModelPorts) -> dict[str, Any]:
     """Returns the keys of [model] that neither task nor model gives: `loss`, `metrics`, `optimizer`."""
     proposed: dict[str, Any] = {}
+    if task.objectives:
+        all_given = all(objective.optimizer for objective in task.objectives)
+        return proposed if all_given else _with_optimizer(proposed, model, task)
     if task.loss is None and getattr(getattr(model, "_compile_loss", None), "_user_loss", None) is None:
         guesses = [
             _guess(port, _activation(tensor))
@@ -22,6 +25,10 @@ def proposals(model: Any, task: ConversionTask, model_ports: ModelPorts) -> dict
         proposed["loss"] = guesses[0][0] if len(guesses) == 1 else [loss for loss, _ in guesses]
         if task.metrics is None:
             proposed["metrics"] = guesses[0][1] if len(guesses) == 1 else [metrics for _, metrics in guesses]
+    return _with_optimizer(proposed, model, task)
+
+
+def _with_optimizer(proposed: dict[str, Any], model: Any, task: ConversionTask) -> dict[str, Any]:
     if task.optimizer is None and getattr(model, "optimizer", None) is None:
         proposed["optimizer"] = dict(OPTIMIZER)
     return proposed

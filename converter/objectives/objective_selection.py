@@ -52,11 +52,15 @@ class Objectives:
             prefix = f"{part.output.name}_" if len(self.parts) > 1 else ""
             if part.loss is not None and self.several_losses:
                 described.append({"name": f"{prefix}loss", "kind": "ratio"})
-            for metric in part.metrics:
-                name = _free_name(prefix, metric, used_names)
-                entry = {"name": name, "kind": metric.counting.kind, "rows": metric.counting.count}
-                described.append({k: v for k, v in entry.items() if (k, v) != ("rows", 1)})
+            described += [
+                metric_row(_free_name(prefix, metric, used_names), metric) for metric in part.metrics
+            ]
         return described
+
+    @property
+    def measured(self) -> list[tuple[str, OutputMetric]]:
+        """Returns the metrics, each with the name of its output."""
+        return [(part.output.name, metric) for part in self._parts_with_labels() for metric in part.metrics]
 
     @property
     def own(self) -> bool:
@@ -79,6 +83,10 @@ class Objectives:
         part = self.parts[output]
         return part.loss.name if part is not None and part.loss is not None else None
 
+    def trained(self, count: int) -> list[tuple[int, ...]]:
+        """Returns the numbers of the trainable variables, of which there are `count`: all at once."""
+        return [tuple(range(count))]
+
     def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:
         """Returns the rows of a training step, weighted by class as in `Model.fit`."""
         if self.class_weight is None:
@@ -88,8 +96,11 @@ class Objectives:
             y = tf.cast(y[:, 0], tf.int32) if y.shape[-1] == 1 else tf.argmax(y, -1, tf.int32)
         return Rows(rows.weight * tf.gather(tf.constant(self.class_weight), y), rows.exists)
 
-    def measure(self, labels: Sequence[Any], outputs: Sequence[Any], rows: Rows) -> tuple[Any, Any]:
-        """Returns the scalar loss and the metrics [M, 2] of a batch; None without metrics."""
+    def measure(
+        self, labels: Sequence[Any], outputs: Sequence[Any], rows: Rows, inputs: Sequence[Any] = ()
+    ) -> tuple[list[Any], Any]:
+        """Returns the scalar loss, alone in a list, and the metrics [M, 2] of a batch; None without any."""
+        del inputs
         loss, metrics = 0.0, []
         measured = [output for part, output in zip(self.parts, outputs, strict=True) if part is not None]
         for part, y, output in zip(self._parts_with_labels(), labels, measured, strict=True):
@@ -97,9 +108,14 @@ class Objectives:
                 part_loss = part.loss.of(y, output, rows)
                 loss += part_loss if part.weight == 1.0 else part_loss * part.weight
                 if self.several_losses:
-                    metrics.append(tf.stack([part_loss * rows.count, rows.count])[None])
+                    metrics.append(loss_row(part_loss, rows))
             metrics += [metric.of(y, output, rows) for metric in part.metrics]
-        return loss, tf.concat(metrics, 0) if metrics else None
+        return [loss], tf.concat(metrics, 0) if metrics else None
+
+    @property
+    def labelled(self) -> tuple[Objective, ...]:
+        """Returns the objectives that have a label, in the labels' order."""
+        return tuple(self._parts_with_labels())
 
     def _parts_with_labels(self) -> list[Objective]:
         return [part for part in self.parts if part is not None]
@@ -118,11 +134,12 @@ def choose_objectives(model: Any, task: ConversionTask, model_ports: ModelPorts)
     parts = map(_objective, outputs, losses, map(_weight, weights), plain, counted)
     objectives = Objectives(tuple(parts), task.class_weight)
     _check_class_weight(objectives)
-    _check_metrics(objectives.metrics)
+    check_metrics(objectives.metrics)
     return objectives
 
 
-def _check_metrics(metrics: list[dict[str, Any]]) -> None:
+def check_metrics(metrics: list[dict[str, Any]]) -> None:
+    """Raises Refusal where there are more metrics, or longer names, than an update may report."""
     if len(metrics) > MAX_METRICS:
         raise _bad(
             f"The losses and metrics of all outputs make {len(metrics)} metrics; at most {MAX_METRICS} fit, "
@@ -247,16 +264,32 @@ def _objective(
     return Objective(output, label, loss, weight, tuple(output_metrics))
 
 
-def _free_name(prefix: str, metric: OutputMetric, used_names: set[str]) -> str:
-    """Returns Keras' name of a metric, made unique by `weighted_` or a number."""
-    name = prefix + metric.name
-    if name in used_names and metric.weighted:
-        name = f"{prefix}weighted_{metric.name}"
+def loss_row(loss: Any, rows: Rows) -> Any:
+    """Returns the row [1, 2] of `metrics` that reports a scalar loss of a batch."""
+    return tf.stack([loss * rows.count, rows.count])[None]
+
+
+def metric_row(name: str, metric: OutputMetric) -> dict[str, Any]:
+    """Returns a metric's entry in the manifest."""
+    entry = {"name": name, "kind": metric.counting.kind, "rows": metric.counting.count}
+    return {key: value for key, value in entry.items() if (key, value) != ("rows", 1)}
+
+
+def unused_name(name: str, used_names: set[str]) -> str:
+    """Returns the name, with a number where it is in use, and adds it to `used_names`."""
     stem, number = name, 1
     while name in used_names:
         name, number = f"{stem}_{number}", number + 1
     used_names.add(name)
     return name
+
+
+def _free_name(prefix: str, metric: OutputMetric, used_names: set[str]) -> str:
+    """Returns Keras' name of a metric, made unique by `weighted_` or a number."""
+    name = prefix + metric.name
+    if name in used_names and metric.weighted:
+        name = f"{prefix}weighted_{metric.name}"
+    return unused_name(name, used_names)
 
 
 def _bad(message: str) -> Refusal:

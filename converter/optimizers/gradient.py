@@ -47,15 +47,16 @@ def tables_of(gradients: Sequence[Any]) -> tuple[int, ...]:
     return tuple(k for k, gradient in enumerate(gradients) if isinstance(gradient, tf.IndexedSlices))
 
 
-def row_squares(gradients: Sequence[Any] | Mapping[int, Any], tables: Sequence[int], reads: ReadSum) -> Any:
+def row_squares(gradients: Sequence[Any] | Mapping[int, Any], reads: Mapping[int, ReadSum]) -> Any:
     """Returns the squares of the tables' gradients [Q], in layout order, as Keras takes them."""
-    sums = []
-    for k in tables:
-        slices = gradients[k]
-        parts = tf.square(slices.values) if reads == "squares" else tf.abs(slices.values)
-        summed = tf.math.unsorted_segment_sum(parts, slices.indices, slices.dense_shape[0])
-        sums.append(tf.reshape(summed if reads == "squares" else tf.square(summed), [-1]))
+    sums = [_table_squares(gradients[number], kind) for number, kind in reads.items()]
     return sums[0] if len(sums) == 1 else tf.concat(sums, 0)
+
+
+def _table_squares(slices: Any, kind: ReadSum) -> Any:
+    parts = tf.square(slices.values) if kind == "squares" else tf.abs(slices.values)
+    summed = tf.math.unsorted_segment_sum(parts, slices.indices, slices.dense_shape[0])
+    return tf.reshape(summed if kind == "squares" else tf.square(summed), [-1])
 
 
 def with_row_squares(gradient: Any, squares: Any, tables: Sequence[int], layout: Layout) -> Gradient:

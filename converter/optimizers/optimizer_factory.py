@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from converter.optimizers.settings import (
     check_setting,
     refuse,
 )
-from converter.optimizers.update_rules import Rule
+from converter.optimizers.update_rules import Rule, Slots
 from converter.tracing.vector_layout import Layout
 
 FACTORIES: dict[str, Callable[..., Rule]] = {
@@ -61,29 +61,33 @@ class Optimizer:
         """Returns the number of rows [T] that the optimizer keeps between steps."""
         return self.rule.slots + bool(self.settings.get("gradient_accumulation_steps"))
 
-    def reads(self, tables: Sequence[str]) -> ReadSum | None:
-        """Returns what the step needs of tables' reads (converter/optimizers/gradient.py), None for nothing.
+    def table_reads(self, tables: Mapping[int, str]) -> dict[int, ReadSum]:
+        """Returns what the step needs of each table (converter/optimizers/gradient.py), by its number.
 
-        Raises Refusal where that is more than one kind of sums, or values that only Keras can clip.
+        `tables` are names by number. Raises Refusal where a bundle could not give it.
         """
+        kind = self._reads(next(iter(tables.values()))) if tables else None
+        return {} if kind is None else dict.fromkeys(tables, kind)
+
+    def _reads(self, table: str) -> ReadSum | None:
         settings = self.settings
-        if not tables or settings.get("gradient_accumulation_steps"):
+        if settings.get("gradient_accumulation_steps"):
             return None
         if settings.get("clipvalue"):
             raise refuse(
-                f"The optimizer's `clipvalue` would clip each read of {tables[0]} apart, which a bundle does "
+                f"The optimizer's `clipvalue` would clip each read of {table} apart, which a bundle does "
                 "not repeat; use clipnorm or global_clipnorm."
             )
         if settings.get("centered"):
             raise refuse(
-                f"Keras' own {self.name} with `centered` fails where a row of {tables[0]} is read twice; "
+                f"Keras' own {self.name} with `centered` fails where a row of {table} is read twice; "
                 "leave `centered` out."
             )
         if settings.get("global_clipnorm"):
             return "squares"
         if settings.get("clipnorm") and self.rule.reads == "magnitudes":
             raise refuse(
-                f"The optimizer {self.name} with clipnorm treats each read of {tables[0]} apart in two ways, "
+                f"The optimizer {self.name} with clipnorm treats each read of {table} apart in two ways, "
                 "which a bundle does not repeat; use global_clipnorm, or adam."
             )
         return self.rule.reads or ("squares" if settings.get("clipnorm") else None)
@@ -103,6 +107,21 @@ class Optimizer:
         `step` counts from 1 within a round. `past_steps`, the number of steps before the round, is read by a
         schedule only.
         """
+        rows = _rows(slots, self.slots)
+        updated, new_rows = self.update(layout, trainable, rows, gradient, learning_rate, step, past_steps)
+        return updated, stacked(new_rows)
+
+    def update(
+        self,
+        layout: Layout,
+        trainable: Any,
+        slots: Slots,
+        gradient: Gradient,
+        learning_rate: Any,
+        step: Any,
+        past_steps: Any,
+    ) -> tuple[Any, Slots]:
+        """Takes one step as `step` does, with a tuple of K vectors [T] for the slots."""
         clip = self._clip(layout)
         rule = self.rule
         if (decay := self.settings.get("weight_decay")) is not None:
@@ -115,8 +134,8 @@ class Optimizer:
         rate = learning_rate
         if self.rate is not None:
             rate = learning_rate * self.rate(past_steps + (step - 1.0))
-        updated, new_slots = rule.update(trainable, _rows(slots, rule.slots), gradient, rate, step)
-        return update_wrappers.constrained(updated, layout), _stacked(new_slots)
+        updated, new_slots = rule.update(trainable, slots, gradient, rate, step)
+        return update_wrappers.constrained(updated, layout), new_slots
 
     def _clip(self, layout: Layout) -> update_wrappers.Clip:
         settings = self.settings
@@ -135,7 +154,8 @@ def _rows(slots: Any, count: int) -> tuple[Any, ...]:
     return (tf.reshape(slots, [-1]),) if count == 1 else tuple(tf.unstack(slots))
 
 
-def _stacked(rows: tuple[Any, ...]) -> Any:
+def stacked(rows: Slots) -> Any:
+    """Returns vectors [T] as one tensor [K, T]; None without any."""
     if not rows:
         return None
     return tf.reshape(rows[0], [1, -1]) if len(rows) == 1 else tf.stack(rows)

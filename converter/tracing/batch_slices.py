@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from converter.objectives.joint_objectives import JointObjectives
 from converter.objectives.objective_selection import Objectives
 from converter.refusal import Refusal
 from converter.tracing.graph_freezer import freeze
@@ -37,7 +38,7 @@ def slice_size(batch_size: int, intermediates: int, requested: int | None) -> in
     return max(fitting or smaller[:1], default=None)
 
 
-def is_sliceable(model: Any, objectives: Objectives) -> bool:
+def is_sliceable(model: Any, objectives: Objectives | JointObjectives) -> bool:
     """Returns whether means over slices, weighted by their rows, give the mean over the batch."""
     masked = any(getattr(tensor, "_keras_mask", None) is not None for tensor in model.outputs)
     return not masked and objectives.mean_over_rows

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
 from keras import tree
 
 from converter.decompositions import use_decompositions
+from converter.objectives.joint_objectives import JointObjectives
 from converter.objectives.objective_selection import Objectives
-from converter.optimizers import Optimizer
-from converter.optimizers.gradient import Gradient, row_squares, tables_of, with_row_squares
+from converter.optimizers import Optimizer, PartOptimizers
+from converter.optimizers.gradient import Gradient, ReadSum, row_squares, tables_of, with_row_squares
 from converter.padding.activity_regularizers import exact_activities
 from converter.padding.batch_reductions import exact_reductions
 from converter.padding.batch_statistics import exact_padding
@@ -30,13 +31,13 @@ from converter.tracing.vector_layout import Layout, join
 class Traced:
     """A traced graph: its input placeholders and output tensors, in the manifest's order.
 
-    `tables` are the numbers of the trainable variables whose `row_squares` the graph gives.
+    `reads` says, by numbers of trainable variables, of which and how the graph makes `row_squares`.
     """
 
     graph: Any
     inputs: tuple[Any, ...]
     outputs: tuple[Any, ...]
-    tables: tuple[int, ...] = ()
+    reads: Mapping[int, ReadSum] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Tracer:
         model: Any,
         layout: Layout,
         model_ports: ModelPorts,
-        objectives: Objectives,
-        optimizer: Optimizer,
+        objectives: Objectives | JointObjectives,
+        optimizer: Optimizer | PartOptimizers,
         batch_size: int,
     ) -> None:
         self.model, self.layout, self.model_ports = model, layout, model_ports
@@ -81,25 +82,27 @@ class Tracer:
             batch = self._batch()
             variables = self.layout.split_trainable(batch.trainable)
             rows = Rows.of(batch.sample_weight)
-            with captured_draws() as draws, tf.GradientTape() as tape:
+            parts = self.objectives.trained(len(variables))
+            with captured_draws() as draws, tf.GradientTape(persistent=len(parts) > 1) as tape:
                 tape.watch(variables)
                 with self._exact(rows, batch.x):
-                    outputs, new_state, losses = self._forward(variables, batch, training=True)
+                    outputs, new_state, added = self._forward(variables, batch, training=True)
                 weighted = self.objectives.weigh_classes(batch.y, rows)
-                loss, metrics = self.objectives.measure(batch.y, outputs, weighted)
-                loss += sum(losses)
-            gradients = _gradients(tape, loss, variables)
-            tables = tables_of(gradients)
-            reads = self.optimizer.reads([self.layout.entries[k].name for k in tables])
-            dense = [tf.convert_to_tensor(gradient) for gradient in gradients]
+                losses, metrics = self.objectives.measure(batch.y, outputs, weighted, batch.x)
+                # What layers add, such as a regularization, belongs to every objective.
+                objectives = [loss + sum(added) for loss in losses]
+            gradients = _gradients(tape, objectives, variables, parts)
+            reads = self.optimizer.table_reads(
+                {number: self.layout.entries[number].name for number in tables_of(gradients)}
+            )
             results = _outputs(
-                loss=loss,
+                loss=sum(losses[1:], objectives[0]),
                 metrics=metrics,
-                gradient=join(dense),
-                row_squares=row_squares(gradients, tables, reads) if reads else None,
+                gradient=join([tf.convert_to_tensor(gradient) for gradient in gradients]),
+                row_squares=row_squares(gradients, reads) if reads else None,
                 new_state=self.layout.join_state(new_state),
             )
-        return Traced(graph, (*batch.tensors(), *draws.placeholders), results, tables if reads else ())
+        return Traced(graph, (*batch.tensors(), *draws.placeholders), results, reads)
 
     def evaluate(self) -> Traced:
         """Traces (trainable, state, x_i, y_j, sample_weight) -> (loss, metrics)."""
@@ -108,9 +111,9 @@ class Tracer:
             batch = self._batch()
             rows = Rows.of(batch.sample_weight)
             with self._exact(rows, batch.x):
-                outputs, losses = self._infer(batch)
-            loss, metrics = self.objectives.measure(batch.y, outputs, rows)
-            results = _outputs(loss=loss + sum(losses), metrics=metrics)
+                outputs, added = self._infer(batch)
+            losses, metrics = self.objectives.measure(batch.y, outputs, rows, batch.x)
+            results = _outputs(loss=sum(losses) + sum(added), metrics=metrics)
         return Traced(graph, batch.tensors(), results)
 
     def predict(self) -> Traced:
@@ -123,7 +126,7 @@ class Tracer:
         return Traced(graph, batch.tensors(), results)
 
     def apply(self, tables: Sequence[int] = ()) -> Traced:
-        """Traces the optimizer's step; `tables` are those of `train`.
+        """Traces the optimizer's step; `tables` are the variables whose `row_squares` it takes.
 
         (trainable, slots, gradient, row_squares, learning_rate, step, past_steps) -> (new_trainable,
         new_slots).
@@ -194,7 +197,17 @@ class Tracer:
         return outputs, new_state, losses
 
 
-def _gradients(tape: Any, loss: Any, variables: list[Any]) -> list[Any]:
+def _gradients(tape: Any, losses: list[Any], variables: list[Any], parts: list[tuple[int, ...]]) -> list[Any]:
+    """Returns the gradient of each variable: that of the loss whose part names it."""
+    gradients: list[Any] = [None] * len(variables)
+    for loss, part in zip(losses, parts, strict=True):
+        own = [variables[number] for number in part]
+        for number, gradient in zip(part, _gradient(tape, loss, own), strict=True):
+            gradients[number] = gradient
+    return gradients
+
+
+def _gradient(tape: Any, loss: Any, variables: list[Any]) -> list[Any]:
     try:
         return list(tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO))
     except LookupError as error:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,11 @@ class Layout:
             offset += math.prod(shape)
         self.trainable = self._count(self.trainable_variables)
         self.state = offset - self.trainable
+
+    def part(self, numbers: Sequence[int]) -> Layout:
+        """Returns the layout of the trainable variables of these numbers, in a vector of their own."""
+        own = [self.trainable_variables[number] for number in numbers]
+        return Layout(SimpleNamespace(trainable_variables=own, non_trainable_variables=[]))
 
     @staticmethod
     def _count(variables: list[Any]) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from converter.optimizers.gradient import ReadSum
 from converter.tracing.tracer import Traced
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -36,9 +37,9 @@ class BundleRun:
         return self._traces[name].inputs
 
     @property
-    def tables(self) -> tuple[int, ...]:
-        """Returns the numbers of the trainable variables whose `row_squares` the bundle gives."""
-        return self._traces["train"].tables
+    def reads(self) -> Mapping[int, ReadSum]:
+        """Returns the variables whose `row_squares` the bundle gives, and how it makes them."""
+        return self._traces["train"].reads
 
     def close(self) -> None:
         """Frees the graphs."""

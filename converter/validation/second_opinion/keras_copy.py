@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -18,26 +17,17 @@ from numpy.typing import NDArray
 
 from converter.conversion_task import ConversionTask
 from converter.objectives.objective_selection import Objective, Objectives
-from converter.optimizers.gradient import ReadSum, row_squares
-from converter.readers.custom_layers import import_custom, own_lambdas
-from converter.readers.sequential_build import sequentials_built_once
 from converter.tracing.attribute_patch import patched_attributes
 from converter.tracing.model_ports import ModelPorts
 from converter.tracing.random_inputs import mean_draws
 from converter.validation.second_opinion.fixed_draws import fixed_draws
 from converter.validation.second_opinion.keras_objects import keras_losses, keras_metrics, keras_optimizer
+from converter.validation.second_opinion.model_copy import ModelCopy, Vector, at_positions
 from converter.validation.second_opinion.sample_batches import SampleBatch
 
-Vector = NDArray[np.float32]
-Named = dict[str, NDArray[Any]]
 
-
-class KerasCopy:
-    """The model of `model.keras`, compiled as the task says, run eagerly and without the tracer's changes.
-
-    `traced` is the model that the converter read; it gives the compiled losses that the task does not name.
-    `custom` is the owner's Python file, or None.
-    """
+class KerasCopy(ModelCopy):
+    """The model of `model.keras`, compiled as the task says."""
 
     def __init__(
         self,
@@ -48,21 +38,9 @@ class KerasCopy:
         objectives: Objectives,
         custom: Path | None,
     ) -> None:
-        objects = import_custom(custom) if custom else {}
-        # Keras prints; standard output is reserved for the answer.
-        with (
-            contextlib.redirect_stdout(io.StringIO()),
-            keras.saving.custom_object_scope(objects),
-            sequentials_built_once(),
-            own_lambdas(custom) if custom else contextlib.nullcontext(),
-        ):
-            self.model = keras.saving.load_model(file, compile=False, safe_mode=custom is None)
-            if traced.compiled:
-                self.model.compile_from_config(traced.get_compile_config())
-        self._task, self._ports, self._objectives = task, model_ports, objectives
+        super().__init__(file, traced, task, model_ports, custom)
+        self._objectives = objectives
         self._arguments = self._compile_arguments()
-        self.gradients: list[Vector] = []
-        self._taken: list[Any] = []
         self.reset()
 
     def reset(self) -> None:
@@ -72,23 +50,6 @@ class KerasCopy:
         keras.Model.compile(
             self.model, optimizer=optimizer, run_eagerly=True, jit_compile=False, **self._arguments
         )
-
-    def vector(self) -> Vector:
-        """Returns all variables as a bundle's flat vector [P]."""
-        values = [np.asarray(v, np.float32).ravel() for v in self._trainable + self._state]
-        return np.concatenate(values) if values else np.zeros(0, np.float32)
-
-    def state_values(self) -> list[Vector]:
-        """Returns the float variables that only the model's layers change."""
-        return [np.array(v, np.float32) for v in self._state]
-
-    def assign(self, vector: Vector) -> None:
-        """Sets all variables from a bundle's flat vector."""
-        offset = 0
-        for variable in self._trainable + self._state:
-            size = int(np.prod(variable.shape))
-            variable.assign(vector[offset : offset + size].reshape(variable.shape))
-            offset += size
 
     def train(self, batch: SampleBatch, uniforms: Sequence[NDArray[np.float32]]) -> dict[str, float]:
         """Takes a step; `gradients` then has the gradient of each trainable variable.
@@ -100,26 +61,11 @@ class KerasCopy:
         with self._tapped(), fixed_draws(uniforms):
             return dict(self.model.train_on_batch(*data, return_dict=True))
 
-    def row_squares(self, tables: Sequence[int], reads: ReadSum) -> Vector:
-        """Returns the squares [Q] of tables that the last step took in (converter/optimizers/gradient.py)."""
-        slices = {k: self._taken[k] for k in tables}
-        slices |= {
-            k: tf.IndexedSlices(self.gradients[k], tf.range(len(self.gradients[k])), self.gradients[k].shape)
-            for k, gradient in slices.items()
-            if not isinstance(gradient, tf.IndexedSlices)
-        }
-        return np.asarray(row_squares(slices, tables, reads), np.float32)
-
     def evaluate(self, batch: SampleBatch) -> dict[str, float]:
         """Returns loss and metrics as `Model.evaluate` gives them."""
         data = self._inputs(batch), self._labels(batch), self._at_positions(batch, batch.weight)
         with mean_draws():
             return dict(self.model.test_on_batch(*data, return_dict=True))
-
-    def predict(self, batch: SampleBatch) -> list[NDArray[Any]]:
-        """Returns the outputs of all rows, padding included, in the bundle's order."""
-        with mean_draws():
-            return list(tree.flatten(self.model.predict_on_batch(self._ports.pack(batch.x))))
 
     def apply(self, gradients: list[Vector]) -> None:
         """Takes the optimizer's step with the given gradients."""
@@ -136,14 +82,6 @@ class KerasCopy:
     @property
     def _outputs(self) -> Any:
         return (getattr(self.model, "_functional", None) or self.model)._outputs_struct
-
-    @property
-    def _trainable(self) -> list[Any]:
-        return list(self.model.trainable_variables)
-
-    @property
-    def _state(self) -> list[Any]:
-        return [v for v in self.model.non_trainable_variables if v.dtype == "float32"]
 
     def _compile_arguments(self) -> dict[str, Any]:
         task, model = self._task, self.model
@@ -191,8 +129,7 @@ class KerasCopy:
         def tap(gradients: Any, variables: Any = None) -> Any:
             given = variables if variables is not None else self._trainable
             found = {id(v): g for g, v in zip(gradients, given, strict=True)}
-            self._taken = [found[id(v)] for v in self._trainable]
-            self.gradients = [_dense(g, v) for g, v in zip(self._taken, self._trainable, strict=True)]
+            self.take([found[id(v)] for v in self._trainable])
             if all(gradient is None for gradient in gradients):
                 return None
             with warnings.catch_warnings():
@@ -202,9 +139,6 @@ class KerasCopy:
 
         with patched_attributes(optimizer, {"apply": tap}):
             yield
-
-    def _inputs(self, batch: SampleBatch) -> Any:
-        return self._ports.pack([array[: batch.rows] for array in batch.x])
 
     def _labels(self, batch: SampleBatch) -> Any:
         return self._packed([array[: batch.rows] for array in batch.y])
@@ -232,12 +166,7 @@ class KerasCopy:
             return None
         parts = [part for part in self._objectives.parts if part is not None]
         shapes = [_positions(part, y[: batch.rows]) for part, y in zip(parts, batch.y, strict=True)]
-        return self._packed(
-            [
-                np.broadcast_to(weight.reshape(-1, *[1] * len(shape)), (batch.rows, *shape)).copy()
-                for shape in shapes
-            ]
-        )
+        return self._packed([at_positions(weight, shape) for shape in shapes])
 
 
 def _positions(part: Objective, y: Any) -> tuple[int, ...]:
@@ -246,9 +175,3 @@ def _positions(part: Objective, y: Any) -> tuple[int, ...]:
         return part.output.shape[:-1]
     values = part.loss.loss.call(tf.constant(y), tf.fill((len(y), *part.output.shape), 0.5))
     return tuple(values.shape[1:])
-
-
-def _dense(gradient: Any, variable: Any) -> Vector:
-    if gradient is None:
-        return np.zeros(variable.shape, np.float32)
-    return np.asarray(tf.convert_to_tensor(gradient), np.float32)

@@ -10,11 +10,14 @@ import keras
 import numpy as np
 
 from converter.conversion_task import ConversionTask
+from converter.objectives.joint_objectives import JointObjectives
 from converter.refusal import Refusal
 from converter.tracing.failed_calls import keras_reason
 from converter.tracing.tracer import Traced, Tracer
 from converter.validation.second_opinion.bundle_run import BundleRun
+from converter.validation.second_opinion.joint_copy import JointCopy
 from converter.validation.second_opinion.keras_copy import KerasCopy
+from converter.validation.second_opinion.model_copy import ModelCopy
 from converter.validation.second_opinion.sample_batches import SampleBatch, sample_batches
 from converter.validation.second_opinion.step_pair import Comparison, StepPair, UnusableBatchError
 
@@ -39,7 +42,7 @@ def second_opinion(
     no weight has a gradient, and where outputs, losses, metrics, gradients or steps differ by more than
     LIMIT.
     """
-    copy = _keras_copy(model_file, task, tracer, custom)
+    copy = _copy(model_file, task, tracer, custom)
     run = BundleRun(graphs, traces)
     pair = StepPair(tracer, copy, run)
     try:
@@ -55,8 +58,10 @@ def second_opinion(
     }
 
 
-def _keras_copy(model_file: Path, task: ConversionTask, tracer: Tracer, custom: Path | None) -> KerasCopy:
+def _copy(model_file: Path, task: ConversionTask, tracer: Tracer, custom: Path | None) -> ModelCopy:
     try:
+        if isinstance(tracer.objectives, JointObjectives):
+            return JointCopy(model_file, tracer.model, task, tracer.model_ports, tracer.objectives, custom)
         return KerasCopy(model_file, tracer.model, task, tracer.model_ports, tracer.objectives, custom)
     except (Refusal, MemoryError):
         raise
@@ -94,14 +99,13 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
 
 def _refuse_areas_of_logits(tracer: Tracer) -> None:
     """Refuses a metric that differs because it is given numbers that are no probabilities."""
-    for part in [one for one in tracer.objectives.parts if one is not None]:
-        for metric in part.metrics:
-            if isinstance(metric.metric, keras.metrics.AUC) and not metric.metric._from_logits:
-                raise Refusal(
-                    f"The metric {metric.name} wants probabilities, which the output {part.output.name} does "
-                    "not seem to be; end it with sigmoid or softmax, or set from_logits = true.",
-                    "bad-task",
-                )
+    for output, metric in tracer.objectives.measured:
+        if isinstance(metric.metric, keras.metrics.AUC) and not metric.metric._from_logits:
+            raise Refusal(
+                f"The metric {metric.name} wants probabilities, which the output {output} does not seem to be; "
+                "end it with sigmoid or softmax, or set from_logits = true.",
+                "bad-task",
+            )
 
 
 def _compared(pair: StepPair, batches: tuple[SampleBatch, SampleBatch]) -> Comparison:

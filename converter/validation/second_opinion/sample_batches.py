@@ -10,6 +10,7 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.objectives.joint_objectives import JointObjectives
 from converter.objectives.objective_selection import Objective, Objectives
 from converter.tracing.model_ports import ModelPorts, Port
 
@@ -62,7 +63,7 @@ KINDS = (Kind(-1.0, 1.0, True), Kind(0.05, 0.95, True), Kind(0.05, 0.95, False),
 
 
 def sample_batches(
-    model: Any, model_ports: ModelPorts, objectives: Objectives, size: int
+    model: Any, model_ports: ModelPorts, objectives: Objectives | JointObjectives, size: int
 ) -> Iterator[tuple[SampleBatch, SampleBatch]]:
     """Yields a padded and a weighted batch of `size` rows, for each of KINDS in turn."""
     bound = _whole_numbers_below(model)
@@ -74,7 +75,7 @@ def sample_batches(
         ) -> tuple[list[Array], list[Array]]:
             below = bound if kind.whole else 2
             x = [_input(generator, (size, *p.shape), p.dtype, kind, below) for p in model_ports.inputs]
-            return x, [_label(generator, size, part) for part in objectives.parts if part is not None]
+            return x, [_label(generator, size, part) for part in objectives.labelled]
 
         rows = min(size, MAX_ROWS)
         weight = generator.uniform(0.25, 2.0, rows).astype(np.float32)

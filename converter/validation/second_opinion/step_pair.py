@@ -14,7 +14,7 @@ from converter.tracing.tracer import Tracer
 from converter.validation.second_opinion.bundle_run import BundleRun, metric_values
 from converter.validation.second_opinion.differences import cancellation, difference, part_differences
 from converter.validation.second_opinion.fixed_draws import OtherDrawsError
-from converter.validation.second_opinion.keras_copy import KerasCopy
+from converter.validation.second_opinion.model_copy import ModelCopy
 from converter.validation.second_opinion.sample_batches import SampleBatch
 
 NUDGE = 1e-7
@@ -72,7 +72,7 @@ class Comparison:
 class StepPair:
     """A bundle and its model in Keras, which take the same steps."""
 
-    def __init__(self, tracer: Tracer, copy: KerasCopy, run: BundleRun) -> None:
+    def __init__(self, tracer: Tracer, copy: ModelCopy, run: BundleRun) -> None:
         self._tracer, self._layout, self._copy, self._run = tracer, tracer.layout, copy, run
         self._trainable = [entry.name for entry in self._layout.entries if entry.trainable]
         self._state = [entry.name for entry in self._layout.entries if not entry.trainable]
@@ -168,13 +168,12 @@ class StepPair:
 
     def _compare_tables(self, comparison: Comparison, stepped: Mapping[str, Any]) -> Feeds:
         """Compares the squares of what tables' reads contribute; returns Keras'."""
-        tables = self._run.tables
-        names = [self._trainable[k] for k in tables]
-        reads = self._tracer.optimizer.reads(names)
-        if not tables or reads is None:
+        reads = self._run.reads
+        if not reads:
             return {}
-        squares = self._copy.row_squares(tables, reads)
-        ends = np.cumsum([self._layout.entries[k].size for k in tables])[:-1]
+        squares = self._copy.row_squares(reads)
+        ends = np.cumsum([self._layout.entries[k].size for k in reads])[:-1]
+        names = [self._trainable[k] for k in reads]
         parts = [f"the squares of reads of {name}" for name in names]
         ours, theirs = (np.split(vector, ends) for vector in (stepped["row_squares"], squares))
         comparison.add("gradient", part_differences(parts, ours, theirs))
