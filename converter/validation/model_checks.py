@@ -12,6 +12,7 @@ import numpy as np
 from converter.padding.activity_regularizers import SUMS
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
+from converter.validation.own_training import refuse_own_training
 
 # What a layer may compute in.
 _PRECISIONS = ("float32", "int32", "int64", "bool")
@@ -35,6 +36,8 @@ def check_built(model: Any, name: str) -> None:
         what = "knows no input shape" if model.layers else "has no layers"
         raise Refusal(f"The model {model.name} {what}; begin it with keras.Input(shape) and save it again.")
     if not getattr(model, "inputs", None):
+        # The guides' models with a step of their own are classes that have no inputs either.
+        refuse_own_training(model)
         raise Refusal(
             f"The model {model.name} has no fixed input; join its layers from keras.Input on, or call it as "
             "a layer: x = keras.Input(shape), then keras.Model(x, model(x)), and save that."

@@ -8,8 +8,9 @@ from converter.objectives.losses import is_from_keras
 from converter.refusal import Refusal
 
 _DECLARE = (
-    "Build the same layers as a plain keras.Model, with the parts that have a loss as outputs, or with "
-    "losses that layers add by add_loss()"
+    "Build the same layers as a plain functional model with the parts that have a loss as outputs, such as "
+    'keras.Model(image, {"real": critic(image), "fake": critic(generator(noise))}), and say under '
+    "[[model.objectives]] which losses train which layers (docs/how-to/train-with-several-objectives.md)"
 )
 # Methods by which Keras trains and measures, and what to do instead of replacing them.
 _METHODS = {
