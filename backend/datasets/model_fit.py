@@ -12,6 +12,11 @@ from backend.numerics.preprocess.fitted import Arrays, ClassLabel, Fitted, Fitte
 def check_fits(fitted: Fitted, manifest: Manifest) -> None:
     """Raises DataError, with a correction, if shapes or numbers of classes and tokens differ."""
     _check_shapes("inputs", fitted.inputs, manifest.inputs)
+    if fitted.labels and not manifest.labels and not isinstance(fitted, Arrays):
+        raise DataError(
+            "The preprocessing makes labels, and the model takes none. Store its inputs in an .npz file and "
+            'declare { kind = "array", x = ["image"], y = [] } in [data.preprocess].'
+        )
     _check_shapes("labels", fitted.labels, manifest.labels)
     for number, spec in enumerate(manifest.labels):
         made = _classes(fitted, number)

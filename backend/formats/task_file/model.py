@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -79,6 +79,18 @@ class OptimizerTable(TaskTable, frozen=True):
     gradient_accumulation_steps: Annotated[int, Meta(ge=2, le=999_999)] | None = None
 
 
+class TrainingObjective(TaskTable, frozen=True):
+    """Losses that train some of the variables, by an optimizer of their own.
+
+    The converter checks losses, outputs and patterns.
+    """
+
+    losses: Annotated[list[dict[str, Any]], Meta(min_length=1, max_length=64)]
+    name: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    trains: Annotated[list[Line], Meta(min_length=1, max_length=256)] | None = None
+    optimizer: OptimizerTable | None = None
+
+
 class ModelTable(TaskTable, frozen=True):
     """The model to train: source file, bundle, batch size, losses, metrics and client optimizer."""
 
@@ -91,3 +103,9 @@ class ModelTable(TaskTable, frozen=True):
     class_weight: list[NotNegative] | None = None
     metrics: dict[str, Measures] | list[Measures] | None = None
     optimizer: OptimizerTable | None = None
+    objectives: Annotated[list[TrainingObjective], Meta(min_length=1, max_length=8)] | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("loss", "loss_weights", "class_weight"):
+            if self.objectives is not None and getattr(self, key) is not None:
+                raise ValueError(f"`objectives` have losses of their own; leave `{key}` out")

@@ -78,7 +78,7 @@ def playground_of(file: TaskFile, data: Fitted | None, manifest: Manifest) -> Pl
         kind=kind,
         labels=[] if kind == "prompt" else _labels(file, data, manifest, chances),
         chances=chances,
-        logits=_logits(file),
+        logits=_logits(file, manifest),
         fields=_fields(file, data) if isinstance(data, FittedTable) else [],
         example="" if isinstance(data, FittedTable) else _example(file, kind, manifest),
         length=prod(manifest.inputs[0].shape),
@@ -132,8 +132,12 @@ def _label(data: Fitted | None) -> object:
     return data.label if isinstance(data, Image | FittedText) else None
 
 
-def _logits(file: TaskFile) -> bool:
-    loss = file.model.loss
+def _logits(file: TaskFile, manifest: Manifest) -> bool:
+    """Returns whether the loss of the first output takes logits."""
+    losses = [loss for objective in file.model.objectives or () for loss in objective.losses]
+    first = manifest.outputs[0].name
+    of_output = (loss for loss in losses if first in (loss.get("output"), *loss.get("outputs", ())))
+    loss = next(of_output, None) if losses else file.model.loss
     return isinstance(loss, Mapping) and loss.get("from_logits") is True
 
 

@@ -43,11 +43,16 @@ class Task:
 
     @property
     def learning_rate(self) -> float:
-        """Returns the clients' learning rate: the task file's, else the bundle's; a schedule's factor."""
+        """Returns the clients' learning rate: the task file's, else the bundle's; a schedule's factor.
+
+        The bundle's is that of the first objective, where there are several; it scales the others'.
+        """
         optimizer, bundled = self.file.model.optimizer, self.bundle.manifest.optimizer
         if self.file.training.learning_rate is not None:
             return self.file.training.learning_rate
-        if optimizer is None or optimizer.learning_rate is None or bundled.schedule is not None:
+        if self.file.model.objectives is not None or bundled.schedule is not None:
+            return bundled.learning_rate
+        if optimizer is None or optimizer.learning_rate is None:
             return bundled.learning_rate
         return optimizer.learning_rate
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from backend.formats import task_file
-from converter.optimizers import FACTORIES, Optimizer, compiled_optimizer, make_optimizer
+from converter.optimizers import FACTORIES, Optimizer, PartOptimizers, compiled_optimizer, make_optimizer
 from converter.optimizers.gradient import Gradient
 from converter.optimizers.settings import COMMON_SETTINGS, DEFAULTS, SCHEDULE_DEFAULTS
 from converter.refusal import Refusal
@@ -128,7 +128,7 @@ def gradients(layout: Layout) -> NDArray[np.float32]:
     return np.random.default_rng(3).normal(0.0, 1.0, (STEPS, layout.trainable)).astype(np.float32)
 
 
-def run(ours: Optimizer, layout: Layout, steps: NDArray[np.float32]) -> NDArray[np.float32]:
+def run(ours: Optimizer | PartOptimizers, layout: Layout, steps: NDArray[np.float32]) -> NDArray[np.float32]:
     """The trainable vector after one round over all gradients."""
     trainable, slots = tf.constant(layout.values()), tf.zeros((ours.slots, layout.trainable))
     for step, gradient in enumerate(steps, 1):
@@ -166,6 +166,43 @@ def test_twelve_steps_on_several_variables_equal_keras(table: dict[str, Any], ma
     assert np.linalg.norm(expected - start) > 1e-3
     assert relative_error(moved, expected) <= 1e-6
     assert relative_error(moved - start, expected - start) <= 1e-5
+
+
+def test_several_optimizers_step_on_their_own_variables_as_in_keras() -> None:
+    tables: list[dict[str, Any]] = [
+        {"name": "sgd", "learning_rate": 0.2},
+        {"name": "adam", "amsgrad": True, "weight_decay": 0.1, "clipnorm": 0.5},
+        {"name": "rmsprop", "schedule": {"name": "exponential_decay", "decay_steps": 3, "decay_rate": 0.5}},
+    ]
+    makes: list[Any] = [
+        optimizers.SGD(0.2),
+        optimizers.Adam(amsgrad=True, weight_decay=0.1, clipnorm=0.5),
+        optimizers.RMSprop(schedules.ExponentialDecay(0.001, 3, 0.5)),
+    ]
+    # The parts interleave, and the constraint lies in the last one.
+    parts = ((0, 3), (1, 5), (2, 4))
+    ours = PartOptimizers(("a", "b", "c"), tuple(make_optimizer(table) for table in tables), parts)
+    assert (ours.name, ours.slots, ours.schedule) == ("sgd+adam+rmsprop", 3, "exponential_decay")
+    layout = Layout(model())
+    steps = gradients(layout)
+    moved = run(ours, layout, steps)
+    for gradient in steps:
+        given = layout.split_trainable(tf.constant(gradient))
+        for optimizer, part in zip(makes, parts, strict=True):
+            optimizer.apply([given[n] for n in part], [layout.trainable_variables[n] for n in part])
+    assert relative_error(moved, layout.values()) <= 1e-6
+
+
+def test_slots_that_a_part_does_not_need_stay_zero() -> None:
+    pair = (make_optimizer({"name": "sgd", "momentum": 0.5}), make_optimizer({"name": "adam"}))
+    layout = Layout(model())
+    ours = PartOptimizers(("a", "b"), pair, ((0, 2, 4), (1, 3, 5)))
+    ones = tf.ones(layout.trainable)
+    rest = (np.float32(0.01), np.float32(1))
+    _, slots = ours.step(layout, ones, tf.zeros((2, layout.trainable)), ones, *rest)
+    used = [bool(np.any(part)) for part in layout.split_trainable(slots[1])]
+    assert used == [False, True, False, True, False, True]
+    assert all(np.any(part) for part in layout.split_trainable(slots[0]))
 
 
 @pytest.mark.parametrize(("table", "make"), PAIRS, ids=_name)

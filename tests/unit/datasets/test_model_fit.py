@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -38,6 +39,20 @@ def test_a_table_that_does_not_fit_the_model_is_refused(
     with pytest.raises(DataError, match=words):
         cut(tmp_path / "in.csv", plan, tmp_path / "out", manifest, refuse, lambda _: None)
     assert not any((tmp_path / "out").iterdir())
+
+
+def test_labels_of_a_model_that_takes_none_are_refused_with_what_to_declare(tmp_path: Path) -> None:
+    manifest = check_bundle(tiny_task.write_task(tmp_path / "tiny") / "bundle", frozenset(tiny_task.OPS))
+    manifest = msgspec.structs.replace(manifest, labels=[])
+    (tmp_path / "in.csv").write_text(TABLE)
+    np.savez(tmp_path / "in.npz", x=np.zeros((4, 2), np.float32))
+    (tmp_path / "out").mkdir()
+    table = CutPlan(declared(kind="table", columns=COLUMNS, labels=[LABEL]))
+    with pytest.raises(DataError, match=r'the model takes none.*kind = "array", x = \["image"\], y = \[\]'):
+        cut(tmp_path / "in.csv", table, tmp_path / "out", manifest, refuse, lambda _: None)
+    arrays = CutPlan(declared(kind="array", y=[]), holdout=0)
+    index = cut(tmp_path / "in.npz", arrays, tmp_path / "out", manifest, refuse, lambda _: None)
+    assert [shard.examples for shard in index.index.train] == [4]
 
 
 def test_a_class_number_beyond_the_model_is_refused(tmp_path: Path) -> None:

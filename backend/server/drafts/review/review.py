@@ -63,11 +63,20 @@ def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -
     yield f"A step takes {_rows(file.model.batch_size)}."
     if file.model.loss is not None:
         yield f"The loss is {_measure_name(file.model.loss)}."
+    yield from _objectives(file)
     if chosen := file.model.optimizer:
         rate = "" if chosen.learning_rate is None else f", with a learning rate of {chosen.learning_rate:g}"
         yield f"Clients step with {chosen.name}{rate}."
     if file.follows:
         yield f"It is a new version of '{file.follows}'; their pages link to each other."
+
+
+def _objectives(file: TaskFile) -> Iterator[str]:
+    for number, objective in enumerate(file.model.objectives or (), 1):
+        losses = ", ".join(_measure_name(loss) for loss in objective.losses)
+        trained = ", ".join(objective.trains) if objective.trains else "everything that no other one trains"
+        steps = f" with {objective.optimizer.name}" if objective.optimizer else ""
+        yield f"The objective {objective.name or number} trains {trained}{steps}, by {losses}."
 
 
 def _comparison(inspection: Inspection) -> Iterator[str]:

@@ -13,6 +13,7 @@ from backend.formats.task_file.coordination import Coordination
 from backend.formats.task_file.reading.hints import FLOWER
 from backend.formats.task_file.server_optimizer import FedAvg, hyperparameters, name_of
 from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS
+from backend.server.drafts.toml import to_toml
 from tests.support.tasks.tiny_task import task_toml, write_task
 
 REFERENCE = Path(__file__).parents[4] / "docs" / "reference" / "task-file.md"
@@ -53,6 +54,26 @@ def test_losses_and_metrics_of_the_reference_are_understood() -> None:
     task = tables()
     task["model"] |= said
     assert parse_task(task, "task-file.md").model.loss == said["loss"]
+
+
+def test_the_objectives_of_the_reference_are_understood_and_written_again() -> None:
+    said = example("model.objectives")
+    task = tables()
+    task["model"] |= said["model"]
+    objectives = parse_task(task, "task-file.md").model.objectives
+    assert objectives is not None
+    assert [objective.trains for objective in objectives] == [["discriminator/*"], None]
+    assert objectives[0].optimizer is not None
+    assert tomllib.loads(to_toml(task)) == task
+
+
+@pytest.mark.parametrize("key", ["loss", "loss_weights", "class_weight"])
+def test_a_loss_beside_objectives_is_refused(key: str) -> None:
+    task = tables()
+    task["model"] |= example("model.objectives")["model"]
+    task["model"][key] = "mse" if key == "loss" else [1.0]
+    with pytest.raises(TaskFileError, match=f"leave `{key}` out"):
+        parse_task(task, "here")
 
 
 def test_the_optimizer_of_the_reference_is_understood() -> None:
@@ -99,6 +120,10 @@ def test_an_unknown_key_is_refused_by_its_name(key: str) -> None:
         ("model.batch_size", 0),
         ("model.batch_size", "32"),
         ("model.optimizer", {"name": "magic"}),
+        ("model.objectives", []),
+        ("model.objectives", [{"losses": []}]),
+        ("model.objectives", [{"losses": [{"name": "mse"}], "optimizer": {"name": "magic"}}]),
+        ("model.objectives", [{"losses": [{"name": "mse"}], "trains": []}]),
         ("model.optimizer", {"name": "adam", "schedule": {"name": "magic"}}),
         ("model.optimizer", {"name": "adam", "clipnorm": -1}),
         ("data.source", "satellite"),

@@ -111,6 +111,18 @@ def test_logits_are_told_by_the_loss() -> None:
     assert trial.logits
 
 
+def test_logits_are_told_by_the_first_loss_of_an_objective_that_takes_the_output() -> None:
+    def joint(tables: dict[str, Any], logits: bool) -> None:
+        tables["model"].pop("loss", None)
+        loss = {"output": "y", "name": "sparse_categorical_crossentropy", "from_logits": logits}
+        tables["model"]["objectives"] = [{"losses": [{"output": "other", "name": "mse"}, loss]}]
+
+    for logits in (True, False):
+        trial = tried("models/cifar10", lambda tables, logits=logits: joint(tables, logits))
+        assert trial is not None
+        assert trial.logits == logits
+
+
 def test_arrays_that_nobody_writes_by_hand_are_not_tried() -> None:
     def arrays(tables: dict[str, Any]) -> None:
         tables["data"]["preprocess"] = {"kind": "array"}

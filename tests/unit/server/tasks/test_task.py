@@ -27,6 +27,7 @@ async def stores(tmp_path: Path) -> AsyncIterator[Stores]:
     "optimizer",
     [
         {"name": "adam", "slots": 2},
+        {"name": "sgd+sgd"},
         {"schedule": "cosine_decay"},
         {"hyperparameters": {"momentum": 0.9, "nesterov": False}},
         {"hyperparameters": {"clipnorm": 1.0}},
@@ -106,3 +107,17 @@ async def test_volunteers_are_shown_the_readme_up_to_what_is_for_operators(
     (folder / "README.md").write_text("Bring *pictures*.\n\n## For operators\n\nDeal out others.\n")
     task = await load_task(folder / "task.toml", [], frozenset(OPS), stores.blobs)
     assert task.readme_html == "<p>Bring <em>pictures</em>.</p>\n"
+
+
+async def test_the_rate_of_the_first_objective_is_the_bundles(tmp_path: Path, stores: Stores) -> None:
+    folder = write_task(tmp_path / "tiny")
+    text = (folder / "task.toml").read_text()
+    objective = '\n[[model.objectives]]\nlosses = [{ output = "class", name = "mse" }]\n'
+    plain, joint = text.replace("[model]", "[model]\noptimizer = { name = 'sgd', learning_rate = 7.0 }"), None
+    joint = plain.replace("\n[data]", f"{objective}\n[data]")
+    rates = []
+    for content in (plain, joint):
+        (folder / "task.toml").write_text(content)
+        task = await load_task(folder / "task.toml", [], frozenset(OPS), stores.blobs)
+        rates.append(task.learning_rate)
+    assert rates == [7.0, task.bundle.manifest.optimizer.learning_rate]

@@ -8,7 +8,7 @@ from typing import Any
 
 from backend.formats.manifest import parse_manifest
 from backend.formats.task_file import parse_task
-from backend.server.drafts.review.review import _comparison, _plan
+from backend.server.drafts.review.review import _comparison, _objectives, _plan
 from backend.server.estimates.traffic import traffic
 from backend.server.tasks.model_inspection import inspect
 from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest, task_toml, volunteer_toml
@@ -20,6 +20,20 @@ FILES = {"weights.bin": bytes(4 * SIZE)} | {
 
 def told(text: str) -> str:
     return " ".join(_plan(parse_task(tomllib.loads(text), "here")))
+
+
+def test_objectives_are_told_by_what_they_train_and_by_which_losses() -> None:
+    tables = tomllib.loads(task_toml("tiny", {}))
+    tables["model"].pop("optimizer", None)
+    mse = {"output": "head", "name": "mse"}
+    tables["model"]["objectives"] = [
+        {"name": "heads", "trains": ["head", "tail/*"], "optimizer": {"name": "sgd"}, "losses": [mse, mse]},
+        {"losses": [{"outputs": ["a", "b"], "name": "contrastive"}]},
+    ]
+    assert list(_objectives(parse_task(tables, "here"))) == [
+        "The objective heads trains head, tail/* with sgd, by mse, mse.",
+        "The objective 2 trains everything that no other one trains, by contrastive.",
+    ]
 
 
 def units(**more: Any) -> str:
