@@ -102,8 +102,8 @@ def _refuse_areas_of_logits(tracer: Tracer) -> None:
     for output, metric in tracer.objectives.measured:
         if isinstance(metric.metric, keras.metrics.AUC) and not metric.metric._from_logits:
             raise Refusal(
-                f"The metric {metric.name} wants probabilities, which the output {output} does not seem to be; "
-                "end it with sigmoid or softmax, or set from_logits = true.",
+                f"The metric {metric.name} wants probabilities, which the output {output} does not seem to "
+                "be; end it with sigmoid or softmax, or set from_logits = true.",
                 "bad-task",
             )
 

@@ -52,7 +52,7 @@ def test_labels_of_a_model_that_takes_none_are_refused_with_what_to_declare(tmp_
         cut(tmp_path / "in.csv", table, tmp_path / "out", manifest, refuse, lambda _: None)
     arrays = CutPlan(declared(kind="array", y=[]), holdout=0)
     index = cut(tmp_path / "in.npz", arrays, tmp_path / "out", manifest, refuse, lambda _: None)
-    assert [shard.examples for shard in index.index.train] == [4]
+    assert [shard.examples for shard in index.index.train] == [1] * 4
 
 
 def test_a_class_number_beyond_the_model_is_refused(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +119,7 @@ def test_logits_are_told_by_the_first_loss_of_an_objective_that_takes_the_output
         tables["model"]["objectives"] = [{"losses": [{"output": "other", "name": "mse"}, loss]}]
 
     for logits in (True, False):
-        trial = tried("models/cifar10", lambda tables, logits=logits: joint(tables, logits))
+        trial = tried("models/cifar10", partial(joint, logits=logits))
         assert trial is not None
         assert trial.logits == logits
 
