@@ -17,7 +17,7 @@ from converter.optimizers.part_optimizers import PartOptimizers
 from converter.refusal import Refusal
 from converter.tracing import tracer
 from tests.integration.converter.conftest import Convert
-from tests.integration.converter.objectives import joint_models as models
+from tests.support.keras import joint_models as models
 
 pytestmark = pytest.mark.tensorflow
 L2 = 0.01

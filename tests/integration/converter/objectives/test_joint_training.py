@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from converter.objectives.objective_tables import read_objectives
 from converter.validation.second_opinion.fixed_draws import fixed_draws
 from tests.integration.converter.conftest import Convert
-from tests.integration.converter.objectives import joint_models as models
+from tests.support.keras import joint_models as models
 from tests.support.keras.native import NativeBundle, train
 from tests.support.keras.reference import uniform_input
 

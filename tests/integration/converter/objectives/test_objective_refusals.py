@@ -15,7 +15,7 @@ from converter.objectives.objective_tables import read_objectives
 from converter.objectives.trained_parts import trained_parts, variable_names
 from converter.refusal import Refusal
 from tests.integration.converter.conftest import Convert
-from tests.integration.converter.objectives import joint_models as models
+from tests.support.keras import joint_models as models
 
 pytestmark = pytest.mark.tensorflow
 MSE: dict[str, Any] = {"output": "head", "name": "mse"}

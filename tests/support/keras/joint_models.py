@@ -102,9 +102,10 @@ ADVERSARIAL: list[dict[str, Any]] = [
 
 
 def siamese(inputs: tuple[str, ...]) -> keras.Model:
-    """One embedding of several inputs [10]."""
+    """One embedding of several inputs [10]; a bias at its end would have no gradient but rounding errors."""
     embedding = keras.Sequential(
-        [keras.Input((10,)), layers.Dense(16, activation="relu"), layers.Dense(EMBEDDING)], name="embedding"
+        [keras.Input((10,)), layers.Dense(16, activation="relu"), layers.Dense(EMBEDDING, use_bias=False)],
+        name="embedding",
     )
     tensors = {name: keras.Input((10,), name=name) for name in inputs}
     return keras.Model(tensors, {name: embedding(tensor) for name, tensor in tensors.items()})
