@@ -5,7 +5,9 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +25,19 @@ _MAX_CLASSES = 1000
 
 def inspect_arrays(path: Path, model_input: ModelInput) -> DataFindings:
     """Reads the headers, and the labels if they are integers. Raises DataError."""
-    names = _names(path)
+    unlabelled = bool(model_input.inputs) and not model_input.labels
+    names = _names(path, model_input if unlabelled else None)
     with open_npz(path, names) as arrays:
         pairs = zip(names, arrays, strict=True)
         arrays_found = [Array(shown(name), list(array.shape), str(array.dtype)) for name, array in pairs]
         kinds = {name: array.dtype for name, array in zip(names, arrays, strict=True)}
+        rows = {name: array.shape[0] for name, array in zip(names, arrays, strict=True)}
+    if unlabelled:
+        chosen = _of_inputs(names, model_input)
+        examples = _common_rows(chosen, rows)
+        preprocess = {"kind": "array", "x": chosen, "y": [], "scale": _scale(kinds[chosen[0]], model_input)}
+        notes = [shown(f"The model takes no labels: its inputs are {', '.join(chosen)}.")]
+        return DataFindings("array", examples, {}, arrays=arrays_found, preprocess=preprocess, notes=notes)
     x = _chosen(names, _INPUTS, ())
     y = _chosen(names, _LABELS, (x,))
     with open_npz(path, (x, y)) as (inputs, labels):
@@ -40,22 +50,40 @@ def inspect_arrays(path: Path, model_input: ModelInput) -> DataFindings:
         shape = list(inputs.shape[1:])
     if model_input.shape is not None and model_input.shape != shape:
         notes.append(f"An example of '{x}' has the shape {shape}, and the model takes {model_input.shape}.")
-    scale = 1 / 255 if kinds[x] == np.uint8 and not model_input.scales else 1.0
-    preprocess = {"kind": "array", "x": [x], "y": [y], "scale": scale}
+    preprocess = {"kind": "array", "x": [x], "y": [y], "scale": _scale(kinds[x], model_input)}
     return DataFindings("array", examples, classes, arrays=arrays_found, preprocess=preprocess, notes=notes)
 
 
-def _names(path: Path) -> list[str]:
+def _common_rows(names: list[str], rows: Mapping[str, int]) -> int:
+    counts = {rows[name] for name in names}
+    if len(counts) > 1:
+        listed = shown(", ".join(f"'{name}' {rows[name]:,}" for name in names))
+        raise DataError(f"The arrays hold different numbers of examples ({listed}); all need as many.")
+    return counts.pop()
+
+
+def _of_inputs(names: list[str], model_input: ModelInput) -> list[str]:
+    """Returns the array of each input: those of the inputs' names, else the first ones of the file."""
+    wanted = [spec.name for spec in model_input.inputs]
+    return wanted if set(wanted) <= set(names) else names[: len(wanted)]
+
+
+def _scale(kind: np.dtype[Any], model_input: ModelInput) -> float:
+    return 1 / 255 if kind == np.uint8 and not model_input.scales else 1.0
+
+
+def _names(path: Path, unlabelled: ModelInput | None) -> list[str]:
+    """Returns the arrays' names; `unlabelled` is given if they are only the inputs of a model."""
+    least, needed = 2, "two are needed, one of inputs and one of labels"
+    if unlabelled is not None:
+        least, needed = len(unlabelled.inputs), f"the model has {len(unlabelled.inputs)} inputs"
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DataError(f"The file is damaged, or no .npz file ({error}); write it again.") from error
-    if not 2 <= len(names) <= _MAX_ARRAYS:
-        raise DataError(
-            f"The file has {len(names)} arrays; two are needed, one of inputs and one of labels: "
-            "numpy.savez(file, x=..., y=...)."
-        )
+    if not least <= len(names) <= _MAX_ARRAYS:
+        raise DataError(f"The file has {len(names)} arrays; {needed}: numpy.savez(file, x=..., y=...).")
     return names
 
 

@@ -125,6 +125,22 @@ def test_a_text_to_continue(tmp_path: Path, told: int | None) -> None:
     assert findings.texts[0].text.startswith("to be")
 
 
+def test_arrays_of_a_model_without_labels_are_its_inputs(tmp_path: Path) -> None:
+    specs = [InputSpec(name, [2], "float32") for name in ("left", "right")]
+    rows = np.ones((3, 2), np.uint8)
+    for names, expected in ((("right", "left", "y"), ["left", "right"]), (("a", "b"), ["a", "b"])):
+        np.savez(tmp_path / "in.npz", **dict.fromkeys(names, rows))
+        found = inspect_file(tmp_path / "in.npz", ModelInput(specs), tmp_path)
+        assert found.preprocess == {"kind": "array", "x": expected, "y": [], "scale": 1 / 255}
+        assert (found.examples, found.classes) == (3, {})
+    np.savez(tmp_path / "in.npz", left=rows, right=rows[:2])
+    with pytest.raises(DataError, match="different numbers of examples"):
+        inspect_file(tmp_path / "in.npz", ModelInput(specs), tmp_path)
+    np.savez(tmp_path / "in.npz", left=rows)
+    with pytest.raises(DataError, match="has 1 arrays; the model has 2 inputs"):
+        inspect_file(tmp_path / "in.npz", ModelInput(specs), tmp_path)
+
+
 def test_arrays(tmp_path: Path) -> None:
     data = tmp_path / "d.npz"
     pixels = np.zeros((10, 4, 4, 1), np.uint8)
