@@ -136,6 +136,14 @@ class JointObjectives:
         del count
         return [objective.part for objective in self.objectives]
 
+    def without_gradient(self, number: int) -> str:
+        """Returns the sentence that refuses the objective of this number, whose gradient is 0."""
+        return (
+            f"The objective {self.objectives[number].name} has no gradient: none of the variables that it "
+            "trains changes its losses. Check `trains` and the outputs of its losses, and that no layer "
+            "rounds, compares or stops the gradient on the way."
+        )
+
     def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:
         """Returns the rows as they are: class weights do not go with objectives."""
         del labels

@@ -87,6 +87,14 @@ class Objectives:
         """Returns the numbers of the trainable variables, of which there are `count`: all at once."""
         return [tuple(range(count))]
 
+    def without_gradient(self, number: int) -> str:
+        """Returns the sentence that refuses a model whose weights all have a gradient of 0."""
+        del number
+        return (
+            "The loss has no gradient: no weight of the model changes it. Check that the loss reads the "
+            "outputs, and that no layer rounds, compares or stops the gradient on the way."
+        )
+
     def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:
         """Returns the rows of a training step, weighted by class as in `Model.fit`."""
         if self.class_weight is None:

@@ -89,6 +89,7 @@ def _url_preprocess(folder: Path, data: Data, manifest: Manifest) -> Fitted:
 def own_data(declared: Preprocess | None, manifest: Manifest) -> Fitted:
     """Returns the preprocessing of volunteers' own data. Raises DataError if it is incomplete or unfit."""
     if isinstance(declared, DeclaredArrays):
+        _check_arrays(declared, manifest)
         x, y = (
             [StoredSpec(list(spec.shape), spec.dtype) for spec in specs]
             for specs in (manifest.inputs, manifest.labels)
@@ -103,6 +104,18 @@ def own_data(declared: Preprocess | None, manifest: Manifest) -> Fitted:
         )
     check_fits(fitted, manifest)
     return fitted
+
+
+def _check_arrays(declared: DeclaredArrays, manifest: Manifest) -> None:
+    for word, names, specs in (
+        ("inputs", declared.x, manifest.inputs),
+        ("labels", declared.y, manifest.labels),
+    ):
+        if len(names) != len(specs):
+            raise DataError(
+                f"[data.preprocess] names the arrays {', '.join(names) or 'none'} as {word}, and the model "
+                f"takes {', '.join(spec.name for spec in specs) or 'none'}; name as many."
+            )
 
 
 def check_loading(data: Data, manifest: Manifest) -> None:

@@ -22,10 +22,6 @@ NUDGE = 1e-7
 OWN_SQUARES = -1.0
 # Ftrl subtracts two roots of sums of squares, whose difference float32 knows to about a thousandth.
 FTRL_LIMIT = 1e-3
-NO_GRADIENT = (
-    "The loss has no gradient: no weight of the model changes it. Check that the loss reads the outputs, and "
-    "that no layer rounds, compares or stops the gradient on the way."
-)
 Vector = NDArray[np.float32]
 Feeds = dict[str, NDArray[Any]]
 
@@ -86,18 +82,23 @@ class StepPair:
         comparison = Comparison(lambda: self._noise(batches[0], uniforms))
         self._copy.reset()
         self._compare_inference(comparison, batches, vector)
-        moved = False
+        parts = self._tracer.objectives.trained(len(self._trainable))
+        moved = [False] * len(parts)
         for number, batch in enumerate(batches, 1):
             self._copy.assign(vector)
             feeds = {**self._vectors(vector), **batch.feeds(), **uniforms}
             taken = self._compare_training(comparison, batch, feeds, number)
-            moved = moved or bool(taken["gradient"].any())
+            gradients = self._split(taken["gradient"], trainable=True)
+            moved = [
+                was or any(gradients[number].any() for number in part)
+                for was, part in zip(moved, parts, strict=True)
+            ]
             fed = {**feeds, **taken, "slots": slots, **self._rates(number)}
             applied = self._run.run("apply", fed)
             slots = applied.get("new_slots", slots)
             vector = self._compare_change(comparison, vector, applied["new_trainable"])
-        if not moved:
-            raise UnusableBatchError(Refusal(NO_GRADIENT))
+        if not all(moved):
+            raise UnusableBatchError(Refusal(self._tracer.objectives.without_gradient(moved.index(False))))
         return comparison
 
     def _check_weights(self) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from converter.conversion_task import ConversionTask
 from converter.objectives.objective_proposals import proposal_sentences, proposals
+from converter.objectives.objective_tables import read_objectives
 from converter.tracing.model_ports import find_ports
 
 pytestmark = pytest.mark.tensorflow
@@ -52,6 +53,14 @@ def test_what_the_model_or_the_task_file_says_is_not_proposed() -> None:
     model.compile("sgd", "categorical_crossentropy")
     assert proposed(model) == {}
     assert proposal_sentences({}) == []
+
+
+def test_objectives_leave_only_an_optimizer_to_propose() -> None:
+    table = {"losses": [{"output": "dense", "name": "mse"}]}
+    model = model_of(keras.layers.Dense(1))
+    assert proposed(model, objectives=read_objectives([table])) == {"optimizer": ADAM}
+    stepping = read_objectives([table | {"optimizer": {"name": "sgd"}}])
+    assert proposed(model, objectives=stepping) == {}
 
 
 def test_each_output_has_its_own_loss() -> None:

@@ -135,6 +135,13 @@ PARTS: dict[str, tuple[Any, str]] = {
         [objective(optimizer={"name": "adagad"})],
         "The optimizer adagad is not supported",
     ),
+    "a loss that its variables do not change": (
+        [
+            objective(trains=["head"], losses=[MSE | {"output": "body"}]),
+            objective(name="two", losses=[MSE]),
+        ],
+        "The objective one has no gradient",
+    ),
     "a first rate of 0": (
         [objective(trains=["head"], optimizer={"name": "sgd", "learning_rate": 0.0}), objective(name="two")],
         "The learning rate of the first objective, one, is 0",

@@ -58,3 +58,13 @@ def test_what_is_left_open_or_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=told):
         own_data(declared(TABLE | changes), tiny)
+
+
+def test_as_many_arrays_are_named_as_the_model_takes(tiny: Manifest) -> None:
+    with pytest.raises(DataError, match="names the arrays none as labels, and the model takes class"):
+        own_data(declared({"kind": "array", "y": []}), tiny)
+    unlabelled = msgspec.structs.replace(tiny, labels=[])
+    fitted = msgspec.to_builtins(own_data(declared({"kind": "array", "y": []}), unlabelled))
+    assert fitted["labels"] == []
+    with pytest.raises(DataError, match="names the arrays y as labels, and the model takes none"):
+        own_data(declared({"kind": "array"}), unlabelled)
