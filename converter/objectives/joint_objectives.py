@@ -37,7 +37,7 @@ class LossTarget:
             return labels[self.label]
         if self.model_input is not None:
             return inputs[self.model_input]
-        value = tf.constant(self.constant, self.port.dtype)
+        value = tf.cast(self.constant, self.port.dtype)
         return tf.fill([int(rows.exists.shape[0]), *self.port.shape], value)
 
 

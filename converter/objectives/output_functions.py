@@ -71,7 +71,15 @@ class OutputFunction:
     label: Port | None
 
     def of(self, label: Any, outputs: Sequence[Any], rows: Rows) -> Any:
-        """Returns the scalar mean over the real rows, weighted by their sample weights."""
+        """Returns the scalar mean over the real rows, weighted by their sample weights.
+
+        Raises Refusal where a mask tells positions of an output apart: the function sums over all.
+        """
+        if any(getattr(output, "_keras_mask", None) is not None for output in outputs):
+            raise bad_objectives(
+                f"give the loss {self.name} an output with a mask, of which it would count masked positions, "
+                "too; end the mask by a layer that pools, or build the embedding without mask_zero"
+            )
         arguments = [*outputs] if self.label is None else [*outputs, label]
         values = FUNCTIONS[self.name].function(*arguments, **self.settings)
         return reduce_rows(values, None, rows, "sum_over_batch_size")

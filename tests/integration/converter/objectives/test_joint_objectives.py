@@ -95,6 +95,29 @@ SHARED = [
     {"name": "body", "losses": [{"output": "first", "name": "sparse_categorical_crossentropy"}]},
 ]
 
+
+def tokens() -> Any:
+    """Whole numbers that are told apart again, and one number an example, without a further axis."""
+    words = keras.Input((6,), dtype="int32", name="words")
+    embedded = layers.Embedding(9, 4, name="table")(words)
+    spelled = layers.Dense(9, activation="softmax", name="spelled")(embedded)
+    kind = layers.Dense(3, activation="softmax", name="kind")(layers.GlobalAveragePooling1D()(embedded))
+    size = layers.Flatten()(layers.Dense(1, name="size")(embedded))
+    outputs = {"spelled": spelled, "kind": kind, "size": keras.ops.sum(size, axis=-1), "sizes": size}
+    return keras.Model(words, outputs)
+
+
+TOKENS = [
+    {
+        "losses": [
+            {"output": "spelled", "name": "sparse_categorical_crossentropy", "target": "input:words"},
+            {"output": "kind", "name": "sparse_categorical_crossentropy", "target": 2, "weight": 0.1},
+            {"output": "size", "name": "mean_squared_error"},
+            {"output": "size", "name": "mean_output", "weight": -0.1},
+        ]
+    }
+]
+
 CASES: dict[str, tuple[Callable[[], Any], Any, dict[str, Any]]] = {
     "a variational autoencoder": (models.autoencoder, models.AUTOENCODER, {}),
     "an adversarial pair": (models.adversarial, models.ADVERSARIAL, {}),
@@ -102,6 +125,11 @@ CASES: dict[str, tuple[Callable[[], Any], Any, dict[str, Any]]] = {
     "pairs": (lambda: models.siamese(("left", "right")), models.CONTRASTIVE, {}),
     "a critic": (critic, CRITIC, {}),
     "heads and a body": (shared_labels, SHARED, {"metrics": {"first": ["accuracy"], "second": ["mae"]}}),
+    "tokens and single numbers": (
+        tokens,
+        TOKENS,
+        {"metrics": {"spelled": ["accuracy"], "sizes": ["mae"], "kind": ["accuracy"]}},
+    ),
     "one optimizer for all": (
         models.adversarial,
         [{k: v for k, v in table.items() if k != "optimizer"} for table in models.ADVERSARIAL],

@@ -156,6 +156,16 @@ def test_objectives_that_do_not_fit_the_model_are_refused(case: str, convert: Co
         convert(body_and_head(), loss=None, objectives=read_objectives(objectives))
 
 
+def test_an_output_with_a_mask_is_refused_by_a_loss_that_adds_up_positions(convert: Convert) -> None:
+    words = keras.Input((6,), dtype="int32")
+    spelled = layers.Dense(2, name="head")(layers.Embedding(9, 4, mask_zero=True)(words))
+    losses = [{"output": "head", "name": "mean_output"}]
+    with pytest.raises(Refusal, match="give the loss mean_output an output with a mask"):
+        convert(
+            keras.Model(words, spelled), loss=None, objectives=read_objectives([objective(losses=losses)])
+        )
+
+
 def test_variables_are_named_by_their_layers_and_models() -> None:
     names = [own for (own,) in variable_names(models.adversarial())]
     assert "discriminator/" in names[-1]
