@@ -9,7 +9,7 @@ import {
 function bundle(output: readonly number[], label: readonly number[], loss: string | null): Bundle {
   return {
     outputs: [{ name: "out", shape: output, dtype: "float32", loss }],
-    labels: [{ name: "label", shape: label, dtype: "float32" }],
+    labels: [{ name: "out", shape: label, dtype: "float32" }],
   } as unknown as Bundle;
 }
 
@@ -30,6 +30,13 @@ describe("what a model's answers are", () => {
     ["an output without a loss", [4], [], null],
   ] as const)("no classes: %s", (_, output, label, loss) => {
     expect(readingOf(bundle(output, label, loss))).toBeNull();
+  });
+
+  it("no classes: an output that is compared with no label, beside one that is", () => {
+    const one = bundle([1], [1], "binary_crossentropy");
+    const other = { ...one, labels: [{ name: "kind", shape: [1], dtype: "float32" }] } as unknown as Bundle;
+    expect(readingOf(other)).toBeNull();
+    expect(readingOf({ ...one, labels: [] })).toBeNull();
   });
 });
 

@@ -51,7 +51,8 @@ export interface AnswerReading {
 /** Returns how to decode the answers; null if they are no classes. */
 export function readingOf({ outputs, labels }: Bundle): AnswerReading | null {
   const [output, label] = [outputs[0], labels[0]];
-  if (output === undefined || label === undefined) return null;
+  // An output may be compared with an input or a constant; then the first label is that of another one.
+  if (output === undefined || label?.name !== output.name) return null;
   const loss = (output.loss ?? "").toLowerCase().replaceAll("_", "");
   const values = elements(output.shape);
   const given = elements(label.shape);
