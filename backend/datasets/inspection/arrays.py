@@ -25,19 +25,18 @@ _MAX_CLASSES = 1000
 
 def inspect_arrays(path: Path, model_input: ModelInput) -> DataFindings:
     """Reads the headers, and the labels if they are integers. Raises DataError."""
-    unlabelled = bool(model_input.inputs) and not model_input.labels
-    names = _names(path, model_input if unlabelled else None)
+    names = _names(path)
+    unlabelled = not model_input.labels and (bool(model_input.inputs) or len(names) == 1)
+    _check_number(names, len(model_input.inputs) if unlabelled else None)
     with open_npz(path, names) as arrays:
         pairs = zip(names, arrays, strict=True)
         arrays_found = [Array(shown(name), list(array.shape), str(array.dtype)) for name, array in pairs]
         kinds = {name: array.dtype for name, array in zip(names, arrays, strict=True)}
         rows = {name: array.shape[0] for name, array in zip(names, arrays, strict=True)}
     if unlabelled:
-        chosen = _of_inputs(names, model_input)
-        examples = _common_rows(chosen, rows)
-        preprocess = {"kind": "array", "x": chosen, "y": [], "scale": _scale(kinds[chosen[0]], model_input)}
-        notes = [shown(f"The model takes no labels: its inputs are {', '.join(chosen)}.")]
-        return DataFindings("array", examples, {}, arrays=arrays_found, preprocess=preprocess, notes=notes)
+        inputs_chosen = _of_inputs(names, model_input)
+        scale = _scale(kinds[inputs_chosen[0]], model_input)
+        return _inputs_alone(inputs_chosen, _common_rows(inputs_chosen, rows), arrays_found, scale)
     x = _chosen(names, _INPUTS, ())
     y = _chosen(names, _LABELS, (x,))
     with open_npz(path, (x, y)) as (inputs, labels):
@@ -54,6 +53,13 @@ def inspect_arrays(path: Path, model_input: ModelInput) -> DataFindings:
     return DataFindings("array", examples, classes, arrays=arrays_found, preprocess=preprocess, notes=notes)
 
 
+def _inputs_alone(x: list[str], examples: int, found: list[Array], scale: float) -> DataFindings:
+    """Returns the findings of arrays `x` without labels."""
+    preprocess = {"kind": "array", "x": x, "y": [], "scale": scale}
+    notes = [shown(f"There are no labels. What goes in: {', '.join(x)}.")]
+    return DataFindings("array", examples, {}, arrays=found, preprocess=preprocess, notes=notes)
+
+
 def _common_rows(names: list[str], rows: Mapping[str, int]) -> int:
     counts = {rows[name] for name in names}
     if len(counts) > 1:
@@ -65,26 +71,28 @@ def _common_rows(names: list[str], rows: Mapping[str, int]) -> int:
 def _of_inputs(names: list[str], model_input: ModelInput) -> list[str]:
     """Returns the array of each input: those of the inputs' names, else the first ones of the file."""
     wanted = [spec.name for spec in model_input.inputs]
-    return wanted if set(wanted) <= set(names) else names[: len(wanted)]
+    return wanted if wanted and set(wanted) <= set(names) else names[: max(len(wanted), 1)]
 
 
 def _scale(kind: np.dtype[Any], model_input: ModelInput) -> float:
     return 1 / 255 if kind == np.uint8 and not model_input.scales else 1.0
 
 
-def _names(path: Path, unlabelled: ModelInput | None) -> list[str]:
-    """Returns the arrays' names; `unlabelled` is given if they are only the inputs of a model."""
-    least, needed = 2, "two are needed, one of inputs and one of labels"
-    if unlabelled is not None:
-        least, needed = len(unlabelled.inputs), f"the model has {len(unlabelled.inputs)} inputs"
+def _names(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+            return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise DataError(f"The file is damaged, or no .npz file ({error}); write it again.") from error
+
+
+def _check_number(names: list[str], inputs: int | None) -> None:
+    """Raises DataError for too few or too many arrays; `inputs` is their number where there are no labels."""
+    least, needed = 2, "two are needed, one of inputs and one of labels"
+    if inputs is not None:
+        least, needed = max(inputs, 1), f"the model has {inputs} inputs"
     if not least <= len(names) <= _MAX_ARRAYS:
         raise DataError(f"The file has {len(names)} arrays; {needed}: numpy.savez(file, x=..., y=...).")
-    return names
 
 
 def _chosen(names: list[str], preferred: tuple[str, ...], taken: tuple[str, ...]) -> str:

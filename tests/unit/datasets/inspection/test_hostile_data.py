@@ -154,7 +154,6 @@ CASES: list[tuple[str, Make, str]] = [
         "no numbers|pickle|plain numbers",
     ),
     ("names in arrays", arrays(x=np.array(["a", "b"]), y=np.arange(2)), "holds <U1, no numbers"),
-    ("one array", arrays(x=np.ones((3, 2))), "two are needed"),
     ("arrays of unlike length", arrays(x=np.ones((3, 2)), y=np.arange(4)), "both need as many"),
     ("a single number", arrays(x=np.array(3.0), y=np.arange(2)), "first axis has to count"),
     ("an array that lies about its size", lying_array, "ends early"),

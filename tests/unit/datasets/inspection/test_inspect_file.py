@@ -141,6 +141,15 @@ def test_arrays_of_a_model_without_labels_are_its_inputs(tmp_path: Path) -> None
         inspect_file(tmp_path / "in.npz", ModelInput(specs), tmp_path)
 
 
+def test_one_array_has_no_labels_unless_the_model_takes_some(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", pictures=np.ones((3, 2), np.float32))
+    found = inspect_file(tmp_path / "in.npz", NOTHING, tmp_path)
+    assert found.preprocess == {"kind": "array", "x": ["pictures"], "y": [], "scale": 1.0}
+    assert cut_as_proposed(tmp_path / "in.npz", found, tmp_path / "shards") == {}
+    with pytest.raises(DataError, match="two are needed"):
+        inspect_file(tmp_path / "in.npz", model([2], []), tmp_path)
+
+
 def test_arrays(tmp_path: Path) -> None:
     data = tmp_path / "d.npz"
     pixels = np.zeros((10, 4, 4, 1), np.uint8)
