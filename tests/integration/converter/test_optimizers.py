@@ -199,7 +199,7 @@ def test_slots_that_a_part_does_not_need_stay_zero() -> None:
     ours = PartOptimizers(("a", "b"), pair, ((0, 2, 4), (1, 3, 5)))
     ones = tf.ones(layout.trainable)
     rest = (np.float32(0.01), np.float32(1))
-    _, slots = ours.step(layout, ones, tf.zeros((2, layout.trainable)), ones, *rest)
+    _, slots = ours.step(layout, ones, tf.zeros((2, layout.trainable)), Gradient(ones), *rest)
     used = [bool(np.any(part)) for part in layout.split_trainable(slots[1])]
     assert used == [False, True, False, True, False, True]
     assert all(np.any(part) for part in layout.split_trainable(slots[0]))

@@ -289,3 +289,29 @@ def test_the_comparison_with_keras_catches_a_mistake(
     build, objectives, settings = CASES[case]
     with pytest.raises(Refusal, match="would not train as Keras does"):
         converted(convert, build(), objectives, **settings)
+
+
+def test_tables_of_each_part_are_squared_as_its_own_optimizer_does(convert: Convert) -> None:
+    words = keras.Input((6,), dtype="int32", name="words")
+    parts = [
+        keras.Sequential(
+            [keras.Input((6,), dtype="int32"), layers.Embedding(4, 3), layers.Flatten(), layers.Dense(2)],
+            name=name,
+        )
+        for name in ("first", "second", "third")
+    ]
+    model = keras.Model(words, {part.name: part(words) for part in parts})
+    optimizers = [{"name": "adamax"}, {"name": "sgd", "learning_rate": 0.1}, {"name": "adam"}]
+    objectives = [
+        {
+            "name": part.name,
+            "trains": [f"{part.name}/*"],
+            "optimizer": optimizer,
+            "losses": [{"output": part.name, "name": "mse"}],
+        }
+        for part, optimizer in zip(parts, optimizers, strict=True)
+    ]
+    manifest = converted(convert, model, objectives, optimizer=None).manifest
+    (squares,) = [s for s in manifest["signatures"]["train"]["outputs"] if s["name"] == "row_squares"]
+    assert squares["shape"] == [2 * 4 * 3]
+    assert manifest["checked"]["worst"] <= 1e-4
