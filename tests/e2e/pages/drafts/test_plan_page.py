@@ -210,3 +210,20 @@ async def test_the_step_before_says_how_far_the_bundle_lies_from_keras(
     await expect(page.locator("[data-model-comparison]")).to_contain_text(
         f"steps differ by {digit}e{int(exponent)} at most"
     )
+
+
+async def test_a_draft_with_objectives_has_no_single_loss_to_choose(
+    page: Page, server: Server, ann: Visitor
+) -> None:
+    draft = renewed(ann, "objectives")
+    await opened(page, server, draft)
+    await page.get_by_text("What the model learns by").click()
+    await expect(page.locator("[data-loss]")).to_be_visible()
+    rested(ann, draft)
+    objective = {"losses": [{"output": "digit", "name": "sparse_categorical_crossentropy"}]}
+    ann.ask("PATCH", f"/api/drafts/{draft}", {"task": {"model": {"loss": None, "objectives": [objective]}}})
+    # The model is to be converted again, so that there are no costs yet.
+    await page.goto(f"{server.url}/drafts/{draft}/plan")
+    await page.get_by_text("What the model learns by").click()
+    await expect(page.get_by_text("are the objectives in task.toml")).to_be_visible()
+    await expect(page.locator("[data-loss]")).to_be_hidden()

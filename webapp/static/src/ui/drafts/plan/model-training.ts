@@ -34,7 +34,11 @@ export function mountModelTraining(root: HTMLElement, frame: DraftFrame, fields:
   show();
 
   function show(): void {
-    const current = tableAt(fields.task, "model").loss ?? null;
+    const model = tableAt(fields.task, "model");
+    const several = Array.isArray(model.objectives);
+    requireElement(fold, "objectives").hidden = !several;
+    requireElement(fold, "single-loss").hidden = several;
+    const current = model.loss ?? null;
     const name = isTable(current) ? current.name : current;
     if (typeof name === "string" && ![...loss.options].some(({ value }) => value === name)) {
       loss.add(new Option(name, name));
