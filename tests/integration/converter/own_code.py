@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -73,6 +74,16 @@ class OwnLoss(keras.Model):  # type: ignore[misc]
     ) -> Any:
         compiled = super().compute_loss(x, y, y_pred, sample_weight, training)
         return compiled + ops.mean(ops.square(y_pred))
+
+
+class WritesFile(keras.Model):  # type: ignore[misc]
+    """Leaves a file beside this one when its loss is computed."""
+
+    LEFT = Path(__file__).with_name("left_by_compute_loss")
+
+    def compute_loss(self, *given: Any, **named: Any) -> Any:
+        self.LEFT.touch()
+        return super().compute_loss(*given, **named)
 
 
 class OnlyInGraphs(keras.layers.Layer):  # type: ignore[misc]

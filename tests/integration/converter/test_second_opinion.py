@@ -126,6 +126,12 @@ def test_a_loss_that_is_no_number_from_the_second_step_on_is_refused(convert: Co
         )
 
 
+def test_a_compute_loss_that_writes_a_file_is_refused_before_it_is_called(convert: Convert) -> None:
+    with pytest.raises(Refusal, match="WritesFile has its own compute_loss"):
+        convert(compiled(kind=own_code.WritesFile), 8, custom=CUSTOM, loss=None, optimizer=None)
+    assert not own_code.WritesFile.LEFT.exists()
+
+
 def test_a_step_that_keras_cannot_take_is_refused_with_its_own_words(convert: Convert) -> None:
     with pytest.raises(Refusal, match=r"calling OnlyInGraphs\.call\(\).*this layer wants a graph"):
         convert(compiled(middle=own_code.OnlyInGraphs()), 8, custom=CUSTOM, loss=None, optimizer=None)
