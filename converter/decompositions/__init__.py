@@ -20,6 +20,7 @@ from keras.src.utils import tf_utils
 
 from converter.decompositions import activations, categorical, convolutions, images, pooling
 from converter.decompositions.normalization import use_closed_form_gradients
+from converter.decompositions.sums import open_batch_sums
 from converter.tracing.attribute_patch import patched_attributes
 from converter.tracing.failed_calls import cannot_trace
 
@@ -58,6 +59,7 @@ def use_decompositions() -> Iterator[None]:
             "signbit": categorical.signbit,
         }
         stack.enter_context(patched_attributes(keras_numpy, numpy))
+        stack.enter_context(open_batch_sums())
         encode = {"tf_encode_categorical_inputs": categorical.encode_categories}
         stack.enter_context(patched_attributes(tf_utils, encode))
         stack.enter_context(use_closed_form_gradients())

@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 from converter.conversion_task import ConversionTask
+from converter.decompositions.sums import open_batch_sums
 from converter.objectives.joint_objectives import JointObjectives
 from converter.refusal import Refusal
 from converter.tracing.failed_calls import keras_reason
@@ -46,7 +47,9 @@ def second_opinion(
     run = BundleRun(graphs, traces)
     pair = StepPair(tracer, copy, run)
     try:
-        comparison = _first_usable(pair, tracer)
+        # Step by step Keras knows the batch's length, which it does not in `fit`.
+        with open_batch_sums():
+            comparison = _first_usable(pair, tracer)
     finally:
         run.close()
     worst = {name: _short(value) for name, value in comparison.by_kind().items()}

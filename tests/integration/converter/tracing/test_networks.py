@@ -171,3 +171,21 @@ def test_the_remedy_for_a_counter_is_right(own: tuple[Path, Any], convert: Conve
     assert done["new_state"].tolist() == [1.0]
     model.compile("sgd", "mse")
     assert relative_error(done["loss"], model.train_on_batch(x, y)) <= TOLERANCE
+
+
+@pytest.mark.parametrize("batch", [3, 6])
+def test_a_number_for_each_row_is_no_bias_where_rows_and_channels_are_as_many(
+    batch: int, convert: Convert
+) -> None:
+    x = keras.Input((4,))
+    hidden = layers.Dense(3)(x)
+    summed = keras.ops.maximum(hidden, 0.3) + keras.ops.sum(hidden, 1, keepdims=True)
+    model = keras.Model(x, layers.Dense(2)(summed))
+    bundle = convert(model, batch)
+    assert bundle.manifest["checked"]["worst"] <= 1e-4
+    rows = np.random.default_rng(2).normal(size=(batch, 4)).astype(np.float32)
+    predicted = bundle.run("predict", {"trainable": bundle.weights, "x_0": rows})["output_0"]
+    first, second = ([np.asarray(w) for w in layer.weights] for layer in (model.layers[1], model.layers[-1]))
+    hidden = rows @ first[0] + first[1]
+    expected = (np.maximum(hidden, 0.3) + hidden.sum(1, keepdims=True)) @ second[0] + second[1]
+    assert relative_error(predicted, expected) <= 1e-5
