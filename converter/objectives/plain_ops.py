@@ -40,11 +40,16 @@ def _argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
 
 
 def _in_top_k(targets: Any, predictions: Any, k: int) -> Any:
-    """Returns [B]: whether fewer than `k` of the predictions [B, C] exceed the target's."""
-    chosen = tf.one_hot(targets, predictions.shape[-1])
+    """Returns [B]: whether fewer than `k` of the predictions [B, C] exceed the target's.
+
+    A target that is no class, as a loss may ignore it, is never among them.
+    """
+    classes = predictions.shape[-1]
+    chosen = tf.one_hot(targets, classes)
     target = tf.reduce_sum(predictions * chosen, -1, keepdims=True)
     greater = tf.reduce_sum(tf.cast(predictions > target, tf.float32), -1)
-    return greater < float(k)
+    is_class = tf.logical_and(targets >= 0, targets < classes)
+    return tf.logical_and(greater < float(k), is_class)
 
 
 def _filter_top_k(x: Any, k: int) -> Any:

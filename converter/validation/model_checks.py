@@ -119,6 +119,12 @@ def _check_layers(model: Any) -> None:
                 f"The layer {layer.name} has the activity regularizer {type(regularizer).__name__}, which "
                 "padding would change; use L1, L2 or L1L2."
             )
+        if getattr(layer, "lora_enabled", False):
+            raise Refusal(
+                f"The layer {layer.name} has LoRA enabled, but Keras sets both of its factors to 0 when it "
+                "loads them, so that no step would ever move them; build the model without enable_lora(), "
+                "or train the layer itself."
+            )
         if 0 in _axes(layer):
             raise Refusal(
                 f"The layer {layer.name} works across the examples of a batch (axis 0), which padding would "

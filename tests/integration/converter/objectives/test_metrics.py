@@ -149,6 +149,16 @@ def test_a_score_of_classes_equals_keras(entry: Any) -> None:
     assert value(said, measured) == pytest.approx(keras_value(theirs, measured), rel=1e-5)
 
 
+def test_a_label_that_is_no_class_is_never_among_the_first_k() -> None:
+    measured = batch(class_numbers, numbers, (), 0.75)
+    measured.y[:3] = -1, CLASSES, -1
+    measured.output[:3] = -2.0
+    said = {"name": "sparse_top_k_categorical_accuracy", "k": 3}
+    theirs, short = metrics.SparseTopKCategoricalAccuracy(3), measured.short()
+    theirs.update_state(short.y, short.output)
+    assert value(said, measured) == pytest.approx(float(theirs.result()), rel=1e-5)
+
+
 MASKED = ["accuracy", "mae", "root_mean_squared_error", "categorical_crossentropy", "precision"]
 
 

@@ -104,6 +104,17 @@ def test_a_quantized_layer_is_refused_with_the_model_before_it(convert: Convert)
         convert(model)
 
 
+@pytest.mark.parametrize("kind", ["Dense", "Embedding"])
+def test_lora_is_refused_for_keras_loads_its_factors_as_zeros(kind: str, convert: Convert) -> None:
+    tokens = kind == "Embedding"
+    layer = layers.Embedding(4, 4, name="first") if tokens else layers.Dense(4, name="first")
+    x = keras.Input((4,), dtype="int32" if tokens else "float32")
+    model = keras.Model(x, layers.Dense(1)(layer(x)))
+    layer.enable_lora(2)
+    with pytest.raises(Refusal, match=r"layer first has LoRA enabled.*without enable_lora"):
+        convert(model)
+
+
 OWN = """
 import keras
 import numpy as np
