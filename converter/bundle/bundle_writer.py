@@ -108,7 +108,8 @@ def write_bundle(
     # The forward graph is checked first: its ops mean more to the owner than those of their gradients.
     ops = {name: check_ops(graphs[name], name, layers) for name in reversed(graphs)}
 
-    if objectives.own or may_mix_rows(model):
+    own_metric = any(metric.own for _, metric in objectives.measured)
+    if objectives.own or own_metric or may_mix_rows(model):
         check_padding(tracer, traces["train"], graphs["train"])
     report_progress("Writing the graphs for browsers and for TensorFlow.")
     _write_graphs(graphs, directory)

@@ -12,6 +12,7 @@ import tensorflow as tf
 from keras.src.metrics import ALL_OBJECTS_DICT
 from keras.src.trainers.compile_utils import get_metric
 
+from converter.objectives.losses import is_from_keras
 from converter.objectives.metric_counts import Counting, counting
 from converter.objectives.plain_ops import plain_ops
 from converter.padding.real_rows import Rows, to_rank, with_columns
@@ -40,6 +41,11 @@ class OutputMetric:
     def sparse(self) -> bool:
         """Returns whether the labels are class numbers."""
         return takes_class_numbers(self.metric)
+
+    @property
+    def own(self) -> bool:
+        """Returns whether it is the owner's code, whose treatment of rows is unknown."""
+        return not all(map(is_from_keras, (self.metric, getattr(self.metric, "_fn", self.metric))))
 
     def of(self, y: Any, output: Any, rows: Rows) -> Any:
         """Returns the numerators and denominators [n, 2] of the real rows."""

@@ -18,6 +18,8 @@ Arrays = dict[str, NDArray[Any]]
 # Padding repeats the first example times a factor; factors other than 1 expose a layer that takes a maximum
 # or, as 0 does, a median.
 PADDINGS = (1, 3, -3, 0)
+# The ranges of random floats: a model may compare rows above a threshold only, or be defined up to 1 only.
+RANGES = ((0.1, 0.9), (-30.0, 30.0))
 # Ops between layers that act on each number separately.
 ELEMENTWISE = {
     "Abs", "Add", "Cast", "Clip", "Cos", "Divide", "Elu", "Equal", "Erf", "Exp", "Gelu", "Greater",
@@ -51,23 +53,31 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
     if rows == tracer.batch_size:
         return
     half = _trace(tracer, rows)
-    arrays = _arrays(tracer, whole, rows)
-    short = {t.op.name: arrays[t.op.name][tuple(slice(n) for n in t.shape)] for t in half.inputs}
-    expected = _run(freeze(half), half, short)
-    for factor in PADDINGS:
-        padded = _run(frozen, whole, _padded(arrays, rows, factor))
-        if not _finite(expected) or (factor != 1 and not _finite(padded)):
+    half_frozen = freeze(half)
+    for low, high in RANGES:
+        arrays = _arrays(tracer, whole, rows, low, high)
+        short = {t.op.name: arrays[t.op.name][tuple(slice(n) for n in t.shape)] for t in half.inputs}
+        expected = _run(half_frozen, half, short)
+        if not _finite(expected):
             # Random numbers may lie outside the model's input range.
             continue
-        for name, values in expected.items():
-            error = float(np.linalg.norm(padded[name] - values))
-            if not error <= TOLERANCE * max(float(np.linalg.norm(values)), 1e-6):
-                _check_repeats(tracer, expected, short)
-                raise Refusal(
-                    f"The model, or its loss, mixes the examples of a batch: its {name} changes when it is "
-                    "padded. Let them work on each example alone, with another axis than 0 in keras.ops; "
-                    "over a batch use keras.ops.mean or keras.ops.sum without dividing by the batch's size."
-                )
+        for factor in PADDINGS:
+            padded = _run(frozen, whole, _padded(arrays, rows, factor))
+            if factor == 1 or _finite(padded):
+                _check_equal(tracer, padded, expected, short)
+
+
+def _check_equal(tracer: Tracer, padded: Arrays, expected: Arrays, fed: Arrays) -> None:
+    """Refuses a model whose padded step differs from the expected one. Raises Refusal."""
+    for name, values in expected.items():
+        error = float(np.linalg.norm(padded[name] - values))
+        if not error <= TOLERANCE * max(float(np.linalg.norm(values)), 1e-6):
+            _check_repeats(tracer, expected, fed)
+            raise Refusal(
+                f"The model, its loss or a metric mixes the examples of a batch: its {name} changes when "
+                "it is padded. Let them work on each example alone, with another axis than 0 in keras.ops; "
+                "over a batch use keras.ops.mean or keras.ops.sum without dividing by the batch's size."
+            )
 
 
 def _trace(tracer: Tracer, rows: int) -> Traced:
@@ -107,8 +117,11 @@ def _padded(arrays: Arrays, rows: int, factor: int) -> Arrays:
     return padded
 
 
-def _arrays(tracer: Tracer, whole: Traced, rows: int) -> Arrays:
-    """Returns values for every input, with `rows` real rows and padding after them."""
+def _arrays(tracer: Tracer, whole: Traced, rows: int, low: float, high: float) -> Arrays:
+    """Returns values for every input, with `rows` real rows and padding after them.
+
+    Floats of examples lie between `low` and `high`, random draws between 0.1 and 0.9.
+    """
     generator = np.random.default_rng(0)
     vector, size = tracer.layout.values(), tracer.layout.trainable
     arrays: Arrays = {}
@@ -116,7 +129,8 @@ def _arrays(tracer: Tracer, whole: Traced, rows: int) -> Arrays:
         shape = tensor.shape.as_list()
         # 0 and 1 are valid classes and token ids of every model.
         whole_numbers = tensor.dtype == tf.int32
-        values = generator.integers(0, 2, shape) if whole_numbers else generator.uniform(0.1, 0.9, shape)
+        bounds = (low, high) if tensor.op.name.startswith(("x_", "y_")) else RANGES[0]
+        values = generator.integers(0, 2, shape) if whole_numbers else generator.uniform(*bounds, shape)
         arrays[tensor.op.name] = values.astype(tensor.dtype.as_numpy_dtype)
     weight = np.zeros(tracer.batch_size, np.float32)
     weight[:rows] = 1.0

@@ -32,6 +32,13 @@ class Shuffling(keras.layers.Layer):  # type: ignore[misc]
         return x + ops.max(x, axis=0, keepdims=True)
 
 
+class LargeOnly(keras.layers.Layer):  # type: ignore[misc]
+    """Compares rows with each other where a number is large."""
+
+    def call(self, x: Any) -> Any:
+        return ops.where(x > 3.0, x - ops.std(x, axis=0, keepdims=True), x)
+
+
 class BySize(keras.layers.Layer):  # type: ignore[misc]
     """Divides by the number of rows that the batch has with its padding."""
 
@@ -48,3 +55,9 @@ def cubic(y: Any, output: Any) -> Any:
 def spread(y: Any, output: Any) -> Any:
     """A loss that compares rows."""
     return ops.mean(ops.square(y - output), axis=-1) * ops.max(output)
+
+
+def large_error(y: Any, output: Any) -> Any:
+    """A metric that compares rows where an error is large."""
+    square = ops.square(y - output)
+    return ops.where(square > 9.0, square * ops.var(y, axis=0, keepdims=True), square)

@@ -50,7 +50,9 @@ def train(bundle: Any, **arrays: Any) -> Any:
     return bundle.run("train", vectors | {"sample_weight": WEIGHT} | arrays)
 
 
-@pytest.mark.parametrize("layer", [custom_layers.Shuffling(), custom_layers.BySize()])
+@pytest.mark.parametrize(
+    "layer", [custom_layers.Shuffling(), custom_layers.BySize(), custom_layers.LargeOnly()]
+)
 def test_a_layer_that_padding_changes_is_refused(convert: Convert, layer: Any) -> None:
     with pytest.raises(Refusal, match=r"mixes the examples of a batch.*keras\.ops\.mean"):
         convert(around(layer), BATCH, custom=CUSTOM)
@@ -110,6 +112,13 @@ def test_an_own_loss_that_compares_rows_is_refused(convert: Convert) -> None:
     model = keras.Sequential([keras.Input((4,)), layers.Dense(2)])
     model.compile(loss=custom_layers.spread)
     with pytest.raises(Refusal, match="mixes the examples"):
+        convert(model, BATCH, custom=CUSTOM, loss=None)
+
+
+def test_an_own_metric_that_compares_rows_is_refused(convert: Convert) -> None:
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(2)])
+    model.compile(loss="mse", metrics=[custom_layers.large_error])
+    with pytest.raises(Refusal, match="metric mixes the examples"):
         convert(model, BATCH, custom=CUSTOM, loss=None)
 
 
