@@ -89,6 +89,11 @@ def make_metric(spec: Any, label: Port, output: Port, weighted: bool) -> OutputM
 
     Raises Refusal where Keras has no such metric or it does not fit the labels.
     """
+    if not output.shape and isinstance(spec, str) and spec.lower() in ("accuracy", "acc"):
+        raise _bad(
+            f"The metric {spec} does not say how {output.name}, which has no axes, becomes a class; name "
+            "binary_accuracy, or end the model with Reshape((1,))."
+        )
     metric = _named_metric(spec) or _compiled_metric(spec, label, output)
     if isinstance(metric, _m.FBetaScore):
         metric._build((1, *label.shape), (1, *output.shape))

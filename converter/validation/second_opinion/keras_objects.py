@@ -26,7 +26,8 @@ def keras_optimizer(table: dict[str, Any] | None, model: Any) -> Any:
     """Returns the optimizer that `table` names, or without a table a fresh one like the model's own."""
     if table is None:
         kind = type(model.optimizer)
-        return kind.from_config(model.optimizer.get_config())
+        # A factor of the loss, by which Keras divides the gradient again, would show in the gradient only.
+        return kind.from_config(model.optimizer.get_config() | {"loss_scale_factor": None})
     settings = dict(table)
     name = settings.pop("name")
     rate = settings.get("learning_rate", LEARNING_RATES.get(name, 0.001))

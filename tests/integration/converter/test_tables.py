@@ -125,3 +125,21 @@ def test_what_a_bundle_cannot_repeat_is_refused(
 ) -> None:
     with pytest.raises(Refusal, match=reason):
         convert(words(optimizer()), ROWS, loss=None, optimizer=None)
+
+
+def test_a_factor_of_the_loss_changes_no_step(convert: Convert) -> None:
+    def model() -> Any:
+        keras.utils.set_random_seed(1)
+        made = keras.Sequential([keras.Input((4,)), layers.Dense(3)])
+        made.compile(optimizers.SGD(0.1, clipnorm=0.5, loss_scale_factor=8.0), "mse")
+        return made
+
+    theirs, bundle = model(), convert(model(), ROWS, loss=None, optimizer=None)
+    generator = np.random.default_rng(4)
+    x, y = (generator.normal(size=(ROWS, n)).astype(np.float32) for n in (4, 3))
+    theirs.fit(x, y, ROWS, verbose=0)
+    fed = {"trainable": bundle.weights, "x_0": x, "y_0": y, "sample_weight": np.ones(ROWS, np.float32)}
+    out = bundle.run("train", fed)
+    moved = bundle.run("apply", fed | out | {"learning_rate": 0.1, "step": 1})["new_trainable"]
+    fitted_vector = np.concatenate([np.ravel(variable) for variable in theirs.trainable_variables])
+    assert relative_error(moved - bundle.weights, fitted_vector - bundle.weights) <= 1e-4

@@ -131,3 +131,10 @@ def test_outputs_of_one_number_need_no_column(convert: Convert) -> None:
     error = model(x_0)[:ROWS] - y[:ROWS]
     assert relative_error(done["loss"], tf.reduce_mean(tf.square(error))) <= 1e-5
     assert relative_error(done["metrics"][0], [tf.reduce_sum(tf.abs(error)), ROWS]) <= 1e-5
+
+
+def test_the_accuracy_of_outputs_of_one_number_needs_a_name(convert: Convert) -> None:
+    x = keras.Input((4,))
+    model = keras.Model(x, layers.Reshape(())(layers.Dense(1, activation="sigmoid")(x)))
+    with pytest.raises(Refusal, match=r"accuracy does not say .*name binary_accuracy"):
+        convert(model, BATCH, loss="binary_crossentropy", metrics=["accuracy"])
