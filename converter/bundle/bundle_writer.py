@@ -30,6 +30,7 @@ from converter.sandbox.process_limits import Limits
 from converter.summary.model_summary import summarize, summarize_slices
 from converter.tracing.batch_slices import SIGNATURE, is_sliceable, slice_size, trace_slice
 from converter.tracing.graph_freezer import freeze
+from converter.tracing.layer_state import state_warnings
 from converter.tracing.loop_lengths import check_loops, has_loops
 from converter.tracing.model_ports import ModelPorts, Port, find_ports
 from converter.tracing.tracer import Traced, Tracer
@@ -95,6 +96,9 @@ def write_bundle(
     # The forward graph comes first: a refusal then names what the owner wrote, not its gradient.
     graphs = {name: freeze(traces[name], layers) for name in reversed(traces)}
     graphs = {name: graphs[name] for name in traces}
+    for sentence in state_warnings(tracer.forgotten_state):
+        warnings.append(sentence)
+        report_progress(sentence)
     output_names = {name: [tensor.op.name for tensor in trace.outputs] for name, trace in traces.items()}
     summary = summarize(model, layout, graphs, output_names)
     report_progress("Looking for slices that suit small devices.")

@@ -27,3 +27,13 @@ def state_without_gradient() -> Iterator[None]:
 
     with patched_attributes(keras.StatelessScope, {"add_update": add}):
         yield
+
+
+def state_warnings(names: list[str]) -> list[str]:
+    """Returns a sentence about state, by `names`, that layers change outside of training as well."""
+    if not names:
+        return []
+    return [
+        f"Layers change {', '.join(names)[:200]} outside of training, too. In Keras a prediction or evaluation "
+        "leaves that behind; a bundle's does not. Change it only where `training` is true."
+    ]

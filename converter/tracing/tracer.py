@@ -70,6 +70,8 @@ class Tracer:
     ) -> None:
         self.model, self.layout, self.model_ports = model, layout, model_ports
         self.objectives, self.optimizer, self.batch_size = objectives, optimizer, batch_size
+        # Names of state that layers also change outside of training, where a bundle keeps none.
+        self.forgotten_state: list[str] = []
 
     def train(self) -> Traced:
         """Traces a training step.
@@ -174,7 +176,8 @@ class Tracer:
     def _infer(self, batch: Batch) -> tuple[list[Any], list[Any]]:
         with mean_draws():
             variables = self.layout.split_trainable(batch.trainable)
-            outputs, _, losses = self._forward(variables, batch, training=False)
+            outputs, state, losses = self._forward(variables, batch, training=False)
+        self.forgotten_state = self.layout.assigned(state)
         return outputs, losses
 
     def _forward(

@@ -96,6 +96,14 @@ class Layout:
                 given.append(tf.zeros(variable.shape, variable.dtype) if _is_seed(variable) else next(parts))
         return given
 
+    def assigned(self, values: list[Any]) -> list[str]:
+        """Returns the names of non-trainable float variables whose values are not those of `split_state`."""
+        return [
+            variable.path
+            for variable, value in zip(self._non_trainable, values, strict=True)
+            if not _is_seed(variable) and not _is_given(value)
+        ]
+
     def join_state(self, values: list[Any]) -> Any | None:
         """Joins the non-trainable variables' values into a tensor [S], the inverse of `split_state`.
 
@@ -130,6 +138,14 @@ def _check_unchanged(variable: Any, value: Any, constant: NDArray[Any]) -> None:
             f"The variable {variable.path} is {variable.dtype} and its layer changes it while training, but "
             "the state of a model is a vector of float32; declare the variable as float32."
         )
+
+
+def _is_given(value: Any) -> bool:
+    """Returns whether a value is still a part of the state that was fed, or a constant."""
+    op = value.op
+    while op.type in ("Reshape", "Identity", "StopGradient"):
+        op = op.inputs[0].op
+    return op.type in ("SplitV", "Placeholder", "Const")
 
 
 def _is_constant(variable: Any) -> bool:

@@ -132,6 +132,12 @@ def test_a_compute_loss_that_writes_a_file_is_refused_before_it_is_called(conver
     assert not own_code.WritesFile.LEFT.exists()
 
 
+def test_state_that_changes_outside_of_training_is_named_in_a_warning(convert: Convert) -> None:
+    model = compiled(middle=own_code.ReadsAssigned())
+    (warning,) = convert(model, 8, custom=CUSTOM, loss=None, optimizer=None).manifest["warnings"]
+    assert "outside of training, too" in warning
+
+
 def test_a_step_that_keras_cannot_take_is_refused_with_its_own_words(convert: Convert) -> None:
     with pytest.raises(Refusal, match=r"calling OnlyInGraphs\.call\(\).*this layer wants a graph"):
         convert(compiled(middle=own_code.OnlyInGraphs()), 8, custom=CUSTOM, loss=None, optimizer=None)
