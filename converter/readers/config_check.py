@@ -41,10 +41,53 @@ _LAMBDA = (
     "own layers and activations instead, or on your own machine a function with a name, from the file that "
     "`minga convert ... --custom layers.py` takes."
 )
-CUSTOM = (
+_CUSTOM = (
     "its code is not in the file. On your own machine, convert it with `minga convert ... --custom "
     "layers.py`, the file that defines it; otherwise use Keras' own layers"
 )
+_WITHOUT = (
+    'or save the model without it, keras.saving.load_model("model.keras", compile=False).save("new.keras"), '
+    "and name loss, metrics and optimizer under [model] in the task file"
+)
+
+
+class OwnCode(Refusal):
+    """Refuses what only the owner's code defines: `subject` says where it stands, `name` is its name."""
+
+    def __init__(self, subject: str, name: str, remedy: str = _CUSTOM) -> None:
+        super().__init__(f"{subject}: {remedy}.")
+        self.subject, self.name = subject, name
+
+    def missing_in(self, file: str) -> Refusal:
+        """Returns the refusal where the owner brought `file`, which lacks the definition."""
+        return Refusal(
+            f"{self.subject}, but {file} does not define {self.name} at its top level; give --custom the "
+            "file that does (imported names and functions inside of others do not count)."
+        )
+
+
+def check_compiled(config: Any, custom: Collection[str] | None = None) -> None:
+    """Refuses a compile configuration that names code outside Keras, and says how to leave it out."""
+    try:
+        check_config(config, custom)
+    except OwnCode as error:
+        subject = (
+            f"The model was compiled with code of your own: {error.subject[0].lower()}{error.subject[1:]}"
+        )
+        remedy = (
+            f"its code is not in the file. Convert it with --custom and the file that defines it, {_WITHOUT}"
+        )
+        raise OwnCode(subject, error.name, remedy) from error
+    except _LambdaFound as error:
+        raise Refusal(
+            "The model was compiled with a Python lambda, which Keras cannot load again; on your own machine "
+            "give the function a name and convert with `minga convert ... --custom layers.py`, the file that "
+            f"defines it, {_WITHOUT}."
+        ) from error
+
+
+class _LambdaFound(Refusal):
+    """Refuses a lambda outside of a Lambda layer."""
 
 
 def check_config(config: Any, custom: Collection[str] | None = None) -> None:
@@ -61,7 +104,7 @@ def check_config(config: Any, custom: Collection[str] | None = None) -> None:
             if "class_name" in node:
                 _check_class(node, custom)
             if _is_code(node):
-                raise Refusal(_LAMBDA)
+                raise _LambdaFound(_LAMBDA)
             is_lambda = node.get("class_name") == "Lambda" and isinstance(node.get("config"), dict)
             stack.extend(_without_code(node["config"]) if is_lambda else node.values())
 
@@ -87,14 +130,16 @@ def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
     if custom is not None and ({kind, str(settings), str(registered)} & set(custom) or kind == "Lambda"):
         return
     if kind == "__lambda__":
-        raise Refusal(_LAMBDA)
+        raise _LambdaFound(_LAMBDA)
     if kind in REFUSED_LAYERS:
         raise Refusal(f"The layer {_short(name)} is a {kind}: {REFUSED_LAYERS[kind]}.")
     if kind == "function":
         if not _is_function(module, settings):
-            raise Refusal(f"The function {_short(settings)} is custom code from {_short(module)}: {CUSTOM}.")
+            # Keras writes builtins as the module of every function.
+            origin = "" if module == "builtins" else f" from {_short(module)}"
+            raise OwnCode(f"The function {_short(settings)} is custom code{origin}", _short(settings))
     elif kind not in _PLAIN and not _is_class(kind, module, registered):
-        raise Refusal(f"{_short(name)} is a custom {_short(kind)} from {_short(module)}: {CUSTOM}.")
+        raise OwnCode(f"{_short(name)} is a custom {_short(kind)} from {_short(module)}", _short(kind))
     elif kind in _PLAIN and module is not None:
         raise Refusal(f"{_short(name)} is no plain value, it names {_short(module)}; save the model again.")
 

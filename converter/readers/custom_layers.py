@@ -35,7 +35,8 @@ def import_custom(path: Path) -> dict[str, Any]:
         spec.loader.exec_module(module)
     except Exception as error:
         raise Refusal(
-            f"{path.name} cannot be run ({type(error).__name__}: {error}); mend it and convert again."
+            f"{path.name} cannot be run ({type(error).__name__}: {error}); mend it, or leave only the "
+            "model's layers, losses and functions in it, and convert again."
         ) from error
     definitions = {
         name: value

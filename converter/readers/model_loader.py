@@ -11,7 +11,7 @@ from typing import Any
 
 import keras
 
-from converter.readers.config_check import check_config
+from converter.readers.config_check import OwnCode, check_compiled, check_config
 from converter.readers.custom_layers import import_custom, own_lambdas
 from converter.readers.file_kind import read_source
 from converter.readers.keras2.hard_sigmoid import keep_hard_sigmoid
@@ -37,8 +37,12 @@ def load_model(path: Path, limits: Limits, custom: Path | None = None) -> Any:
     """
     objects = import_custom(custom) if custom else {}
     with tempfile.TemporaryDirectory() as folder, keras.saving.custom_object_scope(objects):
-        source = read_source(path, Path(folder), limits.file_bytes)
-        check_config([source.config, source.compiled], objects if custom else None)
+        try:
+            source = read_source(path, Path(folder), limits.file_bytes)
+            check_config(source.config, objects if custom else None)
+            check_compiled(source.compiled, objects if custom else None)
+        except OwnCode as error:
+            raise (error.missing_in(custom.name) if custom else error) from error.__cause__
         check_layer_count(source.config, path.name)
         with own_lambdas(custom) if custom else contextlib.nullcontext():
             model = _build(source, path.name, limits, safe=custom is None)

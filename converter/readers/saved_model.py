@@ -26,12 +26,13 @@ _GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _AGAIN = "save the model again with model.save()"
 
 
-def read_saved_model(path: Path, max_bytes: int) -> Source:
-    """Reads the Keras model in the SavedModel folder `path`. Raises Refusal."""
+def read_saved_model(path: Path, max_bytes: int, name: str | None = None) -> Source:
+    """Reads the Keras model in the SavedModel folder `path`; `name` is that of its file. Raises Refusal."""
     if not (path / METADATA).is_file():
         raise Refusal(
-            f"The SavedModel {path.name} holds no Keras layers, only functions to run (model.export() and "
-            'tf.saved_model.save() write such); save the model with model.save("model.keras") instead.'
+            f"The SavedModel {name or path.name} holds no Keras layers, only functions to run "
+            "(model.export() and tf.saved_model.save() write such); save the model with "
+            'model.save("model.keras") instead.'
         )
     nodes = {
         node_path: read_json(text, f"{METADATA}, {node_path}") for node_path, text in _nodes(path / METADATA)

@@ -27,6 +27,11 @@ def read_tfjs(path: Path, max_bytes: int) -> Source:
     if path.stat().st_size > MAX_JSON_BYTES:
         raise Refusal(f"{path.name} is larger than {MAX_JSON_BYTES >> 20} MiB; use a smaller model.")
     model = read_json(path.read_bytes(), path.name)
+    if isinstance(model, dict) and {"class_name", "config"} <= set(model):
+        raise Refusal(
+            f"{path.name} holds a Keras model without its weights (as model.to_json() writes it); save the "
+            'whole model with model.save("model.keras").'
+        )
     if not isinstance(model, dict) or not isinstance(model.get("modelTopology"), dict):
         raise Refusal(f"{path.name} is no model of TF.js, it has no modelTopology; {_AGAIN}.")
     topology = model["modelTopology"]

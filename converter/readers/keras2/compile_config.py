@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
 import keras
 
+from converter.readers.config_check import OwnCode
 from converter.readers.keras2.config_upgrade import upgrade_object
 from converter.refusal import Refusal
 
@@ -101,9 +103,18 @@ def _resolved(name: Any, space: Any, word: str) -> Any:
         except ValueError:
             continue
         return candidate
-    raise Refusal(
-        f"The model was compiled with the {word} {str(name)[:60]}, which is not Keras' own; "
-        f"compile it with a {word} of Keras, or without any and name the {word} in the task file."
+    if inspect.isfunction(keras.saving.get_registered_object(str(name))):
+        return {
+            "module": "builtins",
+            "class_name": "function",
+            "config": str(name),
+            "registered_name": "function",
+        }
+    raise OwnCode(
+        f"The model was compiled with the {word} {str(name)[:60]}, which is not Keras' own",
+        str(name)[:60],
+        "on your own machine, convert it with `minga convert ... --custom layers.py`, the file that defines "
+        f"it, or compile it with a {word} of Keras, or without any and name the {word} in the task file",
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import keras
 
-from converter.readers.config_check import CUSTOM
+from converter.readers.config_check import OwnCode
 from converter.readers.keras2.layer_calls import call_arguments, first_calls, output_place
 from converter.readers.refused_layers import REFUSED_LAYERS
 from converter.refusal import Refusal
@@ -193,14 +193,14 @@ def upgrade_object(entry: dict[str, Any], place: str, kinds: Any = _KINDS) -> di
                 "registered_name": None,
             }
     custom_class = keras.saving.get_registered_object(str(entry.get("registered_name") or kind))
-    if custom_class is not None and custom_class.__name__ in keras.saving.get_custom_objects():
+    if custom_class is not None:
         return {
             "module": None,
             "class_name": kind,
             "config": config,
             "registered_name": custom_class.__name__,
         }
-    raise Refusal(f"{place} is a {kind}, which Keras 3 does not have: {CUSTOM}.")
+    raise OwnCode(f"{place} is a {kind}, which Keras 3 does not have", kind)
 
 
 def _settings(cls: type, kind: str, config: dict[str, Any], place: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from converter.readers.model_loader import load_model
 from converter.refusal import Refusal
 from converter.sandbox.process_limits import Limits
+from tests.integration.converter.conftest import OwnFile
 
 pytestmark = pytest.mark.tensorflow
 layers = keras.layers
@@ -28,6 +30,15 @@ class Doubling(keras.layers.Layer):  # type: ignore[misc]
 
     def call(self, x: Any) -> Any:
         return 2.0 * x
+
+
+class Stranger(keras.layers.Layer):  # type: ignore[misc]
+    """A layer of somebody's own that is not registered."""
+
+
+def own_loss(y: Any, x: Any) -> Any:
+    """A loss of somebody's own."""
+    return keras.ops.mean(abs(y - x), -1)
 
 
 def dense(**settings: Any) -> Any:
@@ -46,10 +57,17 @@ def archive(folder: Path, config: Any, weights: bytes | None = b"") -> Path:
     return folder / "model.keras"
 
 
-def zipped(folder: Path) -> Path:
-    with zipfile.ZipFile(folder / "m.zip", "w") as file:
-        file.writestr("README.md", "nothing else")
-    return folder / "m.zip"
+def zipped(folder: Path, members: tuple[str, ...] = ("README.md",), name: str = "m.zip") -> Path:
+    with zipfile.ZipFile(folder / name, "w") as file:
+        for member in members:
+            file.writestr(member, "nothing else")
+    return folder / name
+
+
+def cut(folder: Path) -> Path:
+    path = folder / "model.keras"
+    dense().save(path)
+    return write_bytes(path, path.read_bytes()[:-100])
 
 
 CONFIGS: list[tuple[Any, str]] = [
@@ -138,6 +156,31 @@ FILES: list[FileCase] = [
     ("graph", lambda d: write_bytes(d / "m.pb", b"x"), "m.pb", "a single graph", "model.save"),
     ("unknown suffix", lambda d: write_bytes(d / "model", b"x"),
      "model", "no file of Keras or TF.js", "model.save"),
+    ("web page", lambda d: write_bytes(d / "m.keras", b"\n<!DOCTYPE html><p>404"),
+     "m.keras", "a web page", "download the file itself"),
+    ("web page for HDF5", lambda d: write_bytes(d / "m.h5", b"<html>"),
+     "m.h5", "a web page", "download the file itself"),
+    ("Git LFS", lambda d: write_bytes(d / "m.h5", b"version https://git-lfs.github.com/spec/v1\noid"),
+     "m.h5", "a pointer of Git LFS", "git lfs pull"),
+    ("renamed pickle", lambda d: write_bytes(d / "m.keras", b"\x80\x04}."),
+     "m.keras", "a pickle, .* never opened", "model.save"),
+    ("renamed PyTorch", lambda d: zipped(d, ("m/data.pkl", "m/version"), "m.keras"),
+     "m.keras", "a PyTorch file", "model.save"),
+    ("renamed ONNX", lambda d: write_bytes(d / "m.keras", b"\x08\x07\x12\x07pytorch"),
+     "m.keras", "an ONNX model", "model.save"),
+    ("GGUF", lambda d: write_bytes(d / "m.gguf", b"GGUF\x03"), "m.gguf", "a GGUF file", "model.save"),
+    ("safetensors", lambda d: write_bytes(d / "m.keras", b"\x10" + bytes(7) + b'{"a":{'),
+     "m.keras", "a safetensors file", "model.save"),
+    ("packed", lambda d: write_bytes(d / "m.tar.gz", b"\x1f\x8b\x08"), "m.tar.gz", "is packed", "unpack it"),
+    ("cut off", cut, "model.keras", "is damaged", "download it again"),
+    ("zip in a zip", lambda d: zipped(d, ("inner.zip",)), "m.zip", "another zip file", "give that"),
+    ("several models", lambda d: zipped(d, ("a.h5", "b.keras")), "m.zip", "2 models", "give one of them"),
+    ("parts of a .keras file", lambda d: zipped(d, ("m/config.json", "m/model.weights.h5"), "m.keras"),
+     "m.keras", "the unpacked parts", "zip the parts without their folder"),
+    ("layers as JSON", lambda d: write_bytes(d / "model.json", dense().to_json().encode()),
+     "model.json", "without its weights", "model.save"),
+    ("exported and zipped", lambda d: Path(shutil.make_archive(str(d / "z"), "zip", exported(d))),
+     "z.zip", "no Keras layers", "model.save"),
     ("folder without a model", lambda d: write_bytes(d / "empty" / "x", b"").parent,
      "empty", "neither a SavedModel .* nor a TF.js", "model.save"),
     ("zip without a model", lambda d: zipped(d), "m.zip", "neither a SavedModel", "model.save"),
@@ -191,6 +234,24 @@ def test_a_file_is_refused_by_place_reason_and_remedy(tmp_path: Path, case: File
     assert sentence.endswith(".")
 
 
+@pytest.mark.parametrize("name", ["model", "model.h5", "model.keras (1)", "model.keras.zip"])
+def test_a_renamed_file_is_read_by_its_content(tmp_path: Path, name: str) -> None:
+    dense().save(tmp_path / "model.keras")
+    (tmp_path / "model.keras").rename(tmp_path / name)
+    assert load_model(tmp_path / name, Limits()).minga_own_file
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_only_model_in_a_folder_is_read(tmp_path: Path, packed: bool) -> None:
+    (tmp_path / "project").mkdir()
+    dense().save(tmp_path / "project" / "model.keras")
+    (tmp_path / "project" / "train.py").write_text("words")
+    path = tmp_path / "project"
+    if packed:
+        path = Path(shutil.make_archive(str(path), "zip", path))
+    assert load_model(path, Limits()).count_params() == 5
+
+
 def test_a_model_too_large_for_memory_is_counted_without_memory(tmp_path: Path) -> None:
     config = config_of(dense(name="huge"))
     config["config"]["layers"][1]["config"]["units"] = 10**12
@@ -217,6 +278,39 @@ def test_an_owner_may_bring_the_code_of_custom_layers(tmp_path: Path) -> None:
     loaded = load_model(tmp_path / "model.keras", Limits(), tmp_path / "my_layers.py")
     x = np.arange(8, dtype=np.float32).reshape(2, 4)
     np.testing.assert_array_equal(loaded(x), model(x))
+
+
+def test_own_code_in_an_old_file_is_read_with_custom(tmp_path: Path, own_file: OwnFile) -> None:
+    path, own = own_file(CUSTOM + "\n\ndef own_loss(y, x):\n    return keras.ops.mean(abs(y - x), -1)\n")
+    model = keras.Sequential([keras.Input((4,)), own.Doubling(name="twice"), layers.Dense(1)])
+    model.compile("sgd", own.own_loss)
+    model.save(tmp_path / "model.h5")
+    with pytest.raises(Refusal, match=r"own_loss, which is not Keras' own: .* --custom"):
+        load_model(tmp_path / "model.h5", Limits())
+    loaded = load_model(tmp_path / "model.h5", Limits(), path)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(loaded(x), model(x))
+    assert loaded.loss.__name__ == "own_loss"
+
+
+@pytest.mark.parametrize("suffix", ["keras", "h5"])
+def test_a_custom_file_without_the_layer_is_named(tmp_path: Path, suffix: str) -> None:
+    keras.Sequential([keras.Input((4,)), Stranger()]).save(tmp_path / f"model.{suffix}")
+    (tmp_path / "my_layers.py").write_text(CUSTOM)
+    with pytest.raises(Refusal, match=r"a (custom )?Stranger.* but my_layers.py does not define Stranger"):
+        load_model(tmp_path / f"model.{suffix}", Limits(), tmp_path / "my_layers.py")
+
+
+@pytest.mark.filterwarnings("ignore:The object being serialized includes a `lambda`")
+@pytest.mark.parametrize("loss", [own_loss, lambda y, x: keras.ops.mean(abs(y - x), -1)])
+def test_a_loss_of_own_code_is_refused_with_the_way_around_it(tmp_path: Path, loss: Any) -> None:
+    model = dense()
+    model.compile("sgd", loss)
+    model.save(tmp_path / "model.keras")
+    with pytest.raises(Refusal, match=r"compiled with (code of your own|a Python lambda).* compile=False"):
+        load_model(tmp_path / "model.keras", Limits())
+    keras.saving.load_model(tmp_path / "model.keras", compile=False).save(tmp_path / "new.keras")
+    load_model(tmp_path / "new.keras", Limits())
 
 
 def test_custom_code_that_fails_is_refused(tmp_path: Path) -> None:
