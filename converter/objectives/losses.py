@@ -17,10 +17,13 @@ from converter.objectives.own_losses import OwnForm, call_own, check_own_loss, f
 from converter.objectives.plain_ops import plain_ops
 from converter.padding.real_rows import Rows, reduce_rows, to_rank, with_columns
 from converter.refusal import Refusal
+from converter.tracing.failed_calls import keras_reason
 from converter.tracing.model_ports import Port
 
 # Losses with class numbers as labels, which have one axis fewer than the outputs.
 SPARSE = ("sparse_categorical_crossentropy", "categorical_generalized_cross_entropy")
+# Losses of chances that sum to one over the classes: with a single one they are always 0.
+_OF_CLASSES = (*SPARSE, "categorical_crossentropy", "categorical_focal_crossentropy")
 REDUCTIONS = ("sum_over_batch_size", "mean", "sum", "mean_with_sample_weight")
 
 
@@ -103,9 +106,12 @@ class OutputLoss:
         """
         if self.form is not None:
             return self.form.label
-        if self.sparse and not output.shape:
+        last_axis = getattr(self.loss, "_fn_kwargs", {}).get("axis", -1) in (-1, len(output.shape))
+        if self._kind in _OF_CLASSES and last_axis and output.shape[-1:] in ((), (1,)):
             raise _bad(
-                f"The loss {self.name} needs a number for each class; {output.name} has one an example."
+                f"The loss {self.name} needs a number for each class, but {output.name} of shape "
+                f"{list(output.shape)} has a single one; end the model with a unit for each class, or take "
+                "binary_crossentropy."
             )
         if self._kind == "circle":
             return Port(output.name, (), "int32")
@@ -131,8 +137,7 @@ class OutputLoss:
         if self.form is not None:
             values = call_own(self.loss, y, output, rows)
         else:
-            with plain_ops():
-                values = self.loss.call(self._labels(y, rows), output)
+            values = self._values(self._labels(y, rows), output)
         own_mask = getattr(values, "_keras_mask", None)
         if own_mask is not None:
             mask = own_mask if mask is None else tf.logical_and(mask, own_mask)
@@ -144,6 +149,17 @@ class OutputLoss:
         if self.form is not None and self.form.scalar:
             return scalar_of_rows(values, rows, self.loss.reduction)
         return reduce_rows(values, mask, rows, self.loss.reduction)
+
+    def _values(self, y: Any, output: Any) -> Any:
+        try:
+            with plain_ops():
+                return self.loss.call(y, output)
+        except (TypeError, ValueError) as error:
+            raise _bad(
+                f"The loss {self.name} cannot be computed of an output of {output.dtype.name} "
+                f"{output.shape.as_list()[1:]}: {keras_reason(error)}. Give the output another form, or take "
+                "another loss."
+            ) from error
 
     def _of_numbers(self, y: Any, output: Any, rows: Rows) -> Any:
         """Returns the loss of an output with one number an example, shape [B].

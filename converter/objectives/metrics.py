@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -147,7 +148,13 @@ def _compiled_metric(spec: Any, label: Port, output: Port) -> Any:
 
 
 def _refused(name: str) -> Refusal:
-    return _bad(f"The metric {name} is not supported; write metrics = [...] under [model].")
+    near = difflib.get_close_matches(name.lower(), [key for key in NAMES if key.islower()], 1, 0.4)
+    like = near[0] if near else "mean_absolute_error"
+    return _bad(
+        f"The metric {name[:60]} is not a metric of Keras, such as {like}; under [model], metrics = [...] "
+        "takes those that docs/reference/task-file.md lists. One of your own comes with a compiled model "
+        "and --custom."
+    )
 
 
 def _bad(message: str) -> Refusal:

@@ -68,22 +68,25 @@ class OwnCode(Refusal):
 
 def check_compiled(config: Any, custom: Collection[str] | None = None) -> None:
     """Refuses a compile configuration that names code outside Keras, and says how to leave it out."""
-    try:
-        check_config(config, custom)
-    except OwnCode as error:
-        subject = (
-            f"The model was compiled with code of your own: {error.subject[0].lower()}{error.subject[1:]}"
-        )
-        remedy = (
-            f"its code is not in the file. Convert it with --custom and the file that defines it, {_WITHOUT}"
-        )
-        raise OwnCode(subject, error.name, remedy) from error
-    except _LambdaFound as error:
-        raise Refusal(
-            "The model was compiled with a Python lambda, which Keras cannot load again; on your own machine "
-            "give the function a name and convert with `minga convert ... --custom layers.py`, the file that "
-            f"defines it, {_WITHOUT}."
-        ) from error
+    for key, value in config.items() if isinstance(config, dict) else ():
+        try:
+            check_config(value, custom)
+        except OwnCode as error:
+            subject = f"The {key} that the model was compiled with: {error.subject}"
+            # Own optimizers cannot be converted with --custom either.
+            if key == "optimizer":
+                raise Refusal(f"{subject}; compile with Keras' own, {_WITHOUT}.") from error
+            remedy = (
+                "its code is not in the file. On your own machine, convert it with `minga convert ... "
+                f"--custom layers.py`, the file that defines it, {_WITHOUT}"
+            )
+            raise OwnCode(subject, error.name, remedy) from error
+        except _LambdaFound as error:
+            raise Refusal(
+                f"The {key} that the model was compiled with holds a Python lambda, which Keras cannot load "
+                "again; on your own machine give the function a name and convert with `minga convert ... "
+                f"--custom layers.py`, the file that defines it, {_WITHOUT}."
+            ) from error
 
 
 class _LambdaFound(Refusal):
@@ -139,7 +142,8 @@ def _check_class(node: dict[str, Any], custom: Collection[str] | None) -> None:
             origin = "" if module == "builtins" else f" from {_short(module)}"
             raise OwnCode(f"The function {_short(settings)} is custom code{origin}", _short(settings))
     elif kind not in _PLAIN and not _is_class(kind, module, registered):
-        raise OwnCode(f"{_short(name)} is a custom {_short(kind)} from {_short(module)}", _short(kind))
+        origin = "" if module is None else f" from {_short(module)}"
+        raise OwnCode(f"{_short(name)} is a custom {_short(kind)}{origin}", _short(kind))
     elif kind in _PLAIN and module is not None:
         raise Refusal(f"{_short(name)} is no plain value, it names {_short(module)}; save the model again.")
 

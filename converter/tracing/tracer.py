@@ -195,7 +195,8 @@ class Tracer:
         for port, output in zip(self.model_ports.outputs, outputs, strict=True):
             if output.shape != (self.batch_size, *port.shape):
                 raise Refusal(
-                    f"The output {port.name} has the shape {output.shape} instead of one row per example."
+                    f"The output {port.name} has the shape {output.shape} instead of one row per example; "
+                    "keep the first axis, that of the examples, in every layer and function."
                 )
         return outputs, new_state, losses
 

@@ -101,7 +101,7 @@ def _check_keys(model: Any) -> None:
         for key in structure if isinstance(structure, dict) else ():
             if not isinstance(key, str) or not _NAME.fullmatch(key):
                 raise Refusal(
-                    f"An {word} of the model has the key {key!r}; "
+                    f"The model has an {word} with the key {key!r}; "
                     "use keys of letters, digits, . and _, a letter first."
                 )
 
@@ -141,6 +141,8 @@ def _axes(layer: Any) -> list[Any]:
 
 
 def _check_values(model: Any) -> None:
+    if not model.weights:
+        raise Refusal("The model has no weights, so it cannot learn; add a layer with some, such as Dense.")
     if not model.trainable_variables:
         raise Refusal(
             "The model has no trainable variables; set layer.trainable = True where it should learn."

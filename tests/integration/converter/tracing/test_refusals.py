@@ -82,6 +82,16 @@ def determinant() -> Any:
     return keras.Model(x, layers.Reshape((1,))(keras.ops.det(layers.Dense(3)(x))))
 
 
+def pairs() -> Any:
+    x = keras.Input((4,))
+    return keras.Model(x, layers.Dense(1)(keras.ops.reshape(x, (-1, 2))))
+
+
+def truth() -> Any:
+    x = keras.Input((4,))
+    return keras.Model(x, layers.Dense(1)(x) > 0.0)
+
+
 def nested_lambda() -> Any:
     inner = sequential(layers.Dense(2), layers.Lambda(abs, name="deep"))
     return sequential(inner, layers.Dense(1))
@@ -124,7 +134,7 @@ MODELS: list[Case] = [
     ("custom loss", lambda: chosen(sequential(layers.Dense(1)), loss=soft_loss),
      "function soft_loss", "custom code", "--custom layers.py"),
     ("custom optimizer", lambda: chosen(sequential(layers.Dense(1)), optimizer=Slow()),
-     "is a custom Slow", "its code is not in the file", "use Keras' own"),
+     "is a custom Slow", "compile with Keras' own", "compile=False"),
     ("subclassed", subclassed, "mine|Subclassed", "custom Subclassed", "use Keras' own layers|keras.Input"),
     ("text", lambda: sequential(
         layers.TextVectorization(vocabulary=["a"], output_mode="count", name="words"), layers.Dense(1),
@@ -145,7 +155,10 @@ MODELS: list[Case] = [
     ("nothing to train", lambda: sequential(layers.Dense(1, trainable=False)),
      "The model", "has no trainable variables", "set layer.trainable = True"),
     ("nothing to learn", lambda: sequential(layers.Flatten()),
-     "The model", "has no trainable variables", "set layer.trainable = True"),
+     "The model", "has no weights", "add a layer with some"),
+    ("rows of several examples", pairs,
+     "The output", "instead of one row per example", "keep the first axis"),
+    ("output of truth values", truth, "mean_squared_error", "output of bool \\[1\\]", "take another loss"),
     ("not finite", not_finite, "broken/kernel", "holds NaN", "save a model with finite weights"),
     ("not finite and not trained", not_finite_mean,
      "still/moving_mean", "holds NaN", "save a model with finite weights"),
@@ -218,12 +231,23 @@ def test_a_function_call_is_refused() -> None:
         ({"optimizer": None}, "No optimizer"),
         ({"metrics": ("r2_score",)}, "metric r2_score"),
         ({"metrics": ("mine",)}, "metric mine"),
+        ({"metrics": ("f1",)}, "metric f1 is not a metric of Keras, such as f1_score"),
         ({"loss": "sparse_categorical_crossentropy", "metrics": ("mae",)}, "class numbers"),
     ],
 )
 def test_a_gap_in_the_task_is_refused(convert: Convert, settings: dict[str, Any], text: str) -> None:
     with pytest.raises(Refusal, match=text) as caught:
         convert(sequential(layers.Dense(2)), **settings)
+    assert caught.value.code == "bad-task"
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 4, 3)])
+@pytest.mark.parametrize("loss", ["categorical_crossentropy", "sparse_categorical_crossentropy"])
+def test_a_loss_of_classes_is_refused_for_a_single_unit(
+    convert: Convert, loss: str, shape: tuple[int, ...]
+) -> None:
+    with pytest.raises(Refusal, match=r"dense.* has a single one; .* binary_crossentropy") as caught:
+        convert(sequential(layers.Dense(1), shape=shape), loss=loss, metrics=("accuracy",))
     assert caught.value.code == "bad-task"
 
 
