@@ -48,7 +48,7 @@ class ObjectiveTable:
 def read_objectives(value: Any) -> tuple[ObjectiveTable, ...]:
     """Returns the objectives of a task file. Raises Refusal that names the wrong key."""
     if isinstance(value, dict):
-        raise bad_objectives("have two brackets on each side, also where there is one")
+        raise bad_objectives("is a list also where it has one entry: write two brackets on each side")
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_OBJECTIVES:
         raise bad_objectives(f"must be 1 to {MAX_OBJECTIVES} tables, each with `losses`")
     objectives = tuple(_objective(number, entry) for number, entry in enumerate(value, 1))

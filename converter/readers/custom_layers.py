@@ -33,7 +33,7 @@ def import_custom(path: Path) -> dict[str, Any]:
     sys.path.insert(0, str(path.resolve().parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Refusal(
             f"{path.name} cannot be run ({type(error).__name__}: {error}); mend it, or leave only the "
             "model's layers, losses and functions in it, and convert again."

@@ -101,7 +101,7 @@ def _check_keys(model: Any) -> None:
         for key in structure if isinstance(structure, dict) else ():
             if not isinstance(key, str) or not _NAME.fullmatch(key):
                 raise Refusal(
-                    f"The model has an {word} with the key {key!r}; "
+                    f"An {word} of the model has the key {key!r}; "
                     "use keys of letters, digits, . and _, a letter first."
                 )
 

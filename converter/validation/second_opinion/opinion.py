@@ -27,6 +27,8 @@ LIMIT = 1e-4
 # by some per cent. Those of a bundle may move further, since every layer adds in another order, but never as
 # far as WORST.
 NOISE_FACTOR, WORST = 10.0, 0.2
+# Where Keras' own numbers move by more, a difference tells of rounding.
+UNSTABLE = 1e-3
 
 
 def second_opinion(
@@ -76,6 +78,7 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
     """Returns the first comparison within the limits, over batches of several kinds of numbers."""
     unusable: UnusableBatchError | None = None
     wrong: dict[str, float] = {}
+    comparison = Comparison()
     for batches in sample_batches(tracer.model, tracer.model_ports, tracer.objectives, tracer.batch_size):
         try:
             comparison = _compared(pair, batches)
@@ -92,8 +95,23 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
         raise unusable.refusal
     if all(name.startswith("the metric") for name in wrong):
         _refuse_areas_of_logits(tracer)
+    raise refusal_of(wrong, comparison.noise())
+
+
+def refusal_of(wrong: Mapping[str, float], noise: Mapping[str, float]) -> Refusal:
+    """Returns the refusal of a bundle that differs from Keras by `wrong`.
+
+    Where Keras' own numbers move by `noise`, rounding is the cause and no code of the owner's.
+    """
     name = max(wrong, key=lambda key: wrong[key])
-    raise Refusal(
+    if noise.get(name, 0.0) > UNSTABLE:
+        return Refusal(
+            f"Float32 is not precise enough for this model: {name} differs by {wrong[name]:.2g} from that of "
+            f"Keras, which itself moves by {noise[name]:.2g} where weights are rounded otherwise. Batch "
+            "normalization over few numbers does so, and so do deep networks without training: raise "
+            "batch_size under [model], enlarge the inputs, or begin with trained weights."
+        )
+    return Refusal(
         f"The bundle would not train as Keras does: {name} differs by {wrong[name]:.2g} "
         f"(at most {LIMIT:g} is allowed). Write that part of the model with Keras' own layers, losses "
         "and keras.ops."

@@ -234,6 +234,9 @@ class StepPair:
         noise = part_differences(names, gradients_2, gradients)
         for name, lost in cancellation(names, gradients, loss).items():
             noise[name] = max(noise[name], lost)
+        # The length of a sum may stay by chance where its parts move, so the distance counts.
+        whole, whole_2 = (np.concatenate([g.ravel() for g in parts]) for parts in (gradients, gradients_2))
+        noise["the length of the gradient"] = difference(whole_2, whole)
         noise |= part_differences([f"the state {name}" for name in self._state], moved_2, moved)
         for port, first, second in zip(self._tracer.model_ports.outputs, outputs, outputs_2, strict=True):
             noise[f"the output {port.name}"] = difference(second, first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,6 +17,7 @@ from converter.objectives import losses, own_losses
 from converter.optimizers import optimizer_factory
 from converter.refusal import Refusal
 from converter.tracing import tracer
+from converter.validation.second_opinion.opinion import refusal_of
 from tests.integration.converter import own_code
 from tests.integration.converter.conftest import Convert
 
@@ -202,3 +204,11 @@ def test_losses_of_layers_alone_are_refused_with_what_they_need(convert: Convert
     model.compile("sgd", None)
     with pytest.raises(Refusal, match=r"compiled without a loss; .*add_loss\) count beside it"):
         convert(model, 8, loss=None, optimizer=None)
+
+
+@pytest.mark.parametrize(("moves", "sentence"), [(0.03, "Float32 is not precise"), (1e-6, "own layers")])
+def test_a_difference_by_rounding_is_no_fault_of_the_code(moves: float, sentence: str) -> None:
+    wrong = {"the gradient of a": 0.3, "the gradient of b": 0.5}
+    refusal = refusal_of(wrong, {"the gradient of b": moves})
+    assert re.search(sentence, str(refusal))
+    assert "the gradient of b differs by 0.5" in str(refusal)

@@ -34,7 +34,7 @@ def objective(**keys: Any) -> dict[str, Any]:
 
 TABLES: dict[str, tuple[Any, str]] = {
     "no list": (3, "must be 1 to 8 tables"),
-    "single brackets": ({"losses": []}, "have two brackets on each side"),
+    "single brackets": ({"losses": []}, "write two brackets on each side"),
     "an empty list": ([], "must be 1 to 8 tables"),
     "no tables": (["head"], "must be tables"),
     "an unknown key": ([objective(rate=1)], "one has the unknown key `rate`"),
