@@ -34,6 +34,6 @@ def state_warnings(names: list[str]) -> list[str]:
     if not names:
         return []
     return [
-        f"Layers change {', '.join(names)[:200]} outside of training, too. In Keras a prediction or evaluation "
-        "leaves that behind; a bundle's does not. Change it only where `training` is true."
+        f"Layers change {', '.join(names)[:200]} outside of training, too. In Keras a prediction or "
+        "evaluation leaves that behind; a bundle's does not. Change it only where `training` is true."
     ]

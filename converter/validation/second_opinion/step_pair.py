@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from converter.refusal import Refusal
 from converter.tracing.tracer import Tracer
 from converter.validation.second_opinion.bundle_run import BundleRun, metric_values
-from converter.validation.second_opinion.differences import cancellation, difference, part_differences
+from converter.validation.second_opinion.differences import difference, part_differences
 from converter.validation.second_opinion.fixed_draws import OtherDrawsError
 from converter.validation.second_opinion.model_copy import ModelCopy
+from converter.validation.second_opinion.rounding_noise import rounding_noise
 from converter.validation.second_opinion.sample_batches import SampleBatch
 
-NUDGE = 1e-7
 # As `row_squares`: the squares are those of the gradient's own values.
 OWN_SQUARES = -1.0
 # Ftrl subtracts two roots of sums of squares, whose difference float32 knows to about a thousandth.
@@ -79,7 +79,7 @@ class StepPair:
         vector = self._layout.values()
         slots = np.zeros((self._tracer.optimizer.slots, self._layout.trainable), np.float32)
         uniforms = self._uniforms()
-        comparison = Comparison(lambda: self._noise(batches[0], uniforms))
+        comparison = Comparison(lambda: self._noise(batches, uniforms))
         self._copy.reset()
         self._compare_inference(comparison, batches, vector)
         parts = self._tracer.objectives.trained(len(self._trainable))
@@ -213,35 +213,13 @@ class StepPair:
         found |= {f"the metric {name} {when}": np.inf for name in ours if name not in theirs}
         comparison.add("metrics", found)
 
-    def _noise(self, batch: SampleBatch, uniforms: Feeds) -> dict[str, float]:
-        """Returns how far Keras' own numbers move when every weight moves by NUDGE of itself."""
-        runs = []
-        vector = self._layout.values()
-        generator = np.random.default_rng(3)
-        nudged = vector * (1.0 + NUDGE * generator.choice([-1.0, 1.0], vector.shape)).astype(np.float32)
-        for weights in (vector, nudged):
-            self._copy.assign(weights)
-            outputs = self._copy.predict(batch)
-            before = self._copy.state_values()
-            try:
-                loss = self._copy.train(batch, list(uniforms.values()))["loss"]
-            except OtherDrawsError:
-                return {}
-            moved = [b - a for a, b in zip(before, self._copy.state_values(), strict=True)]
-            runs.append((outputs, loss, self._copy.gradients, moved))
-        (outputs, loss, gradients, moved), (outputs_2, loss_2, gradients_2, moved_2) = runs
-        names = [f"the gradient of {name}" for name in self._trainable]
-        noise = part_differences(names, gradients_2, gradients)
-        for name, lost in cancellation(names, gradients, loss).items():
-            noise[name] = max(noise[name], lost)
-        # The length of a sum may stay by chance where its parts move, so the distance counts.
-        whole, whole_2 = (np.concatenate([g.ravel() for g in parts]) for parts in (gradients, gradients_2))
-        noise["the length of the gradient"] = difference(whole_2, whole)
-        noise |= part_differences([f"the state {name}" for name in self._state], moved_2, moved)
-        for port, first, second in zip(self._tracer.model_ports.outputs, outputs, outputs_2, strict=True):
-            noise[f"the output {port.name}"] = difference(second, first)
-        of_loss = difference(loss_2, loss)
-        return noise | {f"the loss {when}": of_loss for when in ("in training", "in an evaluation")}
+    def _noise(self, batches: Sequence[SampleBatch], uniforms: Feeds) -> dict[str, float]:
+        names = [port.name for port in self._tracer.model_ports.outputs]
+        noise: dict[str, float] = {}
+        for batch in batches:
+            found = rounding_noise(self._copy, self._layout, names, batch, list(uniforms.values()))
+            noise |= {name: max(value, noise.get(name, 0.0)) for name, value in found.items()}
+        return noise
 
     def _uniforms(self) -> dict[str, Any]:
         generator = np.random.default_rng(7)
