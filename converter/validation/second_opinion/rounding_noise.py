@@ -23,10 +23,11 @@ TRIALS = ((1e-7, 1.0), (1e-7, 1.0), (1e-6, 0.2))
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What Keras computes at some weights: outputs, loss, each variable's gradient, each state's move."""
+    """What Keras computes at some weights: outputs, loss, metrics, variables' gradients, states' moves."""
 
     outputs: list[Any]
     loss: float
+    metrics: dict[str, float]
     gradients: list[Vector]
     moved: list[Vector]
 
@@ -61,9 +62,12 @@ def _numbers(copy: ModelCopy, weights: Vector, batch: SampleBatch, uniforms: Seq
     copy.assign(weights)
     outputs = copy.predict(batch)
     before = copy.state_values()
-    loss = copy.train(batch, list(uniforms))["loss"]
+    evaluated = copy.evaluate(batch)
+    trained = copy.train(batch, list(uniforms))
     moved = [after - state for state, after in zip(before, copy.state_values(), strict=True)]
-    return _Numbers(outputs, loss, copy.gradients, moved)
+    named = (("in training", trained), ("in an evaluation", evaluated))
+    metrics = {f"the metric {name} {when}": v for when, logs in named for name, v in logs.items()}
+    return _Numbers(outputs, trained["loss"], metrics, copy.gradients, moved)
 
 
 def _moves(layout: Layout, outputs: Sequence[str], plain: _Numbers, nudged: _Numbers) -> dict[str, float]:
@@ -78,5 +82,6 @@ def _moves(layout: Layout, outputs: Sequence[str], plain: _Numbers, nudged: _Num
     noise |= part_differences(states, nudged.moved, plain.moved)
     for name, first, second in zip(outputs, plain.outputs, nudged.outputs, strict=True):
         noise[f"the output {name}"] = difference(second, first)
+    noise |= {name: difference(nudged.metrics[name], value) for name, value in plain.metrics.items()}
     of_loss = difference(nudged.loss, plain.loss)
     return noise | {f"the loss {when}": of_loss for when in ("in training", "in an evaluation")}
