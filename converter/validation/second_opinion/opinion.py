@@ -27,6 +27,7 @@ LIMIT = 1e-4
 # by some per cent. Those of a bundle may move further, since every layer adds in another order, but never as
 # far as WORST.
 NOISE_FACTOR, WORST = 10.0, 0.2
+CHAOTIC = 1e-3
 # Where Keras' own numbers move by more, a difference tells of rounding.
 UNSTABLE = 1e-3
 
@@ -103,6 +104,11 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
     raise refusal_of(wrong, comparison.noise())
 
 
+def _kind(comparison: Comparison, name: str) -> str:
+    """Returns the kind of numbers; metrics share nothing with each other."""
+    return name if _is_metric(name) else comparison.kinds.get(name, "")
+
+
 def _is_metric(name: str) -> bool:
     return name.startswith("the metric")
 
@@ -155,9 +161,14 @@ def _wrong(comparison: Comparison) -> dict[str, float]:
     # A metric such as accuracy may jump where a number crosses a threshold.
     if wrong and all(value < WORST for name, value in wrong.items() if not _is_metric(name)):
         noise = comparison.noise()
-        moved = [noise.get(name, 0.0) for name in wrong if not _is_metric(name)]
-        comparison.rounding = max(moved, default=0.0)
-        return {name: v for name, v in wrong.items() if v > NOISE_FACTOR * noise.get(name, 0.0)}
+        # Where rounding moves numbers this far, they cross thresholds in any layer, and all before it move.
+        most: dict[str, float] = {}
+        for name, moved in noise.items():
+            kind = _kind(comparison, name)
+            most[kind] = max(moved if moved > CHAOTIC else 0.0, most.get(kind, 0.0))
+        allowed = {name: max(noise.get(name, 0.0), most.get(_kind(comparison, name), 0.0)) for name in wrong}
+        comparison.rounding = max((allowed[name] for name in wrong if not _is_metric(name)), default=0.0)
+        return {name: value for name, value in wrong.items() if value > NOISE_FACTOR * allowed[name]}
     return wrong
 
 
