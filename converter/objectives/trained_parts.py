@@ -15,7 +15,7 @@ def trained_parts(model: Any, objectives: Sequence[ObjectiveTable]) -> list[Part
     """Returns the numbers of the model's trainable variables that each objective trains.
 
     A pattern is a glob over `layer/variable`, or `model/layer/variable` within a nested model; the name of a
-    layer or nested model stands for all that is in it. Raises Refusal that names a variable of no objective
+    layer or nested model stands for all its variables. Raises Refusal that names a variable of no objective
     or of two, and a pattern that matches nothing.
     """
     names = variable_names(model)

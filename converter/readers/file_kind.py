@@ -126,7 +126,7 @@ def _folder(path: Path, folder: Path, max_bytes: int, name: str | None = None) -
         )
     models = sorted(p for p in path.iterdir() if p.suffix.lower() in _MODELS and p.is_file())
     if len(models) == 1 and not models[0].is_symlink():
-        # The bundle's own model file is written anew, since the path given is not the model's.
+        # The bundle gets the model as Keras saves it, since the path given is not that of the model's file.
         return replace(_file(models[0], folder, max_bytes), own=False)
     if models:
         raise Refusal(

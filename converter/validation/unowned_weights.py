@@ -10,8 +10,8 @@ import keras
 from keras import tree
 from keras.src.models import Functional
 
-# Sentences that the manifest holds at most.
-MAX_WARNINGS = 16
+# Sentences of this kind at most; a manifest holds 16 of all kinds.
+MAX_WARNINGS = 15
 
 
 def constant_warnings(model: Any) -> list[str]:
@@ -21,8 +21,8 @@ def constant_warnings(model: Any) -> list[str]:
     an array, without the layer.
     """
     sentences = [
-        f"The layer {operation.name} takes {' x '.join(map(str, shape))} constant numbers. If a layer made "
-        "them, such as an Embedding of positions, its weights are no part of the model and are never "
+        f"The layer {operation.name[:100]} takes {' x '.join(map(str, shape))} constant numbers. If a layer "
+        "made them, such as an Embedding of positions, its weights are no part of the model and are never "
         "trained: call it on something that comes from the model's input, such as "
         "keras.ops.cumsum(keras.ops.ones_like(x), -1) - 1."
         for operation in _operations(model)

@@ -27,7 +27,6 @@ LIMIT = 1e-4
 # by some per cent. Those of a bundle may move further, since every layer adds in another order, but never as
 # far as WORST.
 NOISE_FACTOR, WORST = 10.0, 0.2
-CHAOTIC = 1e-3
 # Where Keras' own numbers move by more, a difference tells of rounding.
 UNSTABLE = 1e-3
 
@@ -91,8 +90,8 @@ def _first_usable(pair: StepPair, tracer: Tracer) -> Comparison:
             return comparison
         if not all(map(_is_metric, wrong)):
             break
-        if comparison.rounding > LIMIT or pair.ties(batches, LIMIT):
-            # Where rounding moves the outputs that far, or they tie, it also decides what a metric counts.
+        if comparison.rounding > LIMIT:
+            # Where rounding moves the outputs that far, it also decides what a metric counts.
             for name in wrong:
                 del comparison.differences[name]
             return comparison
@@ -165,7 +164,7 @@ def _wrong(comparison: Comparison) -> dict[str, float]:
         most: dict[str, float] = {}
         for name, moved in noise.items():
             kind = _kind(comparison, name)
-            most[kind] = max(moved if moved > CHAOTIC else 0.0, most.get(kind, 0.0))
+            most[kind] = max(moved if moved > UNSTABLE else 0.0, most.get(kind, 0.0))
         allowed = {name: max(noise.get(name, 0.0), most.get(_kind(comparison, name), 0.0)) for name in wrong}
         comparison.rounding = max((allowed[name] for name in wrong if not _is_metric(name)), default=0.0)
         return {name: value for name, value in wrong.items() if value > NOISE_FACTOR * allowed[name]}

@@ -101,13 +101,6 @@ class StepPair:
             raise UnusableBatchError(Refusal(self._tracer.objectives.without_gradient(moved.index(False))))
         return comparison
 
-    def ties(self, batches: Sequence[SampleBatch], share: float) -> bool:
-        """Returns whether the two largest numbers of an output lie nearer than `share` of them in a row."""
-        self._copy.assign(self._layout.values())
-        outputs = [np.asarray(output) for batch in batches for output in self._copy.predict(batch)]
-        largest = [np.sort(one, -1)[..., -2:] for one in outputs if one.ndim > 1 and one.shape[-1] > 1]
-        return any(bool((top[..., 1] - top[..., 0] <= share * np.abs(top[..., 1])).any()) for top in largest)
-
     def _check_weights(self) -> None:
         ours, theirs = self._layout.values(), self._copy.vector()
         if ours.shape != theirs.shape or not np.array_equal(ours, theirs):

@@ -54,6 +54,15 @@ def test_called_inside_the_model_it_is_trained(convert: Convert) -> None:
     assert "places/embeddings" in [entry["name"] for entry in manifest["layout"] if entry["trainable"]]
 
 
+def test_more_warnings_than_a_manifest_holds_are_left_out(convert: Convert) -> None:
+    x = keras.Input((3,))
+    y = x
+    for number in range(20):
+        y = keras.ops.add(y, keras.ops.array([1.0, 2.0, float(number)]))
+    # The peer's code reads the manifest, and would refuse a longer list.
+    assert len(convert(keras.Model(x, layers.Dense(2)(y))).manifest["warnings"]) == 15
+
+
 def test_numbers_and_whole_numbers_are_no_weights() -> None:
     x = keras.Input((3,))
     y = keras.ops.take(x * 2.0, keras.ops.array([2, 1, 0]), axis=1)

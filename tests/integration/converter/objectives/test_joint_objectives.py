@@ -97,7 +97,7 @@ SHARED = [
 
 
 def tokens() -> Any:
-    """Whole numbers that are told apart again, and one number an example, without a further axis."""
+    """Tells the kind of a text and spells it; one output is a number for each example, without an axis."""
     words = keras.Input((6,), dtype="int32", name="words")
     embedded = layers.Embedding(9, 4, name="table")(words)
     spelled = layers.Dense(9, activation="softmax", name="spelled")(embedded)
