@@ -13,6 +13,7 @@ from converter.objectives.losses import is_from_keras
 from converter.refusal import Refusal
 from converter.tracing.graph_freezer import freeze
 from converter.tracing.tracer import Traced, Tracer
+from converter.validation.second_opinion.bundle_run import BundleRun
 
 Arrays = dict[str, NDArray[Any]]
 # Padding repeats the first example times a factor; factors other than 1 expose a layer that takes a maximum
@@ -53,18 +54,19 @@ def check_padding(tracer: Tracer, whole: Traced, frozen: Any) -> None:
     if rows == tracer.batch_size:
         return
     half = _trace(tracer, rows)
-    half_frozen = freeze(half)
+    steps = BundleRun({"whole": frozen, "half": freeze(half)}, {"whole": whole, "half": half})
     for low, high in RANGES:
         arrays = _arrays(tracer, whole, rows, low, high)
         short = {t.op.name: arrays[t.op.name][tuple(slice(n) for n in t.shape)] for t in half.inputs}
-        expected = _run(half_frozen, half, short)
+        expected = steps.run("half", short)
         if not _finite(expected):
             # Random numbers may lie outside the model's input range.
             continue
         for factor in PADDINGS:
-            padded = _run(frozen, whole, _padded(arrays, rows, factor))
+            padded = steps.run("whole", _padded(arrays, rows, factor))
             if factor == 1 or _finite(padded):
                 _check_equal(tracer, padded, expected, short)
+    steps.close()
 
 
 def _check_equal(tracer: Tracer, padded: Arrays, expected: Arrays, fed: Arrays) -> None:
@@ -95,7 +97,7 @@ def _trace(tracer: Tracer, rows: int) -> Traced:
 def _check_repeats(tracer: Tracer, expected: Arrays, fed: Arrays) -> None:
     """Refuses a model that computes something else whenever it is traced. Raises Refusal."""
     again = _trace(tracer, (tracer.batch_size + 1) // 2)
-    repeated = _run(freeze(again), again, fed)
+    repeated = BundleRun({"again": freeze(again)}, {"again": again}).run("again", fed)
     if any(not np.array_equal(repeated[name], values, equal_nan=True) for name, values in expected.items()):
         raise Refusal(
             "The model computes something else each time that it is called: a layer keeps what it counts or "
@@ -135,11 +137,3 @@ def _arrays(tracer: Tracer, whole: Traced, rows: int, low: float, high: float) -
     weight = np.zeros(tracer.batch_size, np.float32)
     weight[:rows] = 1.0
     return arrays | {"trainable": vector[:size], "state": vector[size:], "sample_weight": weight}
-
-
-def _run(graph_def: Any, traced: Traced, arrays: Arrays) -> Arrays:
-    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-        tf.import_graph_def(graph_def, name="")
-        fed = {f"{tensor.op.name}:0": arrays[tensor.op.name] for tensor in traced.inputs}
-        names = [tensor.op.name for tensor in traced.outputs]
-        return dict(zip(names, session.run([f"{name}:0" for name in names], fed), strict=True))
