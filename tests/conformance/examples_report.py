@@ -27,7 +27,7 @@ REFUSED = {
     "simsiam": TRAIN_STEP,
     "supervised_contrastive_learning": "mixes the examples of a batch",
     "knowledge_distillation": COMPUTE_LOSS,
-    "gradient_centralization": "CenteredRMSprop is own code",
+    "gradient_centralization": "is a custom CenteredRMSprop",
     "captcha_ocr": "compiled without a loss",
     "handwriting_recognition": CTC,
     "text_classification_from_scratch (end to end)": TEXT,

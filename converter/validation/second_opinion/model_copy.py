@@ -118,7 +118,7 @@ class ModelCopy(ABC):
 
     @property
     def _state(self) -> list[Any]:
-        return [v for v in self.model.non_trainable_variables if v.dtype == "float32"]
+        return [v for v in self.model.non_trainable_variables if v.dtype == keras.config.floatx()]
 
     def _inputs(self, batch: SampleBatch) -> Any:
         return self._ports.pack([array[: batch.rows] for array in batch.x])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from converter.refusal import Refusal
 from converter.tracing.failed_calls import keras_reason
 from converter.tracing.tracer import Traced, Tracer
 from converter.validation.second_opinion.bundle_run import BundleRun
+from converter.validation.second_opinion.double_precision import double_precision
 from converter.validation.second_opinion.joint_copy import JointCopy
 from converter.validation.second_opinion.keras_copy import KerasCopy
 from converter.validation.second_opinion.model_copy import ModelCopy
@@ -47,7 +49,13 @@ def second_opinion(
     """
     copy = _copy(model_file, task, tracer, custom)
     run = BundleRun(graphs, traces)
-    pair = StepPair(tracer, copy, run)
+
+    @contextmanager
+    def load_float64() -> Iterator[ModelCopy]:
+        with double_precision(model_file) as file:
+            yield _copy(file, task, tracer, custom)
+
+    pair = StepPair(tracer, copy, run, load_float64)
     try:
         # Step by step Keras knows the batch's length, which it does not in `fit`.
         with open_batch_sums():

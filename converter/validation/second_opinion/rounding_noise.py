@@ -1,9 +1,10 @@
-"""Measures how far Keras' own numbers move when float32 rounds its weights otherwise."""
+"""Measures how far rounding moves Keras' own numbers: with other weights, and beside float64."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,25 +33,27 @@ class _Numbers:
     moved: list[Vector]
 
 
-def rounding_noise(
-    copy: ModelCopy,
-    layout: Layout,
-    outputs: Sequence[str],
-    batch: SampleBatch,
-    uniforms: Sequence[Vector],
-) -> dict[str, float]:
+@dataclass(frozen=True)
+class Place:
+    """A batch and the weights [P] at which Keras computes it, with the random layers' `uniforms`."""
+
+    batch: SampleBatch
+    weights: Vector
+    uniforms: Sequence[Vector]
+
+
+def nudged_noise(copy: ModelCopy, layout: Layout, outputs: Sequence[str], place: Place) -> dict[str, float]:
     """Returns the largest relative move of each number when each weight moves by a share of itself (TRIALS).
 
     `outputs` are the names of the model's outputs. Nothing is returned where draws cannot be repeated.
     """
-    vector = layout.values()
     generator = np.random.default_rng(3)
     noise: dict[str, float] = {}
     try:
-        plain = _numbers(copy, vector, batch, uniforms)
+        plain = _numbers(copy, place)
         for nudge, share in TRIALS:
-            signs = generator.choice([-1.0, 1.0], vector.shape)
-            nudged = _numbers(copy, vector * (1.0 + nudge * signs).astype(np.float32), batch, uniforms)
+            factors = 1.0 + nudge * generator.choice([-1.0, 1.0], place.weights.shape)
+            nudged = _numbers(copy, replace(place, weights=place.weights * factors.astype(np.float32)))
             for name, value in _moves(layout, outputs, plain, nudged).items():
                 noise[name] = max(share * value, noise.get(name, 0.0))
     except OtherDrawsError:
@@ -58,12 +61,39 @@ def rounding_noise(
     return noise
 
 
-def _numbers(copy: ModelCopy, weights: Vector, batch: SampleBatch, uniforms: Sequence[Vector]) -> _Numbers:
-    copy.assign(weights)
+def float64_noise(
+    copy: ModelCopy,
+    load: Callable[[], AbstractContextManager[ModelCopy]],
+    layout: Layout,
+    outputs: Sequence[str],
+    places: Sequence[Place],
+) -> dict[str, float]:
+    """Returns how far each number lies from the same in float64, which `load` gives a copy for.
+
+    Nudged weights do not show what always rounds in one direction, such as a bias beside a large number.
+    Nothing is returned for a model that float64 cannot compute.
+    """
+    noise: dict[str, float] = {}
+    try:
+        usual = [_numbers(copy, place) for place in places]
+        with load() as precise:
+            for place, plain in zip(places, usual, strict=True):
+                for name, value in _moves(layout, outputs, _numbers(precise, place), plain).items():
+                    noise[name] = max(value, noise.get(name, 0.0))
+    except MemoryError:
+        raise
+    except Exception:  # a layer of the owner's may know float32 only, and raise anything
+        return {}
+    return noise
+
+
+def _numbers(copy: ModelCopy, place: Place) -> _Numbers:
+    batch = place.batch
+    copy.assign(place.weights)
     outputs = copy.predict(batch)
     before = copy.state_values()
     evaluated = copy.evaluate(batch)
-    trained = copy.train(batch, list(uniforms))
+    trained = copy.train(batch, list(place.uniforms))
     moved = [after - state for state, after in zip(before, copy.state_values(), strict=True)]
     named = (("in training", trained), ("in an evaluation", evaluated))
     metrics = {f"the metric {name} {when}": v for when, logs in named for name, v in logs.items()}

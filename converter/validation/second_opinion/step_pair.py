@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from converter.validation.second_opinion.bundle_run import BundleRun, metric_val
 from converter.validation.second_opinion.differences import difference, part_differences
 from converter.validation.second_opinion.fixed_draws import OtherDrawsError
 from converter.validation.second_opinion.model_copy import ModelCopy
-from converter.validation.second_opinion.rounding_noise import rounding_noise
+from converter.validation.second_opinion.rounding_noise import Place, float64_noise, nudged_noise
 from converter.validation.second_opinion.sample_batches import SampleBatch
 
 # As `row_squares`: the squares are those of the gradient's own values.
@@ -66,10 +67,17 @@ class Comparison:
 
 
 class StepPair:
-    """A bundle and its model in Keras, which take the same steps."""
+    """A bundle and its model in Keras, which take the same steps; `load_float64` gives a copy in float64."""
 
-    def __init__(self, tracer: Tracer, copy: ModelCopy, run: BundleRun) -> None:
+    def __init__(
+        self,
+        tracer: Tracer,
+        copy: ModelCopy,
+        run: BundleRun,
+        load_float64: Callable[[], AbstractContextManager[ModelCopy]],
+    ) -> None:
         self._tracer, self._layout, self._copy, self._run = tracer, tracer.layout, copy, run
+        self._load_float64 = load_float64
         self._trainable = [entry.name for entry in self._layout.entries if entry.trainable]
         self._state = [entry.name for entry in self._layout.entries if not entry.trainable]
         self._check_weights()
@@ -79,7 +87,10 @@ class StepPair:
         vector = self._layout.values()
         slots = np.zeros((self._tracer.optimizer.slots, self._layout.trainable), np.float32)
         uniforms = self._uniforms()
-        comparison = Comparison(lambda: self._noise(batches, uniforms))
+        # Where the weights began, and where each step began: a step may lead to where rounding matters more.
+        draws = list(uniforms.values())
+        places = [Place(batch, vector, draws) for batch in batches]
+        comparison = Comparison(lambda: self._noise(places))
         self._copy.reset()
         self._compare_inference(comparison, batches, vector)
         parts = self._tracer.objectives.trained(len(self._trainable))
@@ -97,6 +108,7 @@ class StepPair:
             applied = self._run.run("apply", fed)
             slots = applied.get("new_slots", slots)
             vector = self._compare_change(comparison, vector, applied["new_trainable"])
+            places += [Place(later, vector, draws) for later in batches[number:]]
         if not all(moved):
             raise UnusableBatchError(Refusal(self._tracer.objectives.without_gradient(moved.index(False))))
         return comparison
@@ -213,11 +225,11 @@ class StepPair:
         found |= {f"the metric {name} {when}": np.inf for name in ours if name not in theirs}
         comparison.add("metrics", found)
 
-    def _noise(self, batches: Sequence[SampleBatch], uniforms: Feeds) -> dict[str, float]:
+    def _noise(self, places: Sequence[Place]) -> dict[str, float]:
         names = [port.name for port in self._tracer.model_ports.outputs]
-        noise: dict[str, float] = {}
-        for batch in batches:
-            found = rounding_noise(self._copy, self._layout, names, batch, list(uniforms.values()))
+        noise = float64_noise(self._copy, self._load_float64, self._layout, names, places)
+        for place in places:
+            found = nudged_noise(self._copy, self._layout, names, place)
             noise |= {name: max(value, noise.get(name, 0.0)) for name, value in found.items()}
         return noise
 

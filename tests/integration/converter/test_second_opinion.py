@@ -17,6 +17,7 @@ from converter.objectives import losses, own_losses
 from converter.optimizers import optimizer_factory
 from converter.refusal import Refusal
 from converter.tracing import tracer
+from converter.validation.second_opinion import step_pair
 from converter.validation.second_opinion.opinion import refusal_of
 from tests.integration.converter import own_code
 from tests.integration.converter.conftest import Convert
@@ -189,6 +190,32 @@ def test_what_cancels_out_in_a_gradient_is_no_difference(convert: Convert) -> No
     model = keras.Model(x, outputs)
     model.compile("adam", "binary_crossentropy")
     assert convert(model, 8, loss=None, optimizer=None).manifest["checked"]["worst"] <= 1e-2
+
+
+def normalized_alone() -> Any:
+    """Keras' example of a transformer for time series: a number is normalized by itself."""
+    x = keras.Input((500, 1))
+    hidden = x
+    for _ in range(4):
+        hidden = layers.LayerNormalization(epsilon=1e-6)(hidden) + hidden
+    pooled = layers.GlobalAveragePooling1D()(hidden)
+    model = keras.Model(x, layers.Dense(2, activation="softmax")(layers.Dense(32, activation="relu")(pooled)))
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
+
+
+def test_keras_own_rounding_is_told_by_float64(convert: Convert) -> None:
+    bundle = convert(normalized_alone(), 4, loss=None, optimizer=None)
+    assert 1e-4 < bundle.manifest["checked"]["differences"]["gradient"] < 1e-2
+    assert keras.config.floatx() == "float32"
+
+
+def test_without_float64_that_rounding_would_be_a_difference(
+    convert: Convert, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_pair, "float64_noise", lambda *_: {})
+    with pytest.raises(Refusal, match=DIFFERS):
+        convert(normalized_alone(), 4, loss=None, optimizer=None)
 
 
 def test_a_model_of_parts_with_an_own_step_is_refused_for_its_step(convert: Convert) -> None:
