@@ -312,7 +312,7 @@ class MeshSession:
         self._serverless.close()
         self._averager.close()
         await self._links.close()
-        self.jobs.close()
+        await self.jobs.close()
 
 
 def _abort(job: TrainingJob[Train] | TrainingJob[Evaluate] | None) -> None:

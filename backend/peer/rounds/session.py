@@ -249,7 +249,7 @@ class RoundsSession:
         _abort(self._measuring)
         await self._loop.end()
         self._masker.close()
-        self.jobs.close()
+        await self.jobs.close()
 
 
 def _unmasked_update(plan: Train, result: TrainingResult) -> UnmaskedUpdate:

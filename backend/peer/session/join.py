@@ -25,6 +25,7 @@ from backend.peer.session.server_address import Choice, ServerAddress
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import Device
+from backend.peer.training.tensorflow_engine import TensorFlowEngine
 from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.options import GIVE_UP_SECONDS, UnitOptions
 from backend.peer.units.session import UnitsSession
@@ -189,4 +190,5 @@ class JoinRequest:
 
     def _jobs(self, source: BlobSource, at_once: int = 1) -> TrainingJobs:
         read = self.local_data.for_bundle if self.local_data else None
-        return TrainingJobs(source, self.options.device, Variates(self.state / "variates"), read, at_once)
+        engine = TensorFlowEngine(source, self.options.device, at_once)
+        return TrainingJobs(engine, source, Variates(self.state / "variates"), read)

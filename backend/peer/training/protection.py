@@ -26,4 +26,4 @@ def protected(result: TrainingResult, privacy: Privacy | None, words: Words) -> 
         if privacy.noise:
             add_gaussian(wide, deviation(privacy.clip, privacy.noise), words)
         update = wide.astype(np.float32)
-    return replace(result, update=update, loss=0.0, sums=[])
+    return replace(result, update=update, end=None, loss=0.0, sums=[])

@@ -65,7 +65,8 @@ class TrainingProgress:
 class TrainingResult:
     """The `update` [P], local minus global, and the `change` [T] of the control variate, if any.
 
-    `examples` counts each visit to an example; `steps` of `planned` were done.
+    `examples` counts each visit to an example; `steps` of `planned` were done. `end` [P] are the weights
+    after them, None where the update was changed for its privacy.
     """
 
     update: Vector
@@ -76,6 +77,7 @@ class TrainingResult:
     loss: float
     sums: Sums
     step_ms: float
+    end: Vector | None = None
 
     def content(self) -> bytes:
         """Returns the bytes to send: the update, little-endian."""
@@ -134,11 +136,12 @@ class Trainer:
                 _, loss, _ = read_totals(carry["totals"].numpy())
                 report(TrainingProgress(done, planned, loss))
         count, loss, sums = read_totals(carry["totals"].numpy())
-        update = self._end(carry) - weights
+        end = self._end(carry)
+        update = end - weights
         step_ms = 1000 * (time.perf_counter() - started) / max(done, 1)
         report(TrainingProgress(done, planned, loss))
         change = self._change(plan, update, done) if done else None
-        return TrainingResult(update, change, count, done, planned, loss, sums, step_ms)
+        return TrainingResult(update, change, count, done, planned, loss, sums, step_ms, end)
 
     def _steps(
         self, carry: Carry, plan: TrainingPlan, walk: Walk, weights: Vector, examples: Examples, halt: Halt

@@ -219,4 +219,4 @@ class UnitsSession:
         for work in self._work.values():
             work.forget()
         await self._loop.end()
-        self.jobs.close()
+        await self.jobs.close()

@@ -11,7 +11,7 @@ import numpy as np
 from backend.errors import PeerError
 from backend.numerics.aggregation.asynchronous import elastic
 from backend.peer.data.blob_cache import BlobCache
-from backend.peer.data.shards import Examples
+from backend.peer.training.engine import PlanData, ShardRows
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
 from backend.peer.training.training_jobs import TrainingJobs
@@ -30,7 +30,7 @@ class UnitWork:
     unit: Unit
     stop: threading.Event = field(default_factory=threading.Event)
     forgotten: bool = False
-    examples: Examples | None = None
+    data: PlanData | None = None
     weights: Vector | None = None
     steps: int = 0
     content: memoryview | None = None
@@ -54,21 +54,15 @@ class UnitTrainer:
         """Fetches the rows and the weights of a unit. Raises PeerError, and UnreachableError to retry."""
         unit = work.unit
         work.weights = await self._snapshots.take(unit.lease, unit.weights)
-        shard = await self._jobs.examples(unit.shard)
-        if not unit.examples or unit.first + unit.examples > len(shard):
-            raise PeerError(
-                f"Unit {unit.unit} is of rows {unit.first} to {unit.first + unit.examples} of a shard that "
-                f"has {len(shard)}; tell the task's owner."
-            )
-        work.examples = shard.picked(slice(unit.first, unit.first + unit.examples))
+        work.data = await self._jobs.rows(ShardRows((unit.shard,), unit.first, unit.examples))
 
     async def train(self, work: UnitWork, report: Callable[[TrainingProgress], None]) -> TrainingResult:
         """Trains a fetched unit; `report` is called from the thread. Raises PeerError.
 
         Sets `work.content` to the change from the unit's weights, little-endian.
         """
-        unit, weights, examples = work.unit, work.weights, work.examples
-        if weights is None or examples is None:
+        unit, weights, data = work.unit, work.weights, work.data
+        if weights is None or data is None:
             raise PeerError(f"Unit {unit.unit} was not fetched.")
         plan = TrainingPlan(
             learning_rate=unit.learning_rate,
@@ -85,10 +79,12 @@ class UnitTrainer:
             work.steps = progress.step
             report(progress)
 
-        result = await self._jobs.run(plan, start, examples, lambda *_: work.stop.is_set(), report_step)
-        work.steps, work.examples, work.weights = result.steps, None, None
+        result = await self._jobs.run(plan, start, data, lambda *_: work.stop.is_set(), report_step)
+        work.steps, work.data, work.weights = result.steps, None, None
         if result.steps and not work.forgotten:
-            end = start + result.update
+            end = result.end
+            if end is None:
+                raise PeerError(f"Unit {unit.unit} was trained without its last weights.")
             if unit.start != "given":
                 self._last_result = (unit.lease, end)
             change = result.update if start is weights else end - weights

@@ -54,7 +54,7 @@ class SeededJobs:
         result = TrainingResult(update, None, 8, 1, 1, 0.5, [(4.0, 8.0)], 1.0)
         return protected(result, plan.privacy, fresh_words())
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Nothing to close."""
 
 

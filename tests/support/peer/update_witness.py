@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.__main__ import main
-from backend.peer.data.shards import Examples
 from backend.peer.training import training_jobs
+from backend.peer.training.engine import PlanData
 from backend.peer.training.step import Halt, Vector
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
 from backend.wire.messages import Train
@@ -56,7 +56,7 @@ def _watch(folder: Path) -> None:
             self,
             plan: TrainingPlan,
             weights: Vector,
-            examples: Examples,
+            data: PlanData,
             halt: Halt,
             report: Callable[[TrainingProgress], None],
         ) -> TrainingResult:
@@ -65,7 +65,7 @@ def _watch(folder: Path) -> None:
                     file.write(f"{progress.step} {progress.steps}\n")
                 report(progress)
 
-            return await super().run(plan, weights, examples, halt, watched)
+            return await super().run(plan, weights, data, halt, watched)
 
         async def train(
             self, job: training_jobs.TrainingJob[Train], name: str, report: Callable[[TrainingProgress], None]

@@ -71,7 +71,7 @@ class KnownJobs:
     async def measure(self, _job: TrainingJob[Evaluate]) -> tuple[int, float, list[tuple[float, float]]]:
         return 0, 0.0, []
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Nothing to close."""
 
 

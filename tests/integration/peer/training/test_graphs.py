@@ -16,6 +16,7 @@ from backend.errors import BundleError
 from backend.peer.data.blob_cache import BlobCache
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import open_bundle
+from backend.peer.training.tensorflow_engine import TensorFlowEngine
 from backend.peer.training.training_jobs import TrainingJobs
 from tests.integration.peer.conftest import BlobServer
 from tests.support.tasks.tiny_task import graph_def
@@ -77,9 +78,8 @@ async def test_a_peer_refuses_a_tampered_bundle_that_a_server_hands_out(
     for blob in (graph, apply, content):
         blob_server.blobs[hashlib.sha256(blob).hexdigest()] = blob
     async with httpx.AsyncClient() as client:
-        jobs = TrainingJobs(
-            BlobCache(client, blob_server.url, tmp_path / "cache"), "cpu", Variates(tmp_path / "variates")
-        )
+        blobs = BlobCache(client, blob_server.url, tmp_path / "cache")
+        jobs = TrainingJobs(TensorFlowEngine(blobs, "cpu"), blobs, Variates(tmp_path / "variates"))
         with pytest.raises(BundleError, match="WriteFile"):
             await jobs.load(hashlib.sha256(content).hexdigest())
-        jobs.close()
+        await jobs.close()

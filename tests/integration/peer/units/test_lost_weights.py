@@ -21,6 +21,7 @@ from backend.errors import ReplacedError
 from backend.peer.data.blob_cache import BlobCache
 from backend.peer.session.progress import JsonLines
 from backend.peer.training.control_variates import Variates
+from backend.peer.training.tensorflow_engine import TensorFlowEngine
 from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.options import UnitOptions
 from backend.peer.units.session import MOST_FAILURES, UnitsSession
@@ -110,7 +111,9 @@ async def peer_of(server: Restarted, folder: Path) -> AsyncIterator[UnitsSession
     async with listening as sockets, httpx.AsyncClient() as client:
         place = f"127.0.0.1:{sockets.sockets[0].getsockname()[1]}"
         blobs = BlobCache(client, f"http://{place}", folder / "cache")
-        jobs = TrainingJobs(blobs, "cpu", Variates(folder / "variates"), at_once=MOST_FAILURES)
+        jobs = TrainingJobs(
+            TensorFlowEngine(blobs, "cpu", MOST_FAILURES), blobs, Variates(folder / "variates")
+        )
         address = f"ws://{place}/socket"
         enlist = Enlist(token="t" * 32, kind="peer", backend="tensorflow", agent="test", shards=[])
         shelf = ShardCache(folder / "shelves", address, folder / "cache")

@@ -20,6 +20,7 @@ from backend.peer.data.shards import read_shard
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.graphs import import_graphs, open_bundle
 from backend.peer.training.step import Vector, never
+from backend.peer.training.tensorflow_engine import TensorFlowEngine
 from backend.peer.training.trainer import Trainer, TrainingPlan
 from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
@@ -76,8 +77,9 @@ class Site:
         """The weights that such a unit leads to from `start`."""
         rows = self.examples.picked(slice(32, 96))
         plan = TrainingPlan(epochs=1, learning_rate=0.01, seed=7, batch_size=32)
-        reached: Vector = start + self.trainer.train(start, plan, rows, never, lambda _: None).update
-        return reached
+        end = self.trainer.train(start, plan, rows, never, lambda _: None).end
+        assert end is not None
+        return end
 
 
 def put(server: BlobServer, content: bytes) -> str:
@@ -95,10 +97,10 @@ def site(digits: Path, blob_server: BlobServer) -> Site:
 async def labour(site: Site, blob_server: BlobServer, tmp_path: Path) -> AsyncIterator[UnitTrainer]:
     async with httpx.AsyncClient() as client:
         blobs = BlobCache(client, blob_server.url, tmp_path / "cache")
-        jobs = TrainingJobs(blobs, "cpu", Variates(tmp_path / "variates"), at_once=2)
+        jobs = TrainingJobs(TensorFlowEngine(blobs, "cpu", 2), blobs, Variates(tmp_path / "variates"))
         await jobs.load(site.bundle)
         yield UnitTrainer(blobs, jobs)
-        jobs.close()
+        await jobs.close()
 
 
 async def done(labour: UnitTrainer, unit: Unit) -> Vector:
