@@ -25,28 +25,38 @@ function folder(): string {
   return join(ROOT, ".cache", "kernels", digest.digest("hex").slice(0, 16));
 }
 
-/** Path of the compiled kernels, made once for each state of their source: `shared`, `alone`, or these `-relaxed`. */
-export async function compileKernels(name: string): Promise<string> {
+/** Compiles the kernels `shared`, `alone`, or these `-relaxed`. The same source gives the same bytes. */
+export async function kernelBytes(name: string): Promise<Uint8Array> {
   const [memory = "", relaxed] = name.split("-");
   const variant = VARIANTS[memory];
   if (variant === undefined) throw new Error(`There are no kernels ${name}.`);
-  const path = join(folder(), `${name}.wasm`);
-  if (existsSync(path)) return path;
-  mkdirSync(dirname(path), { recursive: true });
   const flags = [...OPTIONS, "--optimizeLevel", "3", "--enable", "simd", ...variant];
+  let bytes: Uint8Array | null = null;
   const { error, stderr } = await asc.main(
     [`${SOURCE}/index.ts`, "--outFile", "kernels.wasm", ...flags, ...(relaxed ? RELAXED : [])],
     {
       readFile: (file) => (existsSync(join(ROOT, file)) ? readFileSync(join(ROOT, file), "utf8") : null),
       writeFile: (_, contents) => {
-        const making = `${path}.${process.pid}`;
-        writeFileSync(making, contents);
-        renameSync(making, path);
+        bytes = contents as Uint8Array;
       },
       listFiles: () => [],
     },
   );
-  if (error) throw new Error(`The kernels did not compile:\n${stderr.toString()}`);
+  if (error || bytes === null)
+    throw new Error(`The kernels did not compile:
+${stderr.toString()}`);
+  return bytes;
+}
+
+/** Path of the compiled kernels, made once for each state of their source. */
+export async function compileKernels(name: string): Promise<string> {
+  const path = join(folder(), `${name}.wasm`);
+  if (existsSync(path)) return path;
+  const bytes = await kernelBytes(name);
+  mkdirSync(dirname(path), { recursive: true });
+  const making = `${path}.${process.pid}`;
+  writeFileSync(making, bytes);
+  renameSync(making, path);
   return path;
 }
 

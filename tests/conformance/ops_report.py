@@ -20,10 +20,11 @@ HEAD = """# Ops
 Written by `make conformance` from `tests/conformance/ops/`. Each case is one op with its inputs; TensorFlow
 computes what is right, and every backend is held to it in Chromium (`tests/conformance/test_ops.py` repeats a
 fixed part of the cases on every change). The figures are the largest |difference| / (1 + |right|) of an op's
-cases. `wasm` has threads and SIMD, `wasm-simd` no threads, `wasm-plain` neither; WebGL and WebGPU ran on
-Chromium's software adapters. All figures stay below 2e-5, but for functions of angles on GPUs, which promise
-2^-11 there, and long sums (products of matrices, gradients of filters and biases), which may differ by 1e-4:
-the last digits depend on the order of adding up, in TensorFlow itself on the processor.
+cases. `wasm` has threads and SIMD, `wasm-simd` no threads, `wasm-plain` neither, `exact` no relaxed
+instructions; WebGL and WebGPU ran on Chromium's software adapters. All figures stay below 2e-5, but for
+functions of angles on GPUs, which promise 2^-11 there, and long sums (products of matrices, gradients of
+filters and biases), which may differ by 1e-4: the last digits depend on the order of adding up, in TensorFlow
+itself on the processor.
 
 """
 

@@ -27,10 +27,14 @@ def cases() -> dict[str, list[dict[str, Any]]]:
 
 
 def by_lane() -> Iterator[ParameterSet]:
-    """Each family on each variant of a backend: all on WASM, and the dearest on WebGL, in the short lane."""
+    """Each family on each variant of a backend: all on WASM, and the dearest on WebGL, in the short lane.
+
+    The class `exact` has kernels of its own for products only.
+    """
     for variant in VARIANTS:
         for family in FAMILIES:
-            short = variant == "wasm" or (variant == "webgl" and family in ("products", "windows"))
+            dearest = family in ("products", "windows")
+            short = variant == "wasm" or (variant in ("exact", "webgl") and dearest)
             yield pytest.param(variant, family, marks=() if short else pytest.mark.long)
 
 
@@ -49,6 +53,7 @@ def test_every_op_equals_tensorflow(
         ("wasm", {"tfjs-backend-wasm-threaded-simd", "shared-relaxed"}),
         ("wasm-simd", {"tfjs-backend-wasm-simd", "alone-relaxed"}),
         ("wasm-plain", {"tfjs-backend-wasm"}),
+        ("exact", {"tfjs-backend-wasm-threaded-simd", "shared"}),
     ],
 )
 def test_each_variant_of_wasm_runs_its_own_modules(

@@ -26,11 +26,12 @@ BACKENDS = {
     "webgpu": "WebGPU",
     "webgl": "WebGL",
     "wasm": "WebAssembly",
+    "exact": later("WebAssembly, the same bits everywhere"),
     "cpu": "JavaScript",
     "tensorflow-cpu": "TensorFlow",
     "tensorflow-cuda": later("TensorFlow on a GPU"),
 }
-KINDS = {"browser": later("Browser"), "peer": later("TensorFlow peer")}
+KINDS = {"browser": later("Browser"), "peer": later("Headless peer")}
 RUNNERS = {"browser": later("browser"), "peer": later("peer")}
 REFUSALS = {
     "bad-certificate": later("not signed by the peers that made the version before"),

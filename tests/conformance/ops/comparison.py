@@ -16,6 +16,7 @@ VARIANTS: dict[str, tuple[str, dict[str, bool | int] | None]] = {
     "wasm": ("wasm", {"simd": True, "threads": 3}),
     "wasm-simd": ("wasm", {"simd": True, "threads": 1}),
     "wasm-plain": ("wasm", {"simd": False, "threads": 1}),
+    "exact": ("exact", {"threads": 3}),
     "webgl": ("webgl", None),
     "webgpu": ("webgpu", None),
     "cpu": ("cpu", None),
@@ -28,7 +29,7 @@ COARSE = {(op, backend): 5e-4 for op in ANGLES for backend in ("webgl", "webgpu"
 # Thousands of numbers that nearly cancel each other: the last digits depend on the order in which they are
 # added up, which in TensorFlow itself depends on the processor.
 SUMS = ("BiasAddGrad", "Conv2DBackpropFilter", "DepthwiseConv2dNativeBackpropFilter", "MatMul", "Sum")
-COARSE |= {(op, backend): 1e-4 for op in SUMS for backend in ("wasm", "webgl", "webgpu", "cpu")}
+COARSE |= {(op, backend): 1e-4 for op in SUMS for backend in ("wasm", "exact", "webgl", "webgpu", "cpu")}
 
 
 @dataclass(frozen=True)

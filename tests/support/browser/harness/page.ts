@@ -47,7 +47,7 @@ declare global {
       begun?: () => void,
     ) => Promise<unknown[]>;
     /** Gives the training worker these kernels of WASM; before its first message. */
-    chooseKernels: (options: StartOptions) => Promise<boolean>;
+    chooseKernels: (options: StartOptions, backend?: "wasm" | "exact") => Promise<boolean>;
     stop: () => void;
     /** Addresses of the data shards that the browser keeps. */
     held: () => Promise<string[]>;
@@ -127,11 +127,11 @@ function trainingWorker(): Worker {
   return trainer;
 }
 
-window.chooseKernels = (options) => {
+window.chooseKernels = (options, backend = "wasm") => {
   trainer = new Worker(new URL("./wasm-kernels-worker.ts", import.meta.url), { type: "module" });
   const started = Promise.withResolvers<boolean>();
   trainer.addEventListener("message", ({ data }) => started.resolve(data.started), { once: true });
-  trainer.postMessage({ type: "kernels", options });
+  trainer.postMessage({ type: "kernels", backend, options });
   return started.promise;
 };
 

@@ -4,11 +4,12 @@ import { type StartOptions, startBackend } from "../../../../webapp/static/src/e
 import "../../../../webapp/static/src/workers/training/main";
 
 const perform = self.onmessage;
-self.onmessage = async function answer(event: MessageEvent<{ type: string; options: StartOptions }>) {
+type Kernels = { type: string; backend: "wasm" | "exact"; options: StartOptions };
+self.onmessage = async function answer(event: MessageEvent<Kernels>) {
   if (event.data.type !== "kernels") {
     perform?.call(self, event);
     return;
   }
   // Only the first start of a backend counts, so the worker's own does not change the options.
-  self.postMessage({ type: "kernels", started: await startBackend("wasm", event.data.options) });
+  self.postMessage({ type: "kernels", started: await startBackend(event.data.backend, event.data.options) });
 };

@@ -39,7 +39,7 @@ export function recover(setup: Setup, failures: readonly Failure[]): Setup | nul
   const losses = failures.filter((failure) => failure.kind === "lost" && failure.backend === backend);
   if (kind === "lost" && losses.length === 1) return { ...setup, backend, sliced };
   if (kind === "memory" && sliceable && !sliced) return { ...setup, backend, sliced: true };
-  if (backend === "wasm" || backend === "cpu") return null;
+  if (backend === "wasm" || backend === "exact" || backend === "cpu") return null;
   const keepSlices = kind === "memory" && sliced ? true : null;
   return { backend: null, avoid: [...setup.avoid, backend], sliced: keepSlices };
 }

@@ -52,6 +52,7 @@ const imports: Readonly<Record<Backend, (options: StartOptions) => Promise<unkno
     (await import("./gpu")).installKernels("webgl");
   },
   wasm: importWasm,
+  exact: importWasm,
   cpu: () => import("@tensorflow/tfjs-backend-cpu"),
 };
 const imported = new Map<Backend, Promise<unknown>>();
@@ -62,10 +63,11 @@ export async function startBackend(backend: Backend, options: StartOptions = {})
   imported.set(backend, loading);
   await loading;
   try {
-    if (!(await setBackend(backend))) return false;
+    if (!(await setBackend(backend === "exact" ? "wasm" : backend))) return false;
     await ready();
     limitMemory(mostBytes());
-    if (backend === "wasm") await (await import("./wasm")).startSimd(sharingOf(options));
+    if (backend === "wasm") await (await import("./wasm")).startSimd(sharingOf(options), "fastest");
+    if (backend === "exact") return await (await import("./wasm")).startSimd(sharingOf(options), "exact");
   } catch {
     return false;
   }

@@ -26,7 +26,7 @@ import { installKernel, type WasmBackend, type WasmKernel } from "../heap";
 import { convolution, filterGradient, inputGradient } from "./convolution";
 import { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
 import { BINARY, binary, select, UNARY, unary } from "./elementwise";
-import { Machine, type Sharing } from "./kernel-module";
+import { type KernelChoice, Machine, type Sharing } from "./kernel-module";
 import { maxPoolGrad } from "./pooling";
 import { product } from "./products";
 import { identity, tile, transpose } from "./rearrange";
@@ -60,7 +60,7 @@ const KERNELS: Readonly<Record<string, Maker>> = {
 /** The kernels that were registered before. */
 const originals = new Map<string, WasmKernel>();
 let machine: Machine | null = null;
-let served: unknown = null;
+let served: { readonly backend: unknown; readonly choice: KernelChoice } | null = null;
 
 function originalOf(name: string): WasmKernel {
   const original =
@@ -70,12 +70,18 @@ function originalOf(name: string): WasmKernel {
   return original;
 }
 
-/** Starts the compiled kernels; each time after the backend has started. */
-export async function startSimd(sharing: Sharing): Promise<void> {
-  if (served === backend() || !(await env().getAsync("WASM_HAS_SIMD_SUPPORT"))) return;
-  served = backend();
+/**
+ * Starts the compiled kernels; each time after the backend has started. Returns whether they run: without SIMD they do
+ * not.
+ */
+export async function startSimd(sharing: Sharing, choice: KernelChoice): Promise<boolean> {
+  if (!(await env().getAsync("WASM_HAS_SIMD_SUPPORT"))) return false;
+  const current = backend();
+  if (served?.backend === current && served.choice === choice) return true;
+  served = { backend: current, choice };
   machine?.dispose();
-  machine = await Machine.start(served as WasmBackend, sharing);
+  machine = await Machine.start(current as unknown as WasmBackend, sharing, choice);
   for (const [name, kernel] of Object.entries(KERNELS))
     installKernel(name, kernel(machine, originalOf(name)));
+  return true;
 }

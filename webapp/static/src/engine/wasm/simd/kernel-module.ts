@@ -47,8 +47,14 @@ function enlist(enlistment: Enlistment): Promise<Worker> {
   });
 }
 
-async function compile(threads: boolean): Promise<WebAssembly.Module> {
-  const relaxed = WebAssembly.validate(RELAXED_PROBE);
+/**
+ * `fastest` takes relaxed instructions where the engine has them, which round as the processor likes; `exact` gives the
+ * same bits everywhere.
+ */
+export type KernelChoice = "fastest" | "exact";
+
+async function compile(threads: boolean, choice: KernelChoice): Promise<WebAssembly.Module> {
+  const relaxed = choice === "fastest" && WebAssembly.validate(RELAXED_PROBE);
   const address = threads ? (relaxed ? sharedRelaxed : shared) : relaxed ? aloneRelaxed : alone;
   return WebAssembly.compile(await (await fetch(address)).arrayBuffer());
 }
@@ -74,13 +80,13 @@ export class Machine {
   }
 
   /** Without shared memory there is one thread. */
-  static async start(backend: WasmBackend, sharing: Sharing): Promise<Machine> {
+  static async start(backend: WasmBackend, sharing: Sharing, choice: KernelChoice): Promise<Machine> {
     const tfjs = (backend as unknown as Storage).wasm;
     const memory = tfjs.wasmMemory ?? tfjs.asm.memory;
     if (memory === undefined) throw new Error("TF.js keeps its WASM memory in a new place: adapt Machine.");
     const common = typeof SharedArrayBuffer !== "undefined" && memory.buffer instanceof SharedArrayBuffer;
     const threads = common ? sharing.threads : 1;
-    const module = await compile(common);
+    const module = await compile(common, choice);
     const { exports } = await WebAssembly.instantiate(module, { env: { memory } });
     const control = threads > 1 ? tfjs._malloc(CONTROL_BYTES) >>> 0 : 0;
     if (control !== 0) new Uint8Array(memory.buffer, control, CONTROL_BYTES).fill(0);
