@@ -1,6 +1,8 @@
 import { defineConfig, type Plugin } from "vite";
 import { wasmKernels } from "./vite.kernels.ts";
 
+/** The program of a headless peer, which finds its hashed name in manifest.json. */
+const HEADLESS = "webapp/static/src/workers/headless/main.ts";
 /** One entry a page; templates find the hashed names in manifest.json. */
 const PAGES = [
   "access",
@@ -60,7 +62,10 @@ export default defineConfig({
     rolldownOptions: {
       // Where the build spends its time says nothing to those who only want it built.
       checks: { pluginTimings: false },
-      input: Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/entries/${name}.ts`])),
+      input: {
+        ...Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/entries/${name}.ts`])),
+        headless: HEADLESS,
+      },
     },
   },
   worker: { format: "es", plugins: workerPlugins, rolldownOptions: { checks: { pluginTimings: false } } },

@@ -95,6 +95,11 @@ def register(subparsers: Any) -> None:
         help="in a task of work units: train so many at the same time, default 1",
     )
     join.add_argument(
+        "--exact",
+        action="store_true",
+        help="train by the browsers' worker in Node.js, with the same bits as they, in place of TensorFlow",
+    )
+    join.add_argument(
         "--preemptible",
         action="store_true",
         help="this machine may be taken away: heed its provider's notice (Amazon EC2, Google Compute Engine)",
@@ -177,7 +182,7 @@ def print_identity(_: argparse.Namespace) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Participates until the task is finished, or until SIGINT or SIGTERM stops it in order."""
-    for module in ("tensorflow", "httpx"):
+    for module in ("httpx",) if args.exact else ("tensorflow", "httpx"):
         if importlib.util.find_spec(module) is None:
             raise PeerError(f"A peer needs {module}: run `pip install 'minga[peer]'` and try again.")
     # TensorFlow's notices on standard error would disturb the display.
@@ -224,6 +229,8 @@ async def _join(args: argparse.Namespace) -> bool:
     server = parse_address(args.url)
     if args.address and not args.listen:
         raise PeerError("--address says how others reach what --listen takes; give --listen HOST:PORT too.")
+    if args.exact and args.device == "cuda":
+        raise PeerError("An exact peer computes on the processor; leave --device out.")
     host, port = args.listen or ("", 0)
     options = JoinOptions(
         device=args.device,
@@ -235,6 +242,7 @@ async def _join(args: argparse.Namespace) -> bool:
         at_once=args.at_once,
         preemptible=args.preemptible,
         give_up_after=args.give_up_after,
+        exact=args.exact,
     )
     # The task's scheme is unknown until the server answers, so the default is that of work units.
     patience = args.give_up_after or GIVE_UP_SECONDS

@@ -15,6 +15,7 @@ from backend.crypto.client_keys import identity_key
 from backend.errors import PeerError
 from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.data.local_data import LocalDataset
+from backend.peer.exact.exact_engine import EXACT_BACKEND, ExactEngine
 from backend.peer.mesh.listening import Listening
 from backend.peer.mesh.session import Membership, MeshSession
 from backend.peer.rounds.session import RoundsSession
@@ -24,6 +25,7 @@ from backend.peer.session.progress import Reporter
 from backend.peer.session.server_address import Choice, ServerAddress
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.training.control_variates import Variates
+from backend.peer.training.engine import TrainingEngine
 from backend.peer.training.graphs import Device
 from backend.peer.training.tensorflow_engine import TensorFlowEngine
 from backend.peer.training.training_jobs import TrainingJobs
@@ -58,6 +60,12 @@ class JoinOptions:
     at_once: int | None = None
     preemptible: bool = False
     give_up_after: float | None = None
+    exact: bool = False
+
+    @property
+    def backend(self) -> str:
+        """What computes, before the bundle is loaded."""
+        return EXACT_BACKEND if self.exact else "tensorflow"
 
 
 @dataclass(frozen=True)
@@ -116,7 +124,7 @@ class JoinRequest:
         enter = Enter(
             token=self.identity.token,
             kind="peer",
-            backend="tensorflow",
+            backend=self.options.backend,
             agent=self.agent,
             identity=identity_key(self.identity.key),
             ways=self.options.ways,
@@ -146,7 +154,7 @@ class JoinRequest:
         hello = Hello(
             token=self.identity.token,
             kind="peer",
-            backend="tensorflow",
+            backend=self.options.backend,
             agent=self.agent,
             aggregation=["masked"] if masks else ["masked", "open"],
             min_masked=options.min_masked or 0,
@@ -178,7 +186,7 @@ class JoinRequest:
         enlist = Enlist(
             token=self.identity.token,
             kind="peer",
-            backend="tensorflow",
+            backend=self.options.backend,
             agent=self.agent,
             shards=shard_cache.read(),
         )
@@ -190,5 +198,14 @@ class JoinRequest:
 
     def _jobs(self, source: BlobSource, at_once: int = 1) -> TrainingJobs:
         read = self.local_data.for_bundle if self.local_data else None
-        engine = TensorFlowEngine(source, self.options.device, at_once)
+        if self.options.exact and read is not None:
+            raise PeerError(
+                "An exact peer trains on a task's shards: files are decoded otherwise on other machines. "
+                "Leave --exact out, or choose another task."
+            )
+        engine: TrainingEngine
+        if self.options.exact:
+            engine = ExactEngine(source, at_once)
+        else:
+            engine = TensorFlowEngine(source, self.options.device, at_once)
         return TrainingJobs(engine, source, Variates(self.state / "variates"), read)

@@ -1,0 +1,124 @@
+"""The browsers' training worker in Node.js, as a peer's engine."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from backend.errors import PeerError
+from backend.peer.data.shards import zero_examples
+from backend.peer.exact.exact_engine import ExactEngine
+from backend.peer.training.engine import ShardRows
+from backend.peer.training.step import Vector, never
+from backend.peer.training.trainer import Control, TrainingPlan, TrainingProgress
+from backend.wire.messages import Shard
+
+PLAN = TrainingPlan(epochs=1, learning_rate=0.01, seed=7, batch_size=32)
+
+
+class Folder:
+    """A task's files by their hash."""
+
+    def __init__(self, task: Path) -> None:
+        built = task / "built"
+        self.bundle = built / "bundle" / "bundle.json"
+        self.files = {_hash(path): path for path in built.rglob("*") if path.is_file()}
+        self.weights: Vector = np.fromfile(built / "bundle" / "weights.bin", "<f4")
+        index = json.loads((built / "shards" / "shards.json").read_bytes())
+        path = built / "shards" / index["train"][0]["file"]
+        self.shard = Shard(sha256=_hash(path), examples=100)
+
+    async def get(self, sha256: str, at_most: int = 0) -> bytes:
+        del at_most
+        if sha256 not in self.files:
+            raise PeerError("The server does not have it.")
+        return self.files[sha256].read_bytes()
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def folder(digits: Path) -> Folder:
+    return Folder(digits)
+
+
+@pytest.fixture
+async def engine(folder: Folder) -> AsyncIterator[ExactEngine]:
+    one = ExactEngine(folder, at_once=2)
+    backend, step_ms = await one.load(_hash(folder.bundle))
+    assert backend == "exact"
+    assert step_ms > 0.0
+    yield one
+    await one.close()
+
+
+async def test_two_workers_come_to_the_same_bits(engine: ExactEngine, folder: Folder) -> None:
+    rows = await engine.fetch(ShardRows((folder.shard,), 32, 64))
+    reports: list[TrainingProgress] = []
+    one, other = await asyncio.gather(
+        *(engine.train(folder.weights, PLAN, rows, never, reports.append) for _ in range(2))
+    )
+    assert one.end is not None
+    assert other.end is not None
+    assert one.end.tobytes() == other.end.tobytes()
+    assert np.array_equal(one.end - folder.weights, one.update)
+    assert (one.examples, one.steps, one.planned) == (64, 2, 2)
+    assert [progress.step for progress in reports] == [1, 1, 2, 2] or len(reports) == 4
+
+
+async def test_a_training_is_halted_between_its_steps(engine: ExactEngine, folder: Folder) -> None:
+    rows = ShardRows((folder.shard,))
+    result = await engine.train(
+        folder.weights,
+        TrainingPlan(epochs=100_000, learning_rate=0.01, seed=7),
+        rows,
+        lambda done, _: done > 2,
+        lambda _: None,
+    )
+    assert 2 < result.steps < result.planned
+    before = await engine.train(folder.weights, PLAN, rows, lambda *_: True, lambda _: None)
+    assert before.steps == 0
+    assert not before.update.any()
+
+
+async def test_a_version_is_measured(engine: ExactEngine, folder: Folder) -> None:
+    totals = await engine.totals(folder.weights, ShardRows((folder.shard,)), never)
+    assert totals[0] == 100
+    assert 2.0 < totals[1] / 100 < 3.0
+    assert 0 <= totals[2] <= totals[3] == 100
+
+
+async def test_a_worker_that_was_killed_is_replaced(engine: ExactEngine, folder: Folder) -> None:
+    plan = TrainingPlan(epochs=100_000, learning_rate=0.01, seed=7)
+
+    def kill(_: TrainingProgress) -> None:
+        for worker in engine._all:
+            worker.kill()
+
+    with pytest.raises(PeerError, match=r"worker in Node\.js has ended"):
+        await engine.train(folder.weights, plan, ShardRows((folder.shard,)), never, kill)
+    assert (await engine.train(folder.weights, PLAN, ShardRows((folder.shard,)), never, lambda _: None)).steps
+
+
+async def test_what_an_exact_peer_cannot_do_is_refused(engine: ExactEngine, folder: Folder) -> None:
+    own = zero_examples(engine.manifest, 32)
+    with pytest.raises(PeerError, match="leave --exact out"):
+        await engine.train(folder.weights, PLAN, own, never, lambda _: None)
+    zeros = np.zeros(engine.manifest.parameters.trainable, np.float32)
+    plan = TrainingPlan(epochs=1, learning_rate=0.01, seed=7, control=Control(zeros, zeros))
+    with pytest.raises(PeerError, match="control variates"):
+        await engine.train(folder.weights, plan, ShardRows((folder.shard,)), never, lambda _: None)
+
+
+async def test_a_shard_that_is_gone_is_named(engine: ExactEngine, folder: Folder) -> None:
+    del folder.files[folder.shard.sha256]
+    with pytest.raises(PeerError, match="does not have it"):
+        await engine.train(folder.weights, PLAN, ShardRows((folder.shard,)), never, lambda _: None)

@@ -1,0 +1,32 @@
+"""Exact peers on a real server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.integration.peer.units.digits_units import serving
+from tests.support.peer.peer_process import joined
+
+TWICE = """[coordination.units.trust]
+replicas = 2
+spot_checks = 0.0
+networks = ["127.0.0.0/8"]
+"""
+
+
+def test_two_exact_peers_do_each_unit_twice_and_the_model_learns(digits: Path, tmp_path: Path) -> None:
+    with (
+        serving(digits, tmp_path / "server", "epochs = 2", more=TWICE) as server,
+        joined(tmp_path / "one", server.url, "--exact", "--at-once", "2") as one,
+        joined(tmp_path / "other", server.url, "--exact") as other,
+    ):
+        for peer in (one, other):
+            peer.expect("finished")
+            assert peer.end() == (0, "")
+        rows = server.get("/api/tasks/digits/contributions")["contributions"]
+        assert [(row["kind"], row["backend"]) for row in rows] == [("peer", "exact")] * 2
+        versions = server.measured_versions("digits")
+    news = [*one.seen, *other.seen]
+    assert sum(told["event"] == "rejected" for told in news) == 0
+    measured = [one["evaluation"]["metrics"]["accuracy"] for one in versions if one["evaluation"]]
+    assert max(measured) > 0.5

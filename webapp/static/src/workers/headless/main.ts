@@ -1,0 +1,58 @@
+/**
+ * Runs the training worker in Node.js, for a headless peer that trains with the same bits as browsers do. The peer
+ * writes the worker's messages to standard input and reads its answers from standard output (./frames.ts).
+ */
+
+import type { ToWorker } from "../../core/messages/training";
+import worker from "../training/main?worker&url";
+import { FrameReader, frameOf } from "./frames";
+import { becomeWorker, type NodeProcess } from "./worker-scope";
+
+type Blob = Uint8Array<ArrayBuffer> | null;
+type FromPeer = ToWorker | { readonly type: "blob"; readonly sha256: string; readonly bytes: Blob };
+
+const { process } = globalThis as unknown as { process: NodeProcess };
+const wanted = new Map<string, ((bytes: Blob) => void)[]>();
+
+function post(message: object): void {
+  process.stdout.write(frameOf(message));
+}
+
+function readBlob(sha256: string): Promise<Blob> {
+  return new Promise((resolve) => {
+    const waiting = wanted.get(sha256);
+    wanted.set(sha256, [...(waiting ?? []), resolve]);
+    if (waiting === undefined) post({ type: "blob", sha256 });
+  });
+}
+
+/** Bytes become the buffers that the worker's messages have. */
+function withBuffers(message: FromPeer): object {
+  const buffer = (value: unknown) => (value instanceof Uint8Array ? value.slice().buffer : value);
+  if (message.type !== "train" && message.type !== "measure") return message;
+  const weights = buffer(message.weights);
+  if (message.type === "measure" || !message.plan.unit?.start) return { ...message, weights };
+  const start = { ...message.plan.unit.start, own: buffer(message.plan.unit.start.own) };
+  return { ...message, weights, plan: { ...message.plan, unit: { ...message.plan.unit, start } } };
+}
+
+function receive(message: FromPeer): void {
+  if (message.type === "blob") {
+    for (const resolve of wanted.get(message.sha256) ?? []) resolve(message.bytes);
+    wanted.delete(message.sha256);
+    return;
+  }
+  const scope = globalThis as unknown as { onmessage(event: { data: object }): void };
+  scope.onmessage({ data: withBuffers(message) });
+}
+
+becomeWorker(process, readBlob, post);
+await import(/* @vite-ignore */ new URL(worker.slice(worker.lastIndexOf("/") + 1), import.meta.url).href);
+
+const reader = new FrameReader();
+process.stdin.on("data", (piece) => {
+  for (const message of reader.add(piece)) receive(message as FromPeer);
+});
+// The peer has ended.
+process.stdin.on("end", () => process.exit(0));
+post({ type: "ready" });
