@@ -92,7 +92,8 @@ class Objectives:
         del number
         return (
             "The loss has no gradient: no weight of the model changes it. Check that the loss reads the "
-            "outputs, and that no layer rounds, compares or stops the gradient on the way."
+            "outputs, that no layer rounds, compares or stops the gradient on the way, and that a loss of "
+            "probabilities gets them: end the model with softmax or sigmoid, or set from_logits = true."
         )
 
     def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:

@@ -25,8 +25,8 @@ WITHOUT_WEBRTC = "delete window.RTCPeerConnection;"
 
 @pytest.fixture
 def server(models: Path, tmp_path: Path) -> Iterator[Server]:
-    """Rounds of two."""
-    write_digits(models / "digits", tmp_path / "tasks" / "digits", rounds=40)
+    """Rounds of two, which go on longer than any test: at their end the mesh disappears from the page."""
+    write_digits(models / "digits", tmp_path / "tasks" / "digits", rounds=2000)
     with running(tmp_path / "tasks", tmp_path / "data", *FLAGS, "--port", str(free_port())) as server:
         yield server
 

@@ -26,7 +26,9 @@ from tests.support.web.server_process import Server, running
 from tests.support.web.visitors import Visitor, operator, owner, program
 
 PLAN = {"scheme": "federated", "rounds": 3, "min_available_clients": 2, "deadline": 60}
-MODEL = {"batch_size": 8, "loss": "sparse_categorical_crossentropy", "optimizer": {"name": "sgd"}}
+# The model's outputs are logits: as chances all of a batch may lie outside of 0 to 1, without a gradient.
+LOSS = {"name": "sparse_categorical_crossentropy", "from_logits": True}
+MODEL = {"batch_size": 8, "loss": LOSS, "optimizer": {"name": "sgd"}}
 MIB = 1 << 20
 
 
