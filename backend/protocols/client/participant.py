@@ -121,8 +121,9 @@ class ParticipantMachine:
                 return self._connected()
             case ParticipantFrame(frame):
                 return self._frame(frame)
-            case BundleLoaded(backend, step_ms, examples):
-                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=examples))
+            case BundleLoaded(backend, step_ms, examples, program):
+                ready = Ready(backend=backend, step_ms=step_ms, examples=examples, program=program)
+                return self._loaded(ready)
             case RoundTrained():
                 return self._trained(event)
             case VersionMeasured():

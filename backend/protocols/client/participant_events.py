@@ -37,12 +37,14 @@ class ParticipantFrame(Struct, frozen=True, tag="frame"):
 class BundleLoaded(Struct, frozen=True, tag="loaded"):
     """The bundle of the last `load` effect is loaded; one step took `step_ms` milliseconds.
 
-    `examples` is the number of the client's own training examples, 0 where the task assigns shards.
+    `examples` is the number of the client's own training examples, 0 where the task assigns shards. `program`
+    is the hash of what computes, for the backend `exact`.
     """
 
     backend: str
     step_ms: float
     examples: int
+    program: str | None = None
 
 
 class RoundTrained(Struct, frozen=True, tag="trained"):

@@ -113,8 +113,8 @@ class UnitClientMachine:
                 return self._connected()
             case UnitFrame(frame):
                 return self._frame(frame)
-            case UnitBundleLoaded(backend, step_ms):
-                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=0))
+            case UnitBundleLoaded(backend, step_ms, program):
+                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=0, program=program))
             case WantUnits(slots, at_once):
                 self.slots, self.at_once = slots, at_once
                 return [*self._say(unit_messages.Want(slots=slots)), *self._advance()]

@@ -40,10 +40,14 @@ class UnitFrame(Struct, frozen=True, tag="frame"):
 
 
 class UnitBundleLoaded(Struct, frozen=True, tag="loaded"):
-    """The bundle of the last `load` is loaded; one step took `step_ms` milliseconds."""
+    """The bundle of the last `load` is loaded; one step took `step_ms` milliseconds.
+
+    `program` is the hash of what computes, for the backend `exact`.
+    """
 
     backend: str
     step_ms: float
+    program: str | None = None
 
 
 class WantUnits(Struct, frozen=True, tag="want"):

@@ -133,8 +133,9 @@ class MeshMember:
                 return self._frame(frame)
             case Agreed(frame):
                 return self._agreed(frame)
-            case BundleLoaded(backend, step_ms, examples):
-                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=examples))
+            case BundleLoaded(backend, step_ms, examples, program):
+                ready = Ready(backend=backend, step_ms=step_ms, examples=examples, program=program)
+                return self._loaded(ready)
             case PlanTrained():
                 return self._trained(event)
             case GroupAveraged():

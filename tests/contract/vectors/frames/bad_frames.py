@@ -76,7 +76,13 @@ BAD_CLIENT: dict[str, Any] = {
     "sums of three": {**OFFER, "sums": [[1.0, 2.0, 3.0]]},
     "sums of texts": {**OFFER, "sums": [["a", "b"]]},
     "sums by name": {**OFFER, "sums": {"accuracy": [1.0, 2.0]}},
-    "ready with minus one example": {"type": "ready", "backend": "wasm", "step_ms": 1.0, "examples": -1},
+    "ready with minus one example": {
+        "type": "ready",
+        "backend": "wasm",
+        "step_ms": 1.0,
+        "examples": -1,
+        "program": None,
+    },
     "an evaluation of half an example": {
         "type": "evaluation",
         "round": 1,

@@ -41,6 +41,7 @@ CLIENT: dict[str, messages.ClientFrame] = {
     ),
     "chunk": messages.Chunk(round=7, offset=262144, data=memoryview(bytes(range(256)))),
     "ready with own examples": messages.Ready(backend="webgpu", step_ms=7.5, examples=2000),
+    "ready with a program": messages.Ready(backend="exact", step_ms=3.0, examples=0, program="5e" * 32),
     "evaluation": messages.Evaluation(round=7, version=7, examples=40, loss=0.75, sums=[(31.0, 40.0)]),
     "evaluation without examples": messages.Evaluation(round=7, version=7, examples=0, loss=0.0, sums=[]),
     "leave": messages.Leave(),

@@ -24,7 +24,7 @@ PLACE = Path(__file__).parents[1] / "frames.json"
 
 def frames() -> dict[str, list[dict[str, Any]]]:
     """The content of frames.json."""
-    whole_number = {"type": "ready", "backend": "wasm", "step_ms": 163, "examples": 0}
+    whole_number = {"type": "ready", "backend": "wasm", "step_ms": 163, "examples": 0, "program": None}
     whole = {
         "name": "ready with a whole number, as JavaScript writes it",
         "hex": msgspec.msgpack.encode(whole_number).hex(),

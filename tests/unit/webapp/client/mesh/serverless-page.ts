@@ -89,7 +89,7 @@ export class ServerlessPage {
   /** Goes through that round, and loses the server. */
   live({ plan, order, certificate, exam }: Past): void {
     this.reach();
-    this.dispatch({ type: "loaded", backend: "wasm", step_ms: 1, examples: 0 });
+    this.dispatch({ type: "loaded", backend: "wasm", step_ms: 1, examples: 0, program: null });
     this.dispatch({ type: "frame", frame: plan });
     this.dispatch({ type: "trained", round: plan.round, examples: 1, steps: 1, loss: 1, sums: [] });
     this.dispatch({ type: "frame", frame: order });

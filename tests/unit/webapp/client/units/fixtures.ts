@@ -54,7 +54,7 @@ const BEGINNING: readonly UnitClientEvent[] = [
     type: "frame",
     frame: { type: "enlisted", task: "digits", client: "c".repeat(16), bundle: HASH, chunk_bytes: 1024 },
   },
-  { type: "loaded", backend: "wasm", step_ms: 5 },
+  { type: "loaded", backend: "wasm", step_ms: 5, program: null },
 ];
 
 /** The machine after these events, of a client that is ready. */

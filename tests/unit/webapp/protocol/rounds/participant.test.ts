@@ -44,7 +44,7 @@ describe("The browser's session speaks like the Python participant", () => {
 test("an event that makes no sense changes nothing", () => {
   const events: readonly ParticipantEvent[] = [
     { type: "connected" },
-    { type: "loaded", backend: "wasm", step_ms: 1, examples: 0 },
+    { type: "loaded", backend: "wasm", step_ms: 1, examples: 0, program: null },
     { type: "trained", round: 1, examples: 1, steps: 1, loss: 1, sums: [], size: 4 },
     { type: "disconnected", random: 0 },
     { type: "frame", frame: { type: "credit", round: 1, until: 10 } },

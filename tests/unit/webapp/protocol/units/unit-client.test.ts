@@ -57,7 +57,7 @@ describe("The browser's client of work units speaks like the Python one", () => 
 test("an event that makes no sense changes nothing", () => {
   const events: readonly UnitClientEvent[] = [
     { type: "connected" },
-    { type: "loaded", backend: "wasm", step_ms: 1 },
+    { type: "loaded", backend: "wasm", step_ms: 1, program: null },
     { type: "fetched", lease: 1 },
     { type: "trained", lease: 1, examples: 1, steps: 1, loss: 1, sums: [], size: 4 },
     { type: "failed", lease: 1, cause: "data" },

@@ -45,7 +45,7 @@ const WELCOMED: readonly ParticipantEvent[] = [
 ];
 const READY: readonly ParticipantEvent[] = [
   ...WELCOMED,
-  { type: "loaded", backend: "wasm", step_ms: 8, examples: 0 },
+  { type: "loaded", backend: "wasm", step_ms: 8, examples: 0, program: null },
 ];
 const TRAINING: readonly ParticipantEvent[] = [
   ...READY,

@@ -232,7 +232,8 @@ export class MeshSession {
     if (!loaded) return;
     this.#loop.show({ loaded });
     const { backend, stepMs } = loaded;
-    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples: this.#options.examples() });
+    const examples = this.#options.examples();
+    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples, program: null });
   }
 
   async #train(plan: Train): Promise<void> {

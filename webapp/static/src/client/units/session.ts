@@ -184,7 +184,7 @@ export class UnitsSession {
     const loaded = await this.#loop.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
     this.#loop.show({ loaded });
-    this.#loop.dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs });
+    this.#loop.dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs, program: null });
   }
 
   async #fetch(unit: Unit): Promise<void> {

@@ -26,7 +26,7 @@ export type UnitClientEvent =
   | ConnectionEvent
   | { readonly type: "frame"; readonly frame: ServerToUnits }
   /** The bundle of the last `load` is ready; one step took `step_ms` milliseconds. */
-  | ({ readonly type: "loaded" } & Pick<Ready, "backend" | "step_ms">)
+  | ({ readonly type: "loaded" } & Pick<Ready, "backend" | "step_ms" | "program">)
   /** The new number of slots. Without slots the client finishes the units that it holds and takes no more. */
   | ({ readonly type: "want" } & UnitSlots)
   /** The shard and weights that `fetch` asked for have arrived. Never reported after `forget`. */

@@ -100,9 +100,10 @@ export const CLIENT = {
   },
   /**
    * The bundle is loaded and one step was timed: the client may be selected for a round from now on. `examples` is
-   * the number of its own training examples; 0 if the task assigns shards.
+   * the number of its own training examples; 0 if the task assigns shards. `program` is the hash of what computes, if
+   * that gives the same bits on every machine (backend `exact`).
    */
-  ready: { backend: word, step_ms: real, examples: count },
+  ready: { backend: word, step_ms: real, examples: count, program: nullable(hash) },
   /** An update of `size` bytes follows in chunks once the server grants credit. `examples` is its weight. */
   offer: {
     round: count,

@@ -48,7 +48,13 @@ const entered: MemberState["entered"] = {
   outer: { kind: "fedavg", learning_rate: 1, momentum: 0 },
   ice: [],
 };
-const ready: MemberState["ready"] = { type: "ready", backend: "wasm", step_ms: 3, examples: 0 };
+const ready: MemberState["ready"] = {
+  type: "ready",
+  backend: "wasm",
+  step_ms: 3,
+  examples: 0,
+  program: null,
+};
 const member = (client: string) => ({
   client,
   identity: new Uint8Array(32),
