@@ -247,6 +247,30 @@ class NotFiniteError(UpdateRefusedError):
     code = "not-finite"
 
 
+class MissingCommitmentError(UpdateRefusedError):
+    """A client that told its program sent a result without a commitment."""
+
+    code = "no-commitment"
+
+
+class MissingVectorError(UpdateRefusedError):
+    """The salt of a commitment came, but not the vector that was committed to."""
+
+    code = "no-vector"
+
+
+class WrongSaltError(UpdateRefusedError):
+    """A salt that does not fit the vector that was sent, and its commitment."""
+
+    code = "wrong-salt"
+
+
+class WrongCommitmentError(UpdateRefusedError):
+    """A vector that does not fit its commitment, whose salt was told before."""
+
+    code = "wrong-commitment"
+
+
 class NormTooLargeError(UpdateRefusedError):
     """The update's L2 norm exceeds the task's bound."""
 

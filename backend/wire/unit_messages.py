@@ -60,7 +60,8 @@ class Result(WireFrame, frozen=True, tag="result"):
 
     The result is the change from the unit's weights, float32, of `size` bytes. `examples` counts the
     processed examples, `loss` is their mean loss. `steps` is less than the unit's where the client was
-    preempted.
+    preempted. A client that told a program commits to the vector: `commitment` is SHA-256(salt, its public
+    id, lease, vector) (`crypto.result_commitments`).
     """
 
     lease: Count
@@ -69,6 +70,14 @@ class Result(WireFrame, frozen=True, tag="result"):
     loss: float
     sums: Sums
     size: Count
+    commitment: Hash | None = None
+
+
+class Salt(WireFrame, frozen=True, tag="salt"):
+    """Answer to OpenCommitment: the `salt` (32 bytes in hexadecimal) of the result of `lease`."""
+
+    lease: Count
+    salt: Hash
 
 
 class Release(WireFrame, frozen=True, tag="release"):
@@ -78,7 +87,7 @@ class Release(WireFrame, frozen=True, tag="release"):
     cause: Cause
 
 
-UnitsToServer = Enlist | Ready | Want | Beat | Result | Chunk | Release | Leave
+UnitsToServer = Enlist | Ready | Want | Beat | Result | Salt | Chunk | Release | Leave
 
 # Server to client.
 
@@ -136,6 +145,15 @@ class Drop(WireFrame, frozen=True, tag="drop"):
 
     lease: Count
     reason: Text
+
+
+class OpenCommitment(WireFrame, frozen=True, tag="open"):
+    """Send the salt of the result of `lease`: the vector is here, or another client's that may equal it.
+
+    An equal one needs no upload. Where the salt shows that it differs, Credit follows.
+    """
+
+    lease: Count
 
 
 class Taken(WireFrame, frozen=True, tag="taken"):
@@ -212,5 +230,17 @@ class Board(WireFrame, frozen=True, tag="board"):
 
 
 ServerToUnits = (
-    Enlisted | Unit | Renewed | Drop | Credit | Taken | Counted | Rejected | Idle | Standing | Board | Closing
+    Enlisted
+    | Unit
+    | Renewed
+    | Drop
+    | Credit
+    | OpenCommitment
+    | Taken
+    | Counted
+    | Rejected
+    | Idle
+    | Standing
+    | Board
+    | Closing
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Callable, Mapping
 
+from backend.crypto.result_commitments import SALT_BYTES, result_commitment
 from backend.errors import BundleError, PeerError
 from backend.peer.session import session_jobs
 from backend.peer.session.progress import Reporter
@@ -59,6 +61,8 @@ class UnitsSession:
         self._earlier_leases: set[int] = set()
         self._failures = 0
         self._stopping = False
+        # The public id of this client, to which its commitments belong.
+        self._client = ""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Takes part until `stop` is set, the task is finished, or another peer replaces this one.
@@ -81,6 +85,7 @@ class UnitsSession:
         match event:
             case unit_client_events.UnitFrame(Enlisted() as frame):
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
+                self._client = frame.client
             case unit_client_events.UnitFrame(Rejected(lease=lease)):
                 self._trainer.rejected(lease)
             case Disconnected():
@@ -160,7 +165,15 @@ class UnitsSession:
             return
         self._tell_partial(unit, result)
         done = (result.examples, result.steps, result.loss, result.sums)
-        self._loop.post(unit_client_events.UnitTrained(unit.lease, len(work.content), *done))
+        committed = self._commit(unit.lease, work.content)
+        self._loop.post(unit_client_events.UnitTrained(unit.lease, len(work.content), *done, *committed))
+
+    def _commit(self, lease: int, content: memoryview) -> tuple[str | None, str | None]:
+        """Returns commitment and salt if this peer told the program that computes."""
+        if self.machine.ready is None or self.machine.ready.program is None:
+            return None, None
+        salt = secrets.token_bytes(SALT_BYTES)
+        return result_commitment(salt, self._client, lease, content).hex(), salt.hex()
 
     def _give_back(self, work: UnitWork, cause: Cause, error: Exception) -> None:
         """Gives a unit back, and pauses before the next: the server may have only such units to lease."""

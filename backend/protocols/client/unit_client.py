@@ -185,8 +185,10 @@ class UnitClientMachine:
             loss=event.loss,
             sums=event.sums,
             size=event.size,
+            commitment=event.commitment,
         )
-        return [*self._say(result), *self._advance()] if self.hand.trained(result) else []
+        trained = self.hand.trained(result, event.salt)
+        return [*self._say(result), *self._advance()] if trained else []
 
     def _wind_down(self, cause: unit_messages.Cause) -> list[Effect]:
         self.slots, self.cause = 0, cause
@@ -213,6 +215,9 @@ class UnitClientMachine:
                 return [*self.hand.forget(lease), *self._advance()] if dropped else []
             case Credit(round=lease, until=until), ConnectionState.OPEN:
                 return self.hand.send(lease, until)
+            case unit_messages.OpenCommitment(lease=lease), ConnectionState.OPEN:
+                salt = self.hand.salt_of(lease)
+                return [] if salt is None else self._say(unit_messages.Salt(lease=lease, salt=salt))
             case unit_messages.Taken(lease=lease, waits=waits), ConnectionState.OPEN:
                 return self._taken(lease, waits)
             case unit_messages.Counted(lease=lease, examples=examples, blended=blended), ConnectionState.OPEN:

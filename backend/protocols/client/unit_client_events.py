@@ -69,7 +69,8 @@ class Fetched(Struct, frozen=True, tag="fetched"):
 class UnitTrained(Struct, frozen=True, tag="trained"):
     """The unit of `lease` is trained, perhaps with fewer steps than planned; its result has `size` bytes.
 
-    Never reported after `forget`, nor without a whole step.
+    Never reported after `forget`, nor without a whole step. A client that told a program has a `commitment`
+    to the result, and its `salt`.
     """
 
     lease: int
@@ -78,6 +79,8 @@ class UnitTrained(Struct, frozen=True, tag="trained"):
     steps: int
     loss: float
     sums: Sums
+    commitment: str | None = None
+    salt: str | None = None
 
 
 class UnitFailed(Struct, frozen=True, tag="failed"):

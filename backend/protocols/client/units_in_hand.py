@@ -28,11 +28,15 @@ class UnitStage(StrEnum):
 
 @dataclass(frozen=True)
 class HeldUnit:
-    """A unit that the client works on. A SENDING one has a `result`, of which `sent` bytes were sent."""
+    """A unit that the client works on. A SENDING one has a `result`, of which `sent` bytes were sent.
+
+    `salt` belongs to the commitment in the result, if it has one.
+    """
 
     unit: unit_messages.Unit
     stage: UnitStage = UnitStage.FETCHING
     result: unit_messages.Result | None = None
+    salt: str | None = None
     sent: int = 0
 
 
@@ -87,12 +91,12 @@ class HeldUnits:
             self.held[one.unit.lease] = replace(one, stage=UnitStage.TRAINING)
         return [TrainUnit(one.unit) for one in begun]
 
-    def trained(self, result: unit_messages.Result) -> bool:
-        """Takes the result of a unit, and returns whether that was in training."""
+    def trained(self, result: unit_messages.Result, salt: str | None) -> bool:
+        """Takes the result of a unit and the salt of its commitment; returns whether it was in training."""
         held = self.held.get(result.lease)
         if held is None or held.stage is not UnitStage.TRAINING:
             return False
-        self.held[result.lease] = replace(held, stage=UnitStage.SENDING, result=result)
+        self.held[result.lease] = replace(held, stage=UnitStage.SENDING, result=result, salt=salt)
         return True
 
     def send(self, lease: int, granted: int) -> list[Effect]:
@@ -105,6 +109,11 @@ class HeldUnits:
             return []
         self.held[lease] = replace(held, sent=until)
         return [SendResultChunks(lease, held.sent, until)]
+
+    def salt_of(self, lease: int) -> str | None:
+        """Returns the salt of the commitment to the result of this lease; None if there is none."""
+        held = self.held.get(lease)
+        return held.salt if held is not None else None
 
     def resend(self) -> list[unit_messages.Result]:
         """Returns all results, to be sent again on a new connection."""

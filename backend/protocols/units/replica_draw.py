@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 
+from backend.protocols.client.client_kind import is_exact
 from backend.protocols.client.household import Household, by_itself
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable
@@ -39,7 +40,10 @@ class ReplicaDraw:
         kind = self._client_table.clients[unit.leases[0].client].kind
         alike = self._rules.homogeneous and not unit.draws
         unit.draws += 1
-        name = self._drawn(unit, dice, kind if alike else None)
+        # Those with the same program decide by bits; others repeat the unit where none of them is here.
+        name = self._drawn(unit, dice, kind) if is_exact(kind) else None
+        if name is None:
+            name = self._drawn(unit, dice, kind if alike else None)
         if name is not None or alike:
             self._unit_table.reserve(unit, kind if name is None else DRAWN + name)
             self._unit_table.changed(unit)

@@ -165,6 +165,8 @@ class Dispatcher:
         work = LeasedUnit(
             grant, state.run.epoch.number, now, member.client.kind, member.client.backend, start, elasticity
         )
+        if start == "given":
+            work.program = member.program
         if start == "own":
             work.own = state.clients.own_weights.get(grant.client)
         if len(state.scheduler.unit(grant.unit).leases) == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from backend.errors import MingaError, ReplacedError
+from backend.protocols.client.client_kind import kind_of
 from backend.protocols.units.scheduler_effects import Effect, RefuseResult
 from backend.server.hosting import host_events
 from backend.server.hosting.client_link import ClientLink
@@ -16,7 +17,8 @@ from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.effect_runner import UnitEffectRunner
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.schedule import EvaluationSchedule
-from backend.server.units.results import OVER, ResultReceiver, ResultUploads
+from backend.server.units.result_uploads import ResultUploads
+from backend.server.units.results import OVER, ResultReceiver
 from backend.server.units.state import UnitMember, UnitsState
 from backend.server.units.work_generator import seconds_a_row
 from backend.wire import messages, unit_messages
@@ -79,8 +81,13 @@ class UnitEventHandler:
         return []
 
     def timed_out(self, now: float) -> Sequence[Effect]:
-        """Drops uploads that stalled and returns the effects to perform."""
+        """Drops results whose bytes or salts do not come, and returns the effects to perform."""
+        self._receiver.committed.time_passed(now)
         return self._receiver.stalled(now)
+
+    def timer(self) -> float | None:
+        """Returns when the next salt of a result is due."""
+        return self._receiver.committed.timer()
 
     def chunk_taken(self, client: str, link: ClientLink, chunk: messages.Chunk, now: float) -> bool:
         """Stores a chunk that is expected and not a result's last. Returns False for any other chunk."""
@@ -121,6 +128,7 @@ class UnitEventHandler:
         effects: list[Effect] = []
         for lease, work in self._dispatcher.open_of(client):
             self._uploads.drop_upload(client, lease)
+            self._receiver.committed.drop(lease)
             # Only this connection knows the own weights that such a unit starts from.
             if work.result is None and (not lost or work.start != "given"):
                 effects += self._receiver.release(client, lease, "stopping")
@@ -166,6 +174,8 @@ class UnitEventHandler:
                 return self._heartbeat(client, message, now)
             case unit_messages.Result():
                 return self._receiver.offered(client, message, now)
+            case unit_messages.Salt():
+                return self._receiver.committed.salt_told(client, message, now)
             case messages.Chunk():
                 return self._receiver.chunk(client, message, now)
             case unit_messages.Release():
@@ -180,12 +190,12 @@ class UnitEventHandler:
         connected, first = member.client, not member.ready
         connected.backend = ready.backend
         self._state.connected.add(connected)
-        member.ready, member.step_ms = True, ready.step_ms
+        member.ready, member.step_ms, member.program = True, ready.step_ms, ready.program
         self._state.scheduler.client_connected(
             client,
             member.slots,
             member.shards,
-            kind=f"{connected.kind} {connected.backend}",
+            kind=kind_of(connected.kind, connected.backend, ready.program),
             pace=seconds_a_row(self._state.task, ready.step_ms),
             trusted=client in self._state.units.trust.trusted,
             household=self._state.households.of(client, member.link),

@@ -24,7 +24,7 @@ from backend.server.units.evaluation.schedule import EvaluationSchedule
 from backend.server.units.event_handler import UnitEventHandler
 from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.units.records import ClosedEpoch, UnitRecorder
-from backend.server.units.results import ResultUploads
+from backend.server.units.result_uploads import ResultUploads
 from backend.server.units.setup import RestoredState, create_state
 from backend.server.units.state import UnitsState
 from backend.server.units.validation.validator import ValidationJobs
@@ -195,6 +195,7 @@ class UnitsHost(TaskHost):
         times = (
             state.scheduler.timer(),
             state.uploads.timer(),
+            self._event_handler.timer(),
             self._controller.timer(),
             self._dispatcher.timer(state.clock()),
             self._announcer.timer(),

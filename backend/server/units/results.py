@@ -1,8 +1,8 @@
-"""Receives the results of leases: their uploads, and the passing of complete ones to the scheduler."""
+"""Receives the results of leases, and passes complete ones to the scheduler."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from backend.errors import SlowUploadError, UpdateRefusedError, WrongLengthError
@@ -10,9 +10,11 @@ from backend.numerics.aggregation.update_checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.cohort_member import too_much
 from backend.protocols.units.records import PartialWork, UnitState
-from backend.protocols.units.scheduler_effects import ClientId, Effect, Judge, LeaseId, RefuseResult
+from backend.protocols.units.scheduler_effects import Effect, Judge, LeaseId, RefuseResult
 from backend.server.observers import task_events
+from backend.server.units.committed_results import CommittedResults
 from backend.server.units.dispatcher import Dispatcher
+from backend.server.units.result_uploads import ResultUploads
 from backend.server.units.state import LeasedUnit, UnitsState
 from backend.server.units.work_generator import examples_after, planned_work
 from backend.wire import messages, unit_messages
@@ -22,99 +24,6 @@ _NOT_JUDGED = frozenset({UnitState.FAILED, UnitState.DROPPED})
 OVER = "This work is over; ask for other."
 
 
-class ResultUploads:
-    """Owns the uploads of a task. A client may have several, one per lease."""
-
-    def __init__(self, state: UnitsState) -> None:
-        self._state = state
-        self._offered: dict[str, unit_messages.Result] = {}
-
-    def begin_upload(self, client: ClientId, result: unit_messages.Result, now: float) -> None:
-        """Starts the upload of a result, and drops an earlier one of its lease.
-
-        Credit is granted directly, or once a slot is free.
-        """
-        key = _key(client, result.lease)
-        self.drop_upload(client, result.lease)
-        self._offered[key] = result
-        offer = messages.Offer(
-            round=result.lease,
-            version=0,
-            examples=result.examples,
-            steps=result.steps,
-            loss=result.loss,
-            sums=[],
-            size=result.size,
-        )
-        self._tell(self._state.uploads.grant(key, offer, now))
-
-    def take(self, client: ClientId, chunk: messages.Chunk, now: float) -> bool:
-        """Stores a chunk that is expected and not a result's last. Returns False for any other chunk."""
-        credits = self._state.uploads.inner_chunk(_key(client, chunk.round), chunk, now)
-        if credits is None:
-            return False
-        self._tell(credits)
-        return True
-
-    def chunk(self, client: ClientId, chunk: messages.Chunk, now: float) -> unit_messages.Result | None:
-        """Stores a chunk. Returns the result if its upload is complete now. Raises WrongLengthError."""
-        key = _key(client, chunk.round)
-        complete, credits = self._state.uploads.chunk(key, chunk, now)
-        self._tell(credits)
-        return self._offered.get(key) if complete else None
-
-    def finish_upload(
-        self, client: ClientId, lease: LeaseId
-    ) -> tuple[Vector | None, UpdateRefusedError | None]:
-        """Returns a complete update or its error, and frees its slot."""
-        key = _key(client, lease)
-        max_norm = self._state.task.file.security.max_update_norm
-        update: Vector | None = None
-        fault: UpdateRefusedError | None = None
-        try:
-            # The slot's buffer is reused, so the update is copied.
-            update = self._state.uploads.update(key, max_norm).copy()
-        except UpdateRefusedError as error:
-            fault = error
-        self.release_upload(client, lease)
-        return update, fault
-
-    def release_upload(self, client: ClientId, lease: LeaseId) -> None:
-        """Frees the buffer of a complete result for the next upload."""
-        key = _key(client, lease)
-        self._offered.pop(key, None)
-        now = self._state.clock()
-        self._tell(self._state.uploads.done(key, lease, now))
-
-    def drop_upload(self, client: ClientId, lease: LeaseId) -> None:
-        """Drops the upload of a lease, if it has one."""
-        key = _key(client, lease)
-        if self._offered.pop(key, None) is not None:
-            self._tell(self._state.uploads.drop(key, self._state.clock()))
-
-    def stalled(self, now: float) -> list[tuple[ClientId, LeaseId]]:
-        """Returns the clients and leases whose uploads are too slow."""
-        return [(key.partition(" ")[0], lease) for key, lease in self._state.uploads.stalled(now)]
-
-    def fill(self, now: float) -> None:
-        """Assigns free slots to waiting uploads."""
-        self._tell(self._state.uploads.fill(now))
-
-    def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
-        """Rejects a result: informs its client, and counts it for the epoch's record."""
-        frame = unit_messages.Rejected(lease=lease, code=code, reason=reason[:500])
-        work = self._state.leases.get(lease)
-        if work is not None and work.grant.client == client:
-            work.outcome = frame
-        self._state.clients.forget_own(client)
-        self._state.connected.tell(client, frame)
-        self._state.run.epoch.refused.add(client, code)
-        self._state.notice(task_events.UnitRejected(client, lease, code, frame.reason))
-
-    def _tell(self, credits: Iterable[tuple[str, messages.Credit]]) -> None:
-        self._state.connected.tell_credits((key.partition(" ")[0], credit) for key, credit in credits)
-
-
 class ResultReceiver:
     """Passes complete results to the scheduler. Each method returns the effects to perform."""
 
@@ -122,6 +31,7 @@ class ResultReceiver:
         self._state = state
         self._dispatcher = dispatcher
         self._uploads = uploads
+        self.committed = CommittedResults(state, uploads, self._accept)
 
     def release(self, client: str, lease: LeaseId, cause: str) -> Sequence[Effect]:
         """Releases a lease that its client returns without a result."""
@@ -133,6 +43,7 @@ class ResultReceiver:
             return []
         work.over = True
         self._uploads.drop_upload(client, lease)
+        self.committed.drop(lease)
         self._dispatcher.ended(lease)
         self._dispatcher.wants(client)
         self._state.notice(task_events.UnitReleased(client, lease, cause))
@@ -155,7 +66,10 @@ class ResultReceiver:
         if error is not None:
             self._uploads.reject(client, result.lease, error.code, str(error))
             return self.release(client, result.lease, "failed")
-        self._uploads.begin_upload(client, result, now)
+        if work.program is None:
+            self._uploads.begin_upload(client, result, now)
+        else:
+            self.committed.offered(client, result, now)
         return []
 
     def _repeat_outcome(self, client: str, lease: LeaseId, work: LeasedUnit) -> None:
@@ -186,10 +100,29 @@ class ResultReceiver:
         return effects
 
     def _arrived(self, client: str, result: unit_messages.Result, now: float) -> Sequence[Effect]:
-        """Checks a complete result, and passes it to the scheduler."""
+        """Passes a complete result on: at once, or when it is known to fit its commitment."""
+        update, fault = self._uploads.finish_upload(client, result.lease)
+        if update is not None and self._state.leases[result.lease].program is not None:
+            return self.committed.uploaded(result.lease, update, now)
+        self.committed.drop(result.lease)
+        return self._pass_on(client, result, update, fault, now)
+
+    def _accept(
+        self, client: str, result: unit_messages.Result, update: Vector, now: float
+    ) -> Sequence[Effect]:
+        return self._pass_on(client, result, update, None, now)
+
+    def _pass_on(
+        self,
+        client: str,
+        result: unit_messages.Result,
+        update: Vector | None,
+        fault: UpdateRefusedError | None,
+        now: float,
+    ) -> Sequence[Effect]:
+        """Checks what a result reports, and passes it to the scheduler."""
         lease = result.lease
         work = self._state.leases[lease]
-        update, fault = self._uploads.finish_upload(client, lease)
         try:
             check_finite("loss", [result.loss])
             check_finite("list of metric sums", chain.from_iterable(result.sums))
@@ -204,6 +137,7 @@ class ResultReceiver:
             self._dispatcher.ended(lease)
             return [effect for effect in effects if effect is not refusal]
         work.result, work.update, work.fault, work.returned_at, work.over = result, update, fault, now, True
+        work.outcome = None
         late = now > work.grant.deadline
         self._state.notice(task_events.UnitReturned(client, lease, late))
         judged_alone = any(
@@ -225,8 +159,3 @@ class ResultReceiver:
         if result.steps == planned_work(self._state.task, grant).steps:
             return None
         return PartialWork(result.steps, examples_after(self._state.task, grant, result.steps))
-
-
-def _key(client: ClientId, lease: LeaseId) -> str:
-    """Returns the key of an upload: a client and its lease."""
-    return f"{client} {lease}"

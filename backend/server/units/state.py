@@ -39,7 +39,8 @@ class UnitMember:
 
     `step_ms` is the time of one training step in milliseconds, as the client measured it. `idle_cause` is the
     last cause of idleness that was sent to it. `results` counts the results sent over this connection; `own`
-    is True if its next unit may start from its own newest weights.
+    is True if its next unit may start from its own newest weights. `program` is the hash of what computes,
+    where that gives the same bits on every machine.
     """
 
     client: ConnectedClient
@@ -51,6 +52,7 @@ class UnitMember:
     idle_cause: str | None = None
     results: int = 0
     own: bool = False
+    program: str | None = None
 
 
 @dataclass
@@ -59,7 +61,8 @@ class LeasedUnit:
 
     `update` [P] is the result's vector, held until it is compared and no longer `assimilating`. `own` [P] are
     the client's own weights if training started from them. `outcome` is the newest frame sent to the client
-    about the result. `over` is set when no result can arrive any more.
+    about the result. `over` is set when no result can arrive any more. Results with the same `program` have
+    the same bits, if they are right; None if the client told none.
     """
 
     grant: GrantLease
@@ -77,6 +80,7 @@ class LeasedUnit:
     returned_at: float | None = None
     outcome: WireFrame | None = None
     over: bool = False
+    program: str | None = None
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ REFUSALS = {
     "false-shares": later("shares kept a masked sum from being read"),
     "invalid": later("unlike what others made of the same examples"),
     "norm-too-large": later("change too large"),
+    "no-commitment": later("sent without the commitment that comes first"),
+    "no-vector": later("salt sent without its vector"),
     "not-finite": later("values not finite"),
     "not-masked": later("part of a masked round missing or wrong"),
     "not-selected": later("not chosen for the round"),
@@ -49,7 +51,9 @@ REFUSALS = {
     "slow-upload": later("sent too slowly"),
     "stale-round": later("too late"),
     "too-slow": later("sent too slowly"),
+    "wrong-commitment": later("another result than the one committed to"),
     "wrong-length": later("incomplete, or of another model"),
+    "wrong-salt": later("salt that does not fit the result"),
 }
 # The data that volunteers bring, by the kind of preprocessing.
 BRINGS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -34,7 +34,8 @@ _VERDICTS = {
 class ComparedResult:
     """A result to be compared: `update` [P] for a `unit`, of so many training `steps`.
 
-    `figures` are the loss and the metric sums that it reports.
+    `figures` are the loss and the metric sums that it reports. Right results with the same `program` have the
+    same bits.
     """
 
     lease: LeaseId
@@ -42,6 +43,7 @@ class ComparedResult:
     unit: UnitId = -1
     steps: int = 0
     figures: Figures = NO_FIGURES
+    program: str | None = None
 
 
 class ResultValidator:
@@ -77,15 +79,26 @@ class ResultValidator:
         return Verdict.VALID if result.lease == valid.lease else _VERDICTS[self._compare(result, valid)]
 
     def _by_majority(self, results: Sequence[ComparedResult]) -> dict[LeaseId, Verdict]:
+        """Returns the verdicts of the majority.
+
+        Where results of one program differ, they alone decide among themselves: within a tolerance others may
+        agree with each of them. The rest is compared with what they agree on.
+        """
+        deciding = differing_exact(results) or results
         pairs = {
-            (i, j): self._compare(results[i], results[j]) for i, j in combinations(range(len(results)), 2)
+            (i, j): self._compare(deciding[i], deciding[j]) for i, j in combinations(range(len(deciding)), 2)
         }
-        agreements = majority(len(results), pairs)
+        agreements = majority(len(deciding), pairs)
         if agreements is None:
             return {result.lease: Verdict.UNDECIDED for result in results}
-        return {result.lease: _VERDICTS[agreed] for result, agreed in zip(results, agreements, strict=True)}
+        verdicts = {one.lease: _VERDICTS[agreed] for one, agreed in zip(deciding, agreements, strict=True)}
+        reference = next(one for one in deciding if verdicts[one.lease] is Verdict.VALID)
+        others = (one for one in results if one.lease not in verdicts)
+        return verdicts | {one.lease: _VERDICTS[self._compare(one, reference)] for one in others}
 
     def _compare(self, first: ComparedResult, second: ComparedResult) -> Agreement:
+        if first.program is not None and first.program == second.program:
+            return Agreement.SAME if have_same_bits(first, second) else Agreement.OTHER
         tolerance = tolerance_of(max(first.steps, second.steps), self._tolerance)
         updates = agreement(likeness(first.update, second.update), tolerance)
         return worst((updates, figure_agreement(first.figures, second.figures, tolerance)))
@@ -100,6 +113,23 @@ class ResultValidator:
             if len(self._unit_of_digest) > MAX_DIGESTS:
                 self._unit_of_digest.popitem(last=False)
         return before != result.unit
+
+
+def have_same_bits(first: ComparedResult, second: ComparedResult) -> bool:
+    """Whether updates, steps and figures are equal; -0.0 is not 0.0."""
+    if first.steps != second.steps or first.figures != second.figures:
+        return False
+    if first.update is second.update:
+        return True
+    return np.array_equal(first.update.view(np.uint32), second.update.view(np.uint32))
+
+
+def differing_exact(results: Sequence[ComparedResult]) -> list[ComparedResult]:
+    """Returns the results of the most frequent program if they are not all the same; else none."""
+    programs = Counter(result.program for result in results if result.program is not None)
+    program = programs.most_common(1)[0][0] if programs else None
+    alike = [result for result in results if program is not None and result.program == program]
+    return alike if any(not have_same_bits(alike[0], other) for other in alike[1:]) else []
 
 
 def _shown(result: ComparedResult) -> UsualResult:

@@ -59,4 +59,4 @@ def _compared(lease: LeaseId, work: LeasedUnit) -> ComparedResult:
     steps, figures = 0, Figures()
     if work.result is not None:
         steps, figures = work.result.steps, Figures(work.result.loss, tuple(work.result.sums))
-    return ComparedResult(lease, work.update, work.grant.unit, steps, figures)
+    return ComparedResult(lease, work.update, work.grant.unit, steps, figures, work.program)

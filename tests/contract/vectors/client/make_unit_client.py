@@ -105,6 +105,14 @@ def trained(lease: int, examples: int = 64, steps: int = 2) -> Json:
     return {"type": "trained", "lease": lease, **report}
 
 
+def committed(lease: int) -> Json:
+    return {**trained(lease), "commitment": "c0" * 32, "salt": "5a" * 32}
+
+
+def opened(lease: int) -> Json:
+    return frame("open", lease=lease)
+
+
 def failed(lease: int, cause: str) -> Json:
     return {"type": "failed", "lease": lease, "cause": cause}
 
@@ -191,6 +199,21 @@ STORIES: dict[str, list[Json]] = {
     "a result that waits is compared, and is invalid": [*SENDING, taken(1, waits=True), rejected(1)],
     "a result of the wrong length is rejected before all of it was sent": [
         *SENDING, credit(1, 262_144), rejected(1, "wrong-length"), credit(1, SIZE), pulse(1),
+    ],
+    "a result with a commitment: its vector, then its salt": [
+        *BOTH, committed(1), credit(1, SIZE), opened(1), taken(1),
+    ],
+    "a replica sends its salt alone where it equals another": [
+        *BOTH, committed(1), opened(1), taken(1, waits=True), counted(1, blended=False),
+    ],
+    "a replica that differs sends its vector after its salt": [
+        *BOTH, committed(1), opened(1), credit(1, SIZE), taken(1, waits=True), rejected(1),
+    ],
+    "no salt without a commitment, before the result, or after it is taken": [
+        *SENDING, opened(1), opened(2), opened(9), taken(1), opened(1),
+    ],
+    "a commitment is told again after a reconnection": [
+        *BOTH, committed(1), lost(0.5), opened(1), *AGAIN, opened(1), taken(1),
     ],
     "a rejected lease makes room for the next": [*BOTH, rejected(1, "stale")],
     "the word that a result is here comes once more, or never": [

@@ -50,6 +50,10 @@ TO_SERVER: dict[str, unit_messages.UnitsToServer] = {
     "result of a model without metrics": unit_messages.Result(
         lease=2**53 - 1, examples=1, steps=1, loss=-1.5, sums=[], size=4
     ),
+    "result with a commitment": unit_messages.Result(
+        lease=7, examples=512, steps=16, loss=0.625, sums=[], size=20520, commitment=OTHER
+    ),
+    "salt": unit_messages.Salt(lease=7, salt=HASH),
     "chunk": messages.Chunk(round=7, offset=262144, data=memoryview(bytes(range(256)))),
     "release": unit_messages.Release(lease=7, cause="preempted"),
     "leave": messages.Leave(),
@@ -89,6 +93,7 @@ TO_CLIENT: dict[str, unit_messages.ServerToUnits] = {
     "renewed": unit_messages.Renewed(lease=7, seconds=90.5),
     "drop": unit_messages.Drop(lease=7, reason="Another result of this unit was enough."),
     "credit": messages.Credit(round=7, until=20520),
+    "open": unit_messages.OpenCommitment(lease=7),
     "taken": unit_messages.Taken(lease=7, waits=True),
     "counted": unit_messages.Counted(lease=7, examples=512, blended=False),
     "rejected": unit_messages.Rejected(
@@ -133,6 +138,8 @@ def _changed(message: WireFrame, **fields: Any) -> dict[str, Any]:
 BAD_TO_SERVER: dict[str, Any] = {
     "hello of another protocol": {"type": "hello"},
     "a short token": _changed(TO_SERVER["enlist from a browser"], token="short"),  # noqa: S106 - an example.
+    "a short salt": _changed(TO_SERVER["salt"], salt="5a"),
+    "a commitment of one byte": _changed(TO_SERVER["result"], commitment="5a"),
     "65 shards": _changed(TO_SERVER["enlist from a browser"], shards=[HASH] * 65),
     "a shard that is no hash": _changed(TO_SERVER["enlist from a browser"], shards=["digits"]),
     "65 slots": {"type": "want", "slots": 65},

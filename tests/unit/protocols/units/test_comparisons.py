@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from backend.protocols.client.client_kind import kind_of
 from backend.protocols.units.records import PartialWork
 from backend.protocols.units.rules import TrustRules
 from backend.protocols.units.scheduler import Scheduler
@@ -129,6 +130,22 @@ def test_kinds_are_compared_apart_as_long_as_there_are_some() -> None:
     one.client_disconnected("cat")
     one.time_passed(102.0)
     assert lease(one, "dan", 102.0).unit == alone.unit
+
+
+def test_a_unit_of_an_exact_client_is_repeated_by_one_with_its_program_if_one_is_here() -> None:
+    one, exact = begun(3), kind_of("browser", "exact", "5e" * 32)
+    for name, kind in (("ann", exact), ("bob", "peer native"), ("cat", exact), ("dan", "browser webgl")):
+        one.client_connected(name, slots=1, kind=kind)
+    first = lease(one, "ann")
+    one.returned("ann", first.lease, 2.0)
+    assert lease(one, "bob", 3.0).unit != first.unit
+    assert lease(one, "cat", 3.0).unit == first.unit
+    # Without another one, somebody else repeats what ann begins next.
+    one.set_slots("cat", 0)
+    one.client_disconnected("bob")
+    second = lease(one, "ann", 3.0)
+    one.returned("ann", second.lease, 4.0)
+    assert lease(one, "dan", 4.0).unit == second.unit
 
 
 def test_trust_is_in_a_client_with_what_it_computes_but_the_quota_is_its_own() -> None:

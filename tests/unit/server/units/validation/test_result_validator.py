@@ -151,3 +151,42 @@ def test_a_loss_alone_holds_unless_it_is_far_from_all_before() -> None:
     assert judging.verdicts([reported(20, 30.0)]) == {20: UNDECIDED}
     assert judging.verdicts([reported(21, 0.0001)]) == {21: UNDECIDED}
     assert judging.verdicts([reported(22, 2.0)]) == {22: VALID}
+
+
+def exact(lease: int, one: Vector, program: str | None = "p", loss: float = 0.5) -> ComparedResult:
+    return ComparedResult(lease, one, 7, 4, Figures(loss), program)
+
+
+def test_results_of_one_program_are_equal_or_one_is_wrong() -> None:
+    one, other = update(1), update(1)
+    other[0] = np.nextafter(other[0], np.float32(9.0))
+    judging = ResultValidator(tolerance=0.2)
+    assert judging.verdicts([exact(0, one), exact(1, one.copy())]) == {0: VALID, 1: VALID}
+    assert judging.verdicts([exact(0, one), exact(1, other)]) == {0: UNDECIDED, 1: UNDECIDED}
+    assert judging.verdicts([exact(0, one), exact(1, other), exact(2, one)]) == {
+        0: VALID,
+        1: INVALID,
+        2: VALID,
+    }
+    assert judging.verdicts([exact(1, other)], exact(0, one)) == {1: INVALID}
+    assert judging.verdicts([exact(1, one, loss=0.4999999)], exact(0, one)) == {1: INVALID}
+    zero, negative = np.zeros(SIZE, np.float32), np.full(SIZE, -0.0, np.float32)
+    assert judging.verdicts([exact(1, negative)], exact(0, zero)) == {1: INVALID}
+
+
+def test_results_of_other_programs_and_of_none_are_compared_within_the_tolerance() -> None:
+    judging = ResultValidator(tolerance=0.01)
+    for program in ("q", None):
+        assert judging.verdicts([exact(0, update(1)), exact(1, near(1, 0.001), program)]) == {
+            0: VALID,
+            1: VALID,
+        }
+
+
+def test_who_agrees_with_both_within_a_tolerance_does_not_decide_between_two_of_one_program() -> None:
+    honest, lie, inexact = update(1), near(1, 0.001), near(1, 0.0005)
+    judging = ResultValidator(tolerance=0.01)
+    split = [exact(0, honest), exact(1, lie), exact(2, inexact, None)]
+    assert judging.verdicts(split) == dict.fromkeys(range(3), UNDECIDED)
+    decided = judging.verdicts([*split, exact(3, honest)])
+    assert decided == {0: VALID, 1: INVALID, 2: VALID, 3: VALID}

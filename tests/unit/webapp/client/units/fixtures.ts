@@ -74,4 +74,6 @@ export const trained = (lease: number): UnitClientEvent => ({
   steps: 4,
   loss: 0.5,
   sums: [],
+  commitment: null,
+  salt: null,
 });

@@ -4,6 +4,8 @@
  */
 
 import type { Backend } from "../../core/backend";
+import { toHex } from "../../core/crypto/bytes";
+import { resultCommitment, SALT_BYTES } from "../../core/crypto/result-commitment";
 import { cachedShards } from "../../core/data/shard-cache";
 import { handle, INITIAL, type UnitClientState } from "../../protocol/units/unit-client";
 import type { Unit, UnitClientEffect, UnitClientEvent } from "../../protocol/units/unit-client-events";
@@ -53,6 +55,8 @@ export class UnitsSession {
   /** Leases that were held when the connection was lost. */
   #leasesAtDisconnect: ReadonlySet<number> = new Set();
   #failures = 0;
+  /** The public id of this client, to which its commitments belong. */
+  #client = "";
 
   constructor(options: UnitsOptions) {
     this.#options = options;
@@ -164,7 +168,10 @@ export class UnitsSession {
   }
 
   #receive(frame: ServerToUnits): void {
-    if (frame.type === "enlisted") this.#uploader.welcomed(frame.chunk_bytes);
+    if (frame.type === "enlisted") {
+      this.#uploader.welcomed(frame.chunk_bytes);
+      this.#client = frame.client;
+    }
     if (frame.type === "counted") this.#localState.counted(frame.lease);
     if (frame.type === "rejected") this.#localState.refused(frame.lease);
     this.#loop.dispatch({ type: "frame", frame });
@@ -217,19 +224,33 @@ export class UnitsSession {
     if (this.#training === lease) this.#training = null;
     if (!trained) return;
     if (trained.steps === 0) this.#loop.dispatch({ type: "failed", lease, cause: this.#loop.machine.cause });
-    else this.#trained(unit, trained);
+    else await this.#trained(unit, trained);
   }
 
-  #trained({ lease, epoch }: Unit, trained: TrainingResult): void {
+  async #trained(unit: Unit, trained: TrainingResult): Promise<void> {
+    const { lease, epoch } = unit;
     const { update, local, examples, steps, loss, sums } = trained;
     const { loaded } = this.#loop.shown;
     this.#failures = 0;
-    if (local) this.#localState.sent(lease, local);
     const result = new Uint8Array(update);
+    const committed = await this.#commit(lease, result);
+    if (!this.#isAt(unit, "training")) return;
+    if (local) this.#localState.sent(lease, local);
     this.#results.set(lease, result);
     this.#loop.show({ progress: null });
     if (loaded) this.#options.learned(this.#epochMetrics.add(epoch, trained, loaded));
-    this.#loop.dispatch({ type: "trained", lease, size: result.length, examples, steps, loss, sums });
+    const size = result.length;
+    this.#loop.dispatch({ type: "trained", lease, size, examples, steps, loss, sums, ...committed });
+  }
+
+  /** Commits to a result if this client told the program that computes: others get the same bits by it. */
+  async #commit(
+    lease: number,
+    result: Uint8Array<ArrayBuffer>,
+  ): Promise<{ readonly commitment: string | null; readonly salt: string | null }> {
+    if (!this.#loop.machine.ready?.program) return { commitment: null, salt: null };
+    const salt = crypto.getRandomValues(new Uint8Array(SALT_BYTES));
+    return { commitment: await resultCommitment(salt, this.#client, lease, result), salt: toHex(salt) };
   }
 
   /** Gives a unit that failed here to other clients; a device on which all fail stops. */

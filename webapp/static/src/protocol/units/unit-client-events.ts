@@ -33,9 +33,9 @@ export type UnitClientEvent =
   | { readonly type: "fetched"; readonly lease: number }
   /**
    * The result of `lease` is ready: `size` bytes, perhaps after fewer steps than planned, but never after none. Never
-   * reported after `forget`.
+   * reported after `forget`. `salt` belongs to its commitment, if it has one.
    */
-  | ({ readonly type: "trained" } & Omit<Result, "type">)
+  | ({ readonly type: "trained"; readonly salt: string | null } & Omit<Result, "type">)
   /** `lease` could not be fetched or trained, or was ended before its first step. */
   | { readonly type: "failed"; readonly lease: number; readonly cause: Cause }
   /** Another `heartbeat` interval of the unit has passed; `steps` is the number of steps so far. */

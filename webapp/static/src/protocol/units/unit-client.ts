@@ -140,8 +140,10 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
     }
     case "fetched":
       return fetched(state, event.lease);
-    case "trained":
-      return trained(state, { ...event, type: "result" });
+    case "trained": {
+      const { salt, ...result } = event;
+      return trained(state, { ...result, type: "result" }, salt);
+    }
     case "failed":
       return chain(state, (current) => release(current, event.lease, event.cause), advance);
     case "pulse": {
@@ -175,8 +177,8 @@ function fetched(state: UnitClientState, lease: number): UnitClientStep {
   return advance({ ...state, units, enlist: { ...state.enlist, shards } });
 }
 
-function trained(state: UnitClientState, result: Result): UnitClientStep {
-  const units = markTrained(state.units, result);
+function trained(state: UnitClientState, result: Result, salt: string | null): UnitClientStep {
+  const units = markTrained(state.units, result, salt);
   return units
     ? chain({ ...state, units }, (current) => sendWhenReady(current, result), advance)
     : step(state);
@@ -207,6 +209,11 @@ function frame(state: UnitClientState, message: ServerToUnits): UnitClientStep {
         : step(state);
     case "credit":
       return withUnits(state, sendResult(state.units, message.round, message.until));
+    case "open": {
+      const { lease } = message;
+      const salt = findUnit(state.units, lease)?.salt ?? null;
+      return salt === null ? step(state) : sendWhenReady(state, { type: "salt", lease, salt });
+    }
     case "taken":
       return taken(state, message);
     case "counted": {

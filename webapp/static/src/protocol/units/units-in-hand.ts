@@ -15,6 +15,8 @@ export interface HeldUnit {
   readonly stage: UnitStage;
   /** Set once the unit is `sending`. */
   readonly result: Result | null;
+  /** The salt of the commitment in the result, if it has one. */
+  readonly salt: string | null;
   /** Bytes of the result that were handed to `send_chunks` on this connection. */
   readonly sent: number;
 }
@@ -41,7 +43,7 @@ export function lacksResult(hand: HeldUnits, lease: number): boolean {
 
 /** Adds a unit and fetches it. */
 export function addUnit(hand: HeldUnits, unit: Unit): HeldUnitsStep {
-  const added: HeldUnit = { unit, stage: "fetching", result: null, sent: 0 };
+  const added: HeldUnit = { unit, stage: "fetching", result: null, salt: null, sent: 0 };
   return step([...hand, added], { type: "fetch", unit });
 }
 
@@ -64,10 +66,15 @@ export function beginTraining(hand: HeldUnits, atOnce: number): HeldUnitsStep {
   );
 }
 
-/** Stores the result of a unit, which is sent from now on; returns null if the unit was not in training. */
-export function markTrained(hand: HeldUnits, result: Result): HeldUnits | null {
+/**
+ * Stores the result of a unit, which is sent from now on, and the salt of its commitment; returns null if the unit was
+ * not in training.
+ */
+export function markTrained(hand: HeldUnits, result: Result, salt: string | null): HeldUnits | null {
   const current = findUnit(hand, result.lease);
-  return current?.stage === "training" ? replaceUnit(hand, { ...current, stage: "sending", result }) : null;
+  return current?.stage === "training"
+    ? replaceUnit(hand, { ...current, stage: "sending", result, salt })
+    : null;
 }
 
 /** Sends the unsent bytes of a result up to the granted byte. */

@@ -57,9 +57,20 @@ const TO_SERVER = {
   beat: { lease: count, steps: count },
   /**
    * The result of `lease` follows in chunks (whose `round` is the lease) once credit is granted: the change from the
-   * unit's weights, float32, `size` bytes. `steps` is less than the unit's if the client had to stop early.
+   * unit's weights, float32, `size` bytes. `steps` is less than the unit's if the client had to stop early. A client
+   * that told a program commits to the vector (core/crypto/result-commitment.ts).
    */
-  result: { lease: count, examples: count, steps: count, loss: real, sums, size: count },
+  result: {
+    lease: count,
+    examples: count,
+    steps: count,
+    loss: real,
+    sums,
+    size: count,
+    commitment: nullable(hash),
+  },
+  /** Answer to `open`: the salt (32 bytes in hexadecimal) of the commitment to the result of `lease`. */
+  salt: { lease: count, salt: hash },
   chunk: CLIENT.chunk,
   /** This client gives `lease` back without a result. */
   release: { lease: count, cause },
@@ -103,6 +114,11 @@ const TO_CLIENT = {
   /** `lease` is no longer needed. A result that arrives later is still checked. */
   drop: { lease: count, reason },
   credit: SERVER.credit,
+  /**
+   * Send the salt of the result of `lease`: the vector is here, or another client's that may equal it. An equal one
+   * needs no upload; `credit` follows where the salt shows that it differs.
+   */
+  open: { lease: count },
   /** The result of `lease` has arrived. If it `waits`, it is compared with other results before it counts. */
   taken: { lease: count, waits: truth },
   /** The result of `lease` is valid: its `examples` are credited. `blended`: it is the one in the model. */
