@@ -184,7 +184,8 @@ def run(args: argparse.Namespace) -> int:
     """Participates until the task is finished, or until SIGINT or SIGTERM stops it in order."""
     for module in ("httpx",) if args.exact else ("tensorflow", "httpx"):
         if importlib.util.find_spec(module) is None:
-            raise PeerError(f"A peer needs {module}: run `pip install 'minga[peer]'` and try again.")
+            extra = "exact" if args.exact else "peer"
+            raise PeerError(f"A peer needs {module}: run `pip install 'minga[{extra}]'` and try again.")
     # TensorFlow's notices on standard error would disturb the display.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with asyncio.Runner(loop_factory=_new_loop()) as runner:

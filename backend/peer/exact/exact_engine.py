@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,20 +16,26 @@ from backend.formats.manifest import Manifest, parse_manifest
 from backend.peer.data.blob_cache import BlobSource
 from backend.peer.exact.worker_process import Message, WorkerProcess
 from backend.peer.training.engine import PlanData, ShardRows
-from backend.peer.training.step import Halt, Totals, Vector
+from backend.peer.training.step import Halt, Totals, Vector, totals_size
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
 
 EXACT_BACKEND = "exact"
 MAX_MANIFEST = 16 << 20
 # The worker's blobs come through its pipe (webapp/static/src/workers/headless/worker-scope.ts).
 _ORIGIN = "minga:"
+# Seconds between two looks at whether a measurement shall end.
+_LOOK_EVERY = 0.02
 
 
 class ExactEngine:
-    """A TrainingEngine (engine.py) of `at_once` workers, each a process with one thread."""
+    """A TrainingEngine (engine.py) of `at_once` workers, each a process with one thread.
 
-    def __init__(self, blobs: BlobSource, at_once: int = 1) -> None:
+    `node` is the Node.js to take; None takes that of this machine.
+    """
+
+    def __init__(self, blobs: BlobSource, at_once: int = 1, node: Path | None = None) -> None:
         self._blobs = blobs
+        self._node = node
         self._at_once = at_once
         self._free: asyncio.Queue[WorkerProcess | None] = asyncio.Queue()
         self._all: set[WorkerProcess] = set()
@@ -88,14 +96,21 @@ class ExactEngine:
             return _result(await worker.ask(message, progress))
 
     async def totals(self, weights: Vector, data: PlanData, halt: Halt) -> Totals:
-        del halt
         shards = [shard.sha256 for shard in _rows(data).shards]
-        plan = {"shards": shards, "until": None}
+        message = {
+            "type": "measure",
+            "weights": _bytes(weights),
+            "plan": {"shards": shards, "until": None},
+        }
+        totals = np.zeros(totals_size(self.manifest.metrics), np.float64)
+        if halt(0, 0.0):
+            return totals
         async with self._worker() as worker:
-            answer = await worker.ask({"type": "measure", "weights": _bytes(weights), "plan": plan})
-        count = answer["examples"]
-        pairs = [value for pair in answer["sums"] for value in pair]
-        return np.array([count, answer["loss"] * count, *pairs], np.float64)
+            answer = await _measured(worker, message, halt)
+        if count := answer["examples"]:
+            pairs = [value for pair in answer["sums"] for value in pair]
+            totals[:] = [count, answer["loss"] * count, *pairs]
+        return totals
 
     async def close(self) -> None:
         await self._end_workers()
@@ -125,7 +140,7 @@ class ExactEngine:
 
     async def _started(self) -> tuple[WorkerProcess, float]:
         """Returns a worker that has loaded the bundle, and the milliseconds of its step."""
-        worker = WorkerProcess(self._blobs)
+        worker = WorkerProcess(self._blobs, self._node)
         self._all.add(worker)
         await worker.start()
         # Slices add up in another order than whole batches.
@@ -134,6 +149,20 @@ class ExactEngine:
             {"type": "load", "origin": _ORIGIN, "bundle": self._address, "setup": setup}
         )
         return worker, float(loaded["stepMs"])
+
+
+async def _measured(worker: WorkerProcess, message: Message, halt: Halt) -> Message:
+    """Returns the answer to a measurement. It reports no progress, so that `halt` is asked at intervals."""
+    answer = asyncio.create_task(worker.ask(message))
+    try:
+        while not answer.done():
+            await asyncio.wait({answer}, timeout=_LOOK_EVERY)
+            if halt(0, 0.0) and not answer.done():
+                await worker.stop()
+                break
+        return await answer
+    finally:
+        answer.cancel()
 
 
 def _rows(data: PlanData) -> ShardRows:
@@ -167,10 +196,15 @@ def _plan(plan: TrainingPlan, rows: ShardRows, manifest: Manifest) -> Mapping[st
         "control": None,
         "privacy": privacy,
         "protection": None,
-        "until": None,
+        "until": _milliseconds_left(plan),
         "shards": [shard.sha256 for shard in rows.shards],
         "unit": unit,
     }
+
+
+def _milliseconds_left(plan: TrainingPlan) -> float | None:
+    """Returns the time until the plan's end, as a headless worker is given it."""
+    return None if plan.ends is None else 1000 * (plan.ends - time.monotonic())
 
 
 def _result(answer: Message) -> TrainingResult:

@@ -28,10 +28,15 @@ _LAST_LINES = 20
 
 
 class WorkerProcess:
-    """One worker, which handles one question after the other. Owns its process."""
+    """One worker, which handles one question after the other. Owns its process.
 
-    def __init__(self, blobs: BlobSource) -> None:
+    `node` and `program` are those of this machine where they are None.
+    """
+
+    def __init__(self, blobs: BlobSource, node: Path | None = None, program: Path | None = None) -> None:
         self._blobs = blobs
+        self._node = node
+        self._program = program
         self._process: asyncio.subprocess.Process | None = None
         self._input: asyncio.StreamWriter | None = None
         self._answers: dict[int, asyncio.Future[Message]] = {}
@@ -43,7 +48,7 @@ class WorkerProcess:
 
     async def start(self) -> None:
         """Starts the worker. Raises PeerError if Node.js or the program is missing, or does not start."""
-        node, program = await asyncio.to_thread(_find)
+        node, program = await asyncio.to_thread(self._find)
         pipe = asyncio.subprocess.PIPE
         process = self._process = await asyncio.create_subprocess_exec(
             node, program, stdin=pipe, stdout=pipe, stderr=pipe
@@ -146,7 +151,7 @@ class WorkerProcess:
             content = await self._blobs.get(sha256)
         except (PeerError, BundleError) as error:
             self._fail(error)
-        # The worker may have ended meanwhile, which its question is told.
+        # If the worker has ended by now, its open question fails with that reason.
         with suppress(PeerError):
             await self._send({"type": "blob", "sha256": sha256, "bytes": content})
 
@@ -165,6 +170,5 @@ class WorkerProcess:
         said = next((line for line in reversed(self._errors) if "Error" in line), "")
         return f"The worker in Node.js has ended{': ' + said if said else '.'}"
 
-
-def _find() -> tuple[Path, Path]:
-    return find_node(), find_program()
+    def _find(self) -> tuple[Path, Path]:
+        return self._node or find_node(), self._program or find_program()

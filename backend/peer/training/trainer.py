@@ -38,7 +38,8 @@ class TrainingPlan:
     """The training that one round asks of a client.
 
     `steps` 0 makes as many as `epochs` need; `batch_size` None is the bundle's; `past_steps` is the position
-    in a learning-rate schedule; `proximal_mu` is FedProx's, 0 for none.
+    in a learning-rate schedule; `proximal_mu` is FedProx's, 0 for none. `ends` is the deadline by
+    `time.monotonic`, for engines that run several steps before they ask whether to halt.
     """
 
     epochs: int
@@ -50,6 +51,7 @@ class TrainingPlan:
     proximal_mu: float = 0.0
     control: Control | None = None
     privacy: ExampleClip | None = None
+    ends: float | None = None
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,7 @@ class TrainingJobs:
             proximal_mu=order.proximal_mu,
             control=control,
             privacy=example_clip(order.privacy) if order.privacy else None,
+            ends=job.ends,
         )
         data = await self._data(order)
         result = await self._engine.train(weights, plan, data, job.late_for_more, report)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib.util
 import json
 import socket
 from collections.abc import Iterator
@@ -9,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from backend.commands import peer
+from backend.errors import PeerError
 from tests.integration.commands.command_runner import facts, minga
 from tests.support.tasks.tiny_task import write_mesh
 from tests.support.web.server_process import running
@@ -37,6 +41,15 @@ def test_flags_of_a_mesh_that_make_no_sense_are_told_with_an_example(flags: list
     done = minga("peer", "join", "http://127.0.0.1:9", *flags)
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+@pytest.mark.parametrize(("exact", "extra"), [(True, "exact"), (False, "peer")])
+def test_a_peer_without_its_packages_names_the_extra_that_has_them(
+    exact: bool, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(PeerError, match=rf"run `pip install 'minga\[{extra}\]'`"):
+        peer.run(argparse.Namespace(exact=exact))
 
 
 def test_an_invitation_lets_the_doctor_into_a_task_that_is_not_open(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -87,6 +89,26 @@ async def test_a_training_is_halted_between_its_steps(engine: ExactEngine, folde
     before = await engine.train(folder.weights, PLAN, rows, lambda *_: True, lambda _: None)
     assert before.steps == 0
     assert not before.update.any()
+
+
+async def test_a_training_ends_before_its_deadline(engine: ExactEngine, folder: Folder) -> None:
+    ends = time.monotonic() + 1.0
+    plan = TrainingPlan(epochs=100_000, learning_rate=0.01, seed=7, ends=ends)
+    result = await engine.train(folder.weights, plan, ShardRows((folder.shard,)), never, lambda _: None)
+    assert 1 < result.steps < result.planned
+    late = TrainingPlan(epochs=100_000, learning_rate=0.01, seed=7, ends=time.monotonic() - 1.0)
+    one = await engine.train(folder.weights, late, ShardRows((folder.shard,)), never, lambda _: None)
+    assert one.steps == 1
+
+
+async def test_a_measurement_gives_way_to_a_new_round(engine: ExactEngine, folder: Folder) -> None:
+    looks = itertools.count()
+    many = ShardRows((folder.shard,) * 20_000)
+    totals = await engine.totals(folder.weights, many, lambda *_: next(looks) > 3)
+    assert 0 <= totals[0] < 100 * 20_000
+    at_once = await engine.totals(folder.weights, many, lambda *_: True)
+    assert at_once.shape == totals.shape
+    assert (await engine.totals(folder.weights, ShardRows((folder.shard,)), never))[0] == 100
 
 
 async def test_a_version_is_measured(engine: ExactEngine, folder: Folder) -> None:

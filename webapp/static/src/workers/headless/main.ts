@@ -3,7 +3,7 @@
  * writes the worker's messages to standard input and reads its answers from standard output (./frames.ts).
  */
 
-import type { ToWorker } from "../../core/messages/training";
+import { clock, type ToWorker } from "../../core/messages/training";
 import worker from "../training/main?worker&url";
 import { FrameReader, frameOf } from "./frames";
 import { becomeWorker, type NodeProcess } from "./worker-scope";
@@ -26,14 +26,23 @@ function readBlob(sha256: string): Promise<Blob> {
   });
 }
 
-/** Bytes become the buffers that the worker's messages have. */
-function withBuffers(message: FromPeer): object {
+/**
+ * Returns the message in the worker's terms: bytes become buffers, and the milliseconds that a peer gives a training
+ * become a time of this process' clock.
+ */
+function inWorkerTerms(message: FromPeer): object {
   const buffer = (value: unknown) => (value instanceof Uint8Array ? value.slice().buffer : value);
   if (message.type !== "train" && message.type !== "measure") return message;
   const weights = buffer(message.weights);
-  if (message.type === "measure" || !message.plan.unit?.start) return { ...message, weights };
-  const start = { ...message.plan.unit.start, own: buffer(message.plan.unit.start.own) };
-  return { ...message, weights, plan: { ...message.plan, unit: { ...message.plan.unit, start } } };
+  if (message.type === "measure") return { ...message, weights };
+  const { unit, until } = message.plan;
+  const start = unit?.start && { ...unit.start, own: buffer(unit.start.own) };
+  const plan = {
+    ...message.plan,
+    until: until === null ? null : clock() + until,
+    unit: unit && { ...unit, start },
+  };
+  return { ...message, weights, plan };
 }
 
 function receive(message: FromPeer): void {
@@ -43,7 +52,7 @@ function receive(message: FromPeer): void {
     return;
   }
   const scope = globalThis as unknown as { onmessage(event: { data: object }): void };
-  scope.onmessage({ data: withBuffers(message) });
+  scope.onmessage({ data: inWorkerTerms(message) });
 }
 
 becomeWorker(process, readBlob, post);

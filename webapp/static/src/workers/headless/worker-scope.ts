@@ -15,7 +15,7 @@ export interface NodeProcess {
 /** Returns the bytes of a blob, null if the peer cannot get them. */
 export type BlobReader = (sha256: string) => Promise<Uint8Array<ArrayBuffer> | null>;
 
-/** The origin that the worker is told: its blobs come through the pipe. */
+/** The server's origin in the peer's messages; what is fetched from there comes through the pipe. */
 export const ORIGIN = "minga:";
 
 function fetchFrom(
