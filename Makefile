@@ -40,6 +40,7 @@ test-fast: setup ## pure floors, contracts and TypeScript, for every save (a min
 	@$(BIN)/python -m tests.support.ci.lanes fast
 
 test-long: setup ## what takes longer: trainings, full conformance, schedules, fuzzing, benchmarks (16 to 32 minutes)
+	@scripts/setup.sh arm64
 	@$(BIN)/python -m tests.support.ci.lanes long $(ARGS)
 
 lint: setup ## style, floors of the architecture

