@@ -9,12 +9,15 @@ export default defineConfig({
   build: {
     outDir: "../../../../.cache/harness",
     emptyOutDir: true,
+    manifest: "manifest.json",
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 2000,
     rolldownOptions: {
-      input: ["index", "links"].map((page) => `tests/support/browser/harness/${page}.html`),
+      input: ["index.html", "links.html", "headless.ts"].map(
+        (name) => `tests/support/browser/harness/${name}`,
+      ),
     },
   },
   worker: { format: "es", plugins: workerPlugins },

@@ -19,7 +19,9 @@ from urllib.request import Request, urlopen
 from tests.support.browser.webdriver_script import script_body, script_value
 from tests.support.environment.preflight import mini_browser
 from tests.support.plugins.requirements import require
-from tests.support.timeouts import LONG, PATIENCE
+from tests.support.timeouts import LONG, PATIENCE, eventually
+
+_IS_LOADED = "address => location.href === address && document.readyState === 'complete'"
 
 
 class WebKitTab:
@@ -76,7 +78,10 @@ class WebKit:
     def open(self, address: str) -> WebKitTab:
         """Opens `address` in the browser's window."""
         self.ask("POST", "/url", {"url": address})
-        return WebKitTab(self)
+        tab = WebKitTab(self)
+        # The driver was seen to answer too early after a page that had computed for minutes.
+        eventually(lambda: bool(tab.evaluate(_IS_LOADED, address)), f"WebKit does not load {address}.")
+        return tab
 
     def ask(self, method: str, path: str, body: object = None, seconds: float = PATIENCE) -> Any:
         """Sends a command and returns its value. Raises RuntimeError with the driver's sentence."""
