@@ -4,6 +4,7 @@ from backend.formats.task_file.averaging import Averaging
 from backend.formats.task_file.checkpoints import Checkpoints
 from backend.formats.task_file.coordination import Coordination, StopTable, Target, Training
 from backend.formats.task_file.data import Data, Partition, VolunteerData
+from backend.formats.task_file.exactness import Exactness, exactness
 from backend.formats.task_file.model import ModelTable, OptimizerTable, Schedule
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.publication import Consent, Ethics, Licence, Try
@@ -20,6 +21,7 @@ __all__ = [
     "Coordination",
     "Data",
     "Ethics",
+    "Exactness",
     "Licence",
     "MaskingTable",
     "ModelTable",
@@ -37,6 +39,7 @@ __all__ = [
     "UrlData",
     "UrlFile",
     "VolunteerData",
+    "exactness",
     "parse_task",
     "read_task_file",
 ]

@@ -39,7 +39,8 @@ SMALLER_IS_BETTER = (
 class Training(TaskTable, frozen=True):
     """A client's local training in one round: `epochs` over its examples, or `steps`.
 
-    `proximal_mu` is FedProx's, `control_variates` are SCAFFOLD's.
+    `proximal_mu` is FedProx's, `control_variates` are SCAFFOLD's. `exact` asks for the same bits everywhere;
+    exactness.py has its default.
     """
 
     epochs: Annotated[int, Meta(ge=1, le=1000)] | None = None
@@ -48,6 +49,7 @@ class Training(TaskTable, frozen=True):
     learning_rate: Positive | None = None
     proximal_mu: NotNegative = 0.0
     control_variates: bool = False
+    exact: Literal["required", "preferred", "off"] | None = None
 
     def __post_init__(self) -> None:
         if self.epochs is not None and self.steps is not None:

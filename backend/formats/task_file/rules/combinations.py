@@ -8,6 +8,7 @@ from typing import Literal
 
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.rules.decentralized import decentralized_conflicts
+from backend.formats.task_file.rules.exactness import exactness_conflicts
 from backend.formats.task_file.rules.volunteer import volunteer_conflicts
 from backend.formats.task_file.task_file import TaskFile
 from backend.protocols.secagg.terms import MOST_ACTIVE
@@ -57,7 +58,8 @@ def contradiction(file: TaskFile) -> str | None:
     volunteer = volunteer_conflicts(file) if file.coordination.volunteer else ()
     scheme = decentralized_conflicts(file) if decentralized else volunteer
     too_few = _too_few(file) if masks and not decentralized else ()
-    for sentences in (scheme, _hidden_observations(file), too_few, _privacy_conflicts(file)):
+    others = (_hidden_observations(file), too_few, _privacy_conflicts(file), exactness_conflicts(file))
+    for sentences in (scheme, *others):
         for sentence in sentences:
             return sentence
     return None

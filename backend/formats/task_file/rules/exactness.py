@@ -1,0 +1,45 @@
+"""Checks that what a task computes can have the same bits everywhere, if `training.exact` asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backend.formats.task_file.task_file import TaskFile
+
+# Kinds of public files that browsers and Python do not decode to the same bits, and why.
+_DECODED = {
+    "image": "a browser decodes pictures by its own rules",
+    "text": "a browser normalises Unicode by its own version of it",
+}
+_SHARDS = 'Take data.source = "shards"'
+_LEAVE_OUT = "or leave training.exact out"
+
+
+def exactness_conflicts(file: TaskFile) -> Iterator[str]:
+    """Yields a sentence for each setting that conflicts with `training.exact`, with an alternative."""
+    chosen = file.training.exact
+    if chosen is None or chosen == "off":
+        return
+    if chosen == "preferred" and not file.coordination.volunteer:
+        yield (
+            'training.exact = "preferred" compares results of the same work, and only scheme = "volunteer" '
+            'has the same work done twice. Take "required", or leave it out.'
+        )
+    where = f'training.exact = "{chosen}"'
+    if file.data.own is not None:
+        yield (
+            f'{where} does not go with data.source = "volunteer": each browser decodes its own files, and '
+            f"no other device has them to compute the same. {_SHARDS}, {_LEAVE_OUT}."
+        )
+    kind = None if file.data.preprocess is None else str(file.data.preprocess.__struct_config__.tag)
+    if file.data.url is not None and kind in _DECODED:
+        yield (
+            f'{where} does not go with data.source = "url" and preprocess.kind = "{kind}": {_DECODED[kind]}, '
+            f"so the examples would differ. {_SHARDS}, which holds them decoded, {_LEAVE_OUT}."
+        )
+    if file.privacy is not None and file.privacy.mechanism != "central":
+        yield (
+            f'{where} does not go with privacy.mechanism = "{file.privacy.mechanism}": each device adds '
+            'secret noise to what it computes, so no two results are equal. Take mechanism = "central", '
+            f"{_LEAVE_OUT}."
+        )
