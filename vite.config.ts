@@ -1,4 +1,5 @@
 import { defineConfig, type Plugin } from "vite";
+import { exactFile } from "./vite.exact.ts";
 import { wasmKernels } from "./vite.kernels.ts";
 
 /** The program of a headless peer, which finds its hashed name in manifest.json. */
@@ -49,6 +50,7 @@ export const workerPlugins = () => [wasmThreads(), wasmKernels()];
 export default defineConfig({
   base: "/static/dist/",
   publicDir: false,
+  plugins: [exactFile("headless")],
   build: {
     outDir: "webapp/static/dist",
     emptyOutDir: true,

@@ -15,9 +15,11 @@ from typing import Any
 
 from backend.commands.docs.site import build_site
 from backend.errors import TaskFileError
+from backend.formats.exact_program import read_exact_program
+from backend.formats.pins import pin_bundle
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.sandbox.conversion import convert, converter_folder
-from backend.settings import assets_folder, site_folder
+from backend.settings import assets_folder, dist_folder, site_folder
 
 BUILT = "built"
 _STAMP = "sources.sha256"
@@ -58,20 +60,22 @@ def announce(task: str) -> None:
 def build_task(folder: Path, force: bool = False, begins: Callable[[str], None] = lambda _: None) -> str:
     """Runs the task's build.py, converts its model into `folder`/built, and returns a message.
 
-    The folder `built` is replaced as a whole. `begins` is called with the folder's name before any work,
-    but not if the task is up to date. Raises MingaError.
+    The folder `built` is replaced as a whole; its bundle is pinned to the built web app. `begins` is called
+    with the folder's name before any work, but not if the task is up to date. Raises MingaError.
     """
     task = read_task_file(folder / "task.toml")
     model, bundle = (_inside_built(folder, task, path) for path in (task.model.file, task.model.bundle))
     digest = source_hash(folder)
-    stamp = folder / BUILT / _STAMP
+    stamp, program = folder / BUILT / _STAMP, read_exact_program(dist_folder())
     if not force and stamp.is_file() and stamp.read_text("utf-8") == digest:
+        if program is not None and pin_bundle(folder / BUILT / bundle, program):
+            return "up to date, and pinned to the web app as it is now."
         return "up to date."
     begins(folder.name)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as temporary:
         draft = Path(temporary) / BUILT
         _run_script(folder / "build.py", draft)
-        message = convert(draft / model, folder / "task.toml", draft / bundle)
+        message = convert(draft / model, folder / "task.toml", draft / bundle, program=program)
         (draft / _STAMP).write_text(digest, "utf-8")
         if (folder / BUILT).exists():
             (folder / BUILT).rename(Path(temporary) / "old")

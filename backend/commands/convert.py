@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from backend.commands.converter_flags import FORMATS, add_flags, limits_of
+from backend.formats.exact_program import read_exact_program
 from backend.server.sandbox.conversion import convert
+from backend.settings import dist_folder
 
 
 def register(subparsers: Any) -> None:
@@ -26,5 +28,6 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Converts the model and prints a summary."""
-    print(convert(args.model, args.task, args.output, limits_of(args), args.custom))
+    program = read_exact_program(dist_folder())
+    print(convert(args.model, args.task, args.output, limits_of(args), args.custom, program=program))
     return 0

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from backend.errors import BundleError
+from backend.formats.exact_program import ExactProgram
 from backend.formats.layer_costs import Flops, Layer, StepCost
 from backend.numerics.metrics import METRICS, Pairs
 from backend.numerics.preprocess.loading import Factor
@@ -160,7 +161,7 @@ class Checked(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """The content of bundle.json."""
+    """The content of bundle.json. `exact` are the bundle's pins (pins.py)."""
 
     format: Literal["minga-bundle/2"]
     name: str
@@ -184,6 +185,7 @@ class Manifest(Struct, frozen=True):
     warnings: Annotated[list[Annotated[str, Meta(max_length=1000)]], Meta(max_length=16)] = field(
         default_factory=list
     )
+    exact: ExactProgram | None = None
 
     @property
     def graphs(self) -> tuple[SignatureName, ...]:
@@ -200,6 +202,8 @@ def parse_manifest(text: bytes) -> Manifest:
     _check_layout(manifest)
     _check_files(manifest)
     _check_preprocess(manifest)
+    if manifest.exact is not None:
+        manifest.exact.check("The pins of bundle.json were edited; convert the model again")
     return manifest
 
 

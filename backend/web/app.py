@@ -60,6 +60,7 @@ def build_app(settings: Settings) -> Starlette:
             settings.ice,
             settings.alert_destinations,
             settings.parameters,
+            settings.dist,
         )
         exporter = Exporter(settings.data_dir / "exports", settings.limits.exports_megabytes * 10**6)
         app.state.stores, app.state.tasks, app.state.metrics = stores, registry, metrics

@@ -14,14 +14,17 @@ from backend.commands.tasks.task_folder import CheckedItem, Folder, findings, op
 from backend.commands.tokens import needed
 from backend.datasets.inspection.inspect_file import inspect_file
 from backend.datasets.inspection.model_input import ModelInput, input_of
-from backend.errors import MingaError
+from backend.errors import BundleError, MingaError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.pins import MANIFEST
+from backend.formats.task_file import read_task_file
 from backend.server.drafts.toml import to_toml
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
 from backend.server.tasks.device_support import device_support
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import TASK_FILE
+from backend.server.tasks.task_validation import missing_pins
 
 UNFIT = 2
 _MARKS = {"done": "+", "todo": "·", "failed": "-"}
@@ -77,7 +80,7 @@ def verdict(items: list[CheckedItem]) -> str:
 
 
 def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[CheckedItem]:
-    items = findings(folder)
+    items = [*findings(folder), *_pins(folder)]
     yield from items
     with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
         work_folder = Path(name)
@@ -90,6 +93,20 @@ def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[CheckedIte
             yield _inspected(folder.data, input_of(manifest) if manifest else ModelInput(), work_folder)
     if args.to is not None:
         yield from _server(folder, args.to)
+
+
+def _pins(folder: Folder) -> Iterator[CheckedItem]:
+    """Checks the pins of a bundle that the folder has; one that a server converts is pinned at its launch."""
+    try:
+        file = read_task_file(folder.path / TASK_FILE)
+        bundle = folder.path / file.model.bundle / MANIFEST
+        sentence = missing_pins(file, parse_manifest(bundle.read_bytes())) if bundle.is_file() else None
+    except TaskFileError:
+        return  # Found before.
+    except BundleError as error:
+        sentence = str(error)
+    if sentence is not None:
+        yield CheckedItem("pins", "failed", sentence)
 
 
 def _inspected(data: Path, model_input: ModelInput, work_folder: Path) -> CheckedItem:

@@ -17,6 +17,7 @@ from backend.commands.tasks import check as task_check
 from backend.commands.tasks import download as task_download
 from backend.commands.tasks import lead
 from backend.commands.tasks import new as task_new
+from backend.commands.tasks import pin as task_pin
 from backend.commands.tasks import push as task_push
 from backend.commands.tasks.event_text import RoundEvents
 from backend.commands.tasks.task_report import print_task, print_tasks, round_line
@@ -66,6 +67,9 @@ def register(subparsers: Any) -> None:
     check = actions.add_parser("check", help="say early what would be refused, and what is still missing")
     task_check.add_flags(check)
     check.set_defaults(run=task_check.run)
+    pin = actions.add_parser("pin", help="pin a bundle to the program that computes the same bits everywhere")
+    task_pin.add_flags(pin)
+    pin.set_defaults(run=task_pin.run)
     push = actions.add_parser("push", help="bring a task's folder to a server, and launch it")
     task_push.add_flags(push)
     push.set_defaults(run=task_push.run)

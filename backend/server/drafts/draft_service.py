@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from backend.errors import NotWantedError
+from backend.formats.pins import pin_bundle
 from backend.server.accounts.roles import Roles
 from backend.server.drafts import task_tables
 from backend.server.drafts.disk_usage import HostedTasks
@@ -225,8 +226,15 @@ class DraftService:
                 new_task_records, draft, test, self._roles, self._lives, self.queue, self.drafts.clock()
             )
             return await launch(
-                draft, items, self.drafts, self._tasks, names.__contains__, prepare, self._registry.open_task
+                draft, items, self.drafts, self._tasks, names.__contains__, prepare, self._host
             )
+
+    async def _host(self, file: Path) -> None:
+        """Pins the bundle of a launched task to what this server's pages compute by, and hosts the task."""
+        program = await asyncio.to_thread(self._registry.program)
+        if program is not None:
+            await asyncio.to_thread(pin_bundle, file.parent / task_tables.BUNDLE, program)
+        await self._registry.open_task(file)
 
     async def inspection(self, draft: Draft) -> Inspection | None:
         """Returns what the model requires of devices; None until it is converted."""

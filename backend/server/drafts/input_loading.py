@@ -17,6 +17,7 @@ def set_loading(bundle: Path, tables: Mapping[str, Any]) -> None:
     """Sets the scale and offset in the bundle to those of [data.preprocess] in a task file's tables.
 
     Only clients' arithmetic before the graphs depends on them, so the model need not be converted again.
+    Pins, which a launch that failed has left, are taken out.
     Raises TaskFileError or BundleError.
     """
     path, loading = bundle / "bundle.json", _loading_of(tables)
@@ -26,6 +27,7 @@ def set_loading(bundle: Path, tables: Mapping[str, Any]) -> None:
         raise BundleError(f"The bundle cannot be read ({error}); convert the model again.") from error
     if manifest.get("preprocess") == loading:
         return
+    manifest.pop("exact", None)
     aside = path.with_name(".bundle.json")
     aside.write_bytes(msgspec.json.format(msgspec.json.encode({**manifest, "preprocess": loading}), indent=1))
     aside.replace(path)

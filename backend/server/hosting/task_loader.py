@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 
 from backend.errors import MingaError, TaskFileError
+from backend.formats.exact_program import ExactProgram
 from backend.formats.task_file import read_task_file
 from backend.server.alerting.alert_log import open_alert_log
 from backend.server.alerting.messenger import AlertDestinations, Messenger
@@ -22,6 +23,7 @@ from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.task_events import RoundEnded
 from backend.server.schemes import scheme_of
 from backend.server.tasks.task import load_task, overrides_of
+from backend.server.tasks.task_validation import check_program
 from backend.server.versions.version_history import VersionHistory
 
 log = structlog.stdlib.get_logger("minga")
@@ -49,7 +51,7 @@ class HostFactory:
     """Creates hosts from task files.
 
     `overrides` are values set on the command line. `hooks` says whether tasks may run commands.
-    `destinations` lists where alerts may be sent.
+    `destinations` lists where alerts may be sent. `program` reads what this server's pages compute by.
     """
 
     services: HostServices
@@ -57,6 +59,7 @@ class HostFactory:
     overrides: Sequence[str]
     hooks: bool
     destinations: AlertDestinations
+    program: Callable[[], ExactProgram | None]
 
     async def open(self, path: Path) -> Hosting:
         """Opens the host of the task file at `path`. Raises MingaError if the task is not valid."""
@@ -64,7 +67,8 @@ class HostFactory:
         blobs, records = stores.blobs, stores.records
         name = (await asyncio.to_thread(read_task_file, path)).name
         task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs)
-        run = await records.open_run(name, task.bundle.address)
+        check_program(task.file, task.bundle.manifest, await asyncio.to_thread(self.program))
+        run = await records.open_run(name, task.bundle.identity)
         history = VersionHistory(task, records, blobs, run)
         await history.open(time.time())
         host = await scheme_of(task.file).open_host(task, history, self.services)

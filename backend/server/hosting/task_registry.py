@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
+from backend.formats.exact_program import ExactProgram, read_exact_program
 from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
 from backend.protocols.tasks.task_life import LifeState
@@ -54,6 +55,7 @@ class TaskRegistry:
         ice: IceServers = NO_ICE,
         destinations: AlertDestinations = NO_DESTINATIONS,
         parameters: ParameterDeployment = IN_MEMORY,
+        dist: Path | None = None,
     ) -> None:
         self._stores = stores
         self._observer = observer
@@ -63,6 +65,7 @@ class TaskRegistry:
         self._destinations = destinations
         self._parameters = parameters
         self._ops_file = ops_file
+        self._dist = dist
         self._hosts: dict[str, TaskHost] = {}
         self._hostings: dict[str, Hosting] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
@@ -86,7 +89,9 @@ class TaskRegistry:
         services = HostServices(
             self._stores, evaluate, self._observer, self._limits, self._ice, self._parameters
         )
-        factory = HostFactory(services, allowed, overrides, self._hooks_allowed, self._destinations)
+        factory = HostFactory(
+            services, allowed, overrides, self._hooks_allowed, self._destinations, self.program
+        )
         paths = [*find_tasks(folders), *find_launched(launched)]
         self._loader = TaskLoader(factory, paths, self._admit)
         await self._loader.open_all()
@@ -124,6 +129,10 @@ class TaskRegistry:
         for task in running:
             with suppress(asyncio.CancelledError):
                 await task
+
+    def program(self) -> ExactProgram | None:
+        """Reads what this server's pages compute by; None without a built web app. Raises BundleError."""
+        return None if self._dist is None else read_exact_program(self._dist)
 
     @property
     def problems(self) -> dict[str, str]:

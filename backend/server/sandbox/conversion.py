@@ -12,6 +12,8 @@ import msgspec
 from msgspec import Struct, to_builtins
 
 from backend.errors import BundleError, SettingsError
+from backend.formats.exact_program import ExactProgram
+from backend.formats.pins import pin_bundle
 from backend.formats.task_file.types import Measures
 from backend.server.sandbox.limited_process import (
     Cancelled,
@@ -65,13 +67,14 @@ def convert(
     cancelled: Cancelled = never,
     propose: Callable[[Proposed], None] | None = None,
     room: Room = endless,
+    program: ExactProgram | None = None,
 ) -> str:
     """Converts `model` into a bundle in the new folder `output`, and returns a sentence about it.
 
     The folder appears complete or not at all. `custom` is a Python file that is run: only for an owner's own
     model on the owner's own machine, never for an upload. With `propose` a model without a loss or an
     optimizer gets fitting ones, and `propose` is called with them. `room` is called with the bytes that the
-    converter takes on the disk, and raises to end it.
+    converter takes on the disk, and raises to end it. The bundle is pinned to `program`.
 
     Raises BundleError or TaskFileError with the converter's sentence, CancelledError, and SettingsError if
     the converter is not installed.
@@ -98,6 +101,8 @@ def convert(
         check_result(draft / MANIFEST, MANIFEST_BYTES)
         if propose is not None:
             propose(_read_proposed(proposed))
+        if program is not None:
+            pin_bundle(draft, program)
         draft.rename(output)
     return message
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from backend.errors import BundleError
 from backend.formats.file_hash import file_sha256
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.op_allowlist import check_native, check_tfjs
+from backend.formats.pins import unpinned
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.stores.contracts import BlobStore
@@ -19,12 +21,16 @@ _MAX_MANIFEST = 16 << 20
 
 @dataclass(frozen=True)
 class Bundle:
-    """A checked bundle: its folder, its manifest, and the blob address and length of bundle.json."""
+    """A checked bundle: its folder, its manifest, and the blob address and length of bundle.json.
+
+    `identity` is the address that it has without pins: a task that is pinned to another program goes on.
+    """
 
     folder: Path
     manifest: Manifest
     address: str
     manifest_bytes: int
+    identity: str
 
     @property
     def weights(self) -> str:
@@ -43,7 +49,9 @@ async def store_bundle(folder: Path, allowed: frozenset[str], blobs: BlobStore) 
         if await blobs.put_file(folder / name) != file.sha256:
             raise BundleError(f"{folder / name} changed while it was read; start again.")
     address = await blobs.put_file(folder / "bundle.json")
-    return Bundle(folder, manifest, address, (folder / "bundle.json").stat().st_size)
+    content = await asyncio.to_thread((folder / "bundle.json").read_bytes)
+    bare = content if manifest.exact is None else unpinned(content, manifest.exact)
+    return Bundle(folder, manifest, address, len(content), hashlib.sha256(bare).hexdigest())
 
 
 def check_bundle(folder: Path, allowed: frozenset[str]) -> Manifest:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 
 from backend.errors import TaskFileError
+from backend.formats.exact_program import ExactProgram
 from backend.formats.manifest import Manifest
-from backend.formats.task_file import TaskFile
+from backend.formats.task_file import TaskFile, exactness
+
+PIN = "`minga task pin FOLDER` with the folder of the task"
 
 
 def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_holdout: bool) -> None:
@@ -27,6 +30,8 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
             '{ name = "sgd" } without momentum, schedule, clipping, weight_decay or '
             "gradient_accumulation_steps, or take proximal_mu, which goes with every optimizer."
         )
+    if pins := missing_pins(file, manifest):
+        raise TaskFileError(f"{where}: {pins}")
     _check_privacy(file, manifest)
     _check_schedule(file, manifest)
     if file.fraction_evaluate > 0.0 and not client_holdout and not file.data.own:
@@ -36,6 +41,32 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
         )
     by_clients = client_holdout or file.data.own is not None
     _check_stop(file, manifest, server_holdout or (by_clients and file.fraction_evaluate > 0.0))
+
+
+def missing_pins(file: TaskFile, manifest: Manifest) -> str | None:
+    """Says how to pin the bundle if the task requires exactness and its bundle has no pins."""
+    if exactness(file) != "required" or manifest.exact is not None:
+        return None
+    return (
+        'training.exact = "required" needs a bundle that is pinned to the program which computes it, and '
+        f"this one has no pins. Run {PIN}."
+    )
+
+
+def check_program(file: TaskFile, manifest: Manifest, program: ExactProgram | None) -> None:
+    """Raises TaskFileError if no page of this server, whose own is `program`, could take part."""
+    if exactness(file) != "required" or manifest.exact is None:
+        return
+    if program is None:
+        raise TaskFileError(
+            f'{file.name}: training.exact = "required" has browsers compute by the built web app, which this '
+            "server lacks. Run `make build`."
+        )
+    if program.program != manifest.exact.program:
+        raise TaskFileError(
+            f"{file.name}: its bundle is pinned to the program {manifest.exact.program[:12]}, and this "
+            f"server has {program.program[:12]}. Run {PIN}: the task then goes on with this server's program."
+        )
 
 
 def noisy_norm_bound(file: TaskFile, manifest: Manifest) -> int:

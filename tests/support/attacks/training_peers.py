@@ -33,6 +33,7 @@ class SeededJobs:
         self._parameters = parameters
         self.updates: list[Vector] = []
         self.busy = False
+        self.program = None
 
     async def load(self, _address: str) -> tuple[str, float, int]:
         return "numpy", 1.0, 0

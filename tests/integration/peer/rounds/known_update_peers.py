@@ -49,6 +49,7 @@ class KnownJobs:
         self._norm = norm
         self.examples = examples
         self.busy = False
+        self.program = None
 
     async def load(self, _address: str) -> tuple[str, float, int]:
         return "numpy", 1.0, 0
