@@ -7,6 +7,7 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,14 @@ from rich.console import Console
 from backend.commands.converter_flags import FORMATS, add_flags, limits_of
 from backend.commands.inspect_report import print_report
 from backend.errors import BundleError, TaskFileError
+from backend.formats.exact_program import read_exact_program
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.shard_index import check_shards
 from backend.formats.task_file import TaskFile, read_task_file
+from backend.server.estimates.data_supply import cut_supply
 from backend.server.estimates.traffic import program_bytes, traffic
 from backend.server.sandbox.conversion import convert
+from backend.server.schemes import scheme_of
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.model_inspection import Inspection, inspect
 from backend.server.tasks.task import TASK_FILE
@@ -27,6 +31,8 @@ from backend.settings import dist_folder, ops_file
 
 NOT_CONVERTIBLE = 1
 MANIFEST = "bundle.json"
+# Volunteers among whom the leases of work units are estimated, as on the plan page of a draft.
+VOLUNTEERS = 10
 # For a model without a task file; its loss and optimizer are then those it was compiled with.
 BATCH_SIZE = 32
 
@@ -62,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
     elif target.suffix == ".toml" or (target / TASK_FILE).is_file():
         file = target if target.is_file() else target / TASK_FILE
         task = read_task_file(file)
-        _print(_inspect_task(file, task), args.json, task.coordination.volunteer)
+        inspection, exactness = _inspect_task(file, task)
+        _print(inspection, args.json, task.coordination.volunteer, exactness)
     else:
         return _inspect_model(target, args)
     return 0
@@ -74,13 +81,21 @@ def _inspect_bundle(folder: Path) -> Inspection:
     return inspect(manifest, traffic(manifest, size, program=_program()))
 
 
-def _inspect_task(path: Path, task: TaskFile) -> Inspection:
+def _inspect_task(path: Path, task: TaskFile) -> tuple[Inspection, list[str]]:
+    """Returns the facts of the task's bundle, and what exactness costs and buys."""
     folder = path.parent / task.model.bundle
     manifest = check_bundle(folder, read_allow_list(ops_file()))
     size = (folder / MANIFEST).stat().st_size
     folder_of_shards = task.data.shards
-    shards = check_shards(path.parent / folder_of_shards, manifest).train if folder_of_shards else ()
-    return inspect(manifest, traffic(manifest, size, shards, task.data.shards_per_client, _program()))
+    index = check_shards(path.parent / folder_of_shards, manifest) if folder_of_shards else None
+    wire = traffic(manifest, size, index.train if index else (), task.data.shards_per_client, _program())
+    inspection = inspect(manifest, wire)
+    if index is None:
+        return inspection, []
+    estimate = scheme_of(task).estimate(
+        task, manifest, wire, inspection.step_times, cut_supply(index), VOLUNTEERS
+    )
+    return inspection, estimate.exactness
 
 
 def _inspect_model(model: Path, args: argparse.Namespace) -> int:
@@ -90,7 +105,8 @@ def _inspect_model(model: Path, args: argparse.Namespace) -> int:
             task = Path(folder) / TASK_FILE
             task.write_text(_default_task(model, args.batch_size), "utf-8")
         try:
-            convert(model, task, bundle, limits_of(args), args.custom)
+            program = read_exact_program(dist_folder())
+            convert(model, task, bundle, limits_of(args), args.custom, program=program)
         except (BundleError, TaskFileError) as error:
             if args.json:
                 print(json.dumps({"refused": {"code": error.code, "message": str(error)}}))
@@ -111,8 +127,11 @@ def _program() -> int | None:
     return program_bytes(dist_folder())
 
 
-def _print(inspection: Inspection, as_json: bool, units: bool | None = None) -> None:
+def _print(
+    inspection: Inspection, as_json: bool, units: bool | None = None, exactness: Sequence[str] = ()
+) -> None:
     if as_json:
-        print(json.dumps(inspection.to_json(), indent=1, ensure_ascii=False))
+        facts = inspection.to_json() | {"exactness": list(exactness)}
+        print(json.dumps(facts, indent=1, ensure_ascii=False))
     else:
-        print_report(inspection, Console(highlight=False), units)
+        print_report(inspection, Console(highlight=False), units, exactness)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
@@ -17,8 +19,10 @@ OPS_SHOWN = 6
 VERDICTS = {"everywhere": "green", "some devices": "yellow", "nowhere": "red"}
 
 
-def print_report(inspection: Inspection, console: Console, units: bool | None = None) -> None:
-    """Prints layers, step, traffic, backends and times, in that order.
+def print_report(
+    inspection: Inspection, console: Console, units: bool | None = None, exactness: Sequence[str] = ()
+) -> None:
+    """Prints layers, step, traffic, backends, times, and sentences on exactness, in that order.
 
     `units` says whether the task has work units; None without a task.
     """
@@ -42,6 +46,11 @@ def print_report(inspection: Inspection, console: Console, units: bool | None = 
     for reason, backends in inspection.reasons().items():
         names = ", ".join(BACKENDS[backend] for backend in backends)
         console.print(Padding(f"[yellow]{names}[/yellow]: {escape(reason)}", (0, 2, 1, 2)))
+    pins = manifest.exact
+    pinned = "not pinned" if pins is None else f"pinned to the program {pins.program[:12]}"
+    console.print("  [bold cyan]The same bits everywhere[/bold cyan]")
+    text = " ".join([f"The bundle is {pinned}.", *exactness])
+    console.print(Padding(escape(text), (0, 2, 1, 2)))
 
 
 def _layers(inspection: Inspection) -> Table:

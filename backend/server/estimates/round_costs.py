@@ -15,6 +15,7 @@ from backend.protocols.rounds.attendance import target_updates, with_reserve
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.devices import BackendName, DeviceName, Range
 from backend.server.estimates.energy import training_energy
+from backend.server.estimates.exact_cost import exact_notes, usable_times
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime, fastest
 
@@ -88,6 +89,7 @@ class Estimate:
     energy: Range
     devices: list[DeviceCost]
     notes: list[str]
+    exactness: list[str]
     units: UnitCosts | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +113,7 @@ def estimate(
     once = (wire.program or 0) + wire.browser_bundle
     # Rounds in which one volunteer takes part, if they do not choose all.
     participations = max(1, round(rounds * clients / max(volunteers, clients)))
-    devices = _devices(file, times, steps, down, up)
+    devices = _devices(file, usable_times(file, times), steps, down, up)
     bytes_out = 0 if file.coordination.decentralized else clients * down
     bytes_in = 0 if file.coordination.decentralized else clients * up
     # A browser caches shards, so each is fetched once.
@@ -136,7 +138,8 @@ def estimate(
         server_bytes=total,
         energy=energy_of(manifest, visited),
         devices=devices,
-        notes=list(_notes(file, volunteers, devices)),
+        notes=_notes(file, volunteers, devices),
+        exactness=list(exact_notes(file, times, steps)),
     )
 
 

@@ -10,6 +10,7 @@ from backend.formats.task_file import TaskFile, Units
 from backend.formats.task_file.units import Downpour, TrustTable
 from backend.protocols.units.rules import SizeRules
 from backend.server.estimates.data_supply import Supply
+from backend.server.estimates.exact_cost import exact_notes, usable_times
 from backend.server.estimates.round_costs import (
     DEVICES,
     DeviceCost,
@@ -51,7 +52,7 @@ def estimate_units(
     # A client gets units of its cached shards first.
     shard_count = min(supply.shards, leases_each, math.ceil(supply.shards * leases / volunteers))
     data = shard_count * round(supply.bytes / supply.shards)
-    devices = list(_devices(units, times, steps, down, up))
+    devices = list(_devices(units, usable_times(file, times), steps, down, up))
     return Estimate(
         volunteers=volunteers,
         clients=volunteers,
@@ -71,6 +72,7 @@ def estimate_units(
         energy=energy_of(manifest, round(all_leases * examples)),
         devices=devices,
         notes=list(_notes(file, volunteers, steps, devices)),
+        exactness=list(exact_notes(file, times, steps, leases)),
         units=UnitCosts(an_epoch, rounded(leases), units.seconds),
     )
 

@@ -74,6 +74,7 @@ class Inspection:
             "parameters": msgspec.to_builtins(manifest.parameters),
             "checked": msgspec.to_builtins(manifest.checked),
             "warnings": manifest.warnings,
+            "program": None if manifest.exact is None else manifest.exact.program,
             "layers": msgspec.to_builtins(manifest.layers),
             "flops": msgspec.to_builtins(manifest.flops) | {"step": self.step_flops},
             "memory": _memory(memory),

@@ -75,6 +75,7 @@ const COSTS: Costs = {
     { device: "phone", backend: "wasm", training: [1, 2], transfer: 0.1, round: [1.1, 2.1], in_time: "some" },
   ],
   notes: [],
+  exactness: [],
   units: null,
 };
 

@@ -36,6 +36,8 @@ export interface Costs {
     readonly in_time: "all" | "some" | "none";
   }[];
   readonly notes: readonly string[];
+  /** What the same bits everywhere cost and buy, in sentences. */
+  readonly exactness: readonly string[];
   /** For a plan of work units: the figures of a round are those of a unit, the server's those of an epoch. */
   readonly units: { readonly an_epoch: number; readonly leases: number; readonly seconds: number } | null;
 }

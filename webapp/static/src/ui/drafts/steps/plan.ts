@@ -163,7 +163,7 @@ function forget(root: HTMLElement, proposals: readonly Proposal[]): void {
 function showCosts(root: HTMLElement, costs: Costs | null, notes: readonly string[]): void {
   requireElement(root, "costs").hidden = costs === null;
   requireElement(root, "devices-shown").hidden = costs === null;
-  sentences(requireElement(root, "notes"), [...(costs?.notes ?? []), ...notes]);
+  sentences(requireElement(root, "notes"), [...(costs?.notes ?? []), ...(costs?.exactness ?? []), ...notes]);
   if (costs === null) return;
   const rows = costRows(costs);
   const list = requireElement(root, "costs");

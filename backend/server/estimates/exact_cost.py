@@ -1,0 +1,81 @@
+"""Estimates what a task pays for the same bits everywhere: steps on processors in place of GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from backend.formats.task_file import TaskFile, exactness
+from backend.server.estimates.devices import BackendName, DeviceName, Range
+from backend.server.tasks.formatting import between
+from backend.server.tasks.model_inspection import StepTime
+
+# Its steps are those of WebAssembly; plain kernels take up to a quarter longer, which a range covers.
+_EXACT: BackendName = "wasm"
+_GPUS: tuple[BackendName, ...] = ("webgpu", "webgl")
+
+
+@dataclass(frozen=True)
+class ExactCost:
+    """Milliseconds of a step on a class of devices: with the backend `exact`, and with the GPU.
+
+    `gpu_ms` is None if the GPU cannot train the model, or is not expected to be faster.
+    """
+
+    device: DeviceName
+    exact_ms: Range
+    gpu_ms: Range | None
+
+
+def exact_costs(times: Sequence[StepTime]) -> list[ExactCost]:
+    """Returns the cost on each class of devices that can compute the same bits."""
+    exact = {time.device: time.range_ms for time in times if time.backend == _EXACT and time.range_ms}
+    return [ExactCost(device, ms, _faster_gpu(times, device, ms)) for device, ms in exact.items()]
+
+
+def usable_times(file: TaskFile, times: Sequence[StepTime]) -> list[StepTime]:
+    """Returns the times of the backends with which clients may take part."""
+    required = exactness(file) == "required"
+    return [time for time in times if not required or time.backend == _EXACT]
+
+
+def exact_notes(
+    file: TaskFile, times: Sequence[StepTime], steps: int, leases: float | None = None
+) -> Iterator[str]:
+    """Yields what the choice of exactness costs in seconds, and what it buys.
+
+    `steps` are those of a unit or of a client's round, `leases` the mean number for each useful result.
+    """
+    mode, unit = exactness(file), "unit" if file.coordination.volunteer else "round"
+    if mode == "off":
+        return
+    if leases is not None:
+        compared = "Results are" if mode == "required" else "Results of exact devices are"
+        yield (
+            f"{compared} compared by their hash, without a tolerance: each useful result takes about "
+            f"{leases:.2f} leases."
+        )
+    laptop = next((cost for cost in exact_costs(times) if cost.device == "laptop"), None)
+    if laptop is None:
+        return
+    start = "All compute" if mode == "required" else 'With training.exact = "required" all would compute'
+    faster = "would be no faster" if laptop.gpu_ms is None else f"would take {_total(steps, laptop.gpu_ms)}"
+    yield (
+        f"{start} on their processors: a {unit} takes a laptop {_total(steps, laptop.exact_ms)} so, and its "
+        f"graphics processor {faster}."
+    )
+
+
+def _faster_gpu(times: Sequence[StepTime], device: DeviceName, exact_ms: Range) -> Range | None:
+    ranges = [time.range_ms for time in times if time.device == device and time.backend in _GPUS]
+    best = min(filter(None, ranges), key=_middle, default=None)
+    return best if best is not None and _middle(best) < _middle(exact_ms) else None
+
+
+def _total(steps: int, range_ms: Range) -> str:
+    return between(steps * range_ms[0], steps * range_ms[1])
+
+
+def _middle(range_ms: Range) -> float:
+    """Returns the square of the geometric mean, by which ranges are ordered."""
+    return range_ms[0] * range_ms[1]
