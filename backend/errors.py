@@ -114,6 +114,12 @@ class UnfitError(MingaError):
     close_code = 4006
 
 
+class NotExactError(UnfitError):
+    """The task needs the same bits from all clients, and this one computes by another program."""
+
+    code = "not-exact"
+
+
 class IdleError(MingaError):
     """The connection sent nothing when a message was due."""
 

@@ -14,6 +14,7 @@ import numpy as np
 from backend.errors import PeerError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.peer.data.blob_cache import BlobSource
+from backend.peer.exact.node_runtime import find_exact_program
 from backend.peer.exact.worker_process import Message, WorkerProcess
 from backend.peer.training.engine import PlanData, ShardRows
 from backend.peer.training.step import Halt, Totals, Vector, totals_size
@@ -42,6 +43,7 @@ class ExactEngine:
         self._running = 0
         self._address: str | None = None
         self._manifest: Manifest | None = None
+        self._program: str | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -50,11 +52,16 @@ class ExactEngine:
         return self._manifest
 
     @property
+    def program(self) -> str | None:
+        return self._program
+
+    @property
     def busy(self) -> bool:
         return self._running > 0
 
     async def load(self, address: str) -> tuple[str, float]:
         await self._end_workers()
+        self._program = find_exact_program()
         self._manifest = parse_manifest(await self._blobs.get(address, at_most=MAX_MANIFEST))
         self._address = address
         first, step_ms = await self._started()

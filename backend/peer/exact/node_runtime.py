@@ -10,11 +10,13 @@ import subprocess
 from pathlib import Path
 
 from backend.errors import PeerError
+from backend.formats.exact_program import read_exact_program
 
 # The oldest with `process.getBuiltinModule`.
 OLDEST = (20, 16)
 _ROOT = Path(__file__).parents[3]
 _ENTRY = "webapp/static/src/workers/headless/main.ts"
+_NOT_BUILT = "An exact peer runs the worker of the web app, which is not built here; run `make build`."
 _INSTALL = 'install it by: pip install "minga[exact]"'
 
 
@@ -36,16 +38,26 @@ def find_node() -> Path:
 
 def find_program() -> Path:
     """Returns the headless program of the built web app. Raises PeerError."""
-    # Beside the installed package, or in the checkout.
-    installed = _ROOT / "minga_assets"
-    dist = (installed if installed.is_dir() else _ROOT) / "webapp" / "static" / "dist"
+    dist = _dist()
     try:
         manifest = json.loads((dist / "manifest.json").read_text("utf-8"))
         return dist / str(manifest[_ENTRY]["file"])
     except (OSError, ValueError, KeyError) as error:
-        raise PeerError(
-            "An exact peer runs the worker of the web app, which is not built here; run `make build`."
-        ) from error
+        raise PeerError(_NOT_BUILT) from error
+
+
+def find_exact_program() -> str:
+    """Returns the hash of the worker's program in the built web app. Raises PeerError or BundleError."""
+    program = read_exact_program(_dist())
+    if program is None:
+        raise PeerError(_NOT_BUILT)
+    return program.program
+
+
+def _dist() -> Path:
+    """Returns the folder of the built web app: beside the installed package, or in the checkout."""
+    installed = _ROOT / "minga_assets"
+    return (installed if installed.is_dir() else _ROOT) / "webapp" / "static" / "dist"
 
 
 def _dotted(version: tuple[int, ...]) -> str:

@@ -23,7 +23,7 @@ async def load(jobs: TrainingJobs, bundle: str, reporter: Reporter) -> participa
     backend, step_ms, examples = loaded
     sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
     reporter.tell("ready", sentence, backend=backend, step_ms=step_ms, examples=examples)
-    return participant_events.BundleLoaded(backend, step_ms, examples)
+    return participant_events.BundleLoaded(backend, step_ms, examples, jobs.program)
 
 
 async def measure(

@@ -43,6 +43,10 @@ class TrainingEngine(Protocol):
         """The manifest of the loaded bundle. Raises PeerError before one is loaded."""
 
     @property
+    def program(self) -> str | None:
+        """The hash of the program by which it computes the same bits everywhere; None if it does not."""
+
+    @property
     def busy(self) -> bool:
         """Whether it computes; a step cannot be interrupted."""
 

@@ -46,6 +46,10 @@ class TensorFlowEngine:
         return self._current().manifest
 
     @property
+    def program(self) -> None:
+        return None
+
+    @property
     def busy(self) -> bool:
         return self._running > 0
 

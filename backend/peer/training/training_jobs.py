@@ -121,6 +121,11 @@ class TrainingJobs:
         """The manifest of the loaded bundle. Raises PeerError before one is loaded."""
         return self._engine.manifest
 
+    @property
+    def program(self) -> str | None:
+        """The hash of the program that computes the same bits everywhere; None if none does."""
+        return self._engine.program
+
     def update_bytes(self) -> int:
         """Returns the size of an update on the wire, in bytes."""
         return 4 * self.manifest.parameters.total

@@ -135,7 +135,7 @@ class UnitsSession:
         backend, step_ms, _ = loaded
         sentence = f"Ready: one step takes {step_ms:.1f} ms on {backend}."
         self._reporter.tell("ready", sentence, backend=backend, step_ms=step_ms)
-        self._loop.post(unit_client_events.UnitBundleLoaded(backend, step_ms))
+        self._loop.post(unit_client_events.UnitBundleLoaded(backend, step_ms, self.jobs.program))
 
     async def _fetch(self, work: UnitWork) -> None:
         try:

@@ -14,6 +14,7 @@ from backend.protocols.mesh.holdings import ProvenResult
 from backend.server.hosting import host_events, task_frames
 from backend.server.hosting.client_link import ClientLink
 from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.hosting.exact_clients import objection
 from backend.server.hosting.owner_commands import command
 from backend.server.mesh import mesh_host_events
 from backend.server.mesh.mesh_host_events import MeshHostEvent
@@ -128,6 +129,8 @@ class MeshEventHandler:
             return []  # The peer was replaced, or left, while the message was in transit.
         match message:
             case messages.Ready():
+                if refusal := objection(self.task, peer.client.kind, message):
+                    return self._dismiss([client], refusal, now)
                 peer.client.backend = message.backend
                 self.connected.add(peer.client)
                 self.peers.changed(now)

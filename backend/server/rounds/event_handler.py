@@ -12,6 +12,7 @@ from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting import host_events, task_frames
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
+from backend.server.hosting.exact_clients import objection
 from backend.server.hosting.owner_commands import command
 from backend.server.observers import task_events
 from backend.server.rounds import round_host_events
@@ -118,6 +119,8 @@ class RoundEventHandler:
         match message:
             case messages.Ready():
                 connected = self._state.connected.clients[client]
+                if refusal := objection(self._state.task, connected.kind, message):
+                    return self._dismiss([client], refusal, now)
                 connected.backend = message.backend
                 self._state.connected.add(connected)
                 effects = self._state.machine.client_ready(client, now, message.step_ms, message.examples)

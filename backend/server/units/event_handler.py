@@ -9,6 +9,7 @@ from backend.protocols.client.client_kind import kind_of
 from backend.protocols.units.scheduler_effects import Effect, RefuseResult
 from backend.server.hosting import host_events
 from backend.server.hosting.client_link import ClientLink
+from backend.server.hosting.exact_clients import objection
 from backend.server.observers import task_events
 from backend.server.units import unit_host_events as events
 from backend.server.units.assimilator import Assimilator
@@ -163,6 +164,8 @@ class UnitEventHandler:
             return []  # A newer connection replaced it, or it left, before this event.
         match message:
             case messages.Ready():
+                if refusal := objection(self._state.task, member.client.kind, message):
+                    return self._dismissed([client], refusal)
                 self._ready(client, member, message)
             case unit_messages.Want():
                 # Own weights allow one unit at a time: the next unit then starts from a defined result.

@@ -17,7 +17,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from backend.formats.task_file import exactness
 from backend.server.estimates.devices import DEVICES
+from backend.server.estimates.exact_cost import exact_costs
 from backend.server.estimates.traffic import round_bytes
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.mesh.averaging_plan import averages_of
@@ -119,6 +121,7 @@ async def train(request: Request) -> Response:
     registry, name = _registry(request), request.path_params["name"]
     context = _task_context(request, name)
     context["versions"] = await registry.versions(name)
+    context |= await asyncio.to_thread(_exact_context, request, name)
     page = render(request, WEB_SCHEMES[context["plan"].coordination.scheme].training, context)
     if (url := context["plan"].data.url) is not None:
         page.headers[POLICY] = page_policy(url.origins)
@@ -203,6 +206,18 @@ def _task_context(request: Request, name: str) -> dict[str, Any]:
         "publication": publication(detail.file),
         "disclosure": _registry(request).disclosure(name),
         "moved": round_bytes(parameters, averages_of(detail.file, parameters)),
+    }
+
+
+def _exact_context(request: Request, name: str) -> dict[str, Any]:
+    """Returns whether the task needs the same bits of all, by which program, and what that costs a laptop."""
+    registry, dist = _registry(request), request.app.state.settings.dist
+    program, mode = registry.program(), exactness(registry.host(name).task.file)
+    costs = exact_costs(registry.inspection(name, dist).step_times) if mode == "required" else []
+    return {
+        "exact": mode,
+        "program": program.program if program else None,
+        "exact_cost": next((cost for cost in costs if cost.device == "laptop"), None),
     }
 
 

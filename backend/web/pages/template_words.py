@@ -26,7 +26,7 @@ BACKENDS = {
     "webgpu": "WebGPU",
     "webgl": "WebGL",
     "wasm": "WebAssembly",
-    "exact": later("WebAssembly, the same bits everywhere"),
+    "exact": later("WASM, exact"),
     "cpu": "JavaScript",
     "tensorflow-cpu": "TensorFlow",
     "tensorflow-cuda": later("TensorFlow on a GPU"),

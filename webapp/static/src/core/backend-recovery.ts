@@ -38,7 +38,9 @@ export function recover(setup: Setup, failures: readonly Failure[]): Setup | nul
   const { backend, kind, sliced, sliceable } = last;
   const losses = failures.filter((failure) => failure.kind === "lost" && failure.backend === backend);
   if (kind === "lost" && losses.length === 1) return { ...setup, backend, sliced };
-  if (kind === "memory" && sliceable && !sliced) return { ...setup, backend, sliced: true };
+  // Slices add up in another order than whole batches, which changes bits.
+  if (kind === "memory" && sliceable && !sliced && backend !== "exact")
+    return { ...setup, backend, sliced: true };
   if (backend === "wasm" || backend === "exact" || backend === "cpu") return null;
   const keepSlices = kind === "memory" && sliced ? true : null;
   return { backend: null, avoid: [...setup.avoid, backend], sliced: keepSlices };

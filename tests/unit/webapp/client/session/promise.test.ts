@@ -102,6 +102,7 @@ function page(welcomes: readonly Welcome[]) {
     origin: "https://example.org",
     token: "t".repeat(24),
     agent: "test",
+    program: null,
     changed: ignore,
     received: ignore,
     progressed: ignore,

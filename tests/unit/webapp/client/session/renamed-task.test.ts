@@ -108,6 +108,7 @@ test("spent versions are those of the address that was dialled, whatever the ser
     origin: "https://example.org",
     token: "t".repeat(24),
     agent: "test",
+    program: null,
     changed: nothing,
     received: nothing,
     progressed: nothing,

@@ -48,6 +48,7 @@ function begun(works: () => boolean) {
       origin: "http://minga.example.org",
       token: "token",
       agent: "test",
+      program: null,
       changed: nothing,
       received: nothing,
       progressed: nothing,

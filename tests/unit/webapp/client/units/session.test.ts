@@ -74,6 +74,7 @@ async function joined(server: Server, there: number): Promise<UnitsSession> {
     origin: "http://minga.example.org",
     token: "t".repeat(43),
     agent: "test",
+    program: null,
     changed: nothing,
     received: nothing,
     progressed: nothing,

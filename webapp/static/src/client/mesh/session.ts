@@ -30,6 +30,7 @@ import { EvaluationExamples } from "../session/evaluation-examples";
 import { localMetrics } from "../session/local-metrics";
 import { workerPlan } from "../session/plan";
 import { SessionLoop, type SessionLoopOptions } from "../session/session-loop";
+import { programOf } from "../session/session-trainer";
 import { TrustStore } from "../session/trust-store";
 import { UpdateCache } from "../session/update-cache";
 import { ownWays } from "../transports/links";
@@ -233,7 +234,8 @@ export class MeshSession {
     this.#loop.show({ loaded });
     const { backend, stepMs } = loaded;
     const examples = this.#options.examples();
-    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples, program: null });
+    const program = programOf(loaded, this.#options.program);
+    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples, program });
   }
 
   async #train(plan: Train): Promise<void> {

@@ -20,6 +20,8 @@ export interface SessionLoopOptions<Received> {
   readonly origin: string;
   readonly token: string;
   readonly agent: string;
+  /** The program that computes the same bits everywhere, as the server that made this page calls it. */
+  readonly program: string | null;
   /** Data that `view` returns have changed. */
   readonly changed: () => void;
   readonly received: (frame: Received) => void;

@@ -15,6 +15,11 @@ export interface SessionTrainerOptions {
   readonly gaveUp: (problem: string) => void;
 }
 
+/** Returns what computes the same bits everywhere; null if the loaded backend does not. */
+export function programOf({ backend }: LoadedWorker, program: string | null): string | null {
+  return backend === "exact" ? program : null;
+}
+
 export class SessionTrainer {
   readonly #options: SessionTrainerOptions;
   #current: Trainer | null = null;

@@ -25,6 +25,7 @@ import { localMetrics } from "./local-metrics";
 import { type MaskedView, Masker } from "./masking-host";
 import { workerPlan } from "./plan";
 import { NOTHING_SHOWN, SessionLoop, type SessionLoopOptions, type SessionView } from "./session-loop";
+import { programOf } from "./session-trainer";
 import { UpdateCache } from "./update-cache";
 import { Uploader } from "./uploader";
 
@@ -280,7 +281,8 @@ export class Session {
     this.#loop.show({ loaded });
     const { backend, stepMs } = loaded;
     const examples = this.#options.examples();
-    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples, program: null });
+    const program = programOf(loaded, this.#options.program);
+    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, examples, program });
   }
 
   async #train(plan: Train, until: number): Promise<void> {

@@ -16,6 +16,7 @@ import {
   type UnitsToServer,
 } from "../../protocol/wire/units";
 import { SessionLoop, type SessionLoopOptions } from "../session/session-loop";
+import { programOf } from "../session/session-trainer";
 import { Uploader } from "../session/uploader";
 import type { TrainingResult } from "../workers/training-worker";
 import { EpochMetrics } from "./epoch-metrics";
@@ -191,7 +192,9 @@ export class UnitsSession {
     const loaded = await this.#loop.trainer.load(bundle, this.#backend, isNeeded);
     if (!loaded) return;
     this.#loop.show({ loaded });
-    this.#loop.dispatch({ type: "loaded", backend: loaded.backend, step_ms: loaded.stepMs, program: null });
+    const { backend, stepMs } = loaded;
+    const program = programOf(loaded, this.#options.program);
+    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, program });
   }
 
   async #fetch(unit: Unit): Promise<void> {

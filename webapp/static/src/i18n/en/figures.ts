@@ -5,6 +5,7 @@ const BACKENDS: Readonly<Record<string, string>> = {
   webgpu: "WebGPU",
   webgl: "WebGL",
   wasm: "WebAssembly",
+  exact: "WASM, exact",
   cpu: "JavaScript",
   "tensorflow-cpu": "TensorFlow",
   "tensorflow-cuda": "TensorFlow on a GPU",

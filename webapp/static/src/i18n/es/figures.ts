@@ -4,6 +4,7 @@ import { decimal } from "../formatting";
 
 const OTHERWISE: Readonly<Record<string, string>> = {
   auto: "eligiendo",
+  exact: "WASM, exacto",
   "tensorflow-cuda": "TensorFlow en una GPU",
 };
 

@@ -33,6 +33,7 @@ export function bindTraining(protocol: string): TrainingPage {
     origin: location.origin,
     token: ownToken(),
     agent: "minga-page/0.1",
+    program: root.dataset.program ?? null,
     changed: control.changed,
     progressed: ({ loss }) => control.learned(loss),
     learned: (learned) => {

@@ -104,15 +104,21 @@ async function fastest(source: BundleSource, { avoid, sliced }: Setup): Promise<
   return best;
 }
 
+function unable(requested: Backend): string {
+  return requested === "exact"
+    ? "The same bits need WebAssembly with SIMD, which this browser lacks; take a current Firefox, Chrome or Safari."
+    : `This browser cannot train with ${requested}; choose another backend.`;
+}
+
 /**
  * Loads the training graphs on the requested backend, or on the fastest of those that work and did not fail before.
  */
 export async function chooseBackend(setup: Setup, source: BundleSource): Promise<Choice> {
   const { backend: requested, sliced } = setup;
   if (requested !== null) {
-    const choice = await attemptBoth(requested, source, sliced);
-    if (choice === null)
-      throw new Error(`This browser cannot train with ${requested}; choose another backend.`);
+    // Slices add up in another order than whole batches, which changes bits.
+    const choice = await attemptBoth(requested, source, requested === "exact" ? false : sliced);
+    if (choice === null) throw new Error(unable(requested));
     return choice;
   }
   const choice = (await fastest(source, setup)) ?? (await attemptBoth("cpu", source, sliced));
