@@ -48,6 +48,10 @@ declare global {
     ) => Promise<unknown[]>;
     /** Gives the training worker these kernels of WASM; before its first message. */
     chooseKernels: (options: StartOptions, backend?: "wasm" | "exact") => Promise<boolean>;
+    /** Gives the page a training worker that lies once it is told to. */
+    lie: () => void;
+    /** Has it change a bit in a step: of the output of a kernel, or of the weights. */
+    tamper: (step: number, kernel: string | null) => void;
     stop: () => void;
     /** Addresses of the data shards that the browser keeps. */
     held: () => Promise<string[]>;
@@ -134,6 +138,12 @@ window.chooseKernels = (options, backend = "wasm") => {
   trainer.postMessage({ type: "kernels", backend, options });
   return started.promise;
 };
+
+window.lie = () => {
+  trainer = new Worker(new URL("./tampering-worker.ts", import.meta.url), { type: "module" });
+};
+
+window.tamper = (step, kernel) => trainer?.postMessage({ type: "tamper", step, kernel });
 
 /** Playwright hands plain values over only. */
 function plain(message: FromWorker): unknown {

@@ -1,14 +1,15 @@
 /** One signature of a bundle, ready to run on the current backend. */
 
 import { type GraphModel, loadGraphModel } from "@tensorflow/tfjs-converter";
-import type { io, Tensor } from "@tensorflow/tfjs-core";
+import type { io, NamedTensorMap, Tensor } from "@tensorflow/tfjs-core";
 import type { NamedTensor, Signature } from "../core/data/bundle";
 import { pinConstants } from "./constant-inputs";
 import { fuse } from "./fusion";
 import { CORRECTION_INPUTS } from "./fusion/gradient-correction";
-import { type GraphTopology, shortConstants } from "./fusion/nodes";
+import { type GraphTopology, type NodeDef, shortConstants } from "./fusion/nodes";
 import { scalarize } from "./fusion/scalars";
 import { hasShaders, install } from "./gpu/elementwise";
+import { execute, executeObserved, type GraphObserver } from "./graph-observer";
 import { validateGraph } from "./graph-validation";
 
 export interface GraphFiles {
@@ -40,8 +41,13 @@ function optimize({ inputs, outputs }: Signature, { topology, weightSpecs, weigh
 
 /** A loaded graph. Owns its constants, which are on the backend that was current when it was loaded. */
 export class Graph {
+  /** Called with the values of each run while it is set. */
+  observer: GraphObserver | null = null;
+
   private constructor(
-    private readonly model: GraphModel,
+    readonly model: GraphModel,
+    /** As the executor has them: some nodes are fused. */
+    readonly nodes: readonly NodeDef[],
     private readonly signature: Signature,
     private readonly disposePrograms: () => void,
   ) {}
@@ -55,12 +61,12 @@ export class Graph {
       load: async () => ({ modelTopology: topology, weightSpecs, weightData: weights }),
     });
     pinConstants(model);
-    return new Graph(model, signature, dispose);
+    return new Graph(model, topology.node, signature, dispose);
   }
 
   /** Runs the graph once. The caller owns inputs and outputs. */
   run(inputs: Tensors): Record<string, Tensor> {
-    const feed: Record<string, Tensor> = {};
+    const feed: NamedTensorMap = {};
     for (const { name, tensor } of this.signature.inputs) {
       const value = inputs[name];
       if (value === undefined)
@@ -68,8 +74,8 @@ export class Graph {
       feed[tensor] = value;
     }
     const names = this.signature.outputs.map((output) => output.tensor);
-    const outputs = this.model.execute(feed, names) as Tensor | Tensor[];
-    const list = Array.isArray(outputs) ? outputs : [outputs];
+    const { model, observer } = this;
+    const list = observer ? executeObserved(model, feed, names, observer) : execute(model, feed, names);
     return Object.fromEntries(this.signature.outputs.map(({ name }, i) => [name, list[i] as Tensor]));
   }
 

@@ -7,6 +7,7 @@ import type { MistakeFindings } from "../data/mistakes";
 import type { Walk } from "../numerics/batches";
 import type { PartitionedData } from "../numerics/partition";
 import type { OwnCounts } from "./local-data";
+import type { Trace, TracedValue, TraceRequest } from "./tracing";
 
 /** [numerator, denominator] of each row of the bundle's metrics. */
 export type MetricTotals = readonly (readonly [number, number])[];
@@ -108,6 +109,15 @@ export type ToWorker =
       readonly id: number;
       readonly weights: WeightsSource;
       readonly plan: TrainingPlan;
+      /** Set for a training that is traced. */
+      readonly trace?: TraceRequest;
+    }
+  /** Computes one tensor of the training step from its inputs, in the order in which a trace gave them. */
+  | {
+      readonly type: "compute";
+      readonly id: number;
+      readonly tensor: string;
+      readonly inputs: readonly TracedValue[];
     }
   | {
       readonly type: "measure";
@@ -202,7 +212,11 @@ export type FromWorker =
       readonly loss: number;
       readonly sums: MetricTotals;
       readonly stepMs: number;
+      /** Set if it was asked for. */
+      readonly trace?: Trace;
     }
+  /** The SHA-256 of the tensor, as in a trace. */
+  | { readonly type: "computed"; readonly id: number; readonly hash: string }
   | {
       readonly type: "measured";
       readonly id: number;

@@ -27,6 +27,7 @@ import { LocalExamples } from "./input/local-data";
 import { plannedFeed } from "./input/plan-examples";
 import { protect } from "./protection";
 import { TrainingStep } from "./step";
+import { tracerOf } from "./tracing/tracer-of";
 import { train, type VariateChange } from "./trainer";
 
 type TrainingMessage<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }>;
@@ -133,7 +134,10 @@ async function stepFor(current: LoadedModel, { privacy }: TrainingPlan): Promise
   return current.sliced;
 }
 
-async function runPlan({ id, weights, plan }: TrainingMessage<"train">, stopsBefore: number): Promise<void> {
+async function runPlan(
+  { id, weights, plan, trace }: TrainingMessage<"train">,
+  stopsBefore: number,
+): Promise<void> {
   const loaded = requireLoaded();
   const { origin, source } = loaded;
   checkPlan(source, plan);
@@ -146,6 +150,7 @@ async function runPlan({ id, weights, plan }: TrainingMessage<"train">, stopsBef
     plan.control && fetchVariates(loaded, plan.control),
     plannedFeed(source.bundle, plan, own, bring),
   ]);
+  const tracer = trace && (await tracerOf(step, plan, trace));
   const feed = open();
   const { update, local, change, ...outcome } = await train({
     bundle: source.bundle,
@@ -154,9 +159,13 @@ async function runPlan({ id, weights, plan }: TrainingMessage<"train">, stopsBef
     plan,
     variates,
     feed,
+    tracer,
     onProgress: (progress) => post({ type: "progress", id, ...progress }),
     stopped: ending(stopsBefore, plan.until),
-  }).finally(() => feed.close());
+  }).finally(() => {
+    feed.close();
+    tracer?.close();
+  });
   if (plan.protection !== null) protect(update, plan.protection);
   const vectors = {
     update: update.buffer,
@@ -164,7 +173,15 @@ async function runPlan({ id, weights, plan }: TrainingMessage<"train">, stopsBef
     change: change?.buffer ?? null,
   };
   const transferred = Object.values(vectors).filter((vector) => vector !== null);
-  post({ type: "trained", id, ...vectors, ...outcome }, transferred);
+  post(
+    { type: "trained", id, ...vectors, ...outcome, ...(tracer && { trace: tracer.trace() }) },
+    transferred,
+  );
+}
+
+async function compute({ id, tensor, inputs }: TrainingMessage<"compute">): Promise<void> {
+  const { computeHash } = await import("./tracing/single-op");
+  post({ type: "computed", id, hash: await computeHash(requireLoaded().step, tensor, inputs) });
 }
 
 async function measure(
@@ -231,6 +248,8 @@ function perform(
       return load(message);
     case "train":
       return runPlan(message, stopsBefore);
+    case "compute":
+      return compute(message);
     case "measure":
       return measure(message, stopsBefore);
     case "keep":

@@ -92,7 +92,7 @@ class FlatStep {
 
   private constructor(
     readonly train: Graph,
-    private readonly apply: Graph,
+    readonly apply: Graph,
     private readonly bundle: Bundle,
     private readonly applyFiles: GraphFiles,
   ) {}
@@ -143,6 +143,12 @@ export class TrainingStep {
     if (partwise !== null) return new TrainingStep(bundle, sliced, partwise);
     const train = await Graph.load(signature, trainFiles);
     return new TrainingStep(bundle, sliced, await FlatStep.load(bundle, train, applyFiles));
+  }
+
+  /** The graphs of a step that can be traced. Throws an Error for people if it is made of shaders or slices. */
+  get traceable(): { readonly train: Graph; readonly apply: Graph } {
+    if (this.graphs instanceof FlatStep && !this.sliced) return this.graphs;
+    throw new Error("A training is traced on whole batches, by a backend without generated shaders.");
   }
 
   /** Uploads what a plan adds to each gradient: `start` and `drift` have a value for each trainable one. */

@@ -17,6 +17,7 @@ import {
   startVariables,
   type TrainingStep,
 } from "./step";
+import type { Tracer } from "./tracing/tracer";
 import type { Variables } from "./variables";
 
 export interface StepProgress {
@@ -57,6 +58,8 @@ export interface TrainingOptions {
   readonly variates: VariateChange | null;
   /** The batches; the caller owns it. */
   readonly feed: Feed;
+  /** Set for a training that is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly onProgress: (progress: StepProgress) => void;
   /** Called before every step, with the milliseconds that it will take; true ends the training. */
   readonly stopped: (steps: number, stepMs: number) => boolean;
@@ -96,7 +99,7 @@ export async function train(training: TrainingOptions): Promise<TrainingOutcome>
 }
 
 async function trainWith(training: TrainingOptions, corrections: Corrections): Promise<TrainingOutcome> {
-  const { bundle, step, plan, weights, variates, feed } = training;
+  const { bundle, step, plan, weights, variates, feed, tracer } = training;
   const { steps: planned } = feed;
   const watch = new HealthWatch();
   const bound = plan.privacy && boundOf(plan.privacy, plan.batchSize);
@@ -115,8 +118,10 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
 
   for (let number = 1; number <= planned && !training.stopped(number - 1, stride.nextMs); number++) {
     const batch = await feed.next();
+    tracer?.begin(number, variables);
     const result = step.run(variables, batch, { ...plan, step: number }, corrections, bound);
     variables = result.variables;
+    if (tracer) await tracer.end(number, variables);
     await reading;
     reading = record(result.report, batch.examples);
     await yieldToMessages();

@@ -1,0 +1,61 @@
+/**
+ * The training worker of a page that lies: a message `tamper` has it change one bit in one step, either of a kernel's
+ * first output, or of the weights after the step.
+ */
+
+import {
+  backend,
+  getKernel,
+  type KernelFunc,
+  registerKernel,
+  type Tensor,
+  type TensorInfo,
+  unregisterKernel,
+} from "@tensorflow/tfjs-core";
+import type { WasmBackend } from "../../../../webapp/static/src/engine/wasm/heap";
+import "../../../../webapp/static/src/workers/training/main";
+import { TrainingStep } from "../../../../webapp/static/src/workers/training/step";
+
+interface Tampering {
+  readonly type: "tamper";
+  readonly step: number;
+  /** Null for the weights. */
+  readonly kernel: string | null;
+}
+
+let current = 0;
+let done = false;
+
+function flipBit(tensor: TensorInfo): void {
+  const { buffer, byteOffset } = (backend() as unknown as WasmBackend).typedArrayFromHeap(tensor);
+  // The lowest bits of one value are mostly lost in the sums that follow.
+  const bytes = new DataView(buffer, byteOffset + 2, 1);
+  bytes.setUint8(0, bytes.getUint8(0) ^ 1);
+  done = true;
+}
+
+function tamper({ step, kernel: name }: Tampering): void {
+  const run = TrainingStep.prototype.run;
+  TrainingStep.prototype.run = function runTampering(this: TrainingStep, ...given) {
+    current = given[2].step;
+    const result = run.apply(this, given);
+    if (name === null && current === step) flipBit(result.variables.trainable as Tensor);
+    return result;
+  };
+  if (name === null) return;
+  const kernel = getKernel(name, "wasm");
+  if (kernel === undefined) throw new Error(`There is no kernel ${name}.`);
+  const kernelFunc: KernelFunc = (call) => {
+    const output = kernel.kernelFunc(call);
+    if (current === step && !done) flipBit([output].flat()[0] as TensorInfo);
+    return output;
+  };
+  unregisterKernel(name, "wasm");
+  registerKernel({ ...kernel, kernelFunc });
+}
+
+const perform = self.onmessage;
+self.onmessage = (event: MessageEvent<{ type: string }>) => {
+  if (event.data.type === "tamper") tamper(event.data as Tampering);
+  else perform?.call(self, event);
+};
