@@ -114,8 +114,9 @@ class Scheme(Generic[Host]):
     after_restart: str
 
     # Parts that only some schemes have: a board on the dashboard, the picture of a mesh, the newest
-    # assimilations after a number (all for None), and clients that upload whole weights.
+    # assimilations after a number (all for None), the facts of a unit, and clients that upload whole weights.
     board: Callable[[Host], SchemeBoard] | None = None
     picture: Callable[[Host], dict[str, Any]] | None = None
     assimilations: Callable[[Host, int, int | None], Awaitable[list[AssimilationRecord]]] | None = None
+    unit_facts: Callable[[Host, int], Awaitable[dict[str, Any]]] | None = None
     deposits: Callable[[Host], WeightsDeposits] | None = None

@@ -250,6 +250,13 @@ class TaskRegistry:
             raise NotFoundError("This task has no work units: its clients train all at once.")
         return await assimilations(host, after, last)
 
+    async def unit_facts(self, name: str, unit: int) -> dict[str, Any]:
+        """Returns what a recent work unit was. Raises NotFoundError if there is none of that number."""
+        host, unit_facts = self.host(name), self._scheme(name).unit_facts
+        if unit_facts is None:
+            raise NotFoundError("This task has no work units: its clients train all at once.")
+        return await unit_facts(host, unit)
+
     def deposits(self, name: str) -> WeightsDeposits:
         """Returns the target of uploads of whole weights. Raises NotFoundError if the task takes none."""
         host, deposits = self.host(name), self._scheme(name).deposits

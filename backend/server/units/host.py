@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
@@ -27,6 +28,7 @@ from backend.server.units.records import ClosedEpoch, UnitRecorder
 from backend.server.units.result_uploads import ResultUploads
 from backend.server.units.setup import RestoredState, create_state
 from backend.server.units.state import UnitsState
+from backend.server.units.unit_records import UnitRecords
 from backend.server.units.validation.validator import ValidationJobs
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import AssimilationRecord, BlobStore
@@ -66,6 +68,8 @@ class UnitsHost(TaskHost):
         self._uploads = ResultUploads(state)
         self._announcer = Announcer(state)
         self._recorder = UnitRecorder(state, clock)
+        self._records = UnitRecords(state)
+        observers.add(self._records)
         self._validator = ValidationJobs(state, post)
         assimilator = Assimilator(state, post, clock)
         self._controller = EpochController(state, self._dispatcher, self._record)
@@ -146,6 +150,10 @@ class UnitsHost(TaskHost):
         Raises StoreError.
         """
         return await self._recorder.assimilations(after, last)
+
+    async def unit_facts(self, unit: int) -> dict[str, Any]:
+        """Returns what a recent unit was and what its results came to. Raises NotFoundError."""
+        return await self._records.facts(unit)
 
     @property
     def presences(self) -> list[Presence]:

@@ -84,4 +84,5 @@ UNITS = Scheme(
     after_restart="Work units whose results were not recorded are done again.",
     board=UnitsBoard,
     assimilations=UnitsHost.assimilations,
+    unit_facts=UnitsHost.unit_facts,
 )

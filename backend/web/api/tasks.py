@@ -38,6 +38,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/tasks/{name}/rounds", rounds),
         Route("/api/tasks/{name}/mesh", mesh),
         Route("/api/tasks/{name}/units/history", results),
+        Route("/api/tasks/{name}/units/{unit:int}", unit),
         Route("/api/tasks/{name}/weights/{sha256}", deposit, methods=["PUT"]),
         WebSocketRoute("/api/tasks/{name}/socket", task_socket),
         Route("/blobs/{sha256}", blob),
@@ -116,6 +117,12 @@ async def results(request: Request) -> Response:
     name = request.path_params["name"]
     rows = await _registry(request).assimilations(name, after, min(last, MAX_ROUNDS))
     return _json_response({"results": [result_json(row) for row in rows]})
+
+
+async def unit(request: Request) -> Response:
+    """What a recent work unit was, and what its results came to."""
+    name, number = request.path_params["name"], request.path_params["unit"]
+    return _json_response(await _registry(request).unit_facts(name, number))
 
 
 async def readyz(request: Request) -> Response:

@@ -107,6 +107,9 @@ ROWS: dict[str, Row] = {
         ),
         refusals=(400,),
     ),
+    f"GET {TASK}/units/{{unit}}": Row(
+        "view", {200: keys("unit", "epoch", "work", "kept", "results")}, paths={"unit": NUMBER}
+    ),
     f"GET {TASK}/participants": Row("inspect", {200: keys("participants")}),
     f"POST {TASK}/participants/{{client}}": Row("manage", {200: keys("banned")}, Treated),
     f"POST {TASK}/alerts/{{id}}": Row("manage", {200: keys("alerts")}, AlertBody, paths={"id": NUMBER}),
