@@ -19,6 +19,7 @@ COMMANDS = {
     "simulate": "simulate",
     "build": "build",
     "peer": "peer",
+    "replay": "replay.replay",
     "task": "tasks.task",
     "account": "account",
     "privacy": "privacy",

@@ -23,7 +23,7 @@ from backend.peer.training.trainer import TrainingPlan, TrainingProgress, Traini
 EXACT_BACKEND = "exact"
 MAX_MANIFEST = 16 << 20
 # The worker's blobs come through its pipe (webapp/static/src/workers/headless/worker-scope.ts).
-_ORIGIN = "minga:"
+ORIGIN = "minga:"
 # Seconds between two looks at whether a measurement shall end.
 _LOOK_EVERY = 0.02
 
@@ -152,9 +152,7 @@ class ExactEngine:
         await worker.start()
         # Slices add up in another order than whole batches.
         setup = {"backend": EXACT_BACKEND, "avoid": [], "sliced": False}
-        loaded = await worker.ask(
-            {"type": "load", "origin": _ORIGIN, "bundle": self._address, "setup": setup}
-        )
+        loaded = await worker.ask({"type": "load", "origin": ORIGIN, "bundle": self._address, "setup": setup})
         return worker, float(loaded["stepMs"])
 
 

@@ -2,21 +2,12 @@
 
 import { loadGraphModel } from "@tensorflow/tfjs-converter";
 import type { Tensor } from "@tensorflow/tfjs-core";
-import { dataInputs, isFirstOutput, sourceOf } from "./fusion/nodes";
+import { dataInputs, sourceOf } from "./fusion/nodes";
 import type { Graph } from "./graph";
 
 const DTYPES: Readonly<Record<string, string>> = { float32: "DT_FLOAT", int32: "DT_INT32", bool: "DT_BOOL" };
 
-/** The inputs of a node that are no constants of its graph. */
-export function variableInputs(graph: Graph, name: string): string[] {
-  const node = graph.nodes.find((one) => one.name === name);
-  if (node === undefined) throw new Error(`The training step has no op ${name}.`);
-  return dataInputs(node)
-    .filter((input) => graph.model.weights[sourceOf(input)] === undefined)
-    .map((input) => (isFirstOutput(input) ? sourceOf(input) : input));
-}
-
-/** Returns output `index` of a node; `values` are those of its variable inputs, in their order. */
+/** Returns output `index` of a node; `values` are those of its inputs that are no constants, in their order. */
 export async function computeNode(
   graph: Graph,
   name: string,
@@ -24,13 +15,12 @@ export async function computeNode(
   values: readonly Tensor[],
 ): Promise<Tensor> {
   const node = graph.nodes.find((one) => one.name === name);
-  if (node === undefined || variableInputs(graph, name).length !== values.length) {
+  if (node === undefined) throw new Error(`The training step has no op ${name}.`);
+  const constants = dataInputs(node).map((input) => graph.model.weights[sourceOf(input)]?.[0]);
+  if (constants.filter((constant) => constant === undefined).length !== values.length)
     throw new Error(`The op ${name} takes other inputs.`);
-  }
   const given = [...values];
-  const tensors = dataInputs(node).map(
-    (input) => graph.model.weights[sourceOf(input)]?.[0] ?? (given.shift() as Tensor),
-  );
+  const tensors = constants.map((constant) => constant ?? (given.shift() as Tensor));
   const inputs = tensors.map((_, i) => `given_${i}`);
   const placeholders = tensors.map(({ dtype }, i) => ({
     name: inputs[i] as string,

@@ -1,0 +1,1 @@
+"""`minga replay`: the command and its sentences; what it computes is in backend/peer/replay."""
