@@ -61,8 +61,8 @@ def exact_notes(
     start = "All compute" if mode == "required" else 'With training.exact = "required" all would compute'
     faster = "would be no faster" if laptop.gpu_ms is None else f"would take {_total(steps, laptop.gpu_ms)}"
     yield (
-        f"{start} on their processors: a {unit} takes a laptop {_total(steps, laptop.exact_ms)} so, and its "
-        f"graphics processor {faster}."
+        f"{start} on their processors: a {unit} takes a laptop {_total(steps, laptop.exact_ms)} this way, "
+        f"and its graphics processor {faster}."
     )
 
 
@@ -73,7 +73,9 @@ def _faster_gpu(times: Sequence[StepTime], device: DeviceName, exact_ms: Range) 
 
 
 def _total(steps: int, range_ms: Range) -> str:
-    return between(steps * range_ms[0], steps * range_ms[1])
+    """Returns the times of so many steps by two digits, the precision of these estimates."""
+    low, high = (float(f"{steps * ms:.2g}") for ms in range_ms)
+    return between(low, high)
 
 
 def _middle(range_ms: Range) -> float:

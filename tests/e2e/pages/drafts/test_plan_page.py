@@ -227,3 +227,26 @@ async def test_a_draft_with_objectives_has_no_single_loss_to_choose(
     await page.get_by_text("What the model learns by").click()
     await expect(page.get_by_text("are the objectives in task.toml")).to_be_visible()
     await expect(page.locator("[data-loss]")).to_be_hidden()
+
+
+async def test_what_the_same_bits_cost_is_said_before_they_are_required(
+    page: Page, server: Server, ann: Visitor
+) -> None:
+    draft = renewed(ann, "exact")
+    await opened(page, server, draft)
+    await expect(page.locator("[data-costs]")).to_be_visible()
+    await page.get_by_text("Advanced: selection, averaging, stopping early").click()
+    choice = page.get_by_label("The same bits from every device")
+    await choice.select_option("required")
+    await expect(page.locator("[data-notes]")).to_contain_text(
+        "All compute on their processors: a round takes"
+    )
+    await saved(page)
+    assert tables(ann, draft)["training"]["exact"] == "required"
+    assert await findings(page) == []
+    await choice.select_option("preferred")
+    await expect(page.locator("[data-unsound]")).to_contain_text('Take "required", or leave it out.')
+    await choice.select_option("")
+    await expect(page.locator("[data-unsound]")).to_be_empty()
+    await saved(page)
+    assert "exact" not in tables(ann, draft)["training"]

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from backend.formats.manifest import parse_manifest
 from tests.support.tasks.owner_files import pictures
+from tests.support.tasks.pinned_task import built_program
 from tests.support.tasks.small_model import small_model
 from tests.support.tasks.tiny_task import write_task
 from tests.support.web.draft_client import ABOUT, Drafter
@@ -68,7 +70,10 @@ async def test_a_model_and_pictures_become_a_task_though_the_server_is_killed(tm
         server.stop()
         server.start()
         await _joins(server)
-        assert (tmp_path / "data" / "tasks" / "cats" / "README.md").read_text() == "About cats."
+        launched_folder = tmp_path / "data" / "tasks" / "cats"
+        assert (launched_folder / "README.md").read_text() == "About cats."
+        manifest = parse_manifest((launched_folder / "bundle" / "bundle.json").read_bytes())
+        assert manifest.exact == built_program()
     finally:
         if server.process.poll() is None:
             server.stop()

@@ -48,8 +48,8 @@ def test_seconds_and_leases_of_a_unit_are_said() -> None:
     assert notes == [
         "Results are compared by their hash, without a tolerance: each useful result takes about 1.86 "
         "leases.",
-        "All compute on their processors: a unit takes a laptop 2–8 s so, and its graphics processor would "
-        "take 0.5–2 s.",
+        "All compute on their processors: a unit takes a laptop 2–8 s this way, and its graphics processor "
+        "would take 0.5–2 s.",
     ]
 
 

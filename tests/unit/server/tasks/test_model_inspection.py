@@ -177,6 +177,7 @@ def test_json_has_the_keys_of_the_reference() -> None:
         "parameters",
         "checked",
         "warnings",
+        "program",
         "layers",
         "flops",
         "memory",
