@@ -44,6 +44,22 @@ function wasmThreads(): Plugin {
   };
 }
 
+/** WebKit evaluates a worker's entry once more for a file that imports from it, with a state of its own. */
+function entriesApart(): Plugin {
+  return {
+    name: "minga:entries-apart",
+    generateBundle(_, files) {
+      const chunks = Object.values(files).filter((file) => file.type === "chunk");
+      const entries = chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName);
+      for (const { fileName, imports } of chunks) {
+        const entry = entries.find((name) => imports.includes(name));
+        if (entry)
+          this.error(`${fileName} imports from ${entry}, a worker's entry: let that import it late.`);
+      }
+    },
+  };
+}
+
 /** Plugins of everything that runs in a worker. */
 export const workerPlugins = () => [wasmThreads(), wasmKernels()];
 
@@ -70,5 +86,9 @@ export default defineConfig({
       },
     },
   },
-  worker: { format: "es", plugins: workerPlugins, rolldownOptions: { checks: { pluginTimings: false } } },
+  worker: {
+    format: "es",
+    plugins: () => [...workerPlugins(), entriesApart()],
+    rolldownOptions: { checks: { pluginTimings: false } },
+  },
 });

@@ -3,18 +3,10 @@
  * first output, or of the weights after the step.
  */
 
-import {
-  backend,
-  getKernel,
-  type KernelFunc,
-  registerKernel,
-  type Tensor,
-  type TensorInfo,
-  unregisterKernel,
-} from "@tensorflow/tfjs-core";
+import type { KernelFunc, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import type { WasmBackend } from "../../../../webapp/static/src/engine/wasm/heap";
 import "../../../../webapp/static/src/workers/training/main";
-import { TrainingStep } from "../../../../webapp/static/src/workers/training/step";
+import type { TrainingStep } from "../../../../webapp/static/src/workers/training/step";
 
 interface Tampering {
   readonly type: "tamper";
@@ -26,20 +18,24 @@ interface Tampering {
 let current = 0;
 let done = false;
 
-function flipBit(tensor: TensorInfo): void {
-  const { buffer, byteOffset } = (backend() as unknown as WasmBackend).typedArrayFromHeap(tensor);
+function flipBit(wasm: WasmBackend, tensor: TensorInfo): void {
+  const { buffer, byteOffset } = wasm.typedArrayFromHeap(tensor);
   // The lowest bits of one value are mostly lost in the sums that follow.
   const bytes = new DataView(buffer, byteOffset + 2, 1);
   bytes.setUint8(0, bytes.getUint8(0) ^ 1);
   done = true;
 }
 
-function tamper({ step, kernel: name }: Tampering): void {
+async function tamper({ step, kernel: name }: Tampering): Promise<void> {
+  // Late, as in the worker's entry, to which nothing else may belong.
+  const { backend, getKernel, registerKernel, unregisterKernel } = await import("@tensorflow/tfjs-core");
+  const { TrainingStep } = await import("../../../../webapp/static/src/workers/training/step");
+  const flip = (tensor: TensorInfo) => flipBit(backend() as unknown as WasmBackend, tensor);
   const run = TrainingStep.prototype.run;
   TrainingStep.prototype.run = function runTampering(this: TrainingStep, ...given) {
     current = given[2].step;
     const result = run.apply(this, given);
-    if (name === null && current === step) flipBit(result.variables.trainable as Tensor);
+    if (name === null && current === step) flip(result.variables.trainable as Tensor);
     return result;
   };
   if (name === null) return;
@@ -47,7 +43,7 @@ function tamper({ step, kernel: name }: Tampering): void {
   if (kernel === undefined) throw new Error(`There is no kernel ${name}.`);
   const kernelFunc: KernelFunc = (call) => {
     const output = kernel.kernelFunc(call);
-    if (current === step && !done) flipBit([output].flat()[0] as TensorInfo);
+    if (current === step && !done) flip([output].flat()[0] as TensorInfo);
     return output;
   };
   unregisterKernel(name, "wasm");
@@ -55,7 +51,8 @@ function tamper({ step, kernel: name }: Tampering): void {
 }
 
 const perform = self.onmessage;
+let tampered = Promise.resolve();
 self.onmessage = (event: MessageEvent<{ type: string }>) => {
-  if (event.data.type === "tamper") tamper(event.data as Tampering);
-  else perform?.call(self, event);
+  if (event.data.type === "tamper") tampered = tamper(event.data as Tampering);
+  else void tampered.then(() => perform?.call(self, event));
 };

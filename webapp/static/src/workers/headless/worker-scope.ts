@@ -56,6 +56,11 @@ export function becomeWorker(
     },
     fetch: fetchFrom(process, readBlob),
     postMessage: post,
+    // As an error that nobody caught, it ends the process; the peer reads it there.
+    reportError: (error: unknown) =>
+      queueMicrotask(() => {
+        throw error;
+      }),
     process: undefined,
     // A process has one thread: a peer starts more processes instead.
     SharedArrayBuffer: undefined,
