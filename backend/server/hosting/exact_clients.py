@@ -26,3 +26,8 @@ def objection(task: Task, kind: Kind, ready: Ready) -> NotExactError | None:
         f"{_WHY}, and this peer computes by another program than {pins.program[:12]}. Install the version of "
         "Minga that the server has."
     )
+
+
+def compared_program(task: Task, ready: Ready) -> str | None:
+    """Returns the program by whose bits a client's results are compared; None if there is none."""
+    return ready.program if ready.backend == BACKEND and exactness(task.file) != "off" else None

@@ -11,7 +11,7 @@ from backend.server.observers import task_events
 from backend.server.units.assimilator import Assimilator
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.epoch_controller import EpochController
-from backend.server.units.result_uploads import ResultUploads
+from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import UnitsState
 from backend.server.units.validation.validator import ValidationJobs
 from backend.wire import unit_messages

@@ -9,7 +9,7 @@ from backend.protocols.client.client_kind import kind_of
 from backend.protocols.units.scheduler_effects import Effect, RefuseResult
 from backend.server.hosting import host_events
 from backend.server.hosting.client_link import ClientLink
-from backend.server.hosting.exact_clients import objection
+from backend.server.hosting.exact_clients import compared_program, objection
 from backend.server.observers import task_events
 from backend.server.units import unit_host_events as events
 from backend.server.units.assimilator import Assimilator
@@ -18,8 +18,8 @@ from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.effect_runner import UnitEffectRunner
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.schedule import EvaluationSchedule
-from backend.server.units.result_uploads import ResultUploads
-from backend.server.units.results import OVER, ResultReceiver
+from backend.server.units.results.result_receiver import OVER, ResultReceiver
+from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import UnitMember, UnitsState
 from backend.server.units.work_generator import seconds_a_row
 from backend.wire import messages, unit_messages
@@ -193,12 +193,13 @@ class UnitEventHandler:
         connected, first = member.client, not member.ready
         connected.backend = ready.backend
         self._state.connected.add(connected)
-        member.ready, member.step_ms, member.program = True, ready.step_ms, ready.program
+        program = compared_program(self._state.task, ready)
+        member.ready, member.step_ms, member.program = True, ready.step_ms, program
         self._state.scheduler.client_connected(
             client,
             member.slots,
             member.shards,
-            kind=kind_of(connected.kind, connected.backend, ready.program),
+            kind=kind_of(connected.kind, connected.backend, program),
             pace=seconds_a_row(self._state.task, ready.step_ms),
             trusted=client in self._state.units.trust.trusted,
             household=self._state.households.of(client, member.link),

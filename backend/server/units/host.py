@@ -25,7 +25,7 @@ from backend.server.units.evaluation.schedule import EvaluationSchedule
 from backend.server.units.event_handler import UnitEventHandler
 from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.units.records import ClosedEpoch, UnitRecorder
-from backend.server.units.result_uploads import ResultUploads
+from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.setup import RestoredState, create_state
 from backend.server.units.state import UnitsState
 from backend.server.units.unit_records import UnitRecords

@@ -11,7 +11,7 @@ import pytest
 
 from backend.peer.replay.trace_file import from_answer, write_trace
 from backend.wire.unit_messages import Unit
-from benchmarks.support.exact_work import prepare
+from benchmarks.support.exact_models import prepare
 from tests.integration.peer.replay.replayed_units import STEPS, Answer, blob, deliver, report, work_of
 from tests.support.browser.chromium import Chromium, Tab, chromium
 from tests.support.browser.static_site import serve

@@ -21,7 +21,7 @@ from backend.errors import (
 )
 from backend.numerics.vectors import Vector, to_bytes
 from backend.protocols.units.scheduler_effects import ClientId, Effect, LeaseId
-from backend.server.units.result_uploads import ResultUploads
+from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import UnitsState
 from backend.wire import unit_messages
 

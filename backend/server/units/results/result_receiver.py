@@ -12,9 +12,9 @@ from backend.protocols.rounds.cohort_member import too_much
 from backend.protocols.units.records import PartialWork, UnitState
 from backend.protocols.units.scheduler_effects import Effect, Judge, LeaseId, RefuseResult
 from backend.server.observers import task_events
-from backend.server.units.committed_results import CommittedResults
 from backend.server.units.dispatcher import Dispatcher
-from backend.server.units.result_uploads import ResultUploads
+from backend.server.units.results.committed_results import CommittedResults
+from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import LeasedUnit, UnitsState
 from backend.server.units.work_generator import examples_after, planned_work
 from backend.wire import messages, unit_messages
