@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from backend.wire.client_id import client_id
-from backend.wire.messages import Credit
+from backend.wire.messages import Chunk, Credit
 from backend.wire.unit_messages import Counted, Rejected, Release, Salt, Taken, Unit
-from tests.support.attacks.units_server import STEPS, units_server
-from tests.support.tasks.tiny_task import SIZE
+from tests.support.attacks.units_server import STEPS
+from tests.support.tasks.tiny_task import SIZE, write_units
 from tests.support.web.exact_unit_client import PROGRAM, Committed, ExactUnitClient
-from tests.support.web.server_process import Server
+from tests.support.web.server_process import Server, running
 from tests.support.web.unit_client import UnitClient
 
 ONES = np.ones(SIZE, np.float32)
@@ -31,21 +31,28 @@ Join = Callable[..., Awaitable[ExactUnitClient]]
 
 @pytest.fixture
 async def join(tmp_path: Path) -> AsyncIterator[Join]:
-    """Connects clients of one program to a server, whose trusted peers are named when the first joins."""
+    """Connects clients of one program to a server, whose trusted peers are named when the first joins.
+
+    Nothing that they send makes an event fail there.
+    """
+    log = tmp_path / "server.log"
     async with AsyncExitStack() as stack:
         servers: list[Server] = []
 
         async def joined(
-            program: str | None = PROGRAM, token: str | None = None, **trust: Any
+            program: str | None = PROGRAM, token: str | None = None, lease: float = 600.0, **trust: Any
         ) -> ExactUnitClient:
             if not servers:
-                running = units_server(tmp_path, epochs=1, trust={"replicas": 2, "spot_checks": 0.0} | trust)
-                servers.append(await asyncio.to_thread(stack.enter_context, running))
+                trusting = {"replicas": 2, "spot_checks": 0.0} | trust
+                write_units(tmp_path / "tasks" / "tiny", epochs=1, lease=lease, trust=trusting)
+                server = running(tmp_path / "tasks", tmp_path / "data", log=log)
+                servers.append(await asyncio.to_thread(stack.enter_context, server))
             client = await stack.enter_async_context(ExactUnitClient(servers[0].url, token=token))
             await client.ready_with(program)
             return client
 
         yield joined
+    assert "an event failed" not in log.read_text("utf-8")
 
 
 async def first_result(join: Join) -> tuple[ExactUnitClient, Unit, ExactUnitClient, Unit]:
@@ -164,3 +171,24 @@ async def test_a_client_without_the_program_is_compared_within_a_tolerance(join:
     await other.deliver(third, ALMOST, steps=STEPS)
     assert isinstance(await other.next(Counted), Counted)
     assert isinstance(await ann.next(Counted), Counted)
+
+
+async def test_an_upload_that_goes_on_after_its_result_was_taken_disturbs_nobody(join: Join) -> None:
+    # Ann's lease expires, so that both have the unit before any result is there.
+    ann = await join(lease=1.0)
+    unit = await ann.next(Unit)
+    bob = await join()
+    mine = await same_unit(bob, unit)
+    real = bob.commit(mine, ONES)
+    await bob.offer(mine, real, steps=STEPS)
+    credit = await bob.next(Credit)
+    assert isinstance((await ann.send(unit, ann.commit(unit, ONES), steps=STEPS)).answer, Taken)
+    sent = await bob.send(mine, real, steps=STEPS)
+    assert (sent.answer, sent.bytes) == (Taken(lease=mine.lease, waits=True), 0)
+    data = memoryview(real.data)[: credit.until]
+    await bob.say(Chunk(round=mine.lease, offset=0, data=data))
+    assert isinstance(await ann.next(Counted), Counted)
+    assert isinstance(await bob.next(Counted), Counted)
+    # The server goes on.
+    last = await bob.next(Unit)
+    assert isinstance((await bob.send(last, bob.commit(last, ONES), steps=STEPS)).answer, Taken)

@@ -69,8 +69,9 @@ class CommittedResults:
     def offered(self, client: ClientId, result: unit_messages.Result, now: float) -> None:
         """Takes an offer: asks for its salt if another result of the unit is here, else for its vector."""
         self.drop(result.lease)
+        self._uploads.drop_upload(client, result.lease)
         if result.commitment is None:
-            text = "Whoever told a program commits to a result first. Reload the page, or update Minga."
+            text = "A result of this program needs a commitment. Reload the page, or update Minga."
             self._refuse(client, result.lease, MissingCommitmentError(text))
             return
         waiting = self._waiting[result.lease] = CommittedResult(client, result)
