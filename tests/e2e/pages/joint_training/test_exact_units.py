@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-import shutil
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
@@ -19,27 +17,12 @@ from backend.peer.session.identity import STATE, stored_identity
 from backend.wire.client_id import client_id
 from tests.support.exact.engines import BROWSERS
 from tests.support.peer.peer_process import joined
+from tests.support.tasks.gallery_units import write_gallery_units
 from tests.support.timeouts import LONG
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.browser
 
-UNITS = """[coordination]
-scheme = "volunteer"
-
-[coordination.units]
-epochs = {epochs}
-rows = {rows}
-evaluate_every = 1000
-
-[coordination.units.trust]
-replicas = 2
-networks = ["127.0.0.0/8"]
-checked = 100000
-spot_checks = 0.0
-trusted = {trusted}
-
-"""
 LOGGED = ("--log-level", "debug", "--log-format", "json")
 START = "() => document.querySelector('[data-action=start]').click()"
 # The worker's third result differs by one bit from what it computed.
@@ -57,18 +40,6 @@ window.Worker = class extends Honest {
   }
 };
 """
-
-
-def write_units(models: Path, task: str, folder: Path, rows: int, epochs: int, *trusted: str) -> Path:
-    """The task as the gallery has it, but for [coordination]."""
-    shutil.copytree(models / task, folder)
-    file = folder / "task.toml"
-    table = UNITS.format(epochs=epochs, rows=rows, trusted=json.dumps(trusted))
-    text = re.sub(
-        r"\[coordination\]\n.*?\n(?=\[(?!coordination))", table, file.read_text("utf-8"), flags=re.DOTALL
-    )
-    file.write_text(text.replace("shards_per_client = 4\n", ""), "utf-8")
-    return folder
 
 
 def logged(log: Path, event: str) -> list[dict[str, Any]]:
@@ -94,7 +65,7 @@ async def test_a_page_that_changes_one_bit_is_found_by_a_trusted_peer(
 ) -> None:
     home = tmp_path / "home"
     trusted = client_id(stored_identity(home / STATE.relative_to("~")).token)
-    task = write_units(models, "digits", tmp_path / "tasks" / "digits", 100, 1, trusted)
+    task = write_gallery_units(models / "digits", tmp_path / "tasks" / "digits", 100, 1, trusted)
     log = tmp_path / "server.log"
     with (
         running(task, tmp_path / "data", *LOGGED, log=log) as server,
@@ -127,7 +98,7 @@ async def test_a_page_that_changes_one_bit_is_found_by_a_trusted_peer(
 async def test_three_browsers_and_two_peers_agree_on_every_unit(
     browser: Browser, models: Path, tmp_path: Path, task: str, rows: int, accuracy: float
 ) -> None:
-    folder = write_units(models, task, tmp_path / "tasks" / task, rows, epochs=1000)
+    folder = write_gallery_units(models / task, tmp_path / "tasks" / task, rows, 1000)
     log = tmp_path / "server.log"
     with ExitStack() as stack:
         server = stack.enter_context(running(folder, tmp_path / "data", *LOGGED, log=log))

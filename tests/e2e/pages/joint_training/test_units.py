@@ -6,8 +6,6 @@ All kinds of devices check one another here: each unit is done by two of them, w
 from __future__ import annotations
 
 import asyncio
-import re
-import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 from playwright.async_api import Browser
 
 from tests.support.peer.peer_process import joined
+from tests.support.tasks.gallery_units import write_gallery_units
 from tests.support.timeouts import LONG
 from tests.support.web.server_process import Server, running
 
@@ -38,43 +37,14 @@ class Variant:
 
 DIGITS, TEXT = Variant("digits", 100, 0.9, 1000), Variant("text-lstm", 96, 0.25, 1000)
 
-# Never trusted, so that every unit is compared with another device's. There is no target in the file: the
-# quick ones would reach it before the slow ones sent anything, and all are to have a part in it.
-UNITS = """[coordination]
-scheme = "volunteer"
-
-[coordination.units]
-epochs = {epochs}
-rows = {rows}
-evaluate_every = 1000
-
-[coordination.units.trust]
-replicas = 2
-networks = ["127.0.0.0/8"]
-checked = 100000
-spot_checks = 0.0
-
-"""
-
-
-def write_units(models: Path, variant: Variant, folder: Path) -> Path:
-    """The task as the gallery has it, but for [coordination]."""
-    shutil.copytree(models / variant.task, folder)
-    file = folder / "task.toml"
-    table = UNITS.format(epochs=variant.epochs, rows=variant.rows)
-    text = re.sub(
-        r"\[coordination\]\n.*?\n(?=\[(?!coordination))", table, file.read_text("utf-8"), flags=re.DOTALL
-    )
-    text = text.replace("shards_per_client = 4\n", "")
-    file.write_text(text, "utf-8")
-    return folder
-
 
 @pytest.mark.parametrize("variant", [DIGITS, TEXT], ids=lambda variant: variant.task)
 async def test_two_browsers_and_two_peers_reach_the_target_by_work_units(
     browser: Browser, models: Path, tmp_path: Path, variant: Variant
 ) -> None:
-    folder = write_units(models, variant, tmp_path / "tasks" / variant.task)
+    folder = write_gallery_units(
+        models / variant.task, tmp_path / "tasks" / variant.task, variant.rows, variant.epochs
+    )
     faults: list[str] = []
     with running(folder, tmp_path / "data") as server, ExitStack() as stack:
         for backend in BACKENDS:
