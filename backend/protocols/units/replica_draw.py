@@ -40,10 +40,9 @@ class ReplicaDraw:
         kind = self._client_table.clients[unit.leases[0].client].kind
         alike = self._rules.homogeneous and not unit.draws
         unit.draws += 1
-        # Those with the same program decide by bits; others repeat the unit where none of them is here.
-        name = self._drawn(unit, dice, kind) if is_exact(kind) else None
-        if name is None:
-            name = self._drawn(unit, dice, kind if alike else None)
+        name = self._drawn(unit, dice, kind if alike else None)
+        if name and is_exact(kind):
+            name = self._of_two(name, self._drawn(unit, dice, None), kind)
         if name is not None or alike:
             self._unit_table.reserve(unit, kind if name is None else DRAWN + name)
             self._unit_table.changed(unit)
@@ -79,6 +78,17 @@ class ReplicaDraw:
             if name is not None or self.has_peer(unit):
                 return name or ""
         return table.strangers.draw(dice, may)
+
+    def _of_two(self, first: ClientId, second: ClientId | None, kind: str) -> ClientId:
+        """Returns which of two drawn clients repeats a unit of this kind: one with its program, if one is.
+
+        Those with the same program decide by bits. But anybody may tell a program that nobody else has: were
+        all of one program drawn from, accomplices would be drawn for each other, and only they. So they are
+        drawn at most twice as often.
+        """
+        clients = self._client_table.clients
+        alike = second and clients[first].kind != kind and clients[second].kind == kind
+        return second if second and alike else first
 
     def _is_suspect(self, unit: UnitRecord) -> bool:
         """Whether a suspect began it."""

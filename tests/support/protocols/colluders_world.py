@@ -26,13 +26,14 @@ NAMES_FROM, NAMES_AN_HOUR = 400.0, 20
 class Collusion:
     """`tokens` colluders, all in one household or each in one of its own.
 
-    Sleepers behave until `patience` of their results held.
+    Sleepers behave until `patience` of their results held. `kind` is what they say that they compute with.
     """
 
     tokens: int
     one_household: bool
     tactic: Tactic
     patience: int = 0
+    kind: str = "peer native"
 
 
 class ColludersWorld(World):
@@ -70,7 +71,7 @@ class ColludersWorld(World):
             super()._come(name)
             return
         household = self.household_of(name)
-        self.scheduler.client_connected(name, LIE_SLOTS, kind="peer native", household=household)
+        self.scheduler.client_connected(name, LIE_SLOTS, kind=self.collusion.kind, household=household)
 
     def _ask(self, name: str) -> None:
         if name.startswith("+"):
@@ -95,7 +96,7 @@ class ColludersWorld(World):
             self.colluders.add(name)
             self._household_of[name] = household
             self._paces[name] = self._paces[token]
-            self.scheduler.client_connected(name, LIE_SLOTS, kind="peer native", household=household)
+            self.scheduler.client_connected(name, LIE_SLOTS, kind=self.collusion.kind, household=household)
             self._later(ASK_SECONDS, "ask", name)
         self._later(ASK_SECONDS, "ask", f"+{token}")
 

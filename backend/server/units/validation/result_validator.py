@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -79,26 +79,35 @@ class ResultValidator:
         return Verdict.VALID if result.lease == valid.lease else _VERDICTS[self._compare(result, valid)]
 
     def _by_majority(self, results: Sequence[ComparedResult]) -> dict[LeaseId, Verdict]:
-        """Returns the verdicts of the majority.
+        """Returns the verdicts of the majority within the tolerance.
 
-        Where results of one program differ, they alone decide among themselves: within a tolerance others may
-        agree with each of them. The rest is compared with what they agree on.
+        Where results of one program differ among those, they decide by their bits which of them is right:
+        others may agree with each of them. They never outvote others, whatever program they tell.
         """
-        deciding = differing_exact(results) or results
-        pairs = {
-            (i, j): self._compare(deciding[i], deciding[j]) for i, j in combinations(range(len(deciding)), 2)
-        }
-        agreements = majority(len(deciding), pairs)
-        if agreements is None:
+        agreements = _majority(results, self._compare_within_tolerance)
+        like = [one for one in results if agreements.get(one.lease) is Agreement.SAME]
+        if deciding := differing_exact(like):
+            agreements = _majority(deciding, self._compare)
+            like = [one for one in deciding if agreements.get(one.lease) is Agreement.SAME]
+        if not like:
             return {result.lease: Verdict.UNDECIDED for result in results}
-        verdicts = {one.lease: _VERDICTS[agreed] for one, agreed in zip(deciding, agreements, strict=True)}
-        reference = next(one for one in deciding if verdicts[one.lease] is Verdict.VALID)
-        others = (one for one in results if one.lease not in verdicts)
-        return verdicts | {one.lease: _VERDICTS[self._compare(one, reference)] for one in others}
+        return {one.lease: self._verdict(one, like, agreements.get(one.lease)) for one in results}
+
+    def _verdict(
+        self, result: ComparedResult, like: Sequence[ComparedResult], agreed: Agreement | None
+    ) -> Verdict:
+        """Returns the verdict on a result beside those that agree; `agreed` is what the majority found."""
+        reference = next((one for one in like if _are_exact(result, one)), like[0])
+        if agreed is None or _are_exact(result, reference):
+            agreed = self._compare(result, reference)
+        return _VERDICTS[agreed]
 
     def _compare(self, first: ComparedResult, second: ComparedResult) -> Agreement:
-        if first.program is not None and first.program == second.program:
+        if _are_exact(first, second):
             return Agreement.SAME if have_same_bits(first, second) else Agreement.OTHER
+        return self._compare_within_tolerance(first, second)
+
+    def _compare_within_tolerance(self, first: ComparedResult, second: ComparedResult) -> Agreement:
         tolerance = tolerance_of(max(first.steps, second.steps), self._tolerance)
         updates = agreement(likeness(first.update, second.update), tolerance)
         return worst((updates, figure_agreement(first.figures, second.figures, tolerance)))
@@ -125,11 +134,29 @@ def have_same_bits(first: ComparedResult, second: ComparedResult) -> bool:
 
 
 def differing_exact(results: Sequence[ComparedResult]) -> list[ComparedResult]:
-    """Returns the results of the most frequent program if they are not all the same; else none."""
+    """Returns the results of the most frequent program of which not all are the same; else none."""
     programs = Counter(result.program for result in results if result.program is not None)
-    program = programs.most_common(1)[0][0] if programs else None
-    alike = [result for result in results if program is not None and result.program == program]
-    return alike if any(not have_same_bits(alike[0], other) for other in alike[1:]) else []
+    for program, _ in programs.most_common():
+        alike = [result for result in results if result.program == program]
+        if any(not have_same_bits(alike[0], other) for other in alike[1:]):
+            return alike
+    return []
+
+
+def _are_exact(first: ComparedResult, second: ComparedResult) -> bool:
+    """Whether right results of these two have the same bits."""
+    return first.program is not None and first.program == second.program
+
+
+def _majority(
+    results: Sequence[ComparedResult], compare: Callable[[ComparedResult, ComparedResult], Agreement]
+) -> Mapping[LeaseId, Agreement]:
+    """Returns how each result agrees with the majority; empty if there is none."""
+    pairs = {(i, j): compare(results[i], results[j]) for i, j in combinations(range(len(results)), 2)}
+    agreements = majority(len(results), pairs)
+    if agreements is None:
+        return {}
+    return {one.lease: agreed for one, agreed in zip(results, agreements, strict=True)}
 
 
 def _shown(result: ComparedResult) -> UsualResult:

@@ -190,3 +190,17 @@ def test_who_agrees_with_both_within_a_tolerance_does_not_decide_between_two_of_
     assert judging.verdicts(split) == dict.fromkeys(range(3), UNDECIDED)
     decided = judging.verdicts([*split, exact(3, honest)])
     assert decided == {0: VALID, 1: INVALID, 2: VALID, 3: VALID}
+
+
+def test_who_tells_a_program_of_its_own_does_not_decide_against_others() -> None:
+    judging = ResultValidator(tolerance=0.01)
+    lies = [exact(0, update(2), "q"), exact(1, near(2, 0.001), "q")]
+    honest = [exact(2, update(1), None), exact(3, near(1, 0.001), None), exact(4, near(1, 0.002), "p")]
+    verdicts = judging.verdicts([*lies, *honest])
+    assert verdicts == {0: INVALID, 1: INVALID, 2: VALID, 3: VALID, 4: VALID}
+
+
+def test_whoever_is_near_the_majority_with_other_bits_than_its_program_is_wrong() -> None:
+    judging = ResultValidator(tolerance=0.01)
+    results = [exact(0, update(1)), exact(1, near(1, 0.1)), exact(2, near(1, 0.001), None)]
+    assert judging.verdicts(results) == {0: VALID, 1: INVALID, 2: VALID}
