@@ -95,6 +95,7 @@ class ResultReceiver:
         error = SlowUploadError("Too little of the update came in too long a time. Try a better connection.")
         for client, lease in self._uploads.stalled(now):
             self._uploads.drop_upload(client, lease)
+            self.committed.drop(lease)
             self._uploads.reject(client, lease, error.code, str(error))
             effects += self.release(client, lease, "failed")
         return effects
@@ -102,7 +103,12 @@ class ResultReceiver:
     def _arrived(self, client: str, result: unit_messages.Result, now: float) -> Sequence[Effect]:
         """Passes a complete result on: at once, or when it is known to fit its commitment."""
         update, fault = self._uploads.finish_upload(client, result.lease)
-        if update is not None and self._state.leases[result.lease].program is not None:
+        work = self._state.leases.get(result.lease)
+        if work is None:
+            self.committed.drop(result.lease)
+            self._uploads.reject(client, result.lease, "over", OVER)
+            return []  # Two epochs ended during the upload.
+        if update is not None and work.program is not None:
             return self.committed.uploaded(result.lease, update, now)
         self.committed.drop(result.lease)
         return self._pass_on(client, result, update, fault, now)
