@@ -181,6 +181,12 @@ def warm_start(after: Assimilate, results: int = 10) -> Assimilate:
     return assimilate
 
 
+def shifted(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
+    """W <- W + change, and no more: the memory neither changes nor counts it. It is not a client's result."""
+    moved, _ = _by_blocks(lambda _w, c, b, _s: (c - b, None), params, result, memory)
+    return moved, memory
+
+
 ASSIMILATIONS: dict[str, Callable[..., Assimilate]] = {
     "vc-asgd": vc_asgd,
     "downpour": downpour,

@@ -27,6 +27,7 @@ from backend.numerics.aggregation.asynchronous import (
     may_begin,
     no_memory,
     polynomial,
+    shifted,
     vc_asgd,
     warm_start,
 )
@@ -203,6 +204,14 @@ def test_a_warm_start_takes_the_first_results_as_they_are_and_tells_the_rest_not
         np.testing.assert_array_equal(found, one.weights)
     for found, wanted in zip(seen[3:], run(fedbuff(2), some[2].weights, some[3:]), strict=True):
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_shift_adds_a_change_and_leaves_the_memory_alone() -> None:
+    params, change, zeros = vector(1), vector(2), np.zeros(50, np.float32)
+    memory = Memory(vector(3), 7)
+    moved, after = shifted(params, ClientResult(change, zeros, 4, 2), memory)
+    np.testing.assert_array_equal(moved, params + change)
+    assert after is memory
 
 
 @given(st.integers(1, 4), st.lists(st.integers(0, 3), max_size=60))
