@@ -66,7 +66,8 @@ class ParameterStore(Protocol):
         """Assimilates one result that was trained from `base`, and returns the parameters after it.
 
         The store computes the staleness. A result whose `result_id` was assimilated lately changes nothing,
-        so an assimilation that failed half-way can be retried. Raises ParametersGoneError before `begin`, and
+        so an assimilation that failed half-way can be retried. With the recipe `shifted`, the result is a
+        change of the weights, which `base` counts, too. Raises ParametersGoneError before `begin`, and
         ValueError when the vectors differ in length.
         """
         ...

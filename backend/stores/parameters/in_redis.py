@@ -106,7 +106,12 @@ class RedisParameters:
         return StoredParameters(*_joined(unpack(value)[1:] for value in values_found), int(base))
 
     def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, result_id: str) -> Receipt:
-        """See ParameterStore. Updates one shard after another; the result's id decides which is first."""
+        """See ParameterStore. Updates one shard after another; the result's id decides which is first.
+
+        Another server that reads before this one writes, and writes after it, overwrites the result. The
+        receipt of that server counts it as lost, not the receipt of this call; a retry with the same id
+        assimilates it again where it was lost. A shift must not be lost, so it has to run alone.
+        """
         started, size = time.perf_counter(), len(result.weights)
         first = crc32(result_id.encode()) % self._shards
         work = _Work(recipe, result, base, result_id, last=(first - 1) % self._shards)

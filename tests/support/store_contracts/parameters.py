@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from backend.numerics.aggregation.asynchronous import (
     fedasync,
     fedbuff,
     no_memory,
+    shifted,
     vc_asgd,
     warm_start,
 )
@@ -90,6 +93,26 @@ class ParameterStoreContract:
         assert (again.base, once.base, store.read().base) == (7, 6, 7)
         np.testing.assert_array_equal(store.read().weights, after.weights)
         np.testing.assert_array_equal(again.weights, after.weights)
+
+    @pytest.mark.parametrize("name", RECIPES)
+    def test_a_shift_is_one_more_version_that_the_memory_does_not_count(
+        self, store: ParameterStore, name: str
+    ) -> None:
+        recipe, zeros = RECIPES[name], np.zeros(SIZE, np.float32)
+        store.begin(vector(1), no_memory(), 5)
+        (first, _), (second, _) = results(2)
+        before = store.assimilate(recipe, first, 5, "first")
+        for _ in range(2):
+            receipt = store.assimilate(shifted, ClientResult(vector(3), zeros), 6, "shift")
+            for standing in (receipt, store.read()):
+                np.testing.assert_array_equal(standing.weights, before.weights + vector(3))
+                np.testing.assert_array_equal(standing.memory.slot, before.memory.slot)
+                assert (standing.memory.count, standing.base) == (before.memory.count, 7)
+        weights, memory = recipe(receipt.weights, replace(second, staleness=2), receipt.memory)
+        after = store.assimilate(recipe, second, 5, "second")
+        np.testing.assert_array_equal(after.weights, weights)
+        np.testing.assert_array_equal(after.memory.slot, memory.slot)
+        assert (after.memory.count, after.base, after.staleness) == (memory.count, 8, 2)
 
     def test_nothing_is_left_where_somebody_cleared_it(self, store: ParameterStore) -> None:
         store.begin(vector(1), no_memory(), 5)

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from backend.errors import StoreError
-from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory
+from backend.numerics.aggregation.asynchronous import Assimilate, ClientResult, Memory, shifted
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParameterStore, Receipt, check_fit
 from backend.stores.parameters.place import ParameterAddress
@@ -26,11 +26,15 @@ END_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class AssimilationJob:
-    """A result to be assimilated; see ParameterStore.assimilate."""
+    """A result to be assimilated; see ParameterStore.assimilate.
+
+    With `shift` it is no client's result, but weights minus base are added to the model; see `shifted`.
+    """
 
     result: ClientResult
     base: int
     result_id: str
+    shift: bool = False
 
 
 class ParameterServer(Protocol):
@@ -53,7 +57,8 @@ class InProcessServer:
 
     def do(self, job: AssimilationJob) -> Receipt:
         """See ParameterServer."""
-        return self._store.assimilate(self._recipe, job.result, job.base, job.result_id)
+        recipe = shifted if job.shift else self._recipe
+        return self._store.assimilate(recipe, job.result, job.base, job.result_id)
 
     def close(self) -> None:
         """See ParameterServer."""
@@ -79,7 +84,7 @@ class ProcessServer:
         if vectors is None or vectors.size != len(result.weights):
             vectors = self._start(len(result.weights))
         vectors.weights[:], vectors.base[:] = result.weights, result.base
-        answer = self._answer(_Request(result.epoch, job.base, job.result_id))
+        answer = self._answer(_Request(result.epoch, job.base, job.result_id, job.shift))
         if isinstance(answer, Exception):
             raise answer
         return Receipt(
@@ -164,6 +169,7 @@ class _Request:
     epoch: int
     base: int
     result_id: str
+    shift: bool
 
 
 @dataclass(frozen=True)
@@ -202,7 +208,10 @@ def _serve(connection: Connection, vectors: SharedVectors, place: ParameterAddre
         store.close()
 
 
-def _execute(request: _Request, vectors: SharedVectors, store: ParameterStore, recipe: Assimilate) -> _Answer:
+def _execute(
+    request: _Request, vectors: SharedVectors, store: ParameterStore, assimilate: Assimilate
+) -> _Answer:
+    recipe = shifted if request.shift else assimilate
     result = ClientResult(vectors.weights, vectors.base, epoch=request.epoch)
     receipt = store.assimilate(recipe, result, request.base, request.result_id)
     slot = receipt.memory.slot

@@ -8,8 +8,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
+import numpy as np
 import structlog
 
 from backend.errors import StoreError
@@ -23,6 +23,8 @@ from backend.server.units.parameters.parameter_server import (
     ProcessServer,
     Recipe,
 )
+from backend.server.units.parameters.reorder_buffer import ReorderBuffer
+from backend.server.units.parameters.shared_lock import SharedLock
 from backend.stores.parameters.contract import (
     ParametersGoneError,
     ParameterStore,
@@ -32,8 +34,6 @@ from backend.stores.parameters.contract import (
 from backend.stores.parameters.place import MEMORY, ParameterAddress
 
 log = structlog.stdlib.get_logger("minga.units")
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -52,52 +52,6 @@ class ParameterDeployment:
 
 
 IN_MEMORY = ParameterDeployment()
-
-
-@dataclass(frozen=True)
-class _Ready(Generic[T]):
-    base: int
-    number: int
-    before: frozenset[int]
-    value: T
-
-
-class ReorderBuffer(Generic[T]):
-    """Releases the values of concurrent jobs, each of which ends with a `base`, lowest base first.
-
-    A job with a lower base than one that ended was running at that moment, or ended earlier: each value waits
-    for the jobs that were running when it finished. Otherwise the newest weights could contain results whose
-    receipts have not arrived.
-    """
-
-    def __init__(self) -> None:
-        self._begun = 0
-        self._working: set[int] = set()
-        self._ready: list[_Ready[T]] = []
-
-    def begin(self) -> int:
-        """Registers a job that begins. Returns its number, for `end` or `fail`."""
-        self._begun += 1
-        self._working.add(self._begun)
-        return self._begun
-
-    def end(self, number: int, base: int, value: T) -> list[T]:
-        """Adds the value of a job that ended. Returns the values that are due."""
-        self._working.remove(number)
-        self._ready.append(_Ready(base, number, frozenset(self._working), value))
-        return self._due()
-
-    def fail(self, number: int) -> list[T]:
-        """Removes a job that failed. Returns the values that are due."""
-        self._working.remove(number)
-        return self._due()
-
-    def _due(self) -> list[T]:
-        self._ready.sort(key=lambda entry: (entry.base, entry.number))
-        due: list[T] = []
-        while self._ready and not self._ready[0].before & self._working:
-            due.append(self._ready.pop(0).value)
-        return due
 
 
 class ParameterServers:
@@ -120,6 +74,8 @@ class ParameterServers:
         self._reorder_buffer: ReorderBuffer[tuple[Receipt, asyncio.Future[Receipt]]] = ReorderBuffer()
         self._stopping: set[asyncio.Task[None]] = set()
         self._restoring, self._stopped = asyncio.Lock(), False
+        # A shift holds it exclusively.
+        self._running = SharedLock()
         self._last: StoredParameters | None = None
         self._busy_seconds, self._assimilated, self._window_began = 0.0, 0, 0.0
         # Results lost before the store was emptied.
@@ -154,9 +110,23 @@ class ParameterServers:
         Raises StoreError if the store cannot be reached; a retry with the same `result_id` counts once.
         Raises ValueError if the vectors differ in length.
         """
-        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self._queue.put_nowait((AssimilationJob(result, base, result_id), answer))
-        return await answer
+        return await self._queued(AssimilationJob(result, base, result_id))
+
+    async def shift(self, change: Vector, shift_id: str) -> Receipt:
+        """Adds `change`, float32 [P], to the weights as one more version; the memory stays the same.
+
+        It runs alone, after the results that were queued before it and before those queued after it, so that
+        no server overwrites it in an eventually consistent store (Redis). The receipt's `staleness` counts
+        the results between the newest receipt at the time of the call and the shift.
+
+        Raises what `assimilate` raises; a retry with the same `shift_id` counts once. If a server died or
+        gave up just before, Redis may still execute its write after the shift. `lost` of the next receipt is
+        then higher, and another call with the same `shift_id` adds the change again where it was lost.
+        """
+        base = self._last.base if self._last else 0
+        return await self._queued(
+            AssimilationJob(ClientResult(change, np.zeros_like(change)), base, shift_id, shift=True)
+        )
 
     async def stop(self) -> None:
         """Ends the servers after their current results, and clears the store.
@@ -182,22 +152,34 @@ class ParameterServers:
         """Gives one server the results of the queue until the server is ended."""
         while not worker.stopping:
             job, future = await self._queue.get()
-            worker.since, number = time.monotonic(), self._reorder_buffer.begin()
+            worker.since = time.monotonic()
             try:
-                receipt = await self._attempt(worker, job)
-            except (StoreError, ValueError) as error:
-                due = self._reorder_buffer.fail(number)
-                if not future.done():
-                    future.set_exception(error)
-            else:
-                self._count(receipt)
-                due = self._reorder_buffer.end(number, receipt.base, (receipt, future))
+                async with self._running.held(exclusive=job.shift):
+                    await self._finish(worker, job, future)
             finally:
                 self._busy_seconds += time.monotonic() - max(worker.since, self._window_began)
                 worker.since = None
-            for receipt, future in due:
-                if not future.done():
-                    future.set_result(receipt)
+
+    async def _queued(self, job: AssimilationJob) -> Receipt:
+        answer: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
+        self._queue.put_nowait((job, answer))
+        return await answer
+
+    async def _finish(self, worker: _Worker, job: AssimilationJob, future: asyncio.Future[Receipt]) -> None:
+        """Does a job, and releases the receipts that are due."""
+        number = self._reorder_buffer.begin()
+        try:
+            receipt = await self._attempt(worker, job)
+        except (StoreError, ValueError) as error:
+            due = self._reorder_buffer.fail(number)
+            if not future.done():
+                future.set_exception(error)
+        else:
+            self._count(receipt)
+            due = self._reorder_buffer.end(number, receipt.base, (receipt, future))
+        for due_receipt, due_future in due:
+            if not due_future.done():
+                due_future.set_result(due_receipt)
 
     async def _attempt(self, worker: _Worker, job: AssimilationJob) -> Receipt:
         try:

@@ -86,6 +86,28 @@ async def test_in_redis_every_result_is_either_taken_in_or_counted_as_lost(redis
         np.testing.assert_array_equal(stored.weights, np.full(SIZE, 30 - servers.lost, np.float32))
 
 
+@pytest.mark.parametrize(("database", "shards"), [("postgres", ""), ("redis", ""), ("redis", "?shards=5")])
+async def test_a_shift_among_results_is_in_the_model_once(
+    request: pytest.FixtureRequest, database: str, shards: str
+) -> None:
+    change = 100 * ONE.weights
+    async with serving(f"{request.getfixturevalue(database).address}{shards}", rules=THREE) as servers:
+        jobs = [asyncio.create_task(servers.assimilate(ONE, 0, str(turn))) for turn in range(12)]
+        shift = asyncio.create_task(servers.shift(change, "shift"))
+        jobs += [asyncio.create_task(servers.assimilate(ONE, 0, f"after {turn}")) for turn in range(12)]
+        receipt = await shift
+        assert (receipt.base, receipt.memory.count) == (13, 12)
+        await asyncio.gather(*jobs)
+        stored = await servers.read()
+        assert stored.base == 25
+        # What is lost are results, of which there are 24.
+        assert (stored.weights > 100).all()
+        assert float(stored.weights.mean(dtype=np.float64)) == pytest.approx(124 - servers.lost)
+        again = await servers.shift(change, "shift")
+        assert again.base == 25
+        np.testing.assert_array_equal(again.weights, stored.weights)
+
+
 async def test_in_shards_parts_of_results_are_counted(redis: Redis) -> None:
     async with serving(f"{redis.address}?shards=5", rules=THREE) as servers:
         await asyncio.gather(*(servers.assimilate(ONE, 0, str(turn)) for turn in range(30)))
@@ -165,6 +187,13 @@ async def test_a_database_that_is_away_is_an_error_and_the_result_can_be_brought
             receipt = await servers.assimilate(ONE, 1, "b")
             assert receipt.base == 2
             np.testing.assert_array_equal(receipt.weights, 2 * ONE.weights)
+            own.stop()
+            with pytest.raises(StoreError, match="cannot be used"):
+                await servers.shift(-ONE.weights, "shift")
+            own.start()
+            shift = await servers.shift(-ONE.weights, "shift")
+            assert (shift.base, shift.memory.count) == (3, 2)
+            np.testing.assert_array_equal(shift.weights, ONE.weights)
 
 
 async def test_a_host_that_was_replaced_is_told_at_once(postgres: Postgres) -> None:

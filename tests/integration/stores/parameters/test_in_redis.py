@@ -16,6 +16,7 @@ from backend.numerics.aggregation.asynchronous import (
     downpour,
     fedbuff,
     no_memory,
+    shifted,
 )
 from backend.numerics.vectors import Vector
 from backend.stores.parameters.contract import ParametersGoneError, ParameterStore
@@ -86,6 +87,21 @@ def test_a_result_that_comes_between_reading_and_writing_is_lost_and_counted(
     again = quick.assimilate(downpour(), ONE, 0, "lost")
     assert (again.base, again.lost) == (3, 1)
     np.testing.assert_array_equal(slow.read().weights, 2 * ONE.weights)
+
+
+@pytest.mark.parametrize("shards", [1, SHARDS])
+def test_a_shift_that_was_written_over_is_counted_and_can_be_brought_again(
+    open_store: Callable[..., RedisParameters], shards: int
+) -> None:
+    slow, quick = open_store(shards), open_store(shards)
+    slow.begin(ZEROS, no_memory(), 0)
+    change = ClientResult(8 * ONE.weights, ZEROS)
+    recipe = meanwhile(downpour(), 0, lambda: quick.assimilate(shifted, change, 0, "shift"))
+    receipt = slow.assimilate(recipe, ONE, 0, "result")
+    assert receipt.lost > 0
+    again = quick.assimilate(shifted, change, 0, "shift")
+    assert again.lost == receipt.lost
+    np.testing.assert_array_equal(slow.read().weights, 9 * ONE.weights)
 
 
 def test_of_shards_that_part_is_lost_that_was_written_over(

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from backend.server.units.parameters.server_pool import ReorderBuffer
+from backend.server.units.parameters.reorder_buffer import ReorderBuffer
 
 
 def test_who_is_alone_waits_for_nobody() -> None:

@@ -72,6 +72,40 @@ async def test_each_result_is_assimilated_once_by_any_of_three_servers() -> None
         np.testing.assert_array_equal((await servers.read()).weights, np.full(1000, 50, np.float32))
 
 
+async def test_a_shift_is_one_more_version() -> None:
+    async with serving(partial(vc_asgd, 0.5)) as servers:
+        before = await servers.assimilate(ONE, 0, "a")
+        receipts = [await servers.shift(-before.weights, "shift") for _ in range(2)]
+        assert [(receipt.base, receipt.lost) for receipt in receipts] == [(2, 0), (2, 0)]
+        assert receipts[0].staleness == 0
+        assert receipts[0].memory is before.memory
+        np.testing.assert_array_equal((await servers.read()).weights, ZEROS)
+        assert (await servers.assimilate(ONE, 1, "b")).base == 3
+
+
+async def test_a_shift_runs_alone() -> None:
+    admission = Event()
+    async with serving(partial(held, admission), PoolRules(least=3, most=3)) as servers:
+        before = [asyncio.create_task(servers.assimilate(ONE, 0, f"before {turn}")) for turn in range(2)]
+        shift = asyncio.create_task(servers.shift(10 * ONE.weights, "shift"))
+        after = [asyncio.create_task(servers.assimilate(ONE, 0, f"after {turn}")) for turn in range(4)]
+        await asyncio.wait([shift], timeout=0.1)
+        assert not shift.done()
+        admission.set()
+        assert {(await task).base for task in before} == {1, 2}
+        receipt = await shift
+        assert (receipt.base, receipt.staleness) == (3, 2)
+        np.testing.assert_array_equal(receipt.weights, 12 * ONE.weights)
+        assert {(await task).base for task in after} == {4, 5, 6, 7}
+
+
+async def test_a_shift_of_another_model_is_refused_and_the_servers_go_on() -> None:
+    async with serving(downpour) as servers:
+        with pytest.raises(ValueError, match="unlike"):
+            await servers.shift(np.zeros(3, np.float32), "a")
+        assert (await servers.assimilate(ONE, 0, "b")).base == 1
+
+
 async def test_staleness_counts_what_was_assimilated_while_a_result_waited() -> None:
     async with serving(partial(vc_asgd, 0.5)) as servers:
         receipts = await asyncio.gather(*(servers.assimilate(ONE, 0, str(turn)) for turn in range(4)))
