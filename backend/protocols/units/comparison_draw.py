@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backend.protocols.units import trust
+from backend.protocols.units.audits.provisional_results import ProvisionalResults
 from backend.protocols.units.client_table import ClientTable, TableClient
 from backend.protocols.units.leases import Leases
 from backend.protocols.units.records import PENDING, Lease, UnitRecord, UnitState
@@ -18,9 +19,14 @@ class ComparisonDraw:
     """
 
     def __init__(
-        self, rules: Rules, client_table: ClientTable, unit_table: UnitTable, leases: Leases
+        self,
+        rules: Rules,
+        client_table: ClientTable,
+        unit_table: UnitTable,
+        leases: Leases,
+        provisional: ProvisionalResults,
     ) -> None:
-        self._rules, self._leases = rules, leases
+        self._rules, self._leases, self._provisional = rules, leases, provisional
         self._client_table, self._unit_table = client_table, unit_table
 
     def granted(self, unit: UnitRecord, lease: Lease) -> None:
@@ -36,7 +42,8 @@ class ComparisonDraw:
         if lease.by_trusted_peer or unit.state is not UnitState.OPEN:
             return
         client, rules = self._client_table.clients[lease.client], self._rules
-        if rules.replicas > 1 and trust.must_replicate(client.trust, rules.trust, unit.lot):
+        crowded = bool(rules.trust.provisional) and not self._provisional.has_room(lease.client)
+        if rules.replicas > 1 and (crowded or trust.must_replicate(client.trust, rules.trust, unit.lot)):
             unit.quorum = max(unit.quorum, rules.replicas)
         if len(unit.pending) > 1:
             return

@@ -176,7 +176,7 @@ class LeaseGranter:
 
     def _split(self, unit: UnitRecord, client: TableClient) -> list[Effect]:
         """Halves a unit without leases until it suits this client."""
-        if unit.leases or not self._rules.sizes.seconds:
+        if unit.base is not None or unit.leases or not self._rules.sizes.seconds:
             return []
         unit_table, seconds = self._unit_table, client.seconds(unit.work.examples)
         pieces = split_work(unit.work, seconds, unit.halvings, self._rules.sizes, unit_table.next_unit)
@@ -218,6 +218,7 @@ class LeaseGranter:
             examples=work.examples,
             base=base,
             seed=work.seed,
+            epoch=unit.audited.epoch if unit.audited else unit.epoch,
             steps=unit.part.steps if unit.part else 0,
             deadline=lease.deadline,
             heartbeat=seconds / self._rules.heartbeats,

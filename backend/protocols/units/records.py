@@ -136,6 +136,10 @@ def after(table: Mapping[S, Mapping[E, S]], state: S, event: E) -> S | None:
 TRUSTED = "*"
 # The same where results disagree: a peer decides about these first.
 DISPUTED = "**"
+# The same of an audit, which never ends.
+AUDIT = "***"
+# Audits belong to no epoch: they do not hold one up, and outlast it.
+AUDIT_EPOCH = 1 << 62
 # The prefix of a reservation for one drawn client.
 DRAWN = "@"
 # States of leases whose result is waiting or may come in time.
@@ -174,6 +178,17 @@ class Lease:
     returned: float = math.inf
 
 
+@dataclass(frozen=True, slots=True)
+class ProvisionalResult:
+    """The result of a `lease` that is in the model unproven, and the `work` of `epoch` that it is of."""
+
+    lease: Lease
+    work: WorkUnit
+    epoch: int
+    base: int
+    part: PartialWork | None
+
+
 @dataclass(slots=True)
 class UnitRecord:
     """A work unit of `epoch`, with all of its leases, which have the same `base`.
@@ -183,7 +198,8 @@ class UnitRecord:
     the only clients that may get the next lease: TRUSTED, a kind, or DRAWN with a client; empty for all.
     `part` is the part to do if the first client had to stop. It was halved `halvings` times. `phase` is its
     phase in the counts. `lot` in [0, 1) decides which clients are drawn to repeat it, `draws` counts them;
-    `appeals` counts the times that it was left to trusted peers because results disagree.
+    `appeals` counts the times that it was left to trusted peers because results disagree. `audited` is
+    what an audit repeats; None for other units.
     """
 
     work: WorkUnit
@@ -203,6 +219,7 @@ class UnitRecord:
     lot: float = 0.0
     draws: int = 0
     appeals: int = 0
+    audited: ProvisionalResult | None = None
 
     def count(self, states: Collection[LeaseState]) -> int:
         """Returns the number of its leases in one of these states."""
@@ -212,8 +229,11 @@ class UnitRecord:
         """Whether `client` had a lease of it, or its household one whose result may be compared.
 
         Their agreement would prove nothing. Results are `comparable` where clients repeat units: whether they
-        repeat this one is drawn when a result arrives, and that of an expired lease may.
+        repeat this one is drawn when a result arrives, and that of an expired lease may. A trusted peer
+        that was late may audit again.
         """
+        if self.audited is not None:
+            return any(lease.client == client and lease.state in AWAITED for lease in self.leases)
         strict = comparable or self.quorum > 1
         lost = (LeaseState.RELEASED,) if strict else (LeaseState.RELEASED, LeaseState.EXPIRED)
         return any(

@@ -72,7 +72,7 @@ class ReplicaDraw:
         """
         table, may = self._client_table, self._may(unit, kind)
         if self._rules.trust.guarded:
-            if self._is_suspect(unit) and self.has_peer(unit):
+            if self._is_for_peers(unit) and self.has_peer(unit):
                 return ""
             name = table.vouched.draw(dice, may)
             if name is not None or self.has_peer(unit):
@@ -90,10 +90,11 @@ class ReplicaDraw:
         alike = second and clients[first].kind != kind and clients[second].kind == kind
         return second if second and alike else first
 
-    def _is_suspect(self, unit: UnitRecord) -> bool:
-        """Whether a suspect began it."""
+    def _is_for_peers(self, unit: UnitRecord) -> bool:
+        """Whether a suspect began it; or anybody with no proven result, where results count provisionally."""
         first = self._client_table.clients[unit.leases[0].client]
-        return self._client_table.is_suspect(first, self._unit_table.now)
+        unproven = bool(self._rules.trust.provisional) and not trust.is_vouched(first.trust)
+        return unproven or self._client_table.is_suspect(first, self._unit_table.now)
 
     def _is_suspended(self, household: Household) -> bool:
         return self._client_table.households.is_suspended(household, self._unit_table.now)

@@ -51,7 +51,8 @@ class TrustRules:
     A connected trusted peer repeats the fraction `spot_checks` of the units. Another client repeats those of
     a trusted client with the probability `caution * proven / streak`, never below `floor`. A client has at
     most `unproved` units of its own that wait for a comparison. `guarded`: the task has trusted peers, so
-    only agreement with them, or with clients that agreed with them, raises trust.
+    only agreement with them, or with clients that agreed with them, raises trust. So many clients may have
+    `provisional` results, which the model can be rid of when one of them is refuted; 0: results stay in it.
     """
 
     proven: int = 10
@@ -61,8 +62,11 @@ class TrustRules:
     floor: float = 0.05
     unproved: int = 3
     guarded: bool = False
+    provisional: int = 0
 
     def __post_init__(self) -> None:
+        if self.provisional < 0 or (self.provisional and not self.guarded):
+            raise ValueError("provisional is not negative, and 0 where no trusted peer can refute a result")
         if self.proven < 1 or self.quota < 1 or self.unproved < 1:
             raise ValueError("proven, quota and unproved are at least 1")
         if not 0.0 < self.floor <= 1.0 or self.caution <= 0.0:

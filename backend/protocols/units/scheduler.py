@@ -105,7 +105,24 @@ class Scheduler:
         for unit in self._unit_table.forget():
             self._leases.forget(unit.leases)
         self._unit_table.begin(units)
+        self._transitioner.audits.begin(departed=True)
         return effects
+
+    @property
+    def audits(self) -> int:
+        """The number of audits under way."""
+        return self._transitioner.audits.under_way
+
+    def begin_audits(self) -> int:
+        """Begins to audit all clients whose newest result nobody confirmed; returns how many.
+
+        A training that ends calls it before, and waits for the audits as long as trusted peers are there.
+        """
+        return self._transitioner.audits.begin()
+
+    def drop_audits(self) -> list[Effect]:
+        """Drops the audits under way."""
+        return self._transitioner.audits.drop()
 
     def client_connected(
         self,

@@ -30,7 +30,7 @@ class GrantLease:
 
     It reports until `deadline`, and sends a heartbeat every `heartbeat` seconds. If `steps` is not 0, it
     takes only that many: another client stopped there, and the results are compared. `holds_shard`: the
-    client had that shard before.
+    client had that shard before. `epoch` is that of the work: an audit repeats older work.
     """
 
     client: ClientId
@@ -41,6 +41,7 @@ class GrantLease:
     examples: int
     base: int
     seed: int
+    epoch: int
     steps: int
     deadline: float
     heartbeat: float
@@ -81,22 +82,50 @@ class Judge:
     """Compare the results of these leases of `unit` and answer with `judged`; a single one is only checked.
 
     The others are compared with `valid`: a result that was found valid already, or one of `leases` that is a
-    trusted peer's. None if there is no such result.
+    trusted peer's. None if there is no such result. In an audit the single result, a trusted peer's, is
+    compared with that of `audited`, a lease of any epoch: INVALID says that they differ.
     """
 
     unit: UnitId
     leases: tuple[LeaseId, ...]
     valid: LeaseId | None
+    audited: LeaseId | None = None
 
 
 @dataclass(frozen=True)
 class Assimilate:
-    """Blend this result into the model: once for every unit."""
+    """Blend this result into the model: once for every unit.
+
+    If it is `provisional`, it may have to be taken out again, and is kept for an audit until ForgetResult.
+    """
 
     unit: UnitId
     lease: LeaseId
     client: ClientId
     base: int
+    provisional: bool = False
+
+
+@dataclass(frozen=True)
+class TakeOutResults:
+    """A trusted peer refuted `client`: take its provisional `results`, so many, out of the model."""
+
+    client: ClientId
+    results: int
+
+
+@dataclass(frozen=True)
+class KeepResults:
+    """The provisional results of `client` stay in the model."""
+
+    client: ClientId
+
+
+@dataclass(frozen=True)
+class ForgetResult:
+    """The provisional result of this lease is not audited (any more)."""
+
+    lease: LeaseId
 
 
 @dataclass(frozen=True)
@@ -170,6 +199,9 @@ Effect: TypeAlias = (
     | Abort
     | Judge
     | Assimilate
+    | TakeOutResults
+    | KeepResults
+    | ForgetResult
     | SplitUnit
     | CreditClient
     | DistrustClient

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from backend.protocols.units import trust
+from backend.protocols.units.audits.audits import Audits
+from backend.protocols.units.audits.provisional_results import ProvisionalResults
 from backend.protocols.units.client_table import ClientTable, TableClient
 from backend.protocols.units.comparison_draw import ComparisonDraw
 from backend.protocols.units.leases import Leases
@@ -58,7 +60,9 @@ class Transitioner:
         self._rules, self._leases = rules, leases
         self._client_table, self._unit_table = client_table, unit_table
         self.replicas = ReplicaDraw(rules, client_table, unit_table)
-        self.comparisons = ComparisonDraw(rules, client_table, unit_table, leases)
+        self._provisional = ProvisionalResults(rules.trust.provisional)
+        self.comparisons = ComparisonDraw(rules, client_table, unit_table, leases, self._provisional)
+        self.audits = Audits(rules, client_table, unit_table, leases, self._provisional, self._refuted)
 
     def accept_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
         """Accepts a part if it is at least half of the unit, the first part, and no other client works on it.
@@ -67,7 +71,8 @@ class Transitioner:
         compared, so that a client cannot leave out work unchecked.
         """
         others = unit.count(AWAITED) - (lease.state in AWAITED)
-        if unit.state is not UnitState.OPEN or others or part is None or unit.part is not None:
+        taken = unit.part is not None or unit.audited is not None
+        if unit.state is not UnitState.OPEN or others or part is None or taken:
             return False
         if not unit.work.examples <= 2 * part.examples <= 2 * unit.work.examples:
             return False
@@ -80,6 +85,8 @@ class Transitioner:
         """Returns the effects on a unit after one of its leases changed."""
         if unit.judging:
             return []
+        if unit.audited is not None:
+            return self.audits.reconsider(unit)
         if unit.state is UnitState.DONE:
             # Late results are compared once with the valid one; undecided ones stay undecided.
             unit.judging = tuple(one.id for one in unit.leases if one.state is LeaseState.RETURNED)
@@ -111,8 +118,11 @@ class Transitioner:
 
     def judged(self, unit: UnitRecord, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:
         """Returns the effects of a requested comparison."""
+        if unit.audited is not None:
+            return self.audits.judged(unit, verdicts)
         unit.judging = ()
         effects: list[Effect] = []
+        verdicts = self._after_refutations(unit, verdicts)
         weighed = weigh(unit, verdicts, self._leases.__getitem__, self._vouches)
         for name in weighed.outvoted:
             level = self._client_table.clients[name].trust
@@ -124,6 +134,17 @@ class Transitioner:
         if unit.state is UnitState.JUDGED:
             effects += self._settle(unit)
         return [*effects, *self.reconsider(unit), *self._free_held(unit)]
+
+    def _after_refutations(
+        self, unit: UnitRecord, verdicts: Mapping[LeaseId, Verdict]
+    ) -> Mapping[LeaseId, Verdict]:
+        """Leaves a single result undecided if another one of its client was refuted meanwhile."""
+        if len(verdicts) > 1 or unit.valid is not None or self._rules.replicas == 1:
+            return verdicts
+        ((number, verdict),) = verdicts.items()
+        lease = self._leases[number]
+        refuted = self._client_table.clients[lease.client].trust.faults and not lease.by_trusted_peer
+        return {number: Verdict.UNDECIDED} if refuted and verdict is Verdict.VALID else verdicts
 
     def close(self, unit: UnitRecord, event: UnitEvent) -> list[Effect]:
         """Closes a unit; clients that work on it may stop."""
@@ -191,11 +212,16 @@ class Transitioner:
                 self._client_table.set_trust(lease.client, trust.after_faulty(client.trust))
                 return [DistrustClient(lease.client, lease.id)]
             case Verdict.INVALID:
-                self._client_table.set_trust(lease.client, trust.after_invalid(client.trust))
-                self._client_table.households.suspend(lease.household, self._unit_table.now)
-                return [DistrustClient(lease.client, lease.id), *self._dismiss(client)]
+                return [DistrustClient(lease.client, lease.id), *self._refuted(lease)]
             case _:
                 return []
+
+    def _refuted(self, lease: Lease) -> list[Effect]:
+        """Takes that a trusted peer refuted the result of a lease, which may be of an earlier epoch."""
+        client = self._client_table.clients[lease.client]
+        self._client_table.set_trust(lease.client, trust.after_invalid(client.trust))
+        self._client_table.households.suspend(lease.household, self._unit_table.now)
+        return [*self._provisional.refuted(lease.client), *self._dismiss(client)]
 
     def _dismiss(self, client: TableClient) -> list[Effect]:
         """Dismisses the waiting results of a refuted client: trusted peers need not look at each."""
@@ -212,14 +238,23 @@ class Transitioner:
         self._unit_table.reserve(unit, "")
         return DismissResult(lease.client, lease.id)
 
+    def _blend(self, unit: UnitRecord, first: Lease, valid: list[Lease], base: int) -> list[Effect]:
+        """Returns the effects of blending the result of `first`, with which the other `valid` ones agree."""
+        confirmed = any(lease.by_trusted_peer for lease in valid)
+        if confirmed or not self._provisional.has_room(first.client):
+            if confirmed:
+                self._provisional.confirmed(first.client)
+            return [Assimilate(unit.work.unit, first.id, first.client, base)]
+        blend = Assimilate(unit.work.unit, first.id, first.client, base, provisional=True)
+        return [*self._provisional.blended(unit, first), blend]
+
     def _settle(self, unit: UnitRecord) -> list[Effect]:
         """After the first comparison of a unit: closes it, or requests one more result."""
         valid = [lease for lease in unit.leases if lease.state is LeaseState.VALID]
         if valid and unit.base is not None:
             first = valid[0]
             unit.valid, unit.proven = first.id, len(valid) > 1 or first.by_trusted_peer
-            blend = Assimilate(unit.work.unit, first.id, first.client, unit.base)
-            return [blend, *self.close(unit, UnitEvent.AGREE)]
+            return [*self._blend(unit, first, valid, unit.base), *self.close(unit, UnitEvent.AGREE)]
         unit.state = UNITS[unit.state][UnitEvent.DISAGREE]
         # Undecided results never suffice; each needs one more result, preferably a trusted peer's.
         pending, clients = [self._leases[one] for one in unit.pending], self._client_table.clients

@@ -9,7 +9,15 @@ from itertools import islice
 from backend.protocols.client.household import by_itself
 from backend.protocols.units import trust
 from backend.protocols.units.client_table import ClientTable, TableClient
-from backend.protocols.units.records import AWAITED, DISPUTED, DRAWN, TRUSTED, LeaseState, UnitRecord
+from backend.protocols.units.records import (
+    AUDIT,
+    AWAITED,
+    DISPUTED,
+    DRAWN,
+    TRUSTED,
+    LeaseState,
+    UnitRecord,
+)
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.scheduler_effects import ClientId, UnitId, Wait
 from backend.protocols.units.unit_table import SEARCH_LIMIT, UnitTable
@@ -33,7 +41,8 @@ class UnitSelector:
 
     def _must_wait(self, name: ClientId, client: TableClient, now: float) -> Wait | None:
         remaining, units = self._unit_table.progress.remaining, self._unit_table.progress.units
-        if not remaining:
+        audits = client.trusted and self._unit_table.waiting.queue(AUDIT)
+        if not remaining and not audits:
             return Wait(name, "over")
         if len(client.leases) >= client.slots:
             return Wait(name, "slots")
@@ -99,8 +108,10 @@ class UnitSelector:
         drawn = [one for one in islice(self._unit_table.drawn, SEARCH_LIMIT) if allowed(one)]
         if (first := next(filter(self._of_newcomer, drawn), None)) is not None:
             return first
-        check = waiting.first(TRUSTED, allowed)
-        return check if check is not None or not drawn else drawn[0]
+        for queue in (TRUSTED, AUDIT):
+            if (check := waiting.first(queue, allowed)) is not None:
+                return check
+        return drawn[0] if drawn else None
 
     def _of_newcomer(self, number: UnitId) -> bool:
         leases = self._unit_table.units[number].leases

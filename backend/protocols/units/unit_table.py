@@ -249,17 +249,24 @@ class UnitTable:
         return removed
 
     def add(self, unit: UnitRecord) -> None:
-        """Adds a unit to this epoch."""
+        """Adds a unit to this epoch, or an audit."""
         self.units[unit.work.unit] = unit
         self.next_unit = max(self.next_unit, unit.work.unit + 1)
-        self.progress.added(unit)
+        if unit.epoch == self.epoch:
+            self.progress.added(unit)
         self.changed(unit)
+
+    def remove(self, unit: UnitRecord) -> None:
+        """Removes an audit that is over."""
+        self.waiting.remove(unit.work.unit, unit.work.shard)
+        del self.units[unit.work.unit]
 
     def changed(self, unit: UnitRecord) -> None:
         """Updates queue and counts after a change of a unit or its leases."""
         work = unit.work
         if unit.missing_leases and unit.attempts < self._max_leases:
-            self.waiting.add(work.unit, work.shard, begun=bool(unit.leases), queue=unit.reserved)
+            begun = bool(unit.leases or unit.reserved)
+            self.waiting.add(work.unit, work.shard, begun, queue=unit.reserved)
         else:
             self.waiting.remove(work.unit, work.shard)
         if unit.epoch == self.epoch:
@@ -268,8 +275,10 @@ class UnitTable:
     def reserve(self, unit: UnitRecord, group: str) -> None:
         """Reserves the unit's next lease for `group` (see UnitRecord) for a while; "" ends that.
 
-        It takes effect with the next call of `changed`.
+        It takes effect with the next call of `changed`. An audit stays reserved.
         """
+        if unit.audited is not None:
+            return
         if unit.reserved:
             self._reserved_for_peers.discard(unit.work.unit)
             self._reserved.pop(unit.work.unit, None)

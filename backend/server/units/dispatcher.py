@@ -205,7 +205,7 @@ class Dispatcher:
         return unit_messages.Unit(
             lease=grant.lease,
             unit=grant.unit,
-            epoch=work.epoch,
+            epoch=grant.epoch,
             shard=messages.Shard(sha256=shard.sha256, examples=shard.examples),
             first=grant.first,
             examples=grant.examples,
@@ -215,7 +215,7 @@ class Dispatcher:
             steps=fixed,
             batch_size=task.batch_size,
             learning_rate=task.learning_rate,
-            past_steps=past_steps(task, work.epoch),
+            past_steps=past_steps(task, grant.epoch),
             seed=grant.seed,
             proximal_mu=task.file.training.proximal_mu,
             start=work.start,

@@ -120,7 +120,7 @@ class UnitRecords:
         record = self._units.get(grant.unit)
         if record is None or not record.is_of(grant):
             self._forget(grant.unit)
-            record = _UnitRecord(grant, work.epoch, past_steps(self._state.task, work.epoch))
+            record = _UnitRecord(grant, grant.epoch, past_steps(self._state.task, grant.epoch))
             self._units[grant.unit] = record
             self._bases[grant.base] += 1
             self._state.snapshots.hold(_holder(grant.unit), grant.base, self._state.model.weights)

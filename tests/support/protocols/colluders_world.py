@@ -14,12 +14,15 @@ from tests.support.protocols.units_world import EXAMPLES, Crowd, Seen, World
 
 # How colluders choose the results in which they lie: in all; in those that count without a comparison, once
 # PATIENCE results held; where one of them has the unit, too; where the first result came from somebody else;
-# under new names, as many as each household may bring, while the tokens only confirm.
-Tactic = Literal["blatant", "sleepers", "pairs", "framers", "names"]
+# under new names, as many as each household may bring, while the tokens only confirm; in the last units of
+# the last epoch; in a share SELDOM of those that nobody else has.
+Tactic = Literal["blatant", "sleepers", "pairs", "framers", "names", "finale", "seldom"]
 # They send made-up results after so many seconds, ask for work so often, and take as many units at a time.
 LIE_SECONDS, ASK_SECONDS, LIE_SLOTS = 1.0, 5.0, 64
 # From this time on, when the tokens are vouched for, each household brings so many new names an hour.
 NAMES_FROM, NAMES_AN_HOUR = 400.0, 20
+# The finale is so large a share of the last epoch's units.
+FINALE, SELDOM = 0.1, 0.01
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,11 @@ class ColludersWorld(World):
                 return lied or any(one.client in self.colluders for one in others)
             case "framers":
                 return bool(others)
+            case "finale":
+                last = len(self.seen.closed) == self.epochs - 1
+                return lied or (last and self.scheduler.remaining <= FINALE * self.units)
+            case "seldom":
+                return lied or (not others and self.dice.random() < SELDOM)
             case "names":
                 return lied or (grant.client in self._household_of and not others)
 

@@ -23,7 +23,9 @@ from backend.protocols.units.scheduler_effects import (
     GivenUp,
     GrantLease,
     Judge,
+    KeepResults,
     SplitUnit,
+    TakeOutResults,
     WorkUnit,
 )
 from backend.protocols.units.scheduler_snapshot import Snapshot
@@ -60,7 +62,9 @@ class Crowd:
 class Seen:
     """The counts of events.
 
-    `hazard` sums, over all lies, the probability that another client did the same unit.
+    `hazard` sums, over all lies, the probability that another client did the same unit. `provisional` are the
+    leases whose results are in the model unproven, by client; `taken_out` counts honest results taken out
+    again, `lies_taken_out` lies.
     """
 
     grants: int = 0
@@ -71,6 +75,10 @@ class Seen:
     lied: set[int] = field(default_factory=set)
     lies_blended: int = 0
     hazard: float = 0.0
+    provisional: dict[str, list[int]] = field(default_factory=dict)
+    taken_out: int = 0
+    lies_taken_out: int = 0
+    audits: int = 0
     given_up: list[WorkUnit] = field(default_factory=list)
     closed: list[EpochClosed] = field(default_factory=list)
 
@@ -107,6 +115,9 @@ class World:
                 if restart_at is not None and len(self.seen.blended) >= restart_at:
                     restart_at = None
                     self._restart()
+        self.scheduler.begin_audits()
+        while self.scheduler.audits:
+            self._step()
         return self.seen
 
     def _come(self, name: str) -> None:
@@ -170,12 +181,27 @@ class World:
                     seen.grants += 1
                     seen.holders.setdefault(effect.unit, []).append(effect.client)
                     self._train(effect)
+                case Judge(audited=int(audited)):
+                    seen.audits += 1
+                    differ = audited in seen.lied
+                    verdict = Verdict.INVALID if differ else Verdict.VALID
+                    self._perform(self.scheduler.judged(effect.unit, {effect.leases[0]: verdict}))
                 case Judge():
                     self._perform(self.scheduler.judged(effect.unit, self._verdicts(effect)))
+                case TakeOutResults():
+                    taken_out = seen.provisional.pop(effect.client, [])
+                    lies = len(seen.lied.intersection(taken_out))
+                    seen.lies_blended -= lies
+                    seen.lies_taken_out += lies
+                    seen.taken_out += len(taken_out) - lies
+                case KeepResults():
+                    seen.provisional.pop(effect.client)
                 case Assimilate():
                     assert effect.unit not in seen.blended
                     seen.blended[effect.unit] = self.scheduler.unit(effect.unit).work
                     seen.lies_blended += effect.lease in seen.lied
+                    if effect.provisional:
+                        seen.provisional.setdefault(effect.client, []).append(effect.lease)
                 case CreditClient():
                     seen.credited[effect.lease] += 1
                 case DistrustClient():

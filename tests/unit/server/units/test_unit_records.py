@@ -70,7 +70,7 @@ class Host:
         self.records = UnitRecords(cast(UnitsState, self.state), kept_bytes)
 
     async def lease(self, lease: int, unit: int, base: int, first: int = 0) -> LeasedUnit:
-        grant = GrantLease("ann", lease, unit, 0, first, 6, base, 7, 0, 60.0, 10.0, False)
+        grant = GrantLease("ann", lease, unit, 0, first, 6, base, 7, 1, 0, 60.0, 10.0, False)
         work = self.leases[lease] = LeasedUnit(grant, 1, 0.0, "browser", "exact")
         self.state.model.weights = UPDATE + base
         self.records.notice("tiny", task_events.UnitLeased("ann", lease, unit, 1, 0))

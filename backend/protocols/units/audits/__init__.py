@@ -1,0 +1,1 @@
+"""Results that count before they are proven, and how they are audited."""
