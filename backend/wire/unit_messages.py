@@ -211,7 +211,7 @@ class Tally(Struct, frozen=True, forbid_unknown_fields=True):
 class Board(WireFrame, frozen=True, tag="board"):
     """The task's current state, sent to all clients on change, less often with more clients.
 
-    `base` counts the results that are in the model so far, `backlog` those that wait to be blended. `loss`
+    `base` is the number of the model, which counts blended results, `backlog` counts those that wait. `loss`
     and `metrics` are from the newest evaluation, of weights with `measured` results in them; `loss` is None
     before the first.
     """

@@ -30,6 +30,8 @@ from backend.numerics.vectors import Vector, Vector64, blocks
 # update 1000 times the usual length, 1e-4 of the usual length. The spread falls by a factor of 10 with every
 # 1.5 to 5 results of each client, the more slowly the more clients there are and the higher the pull is.
 SETTLED_SPREAD = 1e-7
+# The same where memory is short: a thousandth of what is taken out may stay.
+LOOSE_SPREAD = 1e-3
 # The share of rows that may be empty.
 EMPTY_ROWS = 0.25
 
@@ -87,6 +89,11 @@ class Contributions:
         self._influences: dict[int, Vector64] = {version: np.zeros(0)}
         self._settled: dict[str, Vector] = {}
         self._taken_out: list[_TakenOut] = []
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest version."""
+        return self._newest
 
     @property
     def clients(self) -> Set[str]:
@@ -167,12 +174,12 @@ class Contributions:
                     terms.append(_Term(1.0, removed.settled))
         return _sum(terms, self._size)
 
-    def bases_in_use(self, oldest: int) -> None:
+    def bases_in_use(self, oldest: int, spread: float = SETTLED_SPREAD) -> None:
         """Records that no result will be blended from a base before `oldest`.
 
-        Adds contributions whose influence has become constant to their client's vector, and forgets those
-        taken out that no version in use contains. Takes time proportional to versions times contributions, so
-        call it once for many results.
+        Adds contributions whose influence has become constant, within `spread`, to their client's vector, and
+        forgets those taken out that no version in use contains. Takes time proportional to versions times
+        contributions, so call it once for many results.
         """
         self._of(oldest)
         for version in range(self._oldest, oldest):
@@ -181,7 +188,7 @@ class Contributions:
                 removed.influences.pop(version, None)
         self._oldest = oldest
         self._taken_out = [removed for removed in self._taken_out if removed.version > oldest]
-        self._settle()
+        self._settle(spread)
         self._drop_empty_rows()
 
     def proven(self, client: str) -> None:
@@ -190,8 +197,8 @@ class Contributions:
             self._rows[number] = None
         self._settled.pop(client, None)
 
-    def _settle(self) -> None:
-        numbers, newest = self._constant(), self._influences[self._newest]
+    def _settle(self, spread: float) -> None:
+        numbers, newest = self._constant(spread), self._influences[self._newest]
         of_client: dict[str, list[int]] = {}
         for number in numbers.tolist():
             row = self._rows[number]
@@ -207,13 +214,13 @@ class Contributions:
             for number in own:
                 self._rows[number] = None
 
-    def _constant(self) -> NDArray[np.intp]:
-        """Returns the rows whose influences in all versions in use are equal, within SETTLED_SPREAD."""
+    def _constant(self, spread: float) -> NDArray[np.intp]:
+        """Returns the rows whose influences in all versions in use are equal, within `spread`."""
         newest = self._influences[self._newest]
         numbers = np.arange(len(self._influences[self._oldest]))
         for version in range(self._oldest, self._newest):
             distances = np.abs(self._influences[version][numbers] - newest[numbers])
-            numbers = numbers[distances <= SETTLED_SPREAD]
+            numbers = numbers[distances <= spread]
             if not len(numbers):
                 break
         return numbers

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile, Units
 from backend.server.disclosure.statement import Disclosure, Guarantee, readers
+from backend.server.units.provisional.room import may_be_provisional
 
 
 def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
@@ -16,7 +17,7 @@ def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
     if file.coordination.units is None:
         raise ValueError("The task has rounds.")
     server = _server(file, file.coordination.units)
-    return Disclosure(list(server), list(_participants(file.coordination.units)), list(readers(file)))
+    return Disclosure(list(server), list(_participants(file, file.coordination.units)), list(readers(file)))
 
 
 def _server(file: TaskFile, units: Units) -> Iterator[str]:
@@ -41,20 +42,26 @@ def _server(file: TaskFile, units: Units) -> Iterator[str]:
     )
 
 
-def _participants(units: Units) -> Iterator[str]:
+def _participants(file: TaskFile, units: Units) -> Iterator[str]:
     """Yields what other volunteers learn."""
     yield (
         "They are never sent your result. But each result is blended into the model when it comes, and "
         "whoever begins next is given that: who compares two of them can tell about what was blended between."
     )
     yield "On this page they see how much came from your random number."
-    yield _made_up(units)
+    yield _made_up(file, units)
 
 
-def _made_up(units: Units) -> str:
+def _made_up(file: TaskFile, units: Units) -> str:
     """States whether strangers can bring made-up results into the model."""
     if units.trust.comparison == "none":
         return "No results are compared here: whoever sends a made-up one has it in the model."
+    if may_be_provisional(file, units):
+        return (
+            "Some may send made-up results, which may be in the model for a while. A peer of the owner does "
+            "samples again while it is connected. Whom it refutes loses all results that nobody had repeated, "
+            "which are taken out of the model. Who makes up only a few may not be found."
+        )
     if units.trust.trusted:
         return (
             "Some may send made-up results. While a peer of the owner is connected it does samples again, "

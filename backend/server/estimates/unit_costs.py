@@ -24,8 +24,9 @@ from backend.server.estimates.round_costs import (
 )
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime
+from backend.server.units.provisional.room import may_be_provisional
 from backend.server.units.validation.tolerances import table
-from backend.server.units.work_generator import GUARDED_CAUTION, MAX_LEASE_FACTOR
+from backend.server.units.work_generator import MAX_LEASE_FACTOR, caution_of
 
 # A whole unit has this multiple of the rows of the smallest part that a slow client gets.
 MAX_SPLIT = 2 ** SizeRules().halvings
@@ -44,7 +45,8 @@ def estimate_units(
     rows = unit_rows(file, manifest, supply)
     examples, steps = unit_work(file, manifest, rows)
     an_epoch = supply.shards * math.ceil(shard_rows(supply) / rows)
-    leases = leases_of_unit(units.trust, an_epoch * epochs, volunteers)
+    caution = caution_of(units.trust, may_be_provisional(file, units))
+    leases = leases_of_unit(units.trust, caution, an_epoch * epochs, volunteers)
     down, up = wire.version_down, wire.update_up
     all_leases = an_epoch * epochs * leases
     leases_each = max(1, round(all_leases / volunteers))
@@ -105,14 +107,14 @@ def batch_of(file: TaskFile, manifest: Manifest) -> int:
     return file.training.batch_size or manifest.batch_size
 
 
-def leases_of_unit(trust: TrustTable, units: int, volunteers: int) -> float:
+def leases_of_unit(trust: TrustTable, caution: float, units: int, volunteers: int) -> float:
     """Returns the mean number of leases of each of `units` if `volunteers` share them and none leaves.
 
-    Newcomers are compared among themselves until `checked` results of each are accepted, with trusted peers
-    GUARDED_CAUTION times as many. Later a client is compared with that number over its compared results as
-    probability, so that these grow like a root.
+    Newcomers are compared among themselves until `checked` results of each are accepted, `caution` times as
+    many. Later a client is compared with that number over its compared results as probability, so that these
+    grow like a root.
     """
-    each, always = units / volunteers, trust.checked * (GUARDED_CAUTION if trust.trusted else 1.0)
+    each, always = units / volunteers, trust.checked * caution
     as_newcomer = min(each, always / trust.replicas)
     later = math.sqrt(always**2 + 2.0 * always * (each - as_newcomer)) - always
     extra = (trust.replicas - 1) * (as_newcomer + later) / each

@@ -73,6 +73,8 @@ class EventLog:
                 line.info("result rejected", **asdict(event))
             case task_events.ResultAssimilated():
                 line.debug("result assimilated", **{**asdict(event), "seconds": round(event.seconds, 3)})
+            case task_events.ResultsTakenOut():
+                line.warning("a client was refuted: its results are out of the model", **asdict(event))
             case task_events.EpochRestarted():
                 line.warning("no unit of the epoch had a result; it begins again", **asdict(event))
             case task_events.RoundEnded():

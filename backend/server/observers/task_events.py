@@ -168,6 +168,15 @@ class ResultAssimilated:
 
 
 @dataclass(frozen=True)
+class ResultsTakenOut:
+    """A trusted peer refuted a client, and its unproven results, so many, were taken out of the model."""
+
+    client: str
+    epoch: int
+    results: int
+
+
+@dataclass(frozen=True)
 class EpochRestarted:
     """All `units` of an epoch of work units were given up without a result, and are open again."""
 
@@ -236,6 +245,7 @@ TaskEvent: TypeAlias = (
     | UnitCounted
     | UnitRejected
     | ResultAssimilated
+    | ResultsTakenOut
     | EpochRestarted
     | RoundEnded
     | VersionMade

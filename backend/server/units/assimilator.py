@@ -14,6 +14,8 @@ from backend.numerics.aggregation.asynchronous import ClientResult
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.protocols.units.scheduler_effects import Assimilate
 from backend.server.observers import task_events
+from backend.server.units.provisional.audit_evidence import AuditEvidence
+from backend.server.units.provisional.take_outs import TAKEN_OVER, TakeOuts
 from backend.server.units.state import LeasedUnit, UnitsState
 from backend.server.units.unit_host_events import AssimilationFailed, AssimilationSucceeded, UnitHostEvent
 from backend.stores.contracts import AssimilationRecord
@@ -21,7 +23,6 @@ from backend.stores.parameters.contract import Receipt
 
 log = structlog.stdlib.get_logger("minga.units")
 
-TAKEN_OVER = "Stop the other server, then start this one again."
 OVERFLOW = "The model would hold infinity. Lower the rate of the assimilation, or the clients' learning rate."
 
 
@@ -33,8 +34,11 @@ class Assimilator:
         state: UnitsState,
         post: Callable[[UnitHostEvent], Awaitable[None]],
         clock: Callable[[], float],
+        take_outs: TakeOuts,
+        evidence: AuditEvidence,
     ) -> None:
         self._state = state
+        self._take_outs, self._evidence = take_outs, evidence
         self._post = post
         self._clock = clock
 
@@ -45,11 +49,30 @@ class Assimilator:
 
     def start(self, blend: Assimilate) -> None:
         """Starts a job that adds a result to the model."""
-        self._state.background.spawn(self._assimilate(blend, self._state.leases[blend.lease]))
+        work = self._state.leases[blend.lease]
+        if blend.provisional:
+            self._evidence.keep(blend.lease, work)
+        self._state.background.spawn(self._assimilate(blend, work))
 
     async def _assimilate(self, blend: Assimilate, work: LeasedUnit) -> None:
         began = self._state.clock()
-        base = await self._state.snapshots.read(blend.base)
+        async with self._take_outs.blending():
+            receipt = await self._blended(blend, work)
+        if receipt is None:
+            return
+        finite = await asyncio.to_thread(all_finite, receipt.weights)
+        if finite:
+            await self._post(AssimilationSucceeded(blend, receipt, self._state.clock() - began))
+        else:
+            log.error("the model overflowed", task=self._state.task.file.name)
+            await self._post(AssimilationFailed(blend, str(NotFiniteError(OVERFLOW))))
+
+    async def _blended(self, blend: Assimilate, work: LeasedUnit) -> Receipt | None:
+        """Blends a result, and returns the receipt; None if another server has the parameters."""
+        stored = await self._state.snapshots.read(blend.base)
+        if blend.provisional:
+            await asyncio.to_thread(self._evidence.hash, blend.lease)
+        base = self._take_outs.corrected(stored, blend.base)
         update, own = work.update, work.own
         assert update is not None  # noqa: S101 - reserved until it is assimilated.
         weights = await asyncio.to_thread(np.add, base, update)
@@ -65,13 +88,9 @@ class Assimilator:
         except TakenOverError as error:
             log.error("the parameters were taken over", task=self._state.task.file.name, reason=str(error))
             await self._post(AssimilationFailed(blend, f"{error} {TAKEN_OVER}"))
-            return
-        finite = await asyncio.to_thread(all_finite, receipt.weights)
-        if finite:
-            await self._post(AssimilationSucceeded(blend, receipt, self._state.clock() - began))
-        else:
-            log.error("the model overflowed", task=self._state.task.file.name)
-            await self._post(AssimilationFailed(blend, str(NotFiniteError(OVERFLOW))))
+            return None
+        self._take_outs.blended(blend, work, receipt)
+        return receipt
 
     def succeeded(self, event: AssimilationSucceeded) -> None:
         """Records a result that is in the model."""

@@ -11,6 +11,8 @@ from backend.server.observers import task_events
 from backend.server.units.assimilator import Assimilator
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.epoch_controller import EpochController
+from backend.server.units.provisional.audit_evidence import AuditEvidence
+from backend.server.units.provisional.take_outs import TakeOuts
 from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import UnitsState
 from backend.server.units.validation.validator import ValidationJobs
@@ -35,6 +37,8 @@ class UnitEffectRunner:
         validator: ValidationJobs,
         assimilator: Assimilator,
         controller: EpochController,
+        take_outs: TakeOuts,
+        evidence: AuditEvidence,
     ) -> None:
         self._state = state
         self._dispatcher = dispatcher
@@ -42,6 +46,7 @@ class UnitEffectRunner:
         self._validator = validator
         self._assimilator = assimilator
         self._controller = controller
+        self._take_outs, self._evidence = take_outs, evidence
 
     def perform(self, effects: Iterable[scheduler_effects.Effect], now: float) -> None:
         """Performs `effects` in order."""
@@ -66,6 +71,12 @@ class UnitEffectRunner:
                     self._judge(effect, now)
                 case scheduler_effects.Assimilate():
                     self._assimilator.start(effect)
+                case scheduler_effects.TakeOutResults():
+                    self._take_outs.start(effect)
+                case scheduler_effects.KeepResults():
+                    self._take_outs.keep(effect.client)
+                case scheduler_effects.ForgetResult():
+                    self._evidence.forget(effect.lease)
                 case scheduler_effects.CreditClient():
                     self._credit(effect, effect.lease in blended)
                 case scheduler_effects.DistrustClient():
@@ -92,7 +103,7 @@ class UnitEffectRunner:
 
     def _judge(self, judge: scheduler_effects.Judge, now: float) -> None:
         works = {lease: self._state.leases[lease] for lease in judge.leases}
-        alone = len(works) == 1 and judge.valid is None
+        alone = len(works) == 1 and judge.valid is None and judge.audited is None
         accepted = alone and self._state.units.trust.comparison == "none"
         if accepted and next(iter(works.values())).fault is None:
             self.perform(

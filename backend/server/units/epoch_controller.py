@@ -47,7 +47,7 @@ class EpochController:
         self._dispatcher = dispatcher
         self._record = record
         self._evaluations: dict[int, _EpochEvaluations] = {}
-        self._reason = ""
+        self._reason, self._skips_audits = "", False
 
     def begin(self) -> list[Effect]:
         """Begins the run, or ends it, when the parameter servers are ready."""
@@ -83,10 +83,10 @@ class EpochController:
     def settle(self, now: float) -> list[Effect]:
         """Closes the epoch, or ends the task by its rules, if the state after an event requires it."""
         state = self._state
-        if not state.run.begun or state.run.finished or (state.run.closed and state.model.assimilating):
+        if not state.run.begun or state.run.finished or (state.run.closed and state.model.is_changing):
             return []
         if state.run.closed:
-            return self._close(now)
+            return [] if self._must_audit() else self._close(now)
         if self._must_end(now):
             return self._cut(self.reason() or "The time is over.")
         return []
@@ -103,7 +103,7 @@ class EpochController:
     def _must_end(self, now: float) -> bool:
         state, rules = self._state, self._state.progress.rules
         # A client gets its next unit when its result is assimilated: until then it counts as busy.
-        idle = not (self._dispatcher.busy or state.model.assimilating)
+        idle = not (self._dispatcher.busy or state.model.is_changing)
         inactive = state.run.paused or not any(member.slots for member in state.clients.members.values())
         if state.progress.reason() or (state.run.ending is not None and idle and inactive):
             return True
@@ -111,6 +111,19 @@ class EpochController:
             state.run.ending = f"The epochs lasted {rules.seconds:g} seconds, as long as they may."
             return True
         return False
+
+    def _must_audit(self) -> bool:
+        """Whether a training that ends waits for audits: as long as trusted peers are there to do them."""
+        state, trusted = self._state, self._state.units.trust.trusted
+        if self._skips_audits or self.reason() is None:
+            return False
+        if not state.run.auditing:
+            state.run.auditing = True
+            state.scheduler.begin_audits()
+            self._dispatcher.wake()
+        members = state.clients.members
+        has_peer = any(members[name].slots for name in trusted if name in members)
+        return has_peer and bool(state.scheduler.audits)
 
     # For the owner.
 
@@ -132,6 +145,7 @@ class EpochController:
         """Grants leases again, also after the owner ended the task."""
         state = self._state
         state.run.paused, state.run.ending = False, None
+        self._skips_audits = False
         self._dispatcher.wake()
         if state.run.finished is None or self.reason():
             return []
@@ -144,6 +158,7 @@ class EpochController:
         if state.run.finished:
             return []
         state.run.ending = state.run.ending or reason
+        self._skips_audits = self._skips_audits or cut
         return self._cut(reason) if cut and state.run.begun and not state.run.closed else []
 
     # Epochs.
@@ -168,6 +183,7 @@ class EpochController:
         """The epoch is over, with all its results in the model: it is recorded, and the next one begins."""
         state, epoch = self._state, self._state.run.epoch
         state.progress.spent += epoch.lasted(now)
+        state.run.auditing = False
         self._evaluations.setdefault(epoch.number, _EpochEvaluations())
         state.clients.add_credits(epoch.given)
         reason, self._reason = self._reason, ""
@@ -176,6 +192,7 @@ class EpochController:
         if end_reason:
             # The task finishes when the epoch is recorded.
             state.run.begun = False
+            effects += state.scheduler.drop_audits()
         if epoch.given:
             # The snapshot is taken now, so that results of the next epoch are not in the version.
             self._record(ClosedEpoch(epoch, reason, now, snapshot_of(state, (), now)))

@@ -75,6 +75,11 @@ class UnitEventHandler:
             case events.AssimilationFailed():
                 self._assimilator.failed(event.blend)
                 return self._controller.finish(event.reason, cut=True)
+            case events.TakeOutEnded():
+                self._taken_out(event)
+            case events.TakeOutFailed():
+                self._state.model.taken_out(None)
+                return self._controller.finish(event.reason, cut=True)
             case events.EpochRecorded():
                 return self._recorded(event)
             case events.UnitWeightsEvaluated():
@@ -224,6 +229,13 @@ class UnitEventHandler:
         self._dispatcher.wants(event.blend.client)
         self._effect_runner.tidy(event.blend.unit)
         self._evaluation.assimilated(self._state.model.base)
+
+    def _taken_out(self, event: events.TakeOutEnded) -> None:
+        state = self._state
+        state.model.taken_out(event.receipt)
+        state.records.changed.set()
+        state.notice(task_events.ResultsTakenOut(event.client, state.run.epoch.number, event.results))
+        self._dispatcher.tell_standing(event.client)
 
     def _recorded(self, event: events.EpochRecorded) -> Sequence[Effect]:
         if event.version is not None:

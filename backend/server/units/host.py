@@ -24,6 +24,8 @@ from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.schedule import EvaluationSchedule
 from backend.server.units.event_handler import UnitEventHandler
 from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
+from backend.server.units.provisional.audit_evidence import AuditEvidence
+from backend.server.units.provisional.take_outs import TakeOuts
 from backend.server.units.records import ClosedEpoch, UnitRecorder
 from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.setup import RestoredState, create_state
@@ -70,12 +72,20 @@ class UnitsHost(TaskHost):
         self._recorder = UnitRecorder(state, clock)
         self._records = UnitRecords(state)
         observers.add(self._records)
-        self._validator = ValidationJobs(state, post)
-        assimilator = Assimilator(state, post, clock)
+        evidence, take_outs = AuditEvidence(state.snapshots), TakeOuts(state, post)
+        self._validator = ValidationJobs(state, post, evidence)
+        assimilator = Assimilator(state, post, clock, take_outs, evidence)
         self._controller = EpochController(state, self._dispatcher, self._record)
         self._controller.restore(state.run.epoch.number, restored.measured, restored.reason)
         self._effect_runner = UnitEffectRunner(
-            state, self._dispatcher, self._uploads, self._validator, assimilator, self._controller
+            state,
+            self._dispatcher,
+            self._uploads,
+            self._validator,
+            assimilator,
+            self._controller,
+            take_outs,
+            evidence,
         )
         self._evaluation = EvaluationSchedule(
             state, blobs, self._recorder, self._controller, self._announcer, post, evaluate

@@ -79,12 +79,14 @@ def create_state(
     """Creates the state that the parts of a host share, from what the records hold."""
     point, content = restored.point, restored.content
     progress = history.progress(stop_rules(task.file.coordination.stop, "server"))
+    place = parameters.place(task.file.name)
+    rules = rules_of(task, may_take_out=not place.loses_results)
     return UnitsState(
         task=task,
         units=units_of(task),
         history=history,
-        scheduler=Scheduler.restored(rules_of(task), content.scheduler),
-        servers=ParameterServers(parameters.place(task.file.name), recipe_of(task), parameters.rules),
+        scheduler=Scheduler.restored(rules, content.scheduler),
+        servers=ParameterServers(place, recipe_of(task), parameters.rules),
         snapshots=SnapshotStore(scratch),
         observer=observer,
         limits=limits,
@@ -99,6 +101,7 @@ def create_state(
         clients=ClientState(credits=restored.credits),
         records=RecordState(means=content.means),
         usual=UsualResults(content.usual),
+        takes_out=bool(rules.trust.provisional),
     )
 
 

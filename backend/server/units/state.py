@@ -96,7 +96,7 @@ class ModelState:
     """The newest model of the parameter servers. Changed by the `Assimilator` alone.
 
     `base` counts the results in `weights`, `number` those whose receipts have arrived. `assimilating` are the
-    units whose result is being added to the model.
+    units whose result is being added to the model, `taking_out` the jobs that take a client's results out.
     """
 
     base: int
@@ -104,6 +104,7 @@ class ModelState:
     memory: Memory
     number: int = 0
     assimilating: set[UnitId] = field(default_factory=set)
+    taking_out: int = 0
 
     def __post_init__(self) -> None:
         self._offset = self.base - self.number
@@ -119,6 +120,19 @@ class ModelState:
             self.base, self.weights, self.memory = receipt.base, receipt.weights, receipt.memory
         self.number += 1
 
+    @property
+    def is_changing(self) -> bool:
+        """Whether a result is being added or taken out."""
+        return bool(self.assimilating or self.taking_out)
+
+    def taken_out(self, receipt: Receipt | None) -> None:
+        """Takes the end of a job that took results out; None if it had none to take out."""
+        self.taking_out -= 1
+        if receipt is not None:
+            self._offset += 1
+            if receipt.base > self.base:
+                self.base, self.weights, self.memory = receipt.base, receipt.weights, receipt.memory
+
 
 @dataclass
 class RunState:
@@ -126,7 +140,7 @@ class RunState:
 
     Leases may be granted after it has `begun`; `closed` is set when all units of the `epoch` are over.
     `paused` is set by the owner. `ending` is the reason why no further epoch follows, `finished` the reason
-    why the task ended.
+    why the task ended. `auditing`: the last epoch is closed, and waits for audits.
     """
 
     epoch: Epoch
@@ -135,11 +149,13 @@ class RunState:
     paused: bool = False
     ending: str | None = None
     finished: str | None = None
+    auditing: bool = False
 
     @property
     def granting(self) -> bool:
         """Whether leases are granted now."""
-        return self.begun and not (self.paused or self.closed or self.finished)
+        closed = self.closed and not self.auditing
+        return self.begun and not (self.paused or closed or self.finished)
 
 
 class UnitLeases:
@@ -254,7 +270,10 @@ class RecordState:
 
 @dataclass
 class UnitsState:
-    """One task's services, and its state by owner. Only the host's loop uses it."""
+    """One task's services, and its state by owner. Only the host's loop uses it.
+
+    `takes_out`: results count before they are proven, and those of refuted clients are taken out again.
+    """
 
     task: Task
     units: Units
@@ -270,6 +289,7 @@ class UnitsState:
     clients: ClientState
     records: RecordState
     usual: UsualResults
+    takes_out: bool = False
     leases: UnitLeases = field(default_factory=UnitLeases)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
     uploads: UpdateUploads = field(init=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backend.protocols.units.rules import Verdict
-from backend.protocols.units.scheduler_effects import Assimilate, Judge, LeaseId
+from backend.protocols.units.scheduler_effects import Assimilate, ClientId, Judge, LeaseId
 from backend.server.hosting.client_link import ClientLink, ConnectedClient
 from backend.server.hosting.host_events import (
     ClientsDismissed,
@@ -71,6 +71,22 @@ class AssimilationFailed:
 
 
 @dataclass(frozen=True)
+class TakeOutEnded:
+    """So many `results` of a refuted client are out of the model; no receipt: they had no effect on it."""
+
+    client: ClientId
+    results: int
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True)
+class TakeOutFailed:
+    """Results cannot be taken out for `reason`; neither can a later one be blended."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
 class EpochRecorded:
     """A closed epoch is recorded; `version` is None if it made no version."""
 
@@ -97,6 +113,8 @@ UnitHostEvent: TypeAlias = (
     | ResultsValidated
     | AssimilationSucceeded
     | AssimilationFailed
+    | TakeOutEnded
+    | TakeOutFailed
     | EpochRecorded
     | UnitWeightsEvaluated
 )

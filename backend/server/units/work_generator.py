@@ -10,13 +10,22 @@ from functools import partial
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import Units
-from backend.formats.task_file.units import AssimilationChoice, Downpour, Easgd, name_of, settings_of
+from backend.formats.task_file.units import (
+    AssimilationChoice,
+    Downpour,
+    Easgd,
+    TrustTable,
+    name_of,
+    settings_of,
+)
+from backend.numerics.aggregation import mixing
 from backend.numerics.aggregation.asynchronous import ASSIMILATIONS, Assimilate, warm_start
 from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.units.rules import PaceRules, Rules, SizeRules, TrustRules
 from backend.protocols.units.scheduler_effects import GrantLease, UnitId, WorkUnit
 from backend.server.tasks.task import Task
 from backend.server.units.parameters.parameter_server import Recipe
+from backend.server.units.provisional.room import provisional_clients
 from backend.wire.unit_messages import Start
 
 # Heartbeats extend a lease to at most this multiple of its usual length.
@@ -24,6 +33,8 @@ MAX_LEASE_FACTOR = 4
 # Where trusted peers decide, all units of a client are repeated until `checked * GUARDED_CAUTION` of its
 # results held: who lies after that has worked longer than the lies are worth (decision 0059).
 GUARDED_CAUTION = 8.0
+# Where results of refuted clients are taken out again, fewer have to be repeated (decision 0074).
+PROVISIONAL_CAUTION = 1.0
 # A lease shorter than this would expire during a short sleep of the device.
 MIN_LEASE_SECONDS = 30.0
 
@@ -36,10 +47,12 @@ def units_of(task: Task) -> Units:
     return units
 
 
-def rules_of(task: Task) -> Rules:
-    """Returns the scheduler's rules for the task."""
+def rules_of(task: Task, may_take_out: bool = True) -> Rules:
+    """Returns the scheduler's rules for the task; whether its parameters' store lets results be taken out."""
     units = units_of(task)
     trust = units.trust
+    room = provisional_clients(task.file, task.bundle.manifest.parameters.total)
+    provisional = room if may_take_out else 0
     return Rules(
         replicas=trust.replicas,
         bound=units.bound,
@@ -54,10 +67,25 @@ def rules_of(task: Task) -> Rules:
             proven=trust.checked,
             quota=trust.quota,
             spot_checks=trust.spot_checks,
-            caution=GUARDED_CAUTION if trust.trusted else 1.0,
+            caution=caution_of(trust, bool(provisional)),
             guarded=bool(trust.trusted),
+            provisional=provisional,
         ),
     )
+
+
+def caution_of(trust: TrustTable, provisional: bool) -> float:
+    """Returns how many times `checked` results of a client have to hold until fewer are repeated."""
+    if not trust.trusted:
+        return 1.0
+    return PROVISIONAL_CAUTION if provisional else GUARDED_CAUTION
+
+
+def mixing_of(task: Task) -> mixing.Mixing:
+    """Returns how the task's assimilation mixes a result in. Raises KeyError if it is not linear."""
+    choice = units_of(task).assimilation
+    mix = mixing.MIXINGS[name_of(choice)](**settings_of(choice))
+    return mixing.warm_start(mix, choice.warm_start) if choice.warm_start else mix
 
 
 def recipe_of(task: Task) -> Recipe:

@@ -31,6 +31,11 @@ class ParameterAddress:
         """Whether other processes can reach the parameters."""
         return self.address != MEMORY
 
+    @property
+    def loses_results(self) -> bool:
+        """Whether servers may overwrite one another's results: Redis is consistent eventually."""
+        return urlsplit(self.address).scheme in REDIS
+
     def open(self) -> ParameterStore:
         """Opens the store. Raises StoreError when this installation lacks the database's client."""
         if not self.shared:

@@ -46,6 +46,11 @@ class SnapshotStore:
         self._base_of_user[user] = base
         self._bases.setdefault(base, _Snapshot(weights)).users.add(user)
 
+    def hold_too(self, user: Hashable, base: int) -> None:
+        """Holds the weights of a base that another user holds. Raises KeyError if none does."""
+        self._bases[base].users.add(user)
+        self._base_of_user[user] = base
+
     def release(self, user: Hashable) -> None:
         """Releases the weights of a user; the last user's release deletes the file."""
         base = self._base_of_user.pop(user, None)

@@ -70,13 +70,13 @@ def test_pushes_of_downpour_say_how_long_a_unit_is() -> None:
 
 def test_work_of_newcomers_is_done_more_often_and_trusted_ones_less_and_less() -> None:
     trust = TrustTable(replicas=2, checked=10)
-    assert leases_of_unit(trust, 100, 100) == 2.0
-    many = [leases_of_unit(trust, count, 10) for count in (100, 1000, 10_000)]
+    assert leases_of_unit(trust, 1.0, 100, 100) == 2.0
+    many = [leases_of_unit(trust, 1.0, count, 10) for count in (100, 1000, 10_000)]
     assert many == sorted(many, reverse=True)
     assert all(1.0 < one < 2.0 for one in many)
-    assert leases_of_unit(TrustTable(replicas=1), 100, 10) == 1.0
+    assert leases_of_unit(TrustTable(replicas=1), 1.0, 100, 10) == 1.0
     peers = TrustTable(replicas=1, spot_checks=0.1, trusted=["0" * 16])
-    assert math.isclose(leases_of_unit(peers, 100, 10), 1.1)
+    assert math.isclose(leases_of_unit(peers, 8.0, 100, 10), 1.1)
 
 
 def test_slow_devices_get_parts_of_heavy_units() -> None:

@@ -1,0 +1,1 @@
+"""Results that are in the model before they are proven: how they are kept, audited and taken out."""

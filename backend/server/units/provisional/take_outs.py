@@ -1,0 +1,121 @@
+"""Takes the provisional results of refuted clients out of the model (decision 0074)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+
+import numpy as np
+import structlog
+
+from backend.errors import TakenOverError
+from backend.numerics.aggregation.contributions import LOOSE_SPREAD, SETTLED_SPREAD, Contributions
+from backend.numerics.aggregation.mixing import Arrival
+from backend.numerics.vectors import Vector
+from backend.protocols.units.records import CLOSED
+from backend.protocols.units.scheduler_effects import Assimilate, ClientId, TakeOutResults
+from backend.server.units.parameters.shared_lock import SharedLock
+from backend.server.units.provisional.room import PROVISIONAL_BYTES
+from backend.server.units.state import LeasedUnit, UnitsState
+from backend.server.units.unit_host_events import TakeOutEnded, TakeOutFailed, UnitHostEvent
+from backend.server.units.work_generator import mixing_of
+from backend.stores.parameters.contract import Receipt
+
+log = structlog.stdlib.get_logger("minga.units")
+
+# Contributions are summed up for their clients after so many results: that takes time.
+RESULTS_BETWEEN_SUMS = 100
+TAKEN_OVER = "Stop the other server, then start this one again."
+
+
+class TakeOuts:
+    """Owns the contributions of provisional results. `post` puts an event into the mailbox.
+
+    Where no result is provisional it owns nothing, and takes nothing out. Results are blended side by side,
+    but none while contributions are taken out or summed up.
+    """
+
+    def __init__(self, state: UnitsState, post: Callable[[UnitHostEvent], Awaitable[None]]) -> None:
+        self._state, self._post = state, post
+        self._lock = SharedLock()
+        self._contributions: Contributions | None = None
+        if state.takes_out:
+            self._mixing = mixing_of(state.task)
+            self._begin(state.model.base)
+
+    def blending(self) -> AbstractAsyncContextManager[None]:
+        """Returns the context in which a result is blended."""
+        return self._lock.held(exclusive=False)
+
+    def corrected(self, weights: Vector, base: int) -> Vector:
+        """Returns the weights [P] of a base without what was taken out since."""
+        if self._contributions is None:
+            return weights
+        correction = self._contributions.correction(max(base, self._first))
+        return weights if correction is None else weights - correction
+
+    def blended(self, blend: Assimilate, work: LeasedUnit, receipt: Receipt) -> None:
+        """Takes a result that is in the model; receipts come in the order of their bases."""
+        if self._contributions is None:
+            return
+        if receipt.base != self._contributions.newest + 1:
+            # The store was emptied, and began again with an older version.
+            log.warning("earlier results cannot be taken out any more", task=self._state.task.file.name)
+            self._begin(receipt.base)
+            return
+        mix = self._mixing(Arrival(receipt.staleness, work.epoch, receipt.memory.count - 1))
+        client, update = (blend.client, work.update) if blend.provisional else (None, None)
+        self._contributions.blended(receipt.base, max(blend.base, self._first), mix, client, update)
+        if receipt.base % RESULTS_BETWEEN_SUMS == 0:
+            self._state.background.spawn(self._sum_up(self._contributions))
+
+    def keep(self, client: ClientId) -> None:
+        """Leaves the results of a client in the model for good."""
+        if self._contributions is not None:
+            self._state.background.spawn(self._keep(client, self._contributions))
+
+    def start(self, out: TakeOutResults) -> None:
+        """Starts a job that takes a client's results out."""
+        if self._contributions is not None:
+            self._state.model.taking_out += 1
+            self._state.background.spawn(self._take_out(out, self._contributions))
+
+    def _begin(self, version: int) -> None:
+        self._first, self._contributions = version, Contributions(self._state.size, version)
+
+    async def _keep(self, client: ClientId, contributions: Contributions) -> None:
+        async with self._lock.held(exclusive=True):
+            contributions.proven(client)
+
+    async def _sum_up(self, contributions: Contributions) -> None:
+        async with self._lock.held(exclusive=True):
+            oldest = max(self._oldest(), self._first)
+            crowded = contributions.held_bytes > PROVISIONAL_BYTES
+            spread = LOOSE_SPREAD if crowded else SETTLED_SPREAD
+            await asyncio.to_thread(contributions.bases_in_use, oldest, spread)
+
+    async def _take_out(self, out: TakeOutResults, contributions: Contributions) -> None:
+        receipt: Receipt | None = None
+        async with self._lock.held(exclusive=True):
+            version = contributions.newest
+            share = await asyncio.to_thread(contributions.share, out.client, version)
+            if share is not None:
+                try:
+                    receipt = await self._shifted(np.negative(share), f"{version} without {out.client}")
+                except TakenOverError as error:
+                    log.error("the parameters were taken over", task=self._state.task.file.name)
+                    await self._post(TakeOutFailed(f"{error} {TAKEN_OVER}"))
+                    return
+                contributions.taken_out(receipt.base, out.client)
+        await self._post(TakeOutEnded(out.client, out.results, receipt))
+
+    async def _shifted(self, change: Vector, shift_id: str) -> Receipt:
+        return await self._state.background.stored(lambda: self._state.servers.shift(change, shift_id))
+
+    def _oldest(self) -> int:
+        """Returns the oldest version from which a result may still be blended."""
+        scheduler, model = self._state.scheduler, self._state.model
+        bases = [scheduler.unit(unit).base for unit in model.assimilating]
+        bases += [unit.base for unit in scheduler.units() if unit.state not in CLOSED]
+        return min((base for base in (*bases, model.base) if base is not None), default=model.base)
