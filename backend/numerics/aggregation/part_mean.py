@@ -105,9 +105,18 @@ def centered_clip(rows: Vector) -> Vector:
 
 
 def _distances(rows: Vector, centre: Vector) -> list[float]:
+    """Returns each row's distance from `centre`; squares are added up in float64, one after another."""
+    scratch = np.empty(min(len(centre), BLOCK_VALUES), np.float64)
+
     def squared(row: Vector) -> float:
-        differences = ((row[part] - centre[part]).astype(np.float64) for part in blocks(len(centre)))
-        return sum(float(np.dot(difference, difference)) for difference in differences)
+        total = 0.0
+        for part in blocks(len(centre)):
+            difference = row[part] - centre[part]
+            squares = np.multiply(difference, difference, scratch[: len(difference)], dtype=np.float64)
+            squares[0] += total
+            # A plain sum, or a dot product, adds up in an order that depends on the machine.
+            total = float(np.cumsum(squares, out=squares)[-1])
+        return total
 
     return [squared(row) ** 0.5 for row in rows]
 

@@ -1,6 +1,6 @@
 /**
- * Robust means, which a few malicious members influence little. Only one member computes the mean of a part, so the
- * bits may differ from those of Python (`backend/numerics/aggregation/part_mean.py`).
+ * Robust means, which a few malicious members influence little; the same bits as those of Python
+ * (`backend/numerics/aggregation/part_mean.py`).
  */
 
 import type { Vector } from "./precision";
