@@ -1,10 +1,13 @@
-"""The outer step that each peer of a mesh makes locally before averaging (docs/reference/mesh.md)."""
+"""The outer step that each peer of a mesh makes locally before averaging (docs/reference/mesh.md).
+
+The TypeScript twin is webapp/static/src/core/numerics/aggregation/outer-step.ts;
+tests/contract/vectors/outer.json tests that both compute the same bits.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS
 from backend.numerics.vectors import Vector
 
 # Linear in the change: the mean of all peers' steps is the step with their mean momentum.
@@ -18,10 +21,22 @@ def outer_step(
 
     `change` [P] is what local training added to the weights; the first `trainable` values are optimized, the
     others keep their change. `state` is the momentum before: empty at first, and always for fedavg, else
-    [trainable]. fedavg ignores `momentum`. Raises ValueError for a kind not in OUTER_KINDS.
+    [trainable]. fedavg ignores `momentum`. Each operation rounds to float32, and values too large for it
+    become infinite. Raises ValueError for a kind not in OUTER_KINDS.
     """
     if kind not in OUTER_KINDS:
         raise ValueError(f"Peers cannot make the outer step {kind}; it is one of {', '.join(OUTER_KINDS)}.")
-    options = {} if kind == "fedavg" else {"momentum": momentum}
-    step = SERVER_OPTIMIZERS[kind](learning_rate=learning_rate, **options)
-    return step(np.zeros_like(change), change.astype(np.float64), state, trainable)
+    rate, mu = np.float32(learning_rate), np.float32(momentum)
+    step = change.copy()
+    trained = step[:trainable]
+    velocity: Vector = np.zeros(0, np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if kind != "fedavg":
+            velocity = mu * state if len(state) else np.zeros(trainable, np.float32)
+            velocity += trained
+            if kind == "nesterov":
+                trained += mu * velocity
+            else:
+                trained[:] = velocity
+        trained *= rate
+    return step, velocity

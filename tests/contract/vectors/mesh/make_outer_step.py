@@ -1,4 +1,4 @@
-"""Writes outer.json: outer steps one after the other, to which TypeScript is held within rounding.
+"""Writes outer.json: outer steps one after the other, of which TypeScript makes the same bits.
 
 Run `python -m tests.contract.vectors.mesh.make_outer_step` after a change that is meant, and look at the
 difference.

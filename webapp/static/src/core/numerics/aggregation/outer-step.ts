@@ -1,8 +1,7 @@
 /**
  * The outer step of DiLoCo (Douillard et al. 2023), which each peer takes before averaging. It is linear in the
  * change, so the mean of the peers' steps is the step of the mean change. The twin is
- * backend/numerics/aggregation/outer_step.py; tests/contract/vectors/outer.json tests both within rounding, because
- * each peer computes only its own step.
+ * backend/numerics/aggregation/outer_step.py; tests/contract/vectors/outer.json tests that both compute the same bits.
  */
 
 import type { Outer } from "../../../protocol/wire/mesh";
