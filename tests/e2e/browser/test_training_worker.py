@@ -100,14 +100,14 @@ def tell(tab: Tab, **message: Any) -> list[dict[str, Any]]:
     return answers
 
 
-def load(tab: Tab, origin: str, task: Task, backend: str | None) -> dict[str, Any]:
+def load(tab: Tab, origin: str, task: Task, backend: str | None, **more: Any) -> dict[str, Any]:
     return tell(
         tab,
         type="load",
         id=1,
         origin=origin,
         bundle=task.bundle,
-        setup={"backend": backend, "avoid": [], "sliced": None},
+        setup={"backend": backend, "avoid": [], "sliced": None, **more},
     )[-1]
 
 
@@ -296,6 +296,18 @@ def test_without_a_wish_the_emulated_gpu_is_not_chosen(fresh: Tab, origin: str, 
     loaded = load(fresh, origin, task, None)
     assert loaded["backend"] == "wasm"
     assert loaded["stepMs"] > 0
+
+
+@pytest.mark.parametrize(("options", "chosen"), [({}, "exact"), ({"simd": False}, "wasm")])
+def test_a_worker_that_prefers_the_same_bits_chooses_them_where_simd_is(
+    fresh: Tab, origin: str, task: Task, options: dict[str, Any], chosen: str
+) -> None:
+    fresh.evaluate("([options, backend]) => window.chooseKernels(options, backend)", [options, "wasm"])
+    loaded = load(fresh, origin, task, None, preferExact=True)
+    assert (loaded["type"], loaded["backend"]) == ("loaded", chosen)
+    # If it failed before, the relaxed kernels are left.
+    loaded = load(fresh, origin, task, None, preferExact=True, avoid=["exact"])
+    assert loaded["backend"] == "wasm"
 
 
 def _bad_address(task: Task, blobs: Path) -> str:

@@ -81,3 +81,12 @@ async def test_where_the_same_bits_are_preferred_they_are_one_choice_of_several(
     chosen = await radios.evaluate_all("all => all.map(({ value, checked }) => [value, checked])")
     assert [value for value, _ in chosen] == ["auto", "webgpu", "webgl", "wasm", "exact", "cpu"]
     assert [value for value, checked in chosen if checked] == ["auto"]
+
+
+async def test_where_the_same_bits_are_preferred_a_page_without_a_graphics_processor_computes_them(
+    exact_server: Server, page: Page
+) -> None:
+    await page.goto(f"{exact_server.url}/tasks/units/train")
+    await page.locator("[data-action=start]").click()
+    await expect(page.locator("[data-backend]").first).to_have_text("WASM, exact")
+    await page.locator("[data-action=stop]").click()

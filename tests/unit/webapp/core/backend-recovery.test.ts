@@ -30,6 +30,11 @@ describe("after a failed backend", () => {
     expect(next).toEqual({ backend: null, avoid: ["webgl"], sliced: true });
   });
 
+  it("another choice still prefers the same bits", () => {
+    const preferring: Setup = { ...automatic, preferExact: true };
+    expect(recover(preferring, [failure({ kind: "memory" })])?.preferExact).toBe(true);
+  });
+
   it("a GPU whose loss is no number is avoided", () => {
     expect(recover(automatic, [failure({ kind: "not-a-number" })])?.avoid).toEqual(["webgl"]);
   });

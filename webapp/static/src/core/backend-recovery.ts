@@ -11,6 +11,8 @@ export interface Setup {
   readonly avoid: readonly Backend[];
   /** Train in the bundle's slices; null lets a measurement decide. */
   readonly sliced: boolean | null;
+  /** Choose `exact` instead of `wasm` where it works: others can then compare the results by their bits. */
+  readonly preferExact?: boolean;
 }
 
 export interface Failure {
@@ -43,5 +45,5 @@ export function recover(setup: Setup, failures: readonly Failure[]): Setup | nul
     return { ...setup, backend, sliced: true };
   if (backend === "wasm" || backend === "exact" || backend === "cpu") return null;
   const keepSlices = kind === "memory" && sliced ? true : null;
-  return { backend: null, avoid: [...setup.avoid, backend], sliced: keepSlices };
+  return { ...setup, backend: null, avoid: [...setup.avoid, backend], sliced: keepSlices };
 }

@@ -77,13 +77,15 @@ export class Trainer {
   constructor(
     private readonly recovered: RecoveryListener = ignore,
     private readonly spawn = trainingWorker,
+    private readonly preferExact = false,
   ) {
     this.#worker = this.#start();
   }
 
   async load(origin: string, bundle: string, backend: Backend | null): Promise<LoadedWorker> {
     this.#failures.length = 0;
-    return this.#load(origin, bundle, { backend, avoid: [], sliced: null });
+    const { preferExact } = this;
+    return this.#load(origin, bundle, { backend, avoid: [], sliced: null, preferExact });
   }
 
   train(

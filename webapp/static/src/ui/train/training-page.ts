@@ -23,17 +23,19 @@ export interface TrainingPage {
 export function bindTraining(protocol: string): TrainingPage {
   const root = requireElement(document, "train");
   const task = root.dataset.task ?? "";
+  const { program = null, exact } = root.dataset;
+  const preferExact = program !== null && exact === "preferred";
   const control = new ControlCard(root);
   const localRounds = new LocalRounds(root);
   const drawVersions = showVersions(() => localRounds.rounds);
   const refresh = startRefreshing(20, drawVersions);
   const options: TrainingPage["options"] = {
     transport: new SocketTransport(socketAddress(location.origin, task), protocol),
-    trainer: (recovered) => new Trainer(recovered, control.own?.spawn),
+    trainer: (recovered) => new Trainer(recovered, control.own?.spawn, preferExact),
     origin: location.origin,
     token: ownToken(),
     agent: "minga-page/0.1",
-    program: root.dataset.program ?? null,
+    program,
     changed: control.changed,
     progressed: ({ loss }) => control.learned(loss),
     learned: (learned) => {

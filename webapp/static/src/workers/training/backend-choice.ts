@@ -71,12 +71,16 @@ async function attempt(backend: Backend, source: BundleSource, sliced: boolean):
 /** Slices cost a little more in each step: they must be this much faster. */
 const SLICES_GAIN = 0.9;
 
-/** Returns the better of whole batches and slices on one backend; null if neither works. */
+/**
+ * Returns the better of whole batches and slices on one backend; null if neither works. `exact` takes whole batches:
+ * slices add up in another order, which changes bits.
+ */
 async function attemptBoth(
   backend: Backend,
   source: BundleSource,
   sliced: boolean | null,
 ): Promise<Choice | null> {
+  if (backend === "exact") return attempt(backend, source, false);
   if (sliced !== null || source.bundle.slice === null) return attempt(backend, source, sliced ?? false);
   // If a whole batch does not fit into memory, slices may.
   const whole = await attempt(backend, source, false).catch(() => null);
@@ -87,12 +91,26 @@ async function attemptBoth(
   return faster;
 }
 
-async function fastest(source: BundleSource, { avoid, sliced }: Setup): Promise<Choice | null> {
+/** Returns the first of `backends` that works. A failing driver does not prevent the others from being tried. */
+async function firstWorking(
+  backends: readonly Backend[],
+  source: BundleSource,
+  { avoid, sliced }: Setup,
+): Promise<Choice | null> {
+  for (const backend of backends) {
+    if (avoid.includes(backend)) continue;
+    const choice = await attemptBoth(backend, source, sliced).catch(() => null);
+    if (choice !== null) return choice;
+  }
+  return null;
+}
+
+async function fastest(source: BundleSource, setup: Setup): Promise<Choice | null> {
   let best: Choice | null = null;
   for (const backend of await candidates()) {
-    if (avoid.includes(backend)) continue;
-    // A failing driver must not prevent the others from being tried.
-    const choice = await attemptBoth(backend, source, sliced).catch(() => null);
+    const preferred: readonly Backend[] =
+      backend === "wasm" && setup.preferExact ? ["exact", backend] : [backend];
+    const choice = await firstWorking(preferred, source, setup);
     if (choice === null) continue;
     if (best !== null && best.stepMs <= choice.stepMs) {
       choice.step.dispose();
@@ -116,8 +134,7 @@ function unable(requested: Backend): string {
 export async function chooseBackend(setup: Setup, source: BundleSource): Promise<Choice> {
   const { backend: requested, sliced } = setup;
   if (requested !== null) {
-    // Slices add up in another order than whole batches, which changes bits.
-    const choice = await attemptBoth(requested, source, requested === "exact" ? false : sliced);
+    const choice = await attemptBoth(requested, source, sliced);
     if (choice === null) throw new Error(unable(requested));
     return choice;
   }
