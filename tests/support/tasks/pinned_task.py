@@ -19,8 +19,8 @@ def built_program() -> ExactProgram:
     return program
 
 
-def require_exact(folder: Path, pins: ExactProgram | None) -> Path:
-    """Sets `training.exact = "required"` in the task in `folder`, and pins its bundle."""
+def require_exact(folder: Path, pins: ExactProgram | None, bundle: str = "bundle") -> Path:
+    """Sets `training.exact = "required"` in the task in `folder`, and pins its bundle at `bundle`."""
     file = folder / "task.toml"
     text = file.read_text("utf-8")
     line = 'exact = "required"'
@@ -28,5 +28,5 @@ def require_exact(folder: Path, pins: ExactProgram | None) -> Path:
     text = text.replace("[training]\n", table) if "[training]\n" in text else f"{text}\n{table}"
     file.write_text(text, "utf-8")
     if pins is not None:
-        pin_bundle(folder / "bundle", pins)
+        pin_bundle(folder / bundle, pins)
     return folder
