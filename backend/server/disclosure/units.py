@@ -59,8 +59,8 @@ def _made_up(file: TaskFile, units: Units) -> str:
     if may_be_provisional(file, units):
         return (
             "Some may send made-up results, which may be in the model for a while. A peer of the owner does "
-            "samples again while it is connected. Whom it refutes loses all results that nobody had repeated, "
-            "which are taken out of the model. Who makes up only a few may not be found."
+            "samples again while it is connected. If it refutes one, all results of its sender that nobody "
+            "repeated are taken out of the model. Who makes up only a few may not be found."
         )
     if units.trust.trusted:
         return (

@@ -69,10 +69,9 @@ class Assimilator:
 
     async def _blended(self, blend: Assimilate, work: LeasedUnit) -> Receipt | None:
         """Blends a result, and returns the receipt; None if another server has the parameters."""
-        stored = await self._state.snapshots.read(blend.base)
         if blend.provisional:
             await asyncio.to_thread(self._evidence.hash, blend.lease)
-        base = self._take_outs.corrected(stored, blend.base)
+        version, base = await self._take_outs.base_of(blend.base)
         update, own = work.update, work.own
         assert update is not None  # noqa: S101 - reserved until it is assimilated.
         weights = await asyncio.to_thread(np.add, base, update)
@@ -83,13 +82,13 @@ class Assimilator:
         result_id = f"{blend.unit}-{blend.lease}"
         try:
             receipt = await self._state.background.stored(
-                lambda: self._state.servers.assimilate(result, blend.base, result_id)
+                lambda: self._state.servers.assimilate(result, version, result_id)
             )
         except TakenOverError as error:
             log.error("the parameters were taken over", task=self._state.task.file.name, reason=str(error))
             await self._post(AssimilationFailed(blend, f"{error} {TAKEN_OVER}"))
             return None
-        self._take_outs.blended(blend, work, receipt)
+        self._take_outs.blended(blend, version, work, receipt)
         return receipt
 
     def succeeded(self, event: AssimilationSucceeded) -> None:

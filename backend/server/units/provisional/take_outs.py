@@ -33,11 +33,17 @@ class TakeOuts:
     """Owns the contributions of provisional results. `post` puts an event into the mailbox.
 
     Where no result is provisional it owns nothing, and takes nothing out. Results are blended side by side,
-    but none while contributions are taken out or summed up.
+    but none while contributions are taken out or summed up. `room` is how many bytes they may take: where
+    more are needed the oldest versions are given up, which somebody still trains from.
     """
 
-    def __init__(self, state: UnitsState, post: Callable[[UnitHostEvent], Awaitable[None]]) -> None:
-        self._state, self._post = state, post
+    def __init__(
+        self,
+        state: UnitsState,
+        post: Callable[[UnitHostEvent], Awaitable[None]],
+        room: int = PROVISIONAL_BYTES,
+    ) -> None:
+        self._state, self._post, self._room = state, post, room
         self._lock = SharedLock()
         self._contributions: Contributions | None = None
         if state.takes_out:
@@ -48,15 +54,23 @@ class TakeOuts:
         """Returns the context in which a result is blended."""
         return self._lock.held(exclusive=False)
 
-    def corrected(self, weights: Vector, base: int) -> Vector:
-        """Returns the weights [P] of a base without what was taken out since."""
-        if self._contributions is None:
-            return weights
-        correction = self._contributions.correction(max(base, self._first))
-        return weights if correction is None else weights - correction
+    async def base_of(self, base: int) -> tuple[int, Vector]:
+        """Returns a version and its weights [P], without what was taken out since, to blend a result from it.
 
-    def blended(self, blend: Assimilate, work: LeasedUnit, receipt: Receipt) -> None:
-        """Takes a result that is in the model; receipts come in the order of their bases."""
+        It is the one that the result was trained from, or the newest one if that was given up.
+        """
+        if self._contributions is None:
+            return base, await self._state.snapshots.read(base)
+        model = self._state.model
+        if base < self._oldest:
+            version, weights = max(model.base, self._oldest), model.weights
+        else:
+            version, weights = base, await self._state.snapshots.read(base)
+        correction = await asyncio.to_thread(self._contributions.correction, version)
+        return version, weights if correction is None else weights - correction
+
+    def blended(self, blend: Assimilate, base: int, work: LeasedUnit, receipt: Receipt) -> None:
+        """Takes a result that was blended from `base`; receipts come in the order of versions."""
         if self._contributions is None:
             return
         if receipt.base != self._contributions.newest + 1:
@@ -66,7 +80,7 @@ class TakeOuts:
             return
         mix = self._mixing(Arrival(receipt.staleness, work.epoch, receipt.memory.count - 1))
         client, update = (blend.client, work.update) if blend.provisional else (None, None)
-        self._contributions.blended(receipt.base, max(blend.base, self._first), mix, client, update)
+        self._contributions.blended(receipt.base, base, mix, client, update)
         if receipt.base % RESULTS_BETWEEN_SUMS == 0:
             self._state.background.spawn(self._sum_up(self._contributions))
 
@@ -82,7 +96,7 @@ class TakeOuts:
             self._state.background.spawn(self._take_out(out, self._contributions))
 
     def _begin(self, version: int) -> None:
-        self._first, self._contributions = version, Contributions(self._state.size, version)
+        self._oldest, self._contributions = version, Contributions(self._state.size, version)
 
     async def _keep(self, client: ClientId, contributions: Contributions) -> None:
         async with self._lock.held(exclusive=True):
@@ -90,10 +104,14 @@ class TakeOuts:
 
     async def _sum_up(self, contributions: Contributions) -> None:
         async with self._lock.held(exclusive=True):
-            oldest = max(self._oldest(), self._first)
-            crowded = contributions.held_bytes > PROVISIONAL_BYTES
+            bases = self._bases()
+            crowded = contributions.held_bytes > self._room
+            if crowded and len(bases) > 1:
+                # Who takes very long must not make the server remember all that others do meanwhile.
+                del bases[0]
+            self._oldest = max(self._oldest, bases[0])
             spread = LOOSE_SPREAD if crowded else SETTLED_SPREAD
-            await asyncio.to_thread(contributions.bases_in_use, oldest, spread)
+            await asyncio.to_thread(contributions.bases_in_use, self._oldest, spread)
 
     async def _take_out(self, out: TakeOutResults, contributions: Contributions) -> None:
         receipt: Receipt | None = None
@@ -113,9 +131,9 @@ class TakeOuts:
     async def _shifted(self, change: Vector, shift_id: str) -> Receipt:
         return await self._state.background.stored(lambda: self._state.servers.shift(change, shift_id))
 
-    def _oldest(self) -> int:
-        """Returns the oldest version from which a result may still be blended."""
+    def _bases(self) -> list[int]:
+        """Returns the versions from which results may still be blended, the oldest first."""
         scheduler, model = self._state.scheduler, self._state.model
-        bases = [scheduler.unit(unit).base for unit in model.assimilating]
-        bases += [unit.base for unit in scheduler.units() if unit.state not in CLOSED]
-        return min((base for base in (*bases, model.base) if base is not None), default=model.base)
+        units = [scheduler.unit(unit) for unit in model.assimilating]
+        units += [unit for unit in scheduler.units() if unit.state not in CLOSED]
+        return sorted({model.base, *(unit.base for unit in units if unit.base is not None)})
