@@ -42,5 +42,10 @@ def prepare(folder: Path, model: str) -> Work:
     built = ROOT / "models" / model / "built"
     if not built.is_dir():
         raise SystemExit(f"{model} is not built here; run `make build` first.")
-    index = json.loads((built / "shards" / "shards.json").read_text("utf-8"))["train"][0]
-    return store_work(folder, built / "bundle", (built / "shards" / index["file"]).read_bytes())
+    shards = built / "shards"
+    if not shards.is_dir():
+        # Volunteers bring the examples.
+        manifest = parse_manifest((built / "bundle" / "bundle.json").read_bytes())
+        return store_work(folder, built / "bundle", random_shard(manifest))
+    index = json.loads((shards / "shards.json").read_text("utf-8"))["train"][0]
+    return store_work(folder, built / "bundle", (shards / index["file"]).read_bytes())
