@@ -20,46 +20,53 @@ const TWO_32 = 2 ** 32;
  * Returns the high half of the 64-bit product of two unsigned 32-bit integers, from products of their 16-bit halves.
  */
 function multiplyHigh(a: number, b: number): number {
-  const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
+  const aLow = a & 0xffff;
+  const aHigh = a >>> 16;
+  const bLow = b & 0xffff;
+  const bHigh = b >>> 16;
   const middle1 = Math.imul(aHigh, bLow);
   const middle2 = Math.imul(aLow, bHigh);
   const carry = ((Math.imul(aLow, bLow) >>> 16) + (middle1 & 0xffff) + (middle2 & 0xffff)) >>> 16;
-  return (Math.imul(aHigh, bHigh) + (middle1 >>> 16) + (middle2 >>> 16) + carry) >>> 0;
+  return (Math.imul(aHigh, bHigh) + (middle1 >>> 16) + (middle2 >>> 16) + carry) | 0;
 }
 
-/** Applies ten rounds to the counter in `words`, in place. */
-function philox(words: Uint32Array, key0: number, key1: number): void {
-  let [c0 = 0, c1 = 0, c2 = 0, c3 = 0] = words;
+/** Applies ten rounds to the counter in the four words from `at` on, in place. Numbers with a sign are faster. */
+function philox(words: Uint32Array, at: number, key0: number, key1: number): void {
+  let c0 = (words[at] as number) | 0;
+  let c1 = (words[at + 1] as number) | 0;
+  let c2 = (words[at + 2] as number) | 0;
+  let c3 = (words[at + 3] as number) | 0;
+  let k0 = key0 | 0;
+  let k1 = key1 | 0;
   for (let round = 0; round < ROUNDS; round++) {
     const high0 = multiplyHigh(MULTIPLIER_0, c0);
     const low0 = Math.imul(MULTIPLIER_0, c0);
     const high1 = multiplyHigh(MULTIPLIER_1, c2);
     const low1 = Math.imul(MULTIPLIER_1, c2);
-    c0 = (high1 ^ c1 ^ key0) >>> 0;
-    c1 = low1 >>> 0;
-    c2 = (high0 ^ c3 ^ key1) >>> 0;
-    c3 = low0 >>> 0;
-    key0 = (key0 + WEYL_0) >>> 0;
-    key1 = (key1 + WEYL_1) >>> 0;
+    c0 = high1 ^ c1 ^ k0;
+    c1 = low1;
+    c2 = high0 ^ c3 ^ k1;
+    c3 = low0;
+    k0 = (k0 + WEYL_0) | 0;
+    k1 = (k1 + WEYL_1) | 0;
   }
-  words[0] = c0;
-  words[1] = c1;
-  words[2] = c2;
-  words[3] = c3;
+  words[at] = c0;
+  words[at + 1] = c1;
+  words[at + 2] = c2;
+  words[at + 3] = c3;
 }
 
 /** Returns the first `count` random 32-bit words of a draw. */
 export function philoxWords(seed: number, step: number, stream: number, count: number): Uint32Array {
   const mix = Uint32Array.of(seed % TWO_32, Math.floor(seed / TWO_32), step, stream);
-  philox(mix, SCRAMBLE_KEY[0], SCRAMBLE_KEY[1]);
+  philox(mix, 0, SCRAMBLE_KEY[0], SCRAMBLE_KEY[1]);
   const [key0 = 0, key1 = 0, high0 = 0, high1 = 0] = mix;
   const out = new Uint32Array(Math.ceil(count / 4) * 4);
-  for (let group = 0; group * 4 < count; group++) {
-    const words = out.subarray(group * 4, group * 4 + 4);
-    words[0] = group;
-    words[2] = high0;
-    words[3] = high1;
-    philox(words, key0, key1);
+  for (let at = 0; at < count; at += 4) {
+    out[at] = at / 4;
+    out[at + 2] = high0;
+    out[at + 3] = high1;
+    philox(out, at, key0, key1);
   }
   return out.subarray(0, count);
 }
@@ -72,8 +79,7 @@ export function uniform(
   count: number,
 ): Float32Array<ArrayBuffer> {
   const out = new Float32Array(count);
-  philoxWords(seed, step, stream, count).forEach((word, i) => {
-    out[i] = (word & 0x7fffff) / 0x800000;
-  });
+  const words = philoxWords(seed, step, stream, count);
+  for (let i = 0; i < count; i++) out[i] = ((words[i] as number) & 0x7fffff) / 0x800000;
   return out;
 }
