@@ -4,9 +4,10 @@
  * the work.
  */
 
+export { choose } from "./choice";
 export { convolve, filterGradient, fold } from "./convolution";
 export { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
-export { choose, combine, map } from "./map";
+export { combine, map } from "./map";
 export { maxPoolGradient } from "./pooling";
 export { multiplyBatch } from "./product";
 export { rearrange } from "./rearrange";

@@ -166,21 +166,3 @@ export function combine(op: i32, a: usize, b: usize, out: usize, shape: usize, b
     default: unreachable();
   }
 }
-
-/** out = yes where a byte of `condition` is not 0, else no; elements [begin, end). */
-export function choose(condition: usize, yes: usize, no: usize, out: usize, begin: i32, end: i32): void {
-  let i = <usize>begin;
-  const last = <usize>end;
-  const zero = i32x4.splat(0);
-  for (; i + 4 <= last; i += 4) {
-    const bytes = i8x16.splat(0);
-    const four = v128.load32_lane(condition + i, bytes, 0);
-    const mask = i32x4.gt_s(i32x4.extend_low_i16x8_u(i16x8.extend_low_i8x16_u(four)), zero);
-    const at = i << 2;
-    v128.store(out + at, v128.bitselect(v128.load(yes + at), v128.load(no + at), mask));
-  }
-  for (; i < last; i++) {
-    const at = i << 2;
-    store<f32>(out + at, load<u8>(condition + i) ? load<f32>(yes + at) : load<f32>(no + at));
-  }
-}

@@ -30,6 +30,7 @@ import {
   where,
 } from "@tensorflow/tfjs-core";
 import { constant } from "../constant-inputs";
+import { hasKernel, runKernel } from "./attributes";
 import { repeat } from "./axes";
 import { type Family, input, type Op, requireChannelsLast } from "./types";
 
@@ -104,9 +105,16 @@ export function spread(x: Tensor, shape: readonly number[]): Tensor {
   );
 }
 
+/** A kernel like Select of operands of different shapes, which TF.js would repeat before. */
+export const BROADCAST_SELECT = "_MingaSelect";
+
 /** Selects `chosen` where the condition is true, `other` elsewhere; all three broadcast. */
 export function select(condition: Tensor, chosen: Tensor, other: Tensor): Tensor {
   const shape = commonShape(condition.shape, chosen.shape, other.shape);
+  const alike = condition.dtype === "bool" && chosen.dtype === other.dtype && chosen.dtype !== "bool";
+  if (alike && shape.length <= SAFE_RANK && hasKernel(BROADCAST_SELECT)) {
+    return runKernel(BROADCAST_SELECT, { condition, t: chosen, e: other }, {});
+  }
   if (shape.length <= SAFE_RANK) return where(condition, chosen, other);
   const whole = (tensor: Tensor) => reshape(spread(tensor, shape), [-1]);
   return reshape(where(whole(condition), whole(chosen), whole(other)), shape);

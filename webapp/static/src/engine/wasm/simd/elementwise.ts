@@ -14,8 +14,8 @@ export const BINARY = [
 ] as const;
 
 /** Elements processed in about the time of a product's step: memory is slower than arithmetic. */
-const LANES = 4;
-const COSTLY: ReadonlySet<string | undefined> = new Set(["Exp", "Tanh", "Sigmoid", "Erf"]);
+export const LANES = 4;
+export const COSTLY: ReadonlySet<string | undefined> = new Set(["Exp", "Tanh", "Sigmoid", "Erf"]);
 
 /** Function `op` of each element; other types than float32 go to `original`. */
 export function unary(op: number): (machine: Machine, original: WasmKernel) => WasmKernel {
@@ -30,36 +30,43 @@ export function unary(op: number): (machine: Machine, original: WasmKernel) => W
   };
 }
 
-/** One axis of a result: how far apart its elements lie in the operands, in elements. */
+/** One axis of a result: how far apart its elements lie in each operand, in elements. */
 interface Axis {
   size: number;
-  a: number;
-  b: number;
+  readonly steps: readonly number[];
 }
 
-/** The axes of a broadcast, neighbours merged where they lie together in both operands. */
-export function broadcastAxes(a: readonly number[], b: readonly number[], out: readonly number[]): Axis[] {
+/** The axes of a broadcast, neighbours merged where they lie together in all operands. */
+export function broadcastAxes(shapes: readonly (readonly number[])[], out: readonly number[]): Axis[] {
   const axes: Axis[] = [];
-  let [stepA, stepB] = [1, 1];
+  const strides = shapes.map(() => 1);
   for (let i = 1; i <= out.length; i++) {
     const size = out.at(-i) as number;
-    const [sizeA, sizeB] = [a.at(-i) ?? 1, b.at(-i) ?? 1];
     if (size === 1) continue;
-    const axis = {
-      size,
-      a: i <= a.length && sizeA > 1 ? stepA : 0,
-      b: i <= b.length && sizeB > 1 ? stepB : 0,
-    };
-    stepA *= i <= a.length ? sizeA : 1;
-    stepB *= i <= b.length ? sizeB : 1;
+    const lengths = shapes.map((shape) => shape.at(-i) ?? 1);
+    const steps = lengths.map((length, n) => (length > 1 ? (strides[n] as number) : 0));
+    lengths.forEach((length, n) => {
+      strides[n] = (strides[n] as number) * length;
+    });
     const inner = axes[0];
-    if (inner && axis.a === inner.a * inner.size && axis.b === inner.b * inner.size) inner.size *= size;
-    else axes.unshift(axis);
+    if (inner && steps.every((step, n) => step === (inner.steps[n] as number) * inner.size))
+      inner.size *= size;
+    else axes.unshift({ size, steps });
   }
   return axes;
 }
 
-const AXES = 4;
+/** Axes that the compiled kernels take. */
+export const AXES = 4;
+
+/** As many axes as the kernels take. */
+export function padAxes(axes: readonly Axis[], operands: number): Axis[] {
+  const missing = Array.from({ length: AXES - axes.length }, () => ({
+    size: 1,
+    steps: new Array<number>(operands).fill(0),
+  }));
+  return [...missing, ...axes];
+}
 
 /** Function `op` of two tensors that broadcast; rare cases go to `original`. */
 export function binary(
@@ -70,16 +77,15 @@ export function binary(
     const [a, b] = [inputOf(call, names[0]), inputOf(call, names[1])];
     if (a.dtype !== "float32" || b.dtype !== "float32") return original(call);
     const shape = backend_util.assertAndGetBroadcastShape(a.shape, b.shape);
-    const axes = broadcastAxes(a.shape, b.shape, shape);
-    if (axes.length > AXES) return original(call);
-    while (axes.length < AXES) axes.unshift({ size: 1, a: 0, b: 0 });
+    const merged = broadcastAxes([a.shape, b.shape], shape);
+    if (merged.length > AXES) return original(call);
+    const axes = padAxes(merged, 2);
     const out = call.backend.makeOutput(shape, "float32");
     const rows = axes.slice(0, -1).reduce((product, { size }) => product * size, 1);
     const at = (tensor: TensorInfo) => Machine.address(call.backend, tensor);
     const plan = machine.integers([
       ...axes.map(({ size }) => size),
-      ...axes.map((axis) => 4 * axis.a),
-      ...axes.map((axis) => 4 * axis.b),
+      ...[0, 1].flatMap((operand) => axes.map(({ steps }) => 4 * (steps[operand] as number))),
     ]);
     // A single row is divided by its elements.
     const parts = rows === 1 ? (axes.at(-1) as Axis).size : rows;
@@ -89,16 +95,31 @@ export function binary(
   };
 }
 
-/** Elements of t or e by a condition of the same shape. */
+/** Elements of t or e by a condition; all three broadcast. */
 export function select(machine: Machine, original: WasmKernel): WasmKernel {
   return (call: KernelCall) => {
-    const [condition, t, e] = [inputOf(call, "condition"), inputOf(call, "t"), inputOf(call, "e")];
-    const alike = util.arraysEqual(condition.shape, t.shape) && util.arraysEqual(t.shape, e.shape);
-    if (!alike || t.dtype === "bool") return original(call);
-    const out = call.backend.makeOutput(t.shape, t.dtype);
-    const at = (tensor: TensorInfo) => Machine.address(call.backend, tensor);
-    const size = util.sizeFromShape(t.shape);
-    machine.run("choose", size, size / LANES, [at(condition), at(t), at(e), at(out)]);
+    const operands = [inputOf(call, "condition"), inputOf(call, "t"), inputOf(call, "e")] as const;
+    const [condition, t, e] = operands;
+    const shape = [t, e].reduce(
+      (common, { shape }) => backend_util.assertAndGetBroadcastShape(common, shape),
+      condition.shape,
+    );
+    const merged = broadcastAxes(
+      operands.map((operand) => operand.shape),
+      shape,
+    );
+    if (t.dtype === "bool" || merged.length > AXES) return original(call);
+    const axes = padAxes(merged, operands.length);
+    const out = call.backend.makeOutput(shape, t.dtype);
+    const plan = machine.integers([
+      ...axes.map(({ size }) => size),
+      ...[1, 4, 4].flatMap((bytes, i) => axes.map(({ steps }) => bytes * (steps[i] as number))),
+    ]);
+    const values = [...operands, out].map((tensor) => Machine.address(call.backend, tensor));
+    const size = util.sizeFromShape(shape);
+    const inner = (axes.at(-1) as Axis).size;
+    const parts = size === inner ? size : size / inner;
+    machine.run("choose", size === 0 ? 0 : parts, size / LANES, [...values, plan]);
     return out;
   };
 }

@@ -22,6 +22,7 @@ import {
   Tile,
   Transpose,
 } from "@tensorflow/tfjs-core";
+import { BROADCAST_SELECT } from "../../ops/broadcast";
 import { installKernel, type WasmBackend, type WasmKernel } from "../heap";
 import { convolution, filterGradient, inputGradient } from "./convolution";
 import { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
@@ -83,5 +84,6 @@ export async function startSimd(sharing: Sharing, choice: KernelChoice): Promise
   machine = await Machine.start(current as unknown as WasmBackend, sharing, choice);
   for (const [name, kernel] of Object.entries(KERNELS))
     installKernel(name, kernel(machine, originalOf(name)));
+  installKernel(BROADCAST_SELECT, select(machine, originalOf(Select)));
   return true;
 }
