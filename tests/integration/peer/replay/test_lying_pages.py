@@ -82,7 +82,7 @@ def site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     ("kernel", "step", "tensor", "op", "reason"),
     [
         ("_FusedMatMul", 217, "train/digit_1/BiasAdd/_FusedMatMul", "_FusedMatMul", "op"),
-        (None, 1, "apply/new_trainable", "Identity", "state"),
+        (None, 1, "apply/new_trainable", "_MingaElementwise", "state"),
     ],
 )
 def test_the_step_and_the_op_at_which_a_page_lied_are_named(

@@ -8,7 +8,7 @@ import { fuse } from "./fusion";
 import { CORRECTION_INPUTS } from "./fusion/gradient-correction";
 import { type GraphTopology, type NodeDef, shortConstants } from "./fusion/nodes";
 import { scalarize } from "./fusion/scalars";
-import { hasShaders, install } from "./gpu/elementwise";
+import { fusingDevice, install } from "./gpu/elementwise";
 import { execute, executeObserved, type GraphObserver } from "./graph-observer";
 import { validateGraph } from "./graph-validation";
 
@@ -33,7 +33,7 @@ function optimize({ inputs, outputs }: Signature, { topology, weightSpecs, weigh
     outputs: outputs.map((output) => output.tensor),
     scalars,
     constants: scalarized.constants,
-    shaders: hasShaders(),
+    device: fusingDevice(),
   });
   const { renamed, dispose } = install(nodes, programs);
   return { topology: { ...topology, node: renamed }, dispose };

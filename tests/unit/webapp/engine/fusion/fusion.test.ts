@@ -15,7 +15,7 @@ const wishes = (outputs: string[], constants: Record<string, number> = {}) => ({
   outputs,
   scalars: ["learning_rate", "step"],
   constants: new Map(Object.entries(constants)),
-  shaders: true,
+  device: "shaders" as const,
 });
 
 describe("fuse", () => {
@@ -98,14 +98,30 @@ describe("fuse", () => {
     expect(hostValues(program, [5, 7], deviceCode(program, "let").uniforms)).toEqual([5, 7]);
   });
 
-  it("without shaders rewrites scalars only", () => {
+  it("for the compiled kernels takes floats and functions that they have", () => {
+    const cast = node("cast", "Cast", ["mask"], [4, 3]);
+    const types = { SrcT: { type: "DT_BOOL" }, DstT: { type: "DT_FLOAT" } };
+    const graph = [
+      x,
+      node("mask", "Placeholder", [], [4, 3], "DT_BOOL"),
+      { ...cast, attr: { ...cast.attr, ...types } },
+      node("log", "Log", ["x"], [4, 3]),
+      node("kept", "Mul", ["log", "cast"], [4, 3]),
+      node("y", "TanhGrad", ["x", "kept"], [4, 3]),
+    ];
+    const { nodes, programs } = fuse(graph, { ...wishes(["y"]), device: "kernels" });
+    expect(nodes.map(({ name }) => name)).toEqual(["x", "mask", "cast", "log", "y"]);
+    expect(programs.map(({ steps }) => steps.map(({ op }) => op))).toEqual([["Mul", "TanhGrad"]]);
+  });
+
+  it("without a device rewrites scalars only", () => {
     const graph = [
       given("step", []),
       node("half", "Mul", ["step", "k"], []),
       x,
       node("y", "Mul", ["x", "half"], [4, 3]),
     ];
-    const { nodes, programs } = fuse(graph, { ...wishes(["y"], { k: 0.5 }), shaders: false });
+    const { nodes, programs } = fuse(graph, { ...wishes(["y"], { k: 0.5 }), device: null });
     expect(programs.map(runsOnHost)).toEqual([true]);
     expect(nodes.map(({ op }) => op)).toEqual(["Placeholder", ELEMENTWISE, "Placeholder", "Mul"]);
   });
@@ -122,7 +138,12 @@ describe("scalarize", () => {
       node("y", "Mul", ["x", "both:1"], [3]),
     ];
     const { nodes, constants } = scalarize(graph, ["step"], new Map([["rates", [2, 3]]]));
-    const [program] = fuse(nodes, { outputs: ["y"], scalars: ["step"], constants, shaders: true }).programs;
+    const [program] = fuse(nodes, {
+      outputs: ["y"],
+      scalars: ["step"],
+      constants,
+      device: "shaders",
+    }).programs;
     if (program === undefined) throw new Error("Nothing was fused.");
     expect(hostValues(program, [10], deviceCode(program, "V").uniforms)).toEqual([30]);
   });

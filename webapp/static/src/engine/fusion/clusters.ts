@@ -1,6 +1,7 @@
 /** Finds the groups of elementwise nodes that become one op each. */
 
 import { ARITHMETIC, COPIES } from "./arithmetic";
+import { KERNEL_FORMS } from "./kernel-forms";
 import { dataInputs, dtypeOf, isFirstOutput, type NodeDef, type NodeDtype, shapeOf, sourceOf } from "./nodes";
 
 /** A shader may read eight buffers in WebGPU's guaranteed limits; one of them is written. */
@@ -8,6 +9,9 @@ const MAX_INPUTS = 7;
 const MAX_MEMBERS = 64;
 /** The samplers of TF.js' WebGL backend know no more axes. */
 const MAX_RANK = 4;
+
+/** What runs fused ops: shaders that are generated, or the compiled WASM kernels. */
+export type Device = "shaders" | "kernels";
 
 export interface Cluster {
   readonly root: NodeDef;
@@ -23,6 +27,7 @@ export interface ClusterGraph {
   readonly outputs: ReadonlySet<string>;
   /** Nodes with one element that JavaScript can compute. */
   readonly host: ReadonlySet<string>;
+  readonly device: Device | null;
 }
 
 const size = (shape: readonly number[]): number => shape.reduce((product, length) => product * length, 1);
@@ -72,11 +77,19 @@ function inputShape(node: NodeDef, index: number, graph: ClusterGraph): number[]
   return source === undefined ? undefined : shapeOf(source);
 }
 
-/** Whether a shader can compute the node. */
+/** Whether the copy's elements are floats for the device: shaders take truth values and whole numbers for such. */
+function copiesFloats(node: NodeDef, { device }: ClusterGraph): boolean {
+  if (device === "shaders") return resultType(node) !== "int32";
+  return resultType(node) === "float32" && (node.op !== "Cast" || dtypeOf(node, "SrcT") === "float32");
+}
+
+/** Whether the device can compute the node. */
 function isElementwise(node: NodeDef, graph: ClusterGraph): boolean {
   const shape = shapeOf(node);
   if (shape === undefined || shape.length > MAX_RANK || size(shape) === 0) return false;
-  if (COPIES.has(node.op)) return resultType(node) !== "int32" && isCopy(node, graph);
+  if (COPIES.has(node.op)) return copiesFloats(node, graph) && isCopy(node, graph);
+  if (graph.device === "kernels")
+    return KERNEL_FORMS[node.op] !== undefined && dtypeOf(node, "T") === "float32";
   if (ARITHMETIC[node.op]?.device === undefined) return false;
   // A sum of many terms binds too many buffers for one program; the op layer adds them in portions.
   if (externalInputs([node], new Set([node.name]), graph).size > MAX_INPUTS) return false;

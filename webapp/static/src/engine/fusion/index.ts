@@ -29,10 +29,10 @@ function hostClusters(graph: ClusterGraph, wishes: Wishes, inClusters: ReadonlyS
 /** The same graph with fewer nodes. Names of outputs and placeholders stay. */
 export function fuse(nodes: readonly NodeDef[], wishes: Wishes): Fused {
   const graph = graphOf(nodes, wishes);
-  const shaderClusters = wishes.shaders ? findClusters(graph) : [];
+  const deviceClusters = wishes.device === null ? [] : findClusters(graph);
   const clusters = [
-    ...shaderClusters,
-    ...hostClusters(graph, wishes, new Set(shaderClusters.flatMap((c) => [...c.members]))),
+    ...deviceClusters,
+    ...hostClusters(graph, wishes, new Set(deviceClusters.flatMap((c) => [...c.members]))),
   ];
   const programs: Program[] = [];
   const written = new Map<string, NodeDef | null>();

@@ -1,7 +1,7 @@
 /** Writes groups of nodes as programs. */
 
 import { ARITHMETIC, COPIES } from "./arithmetic";
-import { type ClusterGraph, resultType } from "./clusters";
+import { type ClusterGraph, type Device, resultType } from "./clusters";
 import {
   dataInputs,
   dtypeOf,
@@ -21,8 +21,8 @@ export interface Wishes {
   readonly scalars: readonly string[];
   /** Values of constants with one element. */
   readonly constants: ReadonlyMap<string, number>;
-  /** False if no shaders can be generated: then only nodes that depend on scalars alone are rewritten. */
-  readonly shaders: boolean;
+  /** What runs fused ops; if null, only nodes that depend on scalars alone are rewritten. */
+  readonly device: Device | null;
 }
 
 /** Nodes that JavaScript can compute from scalars and constants. Constants alone count as known, not as computed. */
@@ -104,5 +104,6 @@ export function graphOf(nodes: readonly NodeDef[], wishes: Wishes): ClusterGraph
     byName: new Map(order.map((node) => [node.name, node])),
     outputs,
     host: hostNodes(order, wishes),
+    device: wishes.device,
   };
 }

@@ -8,11 +8,13 @@ import {
   engine,
   env,
   getBackend,
+  getKernel,
   type Tensor,
   type TensorInfo,
   tensor,
 } from "@tensorflow/tfjs-core";
 import { ELEMENTWISE } from "../fusion";
+import type { Device } from "../fusion/clusters";
 import type { NodeDef } from "../fusion/nodes";
 import { deviceCode, hostValues, type Program, runsOnHost } from "../fusion/program";
 import { WebGlElementwise } from "../webgl/elementwise";
@@ -26,6 +28,19 @@ export function hasShaders(): boolean {
   return getBackend() === "webgpu" || (getBackend() === "webgl" && env().getNumber("WEBGL_VERSION") === 2);
 }
 
+type Kernel = (call: object) => TensorInfo;
+
+/** The compiled WASM kernel of fused ops, if the current backend has it. */
+function compiledKernel(): Kernel | undefined {
+  return getKernel(ELEMENTWISE, getBackend())?.kernelFunc as unknown as Kernel | undefined;
+}
+
+/** What runs fused ops on the current backend; null if nothing does. */
+export function fusingDevice(): Device | null {
+  if (hasShaders()) return "shaders";
+  return compiledKernel() === undefined ? null : "kernels";
+}
+
 function adopt(info: TensorInfo): Tensor {
   return engine().makeTensorFromTensorInfo(info);
 }
@@ -35,6 +50,11 @@ export function elementwise(program: Program): Elementwise {
   if (runsOnHost(program)) {
     return (_, scalars) =>
       tensor(hostValues(program, scalars, [program.result]), [...program.shape], program.dtype);
+  }
+  const kernel = compiledKernel();
+  if (kernel !== undefined) {
+    return (tensors, scalars) =>
+      adopt(kernel({ inputs: tensors, attrs: { program, scalars }, backend: backend() }));
   }
   const { uniforms } = deviceCode(program, "let");
   if (getBackend() === "webgpu") {

@@ -7,6 +7,7 @@
 export { choose } from "./choice";
 export { convolve, filterGradient, fold } from "./convolution";
 export { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
+export { evaluate } from "./fused";
 export { combine, map } from "./map";
 export { maxPoolGradient } from "./pooling";
 export { multiplyBatch } from "./product";

@@ -166,3 +166,26 @@ export function combine(op: i32, a: usize, b: usize, out: usize, shape: usize, b
     default: unreachable();
   }
 }
+
+/** out = op(a, b) for `length` bytes of one row; an operand without a step is one number for all. `op` as there. */
+export function combineRow(
+  op: i32,
+  a: usize,
+  stepA: i32,
+  b: usize,
+  stepB: i32,
+  out: usize,
+  length: usize,
+): void {
+  switch (op) {
+    case 0: return row<Add>(a, stepA, b, stepB, out, length);
+    case 1: return row<Subtract>(a, stepA, b, stepB, out, length);
+    case 2: return row<Multiply>(a, stepA, b, stepB, out, length);
+    case 3: return row<Divide>(a, stepA, b, stepB, out, length);
+    case 4: return row<Maximum>(a, stepA, b, stepB, out, length);
+    case 5: return row<Minimum>(a, stepA, b, stepB, out, length);
+    case 6: return row<SquaredDifference>(a, stepA, b, stepB, out, length);
+    case 7: return row<WherePositive>(a, stepA, b, stepB, out, length);
+    default: unreachable();
+  }
+}

@@ -61,7 +61,7 @@ function planApply(bundle: Bundle, apply: GraphFiles, corrections: readonly Corr
     scalars,
     shortConstants(apply.weightSpecs, apply.weights),
   );
-  const wishes = { outputs: [], scalars, constants, shaders: true };
+  const wishes = { outputs: [], scalars, constants, device: "shaders" as const };
   const tensors = corrections.map((correction) => CORRECTION_INPUTS[correction]);
   return splitApply(nodes, wishes, parameters.trainable, optimizer.slots, tensors);
 }

@@ -22,11 +22,13 @@ import {
   Tile,
   Transpose,
 } from "@tensorflow/tfjs-core";
+import { ELEMENTWISE } from "../../fusion";
 import { BROADCAST_SELECT } from "../../ops/broadcast";
 import { installKernel, type WasmBackend, type WasmKernel } from "../heap";
 import { convolution, filterGradient, inputGradient } from "./convolution";
 import { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
 import { BINARY, binary, select, UNARY, unary } from "./elementwise";
+import { fused } from "./fused";
 import { type KernelChoice, Machine, type Sharing } from "./kernel-module";
 import { maxPoolGrad } from "./pooling";
 import { product } from "./products";
@@ -84,6 +86,7 @@ export async function startSimd(sharing: Sharing, choice: KernelChoice): Promise
   machine = await Machine.start(current as unknown as WasmBackend, sharing, choice);
   for (const [name, kernel] of Object.entries(KERNELS))
     installKernel(name, kernel(machine, originalOf(name)));
+  installKernel(ELEMENTWISE, fused(machine));
   installKernel(BROADCAST_SELECT, select(machine, originalOf(Select)));
   return true;
 }

@@ -64,7 +64,8 @@ export class Machine {
   private helpers: Worker[] = [];
   private scratchAddress = 0;
   private scratchBytes = 0;
-  private readonly integersAddress: number;
+  private integersAddress = 0;
+  private integersCount = 0;
   private readonly threadPool: ThreadPool | null;
 
   private constructor(
@@ -75,7 +76,6 @@ export class Machine {
     /** Each of the requested threads has scratch memory of its own. */
     private readonly sharing: Sharing,
   ) {
-    this.integersAddress = tfjs._malloc(64) >>> 0;
     this.threadPool = control === 0 ? null : new ThreadPool(kernels, memory, control, 0);
   }
 
@@ -128,10 +128,21 @@ export class Machine {
     else kernel(...values, 0, parts);
   }
 
-  /** Copies up to 16 integers to where kernels can read them; valid until the next call. */
-  integers(values: readonly number[]): number {
-    new Int32Array(this.memory.buffer, this.integersAddress, values.length).set(values);
+  /** Returns where the next `integers` will be, if they are `count`. */
+  reserve(count: number): number {
+    if (count > this.integersCount) {
+      this.tfjs._free(this.integersAddress);
+      this.integersAddress = this.tfjs._malloc(4 * count) >>> 0;
+      this.integersCount = count;
+    }
     return this.integersAddress;
+  }
+
+  /** Copies integers to where kernels can read them; valid until the next call. */
+  integers(values: ArrayLike<number>): number {
+    const address = this.reserve(values.length);
+    new Int32Array(this.memory.buffer, address, values.length).set(values);
+    return address;
   }
 
   /** Ends the helpers; the memory is freed with the backend. */
