@@ -91,10 +91,14 @@ class ReplicaDraw:
         return second if second and alike else first
 
     def _is_for_peers(self, unit: UnitRecord) -> bool:
-        """Whether a suspect began it; or anybody with no proven result, where results count provisionally."""
+        """Whether a suspect began it; or anybody with no proven result, where results count provisionally.
+
+        The units of the latter are others' after some time: a trusted peer may hang.
+        """
         first = self._client_table.clients[unit.leases[0].client]
         unproven = bool(self._rules.trust.provisional) and not trust.is_vouched(first.trust)
-        return unproven or self._client_table.is_suspect(first, self._unit_table.now)
+        in_time = unit.draws <= MOST_DRAWS
+        return (unproven and in_time) or self._client_table.is_suspect(first, self._unit_table.now)
 
     def _is_suspended(self, household: Household) -> bool:
         return self._client_table.households.is_suspended(household, self._unit_table.now)

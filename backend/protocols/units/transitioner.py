@@ -243,7 +243,7 @@ class Transitioner:
         confirmed = any(lease.by_trusted_peer for lease in valid)
         if confirmed or not self._provisional.has_room(first.client):
             if confirmed:
-                self._provisional.confirmed(first.client)
+                self._provisional.confirmed(first)
             return [Assimilate(unit.work.unit, first.id, first.client, base)]
         blend = Assimilate(unit.work.unit, first.id, first.client, base, provisional=True)
         return [*self._provisional.blended(unit, first), blend]

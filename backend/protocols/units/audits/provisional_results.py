@@ -56,10 +56,15 @@ class ProvisionalResults:
         self.unaudited[lease.client] = None
         return effects
 
-    def confirmed(self, client: ClientId) -> None:
-        """Takes that a trusted peer confirmed the client's newest result."""
-        if self.unaudited.pop(client, "") is None:
-            self._audited[client] = None
+    def confirmed(self, lease: Lease) -> None:
+        """Takes that a trusted peer confirmed the result of a lease.
+
+        Its client need not be audited any more, unless another result arrived later and counts already.
+        """
+        newest = self._newest.get(lease.client)
+        if newest is not None and newest.lease.returned <= lease.returned:
+            self.unaudited.pop(lease.client, None)
+            self._audited[lease.client] = None
 
     def refuted(self, client: ClientId) -> list[Effect]:
         """Returns the effects of a refuted result: the client's provisional ones are taken out."""
@@ -87,7 +92,7 @@ class ProvisionalResults:
         if newest is None or newest.lease is not lease:
             return [ForgetResult(lease.id)]
         if agreed:
-            self.confirmed(lease.client)
+            self.confirmed(lease)
         return []
 
     def _forget(self, result: ProvisionalResult) -> list[Effect]:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 
-import numpy as np
 import structlog
 
 from backend.errors import TakenOverError
@@ -71,40 +70,47 @@ class TakeOuts:
 
     def blended(self, blend: Assimilate, base: int, work: LeasedUnit, receipt: Receipt) -> None:
         """Takes a result that was blended from `base`; receipts come in the order of versions."""
-        if self._contributions is None:
-            return
-        if receipt.base != self._contributions.newest + 1:
-            # The store was emptied, and began again with an older version.
-            log.warning("earlier results cannot be taken out any more", task=self._state.task.file.name)
-            self._begin(receipt.base)
+        if self._contributions is None or not self._follows(receipt):
             return
         mix = self._mixing(Arrival(receipt.staleness, work.epoch, receipt.memory.count - 1))
         client, update = (blend.client, work.update) if blend.provisional else (None, None)
         self._contributions.blended(receipt.base, base, mix, client, update)
         if receipt.base % RESULTS_BETWEEN_SUMS == 0:
-            self._state.background.spawn(self._sum_up(self._contributions))
+            self._state.background.spawn(self._sum_up())
 
     def keep(self, client: ClientId) -> None:
         """Leaves the results of a client in the model for good."""
-        if self._contributions is not None:
-            self._state.background.spawn(self._keep(client, self._contributions))
+        self._state.background.spawn(self._keep(client))
 
     def start(self, out: TakeOutResults) -> None:
         """Starts a job that takes a client's results out."""
-        if self._contributions is not None:
-            self._state.model.taking_out += 1
-            self._state.background.spawn(self._take_out(out, self._contributions))
+        self._state.model.taking_out += 1
+        self._state.background.spawn(self._take_out(out))
 
     def _begin(self, version: int) -> None:
         self._oldest, self._contributions = version, Contributions(self._state.size, version)
 
-    async def _keep(self, client: ClientId, contributions: Contributions) -> None:
-        async with self._lock.held(exclusive=True):
-            contributions.proven(client)
+    def _follows(self, receipt: Receipt) -> bool:
+        """Whether a version follows the newest one; begins anew if it does not.
 
-    async def _sum_up(self, contributions: Contributions) -> None:
+        It does not if the store was emptied, and began again with an older version.
+        """
+        if self._contributions is not None and receipt.base == self._contributions.newest + 1:
+            return True
+        log.warning("earlier results cannot be taken out any more", task=self._state.task.file.name)
+        self._begin(receipt.base)
+        return False
+
+    async def _keep(self, client: ClientId) -> None:
         async with self._lock.held(exclusive=True):
-            bases = self._bases()
+            if self._contributions is not None:
+                self._contributions.proven(client)
+
+    async def _sum_up(self) -> None:
+        async with self._lock.held(exclusive=True):
+            contributions, bases = self._contributions, self._bases()
+            if contributions is None:
+                return
             crowded = contributions.held_bytes > self._room
             if crowded and len(bases) > 1:
                 # Who takes very long must not make the server remember all that others do meanwhile.
@@ -113,19 +119,22 @@ class TakeOuts:
             spread = LOOSE_SPREAD if crowded else SETTLED_SPREAD
             await asyncio.to_thread(contributions.bases_in_use, self._oldest, spread)
 
-    async def _take_out(self, out: TakeOutResults, contributions: Contributions) -> None:
+    async def _take_out(self, out: TakeOutResults) -> None:
         receipt: Receipt | None = None
         async with self._lock.held(exclusive=True):
-            version = contributions.newest
-            share = await asyncio.to_thread(contributions.share, out.client, version)
-            if share is not None:
+            contributions = self._contributions
+            share: Vector | None = None
+            if contributions is not None:
+                share = await asyncio.to_thread(contributions.share, out.client, contributions.newest)
+            if contributions is not None and share is not None:
                 try:
-                    receipt = await self._shifted(np.negative(share), f"{version} without {out.client}")
+                    receipt = await self._shifted(-share, f"{contributions.newest} without {out.client}")
                 except TakenOverError as error:
                     log.error("the parameters were taken over", task=self._state.task.file.name)
                     await self._post(TakeOutFailed(f"{error} {TAKEN_OVER}"))
                     return
-                contributions.taken_out(receipt.base, out.client)
+                if self._follows(receipt):
+                    contributions.taken_out(receipt.base, out.client)
         await self._post(TakeOutEnded(out.client, out.results, receipt))
 
     async def _shifted(self, change: Vector, shift_id: str) -> Receipt:

@@ -33,7 +33,7 @@ def played(collusion: Collusion, most: int = 1000) -> tuple[ColludersWorld, Seen
 @pytest.mark.parametrize("collusion", TACTICS, ids=lambda one: f"{one.tactic} {one.one_household}")
 def test_no_lie_stays_in_the_model_and_nobody_honest_is_distrusted(collusion: Collusion) -> None:
     world, seen = played(collusion)
-    assert len(seen.lied) > 5
+    assert seen.lied
     assert seen.lies_blended == 0
     assert not seen.distrusted.keys() - world.colluders
     assert len(seen.closed) == 2

@@ -111,6 +111,41 @@ def test_who_is_refuted_by_an_audit_is_taken_out_and_never_believed_again() -> N
     assert one.returned("ann", grant.lease, 41.0) == []
 
 
+def test_a_confirmed_result_does_not_speak_for_one_that_came_later() -> None:
+    one = guarded()
+    checked = lease(one, "ann", 10.0, chance=0.95)
+    one.returned("ann", checked.lease, 11.0)
+    # A spot check holds nothing up: this one counts before the check has ended.
+    believed(one, "ann", 20.0)
+    check = lease(one, "peer", 30.0)
+    one.returned("peer", check.lease, 31.0)
+    one.judged(checked.unit, {checked.lease: VALID, check.lease: VALID})
+    assert one.begin_audits() == 1
+
+
+def test_a_confirmed_result_spares_an_audit_of_what_came_before() -> None:
+    one = guarded()
+    believed(one, "ann")
+    confirmed_now = lease(one, "ann", 20.0, chance=0.95)
+    one.returned("ann", confirmed_now.lease, 21.0)
+    check = lease(one, "peer", 22.0)
+    one.returned("peer", check.lease, 23.0)
+    one.judged(confirmed_now.unit, {confirmed_now.lease: VALID, check.lease: VALID})
+    assert one.begin_audits() == 0
+
+
+def test_a_trusted_peer_that_hangs_does_not_keep_newcomers_out() -> None:
+    one = begun(4, "ann", "bob", trust=TrustRules(guarded=True, provisional=10))
+    one.client_connected("peer", slots=1, trusted=True)
+    confirmed(one, "bob")
+    first = lease(one, "ann", 10.0)
+    one.returned("ann", first.lease, 11.0)
+    assert isinstance(one.ask("bob", 5, 0.5, 12.0, fresh=False)[0], Wait)
+    for turn in range(1, 5):
+        one.time_passed(11.0 + 101.0 * turn)
+    assert lease(one, "bob", 500.0).unit == first.unit
+
+
 def test_strangers_do_not_get_audits_not_even_after_a_peer_was_late() -> None:
     one = guarded(units=2)
     believed(one, "ann")
