@@ -9,6 +9,7 @@ from backend.formats.task_file import TaskFile, exactness
 from backend.server.estimates.devices import BackendName, DeviceName, Range
 from backend.server.tasks.formatting import between
 from backend.server.tasks.model_inspection import StepTime
+from backend.server.units.provisional.room import may_be_provisional
 
 # Its steps are those of WebAssembly; plain kernels take up to a quarter longer, which a range covers.
 _EXACT: BackendName = "wasm"
@@ -55,6 +56,7 @@ def exact_notes(
             f"{compared} compared by their hash, without a tolerance: each useful result takes about "
             f"{leases:.2f} leases."
         )
+    yield from _taking_out(file)
     laptop = next((cost for cost in exact_costs(times) if cost.device == "laptop"), None)
     if laptop is None:
         return
@@ -64,6 +66,23 @@ def exact_notes(
         f"{start} on their processors: a {unit} takes a laptop {_total(steps, laptop.exact_ms)} this way, "
         f"and its graphics processor {faster}."
     )
+
+
+def _taking_out(file: TaskFile) -> Iterator[str]:
+    """Yields whether lies that are in the model can be taken out of it, and what that would need."""
+    units = file.coordination.units
+    if units is None or exactness(file) != "required":
+        return
+    if may_be_provisional(file, units):
+        yield (
+            "They count before they are proven. If a trusted peer refutes one, all unproven results of its "
+            "client are taken out of the model."
+        )
+    elif not units.trust.trusted:
+        yield (
+            "Equal results of two strangers prove nothing: they may know each other. Name a peer of your own "
+            "as trusted, then lies that are in the model can be taken out of it."
+        )
 
 
 def _faster_gpu(times: Sequence[StepTime], device: DeviceName, exact_ms: Range) -> Range | None:

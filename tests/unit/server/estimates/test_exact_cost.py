@@ -44,13 +44,23 @@ def test_a_task_that_requires_them_is_trained_on_processors_alone() -> None:
 
 
 def test_seconds_and_leases_of_a_unit_are_said() -> None:
-    notes = list(exact_notes(task(volunteer_toml("tiny"), "required"), TIMES, 100, 1.864))
+    trusting = volunteer_toml("tiny", trust={"trusted": ["0" * 16]})
+    notes = list(exact_notes(task(trusting, "required"), TIMES, 100, 1.864))
     assert notes == [
         "Results are compared by their hash, without a tolerance: each useful result takes about 1.86 "
         "leases.",
+        "They count before they are proven. If a trusted peer refutes one, all unproven results of its "
+        "client are taken out of the model.",
         "All compute on their processors: a unit takes a laptop 2–8 s this way, and its graphics processor "
         "would take 0.5–2 s.",
     ]
+
+
+def test_without_a_trusted_peer_it_is_said_what_one_would_give() -> None:
+    _, alone, _ = exact_notes(task(volunteer_toml("tiny"), "required"), TIMES, 100, 1.864)
+    assert alone.startswith("Equal results of two strangers prove nothing")
+    buffered = volunteer_toml("tiny", trust={"trusted": ["0" * 16]}, assimilation={"name": "fedbuff"})
+    assert len(list(exact_notes(task(buffered, "required"), TIMES, 100, 1.864))) == 2
 
 
 def test_what_a_requirement_would_cost_is_said_where_exactness_is_preferred() -> None:
