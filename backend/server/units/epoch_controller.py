@@ -122,7 +122,8 @@ class EpochController:
             state.scheduler.begin_audits()
             self._dispatcher.wake()
         members = state.clients.members
-        has_peer = any(members[name].slots for name in trusted if name in members)
+        peers = [members[name] for name in trusted if name in members]
+        has_peer = any(peer.ready and peer.slots for peer in peers)
         return has_peer and bool(state.scheduler.audits)
 
     # For the owner.

@@ -87,7 +87,8 @@ class Audits:
             unit.state, unit.judging = UNITS[unit.state][UnitEvent.JUDGE], unit.pending
             self._unit_table.changed(unit)
             return [Judge(unit.work.unit, unit.judging, None, audited.lease.id)]
-        if unit.missing_leases and unit.attempts >= self._rules.most_leases:
+        # What is given back counts, too: a peer that cannot do an audit would get it for ever.
+        if unit.missing_leases and len(unit.leases) >= self._rules.most_leases:
             return self._end(unit, UnitEvent.GIVE_UP)
         self._unit_table.changed(unit)
         return []

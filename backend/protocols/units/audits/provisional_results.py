@@ -20,16 +20,14 @@ from backend.protocols.units.scheduler_effects import (
 
 
 class ProvisionalResults:
-    """Owns the newest provisional result of each of at most `most` clients; 0: no result is provisional.
-
-    `unaudited` are the clients whose newest result in the model nobody confirmed.
-    """
+    """Owns the newest provisional result of each of at most `most` clients; 0: no result is provisional."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._newest: dict[ClientId, ProvisionalResult] = {}
         self._counts: Counter[ClientId] = Counter()
-        self.unaudited: OrderedDict[ClientId, None] = OrderedDict()
+        # Clients whose newest result in the model nobody confirmed, and others.
+        self._unaudited: OrderedDict[ClientId, None] = OrderedDict()
         self._audited: OrderedDict[ClientId, None] = OrderedDict()
         self._under_audit: set[LeaseId] = set()
 
@@ -53,7 +51,7 @@ class ProvisionalResults:
         self._newest[lease.client] = ProvisionalResult(lease, unit.work, unit.epoch, unit.base, unit.part)
         self._counts[lease.client] += 1
         self._audited.pop(lease.client, None)
-        self.unaudited[lease.client] = None
+        self._unaudited[lease.client] = None
         return effects
 
     def confirmed(self, lease: Lease) -> None:
@@ -63,13 +61,13 @@ class ProvisionalResults:
         """
         newest = self._newest.get(lease.client)
         if newest is not None and newest.lease.returned <= lease.returned:
-            self.unaudited.pop(lease.client, None)
+            self._unaudited.pop(lease.client, None)
             self._audited[lease.client] = None
 
     def refuted(self, client: ClientId) -> list[Effect]:
         """Returns the effects of a refuted result: the client's provisional ones are taken out."""
         before = self._newest.pop(client, None)
-        self.unaudited.pop(client, None)
+        self._unaudited.pop(client, None)
         self._audited.pop(client, None)
         if before is None:
             return []
@@ -77,7 +75,7 @@ class ProvisionalResults:
 
     def to_audit(self) -> Iterator[ProvisionalResult]:
         """Yields the newest result of each client that nobody confirmed and that is not under audit."""
-        for client in list(self.unaudited):
+        for client in list(self._unaudited):
             if self._newest[client].lease.id not in self._under_audit:
                 yield self._newest[client]
 

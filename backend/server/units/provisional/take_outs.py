@@ -91,9 +91,9 @@ class TakeOuts:
         self._oldest, self._contributions = version, Contributions(self._state.size, version)
 
     def _follows(self, receipt: Receipt) -> bool:
-        """Whether a version follows the newest one; begins anew if it does not.
+        """Whether a version follows the newest one. If it does not, all earlier results stay in the model.
 
-        It does not if the store was emptied, and began again with an older version.
+        That happens when the store was emptied, and began again with an older version.
         """
         if self._contributions is not None and receipt.base == self._contributions.newest + 1:
             return True

@@ -40,7 +40,7 @@ def test_no_lie_stays_in_the_model_and_nobody_honest_is_distrusted(collusion: Co
 
 
 def test_who_has_no_room_is_compared_as_anybody_else_was() -> None:
-    # Room for ten clients: most results are repeated, and agreement is all that is known of them.
+    # There is room for ten clients. All results of the others are repeated, and count if two agree.
     world, seen = played(Collusion(15, False, "sleepers", kind=EXACT), most=10)
     assert len(seen.provisional) <= 10
     assert seen.lies_blended < 0.02 * len(seen.blended)

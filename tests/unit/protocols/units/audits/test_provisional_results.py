@@ -158,6 +158,17 @@ def test_strangers_do_not_get_audits_not_even_after_a_peer_was_late() -> None:
     assert only(one.returned("peer", again.lease, 1033.0), Judge)
 
 
+def test_an_audit_that_a_peer_always_gives_back_is_given_up() -> None:
+    one = guarded(units=2)
+    believed(one, "ann")
+    one.begin_audits()
+    given = 0
+    while one.audits:
+        one.released("peer", lease(one, "peer", 30.0).lease, 30.0)
+        given += 1
+    assert given == 12
+
+
 def test_an_audit_holds_no_epoch_up_and_outlasts_it() -> None:
     one = guarded(units=2)
     newest, effects = believed(one, "ann")
