@@ -72,7 +72,14 @@ class WebRtcAttempt:
         self.offer: Description | None = None
         self.link: RtcLink | None = None
         self.running: asyncio.Task[None] | None = None
+        self.gathering: asyncio.Task[None] | None = None
         self.has_ended = False
+
+    async def close(self) -> None:
+        """Closes the connection, after the gathering of candidates: cut short, aioice leaves sockets open."""
+        if self.gathering is not None:
+            await asyncio.wait([self.gathering])
+        await self.connection.close()
 
 
 class RtcLink(PeerLink):
@@ -243,7 +250,8 @@ class WebRtc(Maker):
 
     async def _describe(self, attempt: WebRtcAttempt) -> Description:
         """Sends this peer's offer or answer, which has its candidates: aiortc gathers them first."""
-        await attempt.connection.setLocalDescription()
+        attempt.gathering = asyncio.create_task(attempt.connection.setLocalDescription())
+        await asyncio.shield(attempt.gathering)
         local = attempt.connection.localDescription
         description = Description(type="offer" if attempt.is_initiator else "answer", sdp=local.sdp)
         self._events.signal(attempt.client, attempt.session, description)
@@ -290,7 +298,7 @@ class WebRtc(Maker):
             attempt.running.cancel()
         if attempt.link is not None:
             attempt.link.stop()
-        task = asyncio.create_task(attempt.connection.close())
+        task = asyncio.create_task(attempt.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from backend.peer.links.webrtc import WebRtc
 from backend.protocols.mesh import link_selection
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import IceServer
@@ -18,6 +19,12 @@ from tests.support.peer.linked_peers import Carrier, Member, company, introduce,
 
 HASH = "cd" * 32
 RTC: tuple[Way, ...] = ("webrtc",)
+
+
+def open_sockets() -> set[str]:
+    """Returns the sockets that this process holds, also those that nothing refers to any more."""
+    links = (entry.readlink() for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink())
+    return {str(link) for link in links if str(link).startswith("socket:")}
 
 
 def are_linked(*members: Member) -> bool:
@@ -114,6 +121,23 @@ async def test_who_has_left_answers_no_offer(tmp_path: Path, monkeypatch: pytest
         await until(lambda: len(carrier.notes) > said)
         await asyncio.sleep(0.5)
         assert {sender for sender, _, _ in carrier.notes[said:]} == {other.own.client}
+
+
+async def test_an_attempt_that_ends_at_any_moment_leaves_no_socket_open(tmp_path: Path) -> None:
+    carrier = Carrier()
+    one = await make_member(tmp_path, 0, RTC, False, carrier)
+    other = await make_member(tmp_path, 1, RTC, False, carrier)
+    one.links.set_neighbours([other.neighbour])
+    before = open_sockets()
+    for moment in range(20):
+        maker = WebRtc(one.links)
+        maker.begin(other.neighbour)
+        for _ in range(moment):
+            await asyncio.sleep(0)
+        await maker.close()
+        assert open_sockets() == before
+    await one.links.close()
+    await other.links.close()
 
 
 async def test_signals_of_an_attempt_that_is_over_begin_no_other(tmp_path: Path) -> None:
