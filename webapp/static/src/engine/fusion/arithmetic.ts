@@ -6,6 +6,8 @@
  * the type of a value, one or four floats; true is 1.0, false 0.0.
  */
 
+import { cos, exp, expm1, log, log1p, logistic, pow, sin, tanh } from "../../core/numerics/elementary";
+
 export interface Arithmetic {
   /** Expression over the operands, which are names or literals. Missing if GPUs are not exact enough. */
   readonly device?: (operands: readonly string[], alpha: number) => string;
@@ -81,9 +83,9 @@ export const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
   Minimum: binary((x, y) => `smaller(${x}, ${y})`, Math.min),
   SquaredDifference: binary(
     (x, y) => `((${x} - ${y}) * (${x} - ${y}))`,
-    (x, y) => (x - y) ** 2,
+    (x, y) => (x - y) * (x - y),
   ),
-  Pow: binary(power, (x, y) => x ** y),
+  Pow: binary(power, pow),
   BiasAdd: binary((x, y) => `(${x} + ${y})`),
   AddN: {
     device: (operands) => `(${operands.join(" + ")})`,
@@ -109,19 +111,16 @@ export const ARITHMETIC: Readonly<Record<string, Arithmetic>> = {
     (x) => `(V(1.0) / ${x})`,
     (x) => 1 / x,
   ),
-  Exp: unary((x) => `exp(${x})`, Math.exp),
-  Expm1: unary((x) => `expMinusOne(${x})`, Math.expm1),
-  Log: unary((x) => `logarithm(${x})`, Math.log),
-  Log1p: unary((x) => `logOnePlus(${x})`, Math.log1p),
+  Exp: unary((x) => `exp(${x})`, exp),
+  Expm1: unary((x) => `expMinusOne(${x})`, expm1),
+  Log: unary((x) => `logarithm(${x})`, log),
+  Log1p: unary((x) => `logOnePlus(${x})`, log1p),
   Floor: unary((x) => `floor(${x})`, Math.floor),
   Ceil: unary((x) => `ceil(${x})`, Math.ceil),
-  Cos: { host: ([x = 0]) => Math.cos(x) },
-  Sin: { host: ([x = 0]) => Math.sin(x) },
-  Tanh: unary((x) => `hyperbolicTangent(${x})`, Math.tanh),
-  Sigmoid: unary(
-    (x) => `(V(1.0) / (V(1.0) + exp(-${x})))`,
-    (x) => 1 / (1 + Math.exp(-x)),
-  ),
+  Cos: { host: ([x = 0]) => cos(x) },
+  Sin: { host: ([x = 0]) => sin(x) },
+  Tanh: unary((x) => `hyperbolicTangent(${x})`, tanh),
+  Sigmoid: unary((x) => `(V(1.0) / (V(1.0) + exp(-${x})))`, logistic),
   Erf: unary((x) => `errorFunction(${x})`),
   Erfc: unary((x) => `(V(1.0) - errorFunction(${x}))`),
   Relu: unary(

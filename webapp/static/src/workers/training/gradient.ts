@@ -102,7 +102,7 @@ export function gradientInSlices(
       ...part,
       loss: mul(loss, scalar(share)),
       gradient: mul(gradient, scalar(share)),
-      rowSquares: rowSquares && mul(rowSquares, scalar(share ** 2)),
+      rowSquares: rowSquares && mul(rowSquares, scalar(share * share)),
     };
   };
   const [first, ...others] = slicesOf(bundle, batch, size);
