@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.models_report import measure
 from tests.support.browser.chromium import Tab
-from tests.support.keras.reference_cache import SHORT
+from tests.support.keras.reference_cache import SHORT, by_lane, case_names
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 
@@ -51,6 +51,19 @@ def test_loss_gradient_and_ten_steps_equal_keras(
 ) -> None:
     row = measure(tab_for(backend), origin, bundles / model, backend)
     assert row.within, row
+
+
+@pytest.mark.parametrize("model", by_lane(sorted({*SHORT, *case_names()})))
+def test_a_step_that_is_repeated_has_the_bits_of_one_that_is_executed(
+    model: str, origin: str, tab_for: Callable[[str], Tab]
+) -> None:
+    wanted = {"base": f"{origin}/bundles/{model}", "backend": "exact"}
+    answer = tab_for("wasm").call("repetitions", wanted)
+    assert answer == {
+        "differing": [],
+        "recorded": {"train": True, "apply": True},
+        "executed": {"train": False, "apply": False},
+    }
 
 
 @pytest.mark.parametrize(("backend", "model"), MODELS)

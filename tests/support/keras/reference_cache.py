@@ -24,6 +24,7 @@ SHORT = (
     "accumulated",
     "bag-of-words",
     "cnn",
+    "depthwise",
     "dropout",
     "encoder-decoder",
     "gpt",

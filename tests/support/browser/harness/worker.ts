@@ -4,6 +4,7 @@ import { conformance } from "./calls/conformance";
 import { feeds } from "./calls/feeds";
 import { masks } from "./calls/masks";
 import { fetchedModules, runOps } from "./calls/op";
+import { repetitions } from "./calls/repetitions";
 import { reports } from "./calls/reports";
 import { kernelTimes } from "./measurements/kernels";
 import { maskingTimes } from "./measurements/masking";
@@ -20,6 +21,7 @@ const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> =
   maskingTimes,
   masks,
   peakBytes,
+  repetitions,
   reports,
   runOps,
   steady,

@@ -33,6 +33,11 @@ export function pinnedScalar(value: number): Tensor {
   return tensor;
 }
 
+/** Whether JavaScript keeps the tensor's values. */
+export function isPinned(tensor: Tensor): boolean {
+  return pinned.has(tensor);
+}
+
 /** Values of an op's input that must be a constant of the graph. */
 export function constant(tensor: Tensor | undefined): number[] {
   if (tensor === undefined || !pinned.has(tensor)) {

@@ -11,6 +11,7 @@ import { scalarize } from "./fusion/scalars";
 import { fusingDevice, install } from "./gpu/elementwise";
 import { execute, executeObserved, type GraphObserver } from "./graph-observer";
 import { validateGraph } from "./graph-validation";
+import { RepeatedRuns } from "./recording/repeated-runs";
 
 export interface GraphFiles {
   readonly topology: GraphTopology;
@@ -43,6 +44,7 @@ function optimize({ inputs, outputs }: Signature, { topology, weightSpecs, weigh
 export class Graph {
   /** Called with the values of each run while it is set. */
   observer: GraphObserver | null = null;
+  readonly #runs: RepeatedRuns;
 
   private constructor(
     readonly model: GraphModel,
@@ -50,7 +52,10 @@ export class Graph {
     readonly nodes: readonly NodeDef[],
     private readonly signature: Signature,
     private readonly disposePrograms: () => void,
-  ) {}
+  ) {
+    const names = signature.outputs.map((output) => output.tensor);
+    this.#runs = new RepeatedRuns((feed) => execute(model, feed, names));
+  }
 
   /** Throws an Error with the reason if a bundle must not contain the graph. */
   static async load(signature: Signature, files: GraphFiles): Promise<Graph> {
@@ -64,6 +69,11 @@ export class Graph {
     return new Graph(model, topology.node, signature, dispose);
   }
 
+  /** Whether runs repeat a recording. */
+  get isRecorded(): boolean {
+    return this.#runs.isRecorded;
+  }
+
   /** Runs the graph once. The caller owns inputs and outputs. */
   run(inputs: Tensors): Record<string, Tensor> {
     const feed: NamedTensorMap = {};
@@ -75,11 +85,12 @@ export class Graph {
     }
     const names = this.signature.outputs.map((output) => output.tensor);
     const { model, observer } = this;
-    const list = observer ? executeObserved(model, feed, names, observer) : execute(model, feed, names);
+    const list = observer ? executeObserved(model, feed, names, observer) : this.#runs.run(feed);
     return Object.fromEntries(this.signature.outputs.map(({ name }, i) => [name, list[i] as Tensor]));
   }
 
   dispose(): void {
+    this.#runs.dispose();
     this.model.dispose();
     this.disposePrograms();
   }

@@ -17,11 +17,12 @@ import { ELEMENTWISE } from "../fusion";
 import type { Device } from "../fusion/clusters";
 import type { NodeDef } from "../fusion/nodes";
 import { deviceCode, hostValues, type Program, runsOnHost } from "../fusion/program";
+import { holding, type Numbers, scalarNumbers } from "../recording/values";
 import { WebGlElementwise } from "../webgl/elementwise";
 import { WebGpuElementwise } from "../webgpu/elementwise";
 
 /** Computes one program from tensors and scalars. The caller owns the result. */
-export type Elementwise = (tensors: readonly Tensor[], scalars: readonly number[]) => Tensor;
+export type Elementwise = (tensors: readonly Tensor[], scalars: Numbers) => Tensor;
 
 /** Whether the current backend runs generated shaders. */
 export function hasShaders(): boolean {
@@ -48,23 +49,26 @@ function adopt(info: TensorInfo): Tensor {
 /** Prepares a program for the current backend. */
 export function elementwise(program: Program): Elementwise {
   if (runsOnHost(program)) {
-    return (_, scalars) =>
-      tensor(hostValues(program, scalars, [program.result]), [...program.shape], program.dtype);
+    return (_, scalars) => {
+      const values = () => hostValues(program, scalars(), [program.result]);
+      return holding(tensor([...values()], [...program.shape], program.dtype), values);
+    };
   }
-  const kernel = compiledKernel();
-  if (kernel !== undefined) {
-    return (tensors, scalars) =>
-      adopt(kernel({ inputs: tensors, attrs: { program, scalars }, backend: backend() }));
+  if (compiledKernel() !== undefined) {
+    return (tensors, scalars) => {
+      const kernel = compiledKernel() as Kernel;
+      return adopt(kernel({ inputs: tensors, attrs: { program, scalars }, backend: backend() }));
+    };
   }
   const { uniforms } = deviceCode(program, "let");
   if (getBackend() === "webgpu") {
     const shader = new WebGpuElementwise(program);
     return (tensors, scalars) =>
-      adopt(shader.run(backend() as WebGPUBackend, tensors, hostValues(program, scalars, uniforms)));
+      adopt(shader.run(backend() as WebGPUBackend, tensors, hostValues(program, scalars(), uniforms)));
   }
   const shader = new WebGlElementwise(program);
   return (tensors, scalars) =>
-    adopt(shader.run(backend() as MathBackendWebGL, tensors, hostValues(program, scalars, uniforms)));
+    adopt(shader.run(backend() as MathBackendWebGL, tensors, hostValues(program, scalars(), uniforms)));
 }
 
 /** Programs of all loaded graphs, by the number that their node carries. */
@@ -75,10 +79,7 @@ function compute(node: GraphNode): Tensor {
   const program = loaded.get(Number(node.attrs.program));
   if (program === undefined) throw new Error("The graph was disposed; load the model again.");
   const { tensors, run } = program;
-  return run(
-    node.inputs.slice(0, tensors),
-    node.inputs.slice(tensors).map((value) => value.dataSync()[0] as number),
-  );
+  return run(node.inputs.slice(0, tensors), scalarNumbers(node.inputs.slice(tensors)));
 }
 
 /**

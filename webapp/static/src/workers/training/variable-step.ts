@@ -29,10 +29,7 @@ class PartwiseOptimizer {
       const tensors = stage.inputs.map((name) => values.get(name) as Tensor);
       values.set(
         stage.name,
-        run(
-          tensors,
-          stage.scalars.map((name) => scalars[name] ?? Number.NaN),
-        ),
+        run(tensors, () => stage.scalars.map((name) => scalars[name] ?? Number.NaN)),
       );
     });
     return {

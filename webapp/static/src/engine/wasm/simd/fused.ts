@@ -3,6 +3,7 @@
 import { type TensorInfo, util } from "@tensorflow/tfjs-core";
 import { type Call, KERNEL_FORMS, type Term } from "../../fusion/kernel-forms";
 import { hostValues, type Program, type ProgramOperand } from "../../fusion/program";
+import type { Numbers } from "../../recording/values";
 import type { KernelCall, WasmKernel } from "../heap";
 import { AXES, BINARY, broadcastAxes, COSTLY, LANES, padAxes, UNARY } from "./elementwise";
 import { Machine } from "./kernel-module";
@@ -175,7 +176,7 @@ function place(
 export function fused(machine: Machine): WasmKernel {
   const codes = new WeakMap<Program, Code>();
   return ({ backend, inputs, attrs }: KernelCall) => {
-    const { program, scalars } = attrs as { program: Program; scalars: readonly number[] };
+    const { program, scalars } = attrs as { program: Program; scalars: Numbers };
     const tensors = Object.values(inputs);
     let code = codes.get(program);
     if (
@@ -190,8 +191,13 @@ export function fused(machine: Machine): WasmKernel {
     }
     const out: TensorInfo = backend.makeOutput(program.shape, "float32");
     const addresses = tensors.map((tensor) => Machine.address(backend, tensor));
-    const numbers = code.constants ?? hostValues(program, scalars, code.numbers);
-    const values = [place(machine, code, addresses, numbers), Machine.address(backend, out)];
+    const { constants, numbers } = code;
+    const start = place(machine, code, addresses, constants ?? hostValues(program, scalars(), numbers));
+    if (constants === null) {
+      const place = start + 4 * (code.words.length - numbers.length);
+      machine.rewrites(place, () => hostValues(program, scalars(), numbers));
+    }
+    const values = [start, Machine.address(backend, out)];
     machine.run("evaluate", code.parts, code.work, values, code.scratchBytes);
     return out;
   };

@@ -24,7 +24,9 @@ import {
 } from "@tensorflow/tfjs-core";
 import { ELEMENTWISE } from "../../fusion";
 import { BROADCAST_SELECT } from "../../ops/broadcast";
+import { useRecorder } from "../../recording/recorder";
 import { installKernel, type WasmBackend, type WasmKernel } from "../heap";
+import { WasmRecorder } from "../recording/recorder";
 import { convolution, filterGradient, inputGradient } from "./convolution";
 import { depthwiseFilterGradient, depthwiseInputGradient } from "./depthwise";
 import { BINARY, binary, select, UNARY, unary } from "./elementwise";
@@ -70,7 +72,10 @@ function originalOf(name: string): WasmKernel {
     originals.get(name) ?? (getKernel(name, "wasm")?.kernelFunc as unknown as WasmKernel | undefined);
   if (original === undefined) throw new Error(`The WASM backend has no kernel ${name}.`);
   originals.set(name, original);
-  return original;
+  return (call) => {
+    machine?.passedOn();
+    return original(call);
+  };
 }
 
 /**
@@ -88,5 +93,7 @@ export async function startSimd(sharing: Sharing, choice: KernelChoice): Promise
     installKernel(name, kernel(machine, originalOf(name)));
   installKernel(ELEMENTWISE, fused(machine));
   installKernel(BROADCAST_SELECT, select(machine, originalOf(Select)));
+  const compiled = new Set([...Object.keys(KERNELS), ELEMENTWISE, BROADCAST_SELECT]);
+  useRecorder(new WasmRecorder(current as unknown as WasmBackend, machine, compiled));
   return true;
 }

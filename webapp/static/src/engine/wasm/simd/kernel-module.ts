@@ -59,13 +59,26 @@ async function compile(threads: boolean, choice: KernelChoice): Promise<WebAssem
   return WebAssembly.compile(await (await fetch(address)).arrayBuffer());
 }
 
+/** What records a run of a graph. */
+export interface MachineLog {
+  /** Returns memory that lasts as long as the recording. */
+  block(bytes: number): number;
+  /** Takes what a repetition of the run does at this place. */
+  ran(action: () => void): void;
+  /** A kernel that is not compiled takes part in this call. */
+  passedOn(): void;
+}
+
 /** Owns the kernels' instance, its scratch memory and its threads, which live as long as the backend. */
 export class Machine {
+  private log: MachineLog | null = null;
   private helpers: Worker[] = [];
   private scratchAddress = 0;
   private scratchBytes = 0;
   private integersAddress = 0;
   private integersCount = 0;
+  /** Of a recording, reserved for the next integers. */
+  private recordedBlock: number | null = null;
   private readonly threadPool: ThreadPool | null;
 
   private constructor(
@@ -104,6 +117,17 @@ export class Machine {
     }
   }
 
+  /** Reports to `log` from now on; null ends that. */
+  report(log: MachineLog | null): void {
+    this.log = log;
+    this.recordedBlock = null;
+  }
+
+  /** Tells that a kernel which is not compiled takes part in a call. */
+  passedOn(): void {
+    this.log?.passedOn();
+  }
+
   /** Returns the address of a tensor. */
   static address(backend: WasmBackend, tensor: TensorInfo): number {
     return (backend as unknown as Storage).dataIdMap.get(tensor.dataId).memoryOffset;
@@ -115,6 +139,17 @@ export class Machine {
    */
   run(name: string, parts: number, work: number, values: readonly number[], scratchBytes = 0): void {
     if (parts === 0) return;
+    this.log?.ran(() => this.perform(name, parts, work, values, scratchBytes));
+    this.perform(name, parts, work, values, scratchBytes);
+  }
+
+  private perform(
+    name: string,
+    parts: number,
+    work: number,
+    values: readonly number[],
+    scratchBytes: number,
+  ): void {
     const threads = this.helpers.length + 1;
     const bytes = Math.ceil(scratchBytes / 16) * 16;
     const scratch = bytes > 0 ? this.scratch(bytes * this.sharing.threads) : 0;
@@ -130,6 +165,10 @@ export class Machine {
 
   /** Returns where the next `integers` will be, if they are `count`. */
   reserve(count: number): number {
+    if (this.log !== null) {
+      this.recordedBlock ??= this.log.block(4 * count);
+      return this.recordedBlock;
+    }
     if (count > this.integersCount) {
       this.tfjs._free(this.integersAddress);
       this.integersAddress = this.tfjs._malloc(4 * count) >>> 0;
@@ -142,7 +181,16 @@ export class Machine {
   integers(values: ArrayLike<number>): number {
     const address = this.reserve(values.length);
     new Int32Array(this.memory.buffer, address, values.length).set(values);
+    this.recordedBlock = null;
     return address;
+  }
+
+  /** Tells a recording that a repetition has other numbers at `address`, in float32. */
+  rewrites(address: number, numbers: () => readonly number[]): void {
+    this.log?.ran(() => {
+      const values = numbers();
+      new Float32Array(this.memory.buffer, address, values.length).set(values);
+    });
   }
 
   /** Ends the helpers; the memory is freed with the backend. */
