@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from backend.wire.fields import Count, Hash, Kind, Metrics, Sums, Text, Token, WireFrame, Word
 from backend.wire.messages import Chunk, Closing, Credit, Leave, Ready, Shard
@@ -18,6 +18,8 @@ UNITS_PROTOCOL = "minga-units.1"
 MOST_SLOTS = 64
 # The maximum of cached shards that a client reports.
 MOST_HELD = 64
+# The most checkpoints of a result.
+MOST_CHECKPOINTS = 16
 
 Slots = Annotated[int, Meta(ge=0, le=MOST_SLOTS)]
 # The initial weights: the given ones, the client's own last ones, or own ones drawn towards the given ones.
@@ -61,7 +63,8 @@ class Result(WireFrame, frozen=True, tag="result"):
     The result is the change from the unit's weights, float32, of `size` bytes. `examples` counts the
     processed examples, `loss` is their mean loss. `steps` is less than the unit's where the client was
     preempted. A client that told a program commits to the vector: `commitment` is SHA-256(salt, its public
-    id, lease, vector) (`crypto.result_commitments`).
+    id, lease, vector) (`crypto.result_commitments`); `checkpoints` are the SHA-256 of its weights after some
+    steps (`protocols.replay.checkpoints`).
     """
 
     lease: Count
@@ -71,6 +74,7 @@ class Result(WireFrame, frozen=True, tag="result"):
     sums: Sums
     size: Count
     commitment: Hash | None = None
+    checkpoints: Annotated[list[Hash], Meta(max_length=MOST_CHECKPOINTS)] = field(default_factory=list)
 
 
 class Salt(WireFrame, frozen=True, tag="salt"):

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +22,7 @@ from backend.peer.replay.comparison import compare
 from backend.peer.replay.replayer import UnitReplayer, open_replayer
 from backend.peer.replay.trace_file import UnitTrace, read_trace, write_trace
 from backend.peer.replay.unit_facts import UnitFacts, UnitResult, parse_facts
+from backend.protocols.replay.checkpoints import parting
 
 # The exit code where a result, or another machine's trace, differs from the replay.
 DIFFERS = 3
@@ -116,7 +118,10 @@ async def _compare(replayer: UnitReplayer, facts: UnitFacts, own: str, result: U
     if result.sha256 is None or not result.steps or result.start != "given" or result.backend != "exact":
         return row | {"equal": None}
     expected = own if result.steps == facts.work.steps else await replayer.update(result.steps)
-    return row | {"equal": expected == result.sha256}
+    if expected == result.sha256:
+        return row | {"equal": True}
+    parts = parting(facts.work.steps, await replayer.checkpoints(), result.checkpoints)
+    return row | {"equal": False, "parts": parts and asdict(parts)}
 
 
 async def _part(

@@ -23,7 +23,19 @@ def result_sentence(row: Mapping[str, Any]) -> str:
         return f"{who}: not comparable, since it began at weights of its own; {judged}."
     if row["equal"]:
         return f"{who}: the same bits; {judged}."
-    return f"{who}: DIFFERENT, its update has the SHA-256 {row['sha256']}; {judged}."
+    where = _where(row["parts"], row["steps"])
+    return f"{who}: DIFFERENT, its update has the SHA-256 {row['sha256']}{where}; {judged}."
+
+
+def _where(parts: Mapping[str, Any] | None, steps: int) -> str:
+    """Says between which steps a result's checkpoints part from the replay's, if it told some."""
+    if parts is None:
+        return ""
+    if parts["by"] is None:
+        return f", and its weights were right after step {parts['after']} of {steps}"
+    if parts["by"] == parts["after"] + 1:
+        return f", and its weights went wrong in step {parts['by']} of {steps}"
+    return f", and its weights went wrong between step {parts['after'] + 1} and {parts['by']} of {steps}"
 
 
 def finding_sentence(comparison: TraceComparison, steps: int, clients: Sequence[str]) -> str:

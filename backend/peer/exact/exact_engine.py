@@ -184,7 +184,12 @@ def _plan(plan: TrainingPlan, rows: ShardRows, manifest: Manifest) -> Mapping[st
         raise PeerError("An exact peer has no control variates, which this task wants; leave --exact out.")
     unit = None
     if rows.count is not None:
-        unit = {"lease": 0, "rows": {"first": rows.first, "count": rows.count}, "start": None}
+        unit = {
+            "lease": 0,
+            "rows": {"first": rows.first, "count": rows.count},
+            "start": None,
+            "checkpoints": True,
+        }
     privacy = plan.privacy and {
         "clip": plan.privacy.clip,
         "noise": plan.privacy.noise,
@@ -224,6 +229,7 @@ def _result(answer: Message) -> TrainingResult:
         sums=[(above, below) for above, below in answer["sums"]],
         step_ms=answer["stepMs"],
         end=None if local is None else np.frombuffer(local, "<f4"),
+        checkpoints=answer["checkpoints"],
     )
 
 

@@ -50,6 +50,11 @@ class UnitReplayer:
         answer = await self._train(steps)
         return hashlib.sha256(answer["update"]).hexdigest()
 
+    async def checkpoints(self) -> Sequence[str]:
+        """Trains the unit and returns the hashes of its weights at its checkpoints."""
+        found: list[str] = (await self._train(self._work.steps))["checkpoints"]
+        return found
+
     async def trace(self, *, ops: bool) -> UnitTrace:
         """Trains once and traces every step, with its `ops`, which takes longer, or without them."""
         steps = list(range(1, self._work.steps + 1))

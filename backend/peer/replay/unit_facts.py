@@ -44,7 +44,7 @@ class Work(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "protection": None,
             "until": None,
             "shards": [self.shard],
-            "unit": {"lease": 0, "rows": rows, "start": None},
+            "unit": {"lease": 0, "rows": rows, "start": None, "checkpoints": True},
         }
 
 
@@ -52,6 +52,7 @@ class UnitResult(Struct, frozen=True):
     """A client's result. `sha256` is that of the update, None until it arrived; `verdict` None until judged.
 
     `start` is `given` if it began at the unit's weights. It may have fewer `steps` than the unit.
+    `checkpoints` are as in `protocols.replay.checkpoints`.
     """
 
     client: str
@@ -61,6 +62,7 @@ class UnitResult(Struct, frozen=True):
     steps: int | None
     sha256: Sha256 | None
     verdict: str | None
+    checkpoints: list[Sha256]
 
 
 class UnitFacts(Struct, frozen=True):

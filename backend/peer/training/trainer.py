@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,7 +68,8 @@ class TrainingResult:
     """The `update` [P], local minus global, and the `change` [T] of the control variate, if any.
 
     `examples` counts each visit to an example; `steps` of `planned` were done. `end` [P] are the weights
-    after them, None where the update was changed for its privacy.
+    after them, None where the update was changed for its privacy. `checkpoints` are the SHA-256 of a unit's
+    weights after some steps (`protocols.replay.checkpoints`), where the engine tells them.
     """
 
     update: Vector
@@ -80,6 +81,7 @@ class TrainingResult:
     sums: Sums
     step_ms: float
     end: Vector | None = None
+    checkpoints: Sequence[str] = ()
 
     def content(self) -> bytes:
         """Returns the bytes to send: the update, little-endian."""

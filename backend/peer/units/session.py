@@ -165,8 +165,9 @@ class UnitsSession:
             return
         self._tell_partial(unit, result)
         done = (result.examples, result.steps, result.loss, result.sums)
-        committed = self._commit(unit.lease, work.content)
-        self._loop.post(unit_client_events.UnitTrained(unit.lease, len(work.content), *done, *committed))
+        commitment, salt = self._commit(unit.lease, work.content)
+        told = commitment, list(result.checkpoints), salt
+        self._loop.post(unit_client_events.UnitTrained(unit.lease, len(work.content), *done, *told))
 
     def _commit(self, lease: int, content: memoryview) -> tuple[str | None, str | None]:
         """Returns commitment and salt if this peer told the program that computes."""

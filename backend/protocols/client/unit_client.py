@@ -186,6 +186,7 @@ class UnitClientMachine:
             sums=event.sums,
             size=event.size,
             commitment=event.commitment,
+            checkpoints=event.checkpoints,
         )
         trained = self.hand.trained(result, event.salt)
         return [*self._say(result), *self._advance()] if trained else []

@@ -70,7 +70,7 @@ class UnitTrained(Struct, frozen=True, tag="trained"):
     """The unit of `lease` is trained, perhaps with fewer steps than planned; its result has `size` bytes.
 
     Never reported after `forget`, nor without a whole step. A client that told a program has a `commitment`
-    to the result, and its `salt`.
+    to the result, and its `salt`, and the hashes of its weights at the `checkpoints` that it reached.
     """
 
     lease: int
@@ -80,6 +80,7 @@ class UnitTrained(Struct, frozen=True, tag="trained"):
     loss: float
     sums: Sums
     commitment: str | None = None
+    checkpoints: list[str] = field(default_factory=list)
     salt: str | None = None
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from backend.errors import NotFoundError
 from backend.numerics.vectors import Vector, to_bytes
+from backend.protocols.replay.checkpoints import parting
 from backend.protocols.units.scheduler_effects import GrantLease, LeaseId, UnitId
 from backend.server.observers import task_events
 from backend.server.observers.task_events import TaskEvent
@@ -28,7 +29,8 @@ KEPT_BYTES = 256 << 20
 class ResultFacts:
     """A result of a unit: `sha256` of its update once it arrived, `verdict` once it is `valid` or rejected.
 
-    `start` is `given` if its training began at the unit's weights.
+    `start` is `given` if its training began at the unit's weights. `checkpoints` are as in
+    `protocols.replay.checkpoints`.
     """
 
     client: str
@@ -38,6 +40,7 @@ class ResultFacts:
     steps: int | None = None
     sha256: str | None = None
     verdict: str | None = None
+    checkpoints: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -96,8 +99,16 @@ class UnitRecords:
             "epoch": record.epoch,
             "work": self._work(record),
             "kept": record.kept,
-            "results": [asdict(result) for result in record.results.values()],
+            "results": [self._told(record, result) for result in record.results.values()],
         }
+
+    def _told(self, record: _UnitRecord, result: ResultFacts) -> dict[str, Any]:
+        """Returns a result; one that is `invalid` with where it parts from a valid one, if both told that."""
+        others = (one for one in record.results.values() if one.verdict == "valid" and one.checkpoints)
+        valid = next(others, None) if result.verdict == "invalid" else None
+        steps = steps_of(self._state.task, record.grant.examples)
+        parts = valid and parting(steps, result.checkpoints, valid.checkpoints)
+        return {**asdict(result), "parts": parts and asdict(parts)}
 
     def _work(self, record: _UnitRecord) -> dict[str, Any]:
         task, grant = self._state.task, record.grant
@@ -136,7 +147,7 @@ class UnitRecords:
         facts = self._facts_of(lease, work)
         if facts is None or work.result is None:
             return
-        facts.steps = work.result.steps
+        facts.steps, facts.checkpoints = work.result.steps, work.result.checkpoints
         if update is not None:
             facts.sha256 = await asyncio.to_thread(lambda: hashlib.sha256(to_bytes(update)).hexdigest())
 

@@ -77,19 +77,23 @@ async def test_a_page_that_changes_one_bit_is_found_by_a_trusted_peer(
         await page.locator("[data-action=start]").click()
         async for _ in finished(server, "digits"):
             pass
-    rejected = logged(log, "result rejected")
-    (lie,) = (event for event in rejected if event["code"] == "invalid")
+        rejected = logged(log, "result rejected")
+        (lie,) = (event for event in rejected if event["code"] == "invalid")
+        leased = {event["lease"]: event["unit"] for event in logged(log, "unit leased")}
+        record = await asyncio.to_thread(server.get, f"/api/tasks/digits/units/{leased[lie['lease']]}")
     # What waits then is not looked at.
     assert {(event["client"], event["code"]) for event in rejected if event is not lie} <= {
         (lie["client"], "doubtful")
     }
-    leased = {event["lease"]: event["unit"] for event in logged(log, "unit leased")}
     results = [event["lease"] for event in logged(log, "result here") if event["client"] == lie["client"]]
     assert lie["client"] != trusted
     assert lie["lease"] == results[2]
     # Only the trusted peer's result of that unit counts.
     counted = Counter(leased[event["lease"]] for event in logged(log, "result counted"))
     assert counted[leased[lie["lease"]]] == 1
+    (told,) = (one for one in record["results"] if one["client"] == lie["client"])
+    # It trained as it should, and changed the update that it sent.
+    assert told["parts"] == {"after": record["work"]["steps"], "by": None}
 
 
 @pytest.mark.long

@@ -64,7 +64,8 @@ async def _deliver(server: Server, train: Callable[[Unit], Answer] | None) -> tu
         unit = await client.next(Unit)
         if train is not None:
             answer = await asyncio.to_thread(train, unit)
-            figures = {name: answer[name] for name in ("examples", "steps", "loss", "sums")}
+            names = ("examples", "steps", "loss", "sums", "checkpoints")
+            figures = {name: answer[name] for name in names if name in answer}
             await client.deliver(unit, answer["update"], **figures)
             await client.next(Counted, Rejected)
         return client.id, unit.unit

@@ -79,15 +79,16 @@ def site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 @pytest.mark.parametrize(
-    ("kernel", "step", "tensor", "op", "reason"),
+    ("kernel", "step", "parts", "tensor", "op", "reason"),
     [
-        ("_FusedMatMul", 217, "train/digit_1/BiasAdd/_FusedMatMul", "_FusedMatMul", "op"),
-        (None, 1, "apply/new_trainable", "_MingaElementwise", "state"),
+        ("_FusedMatMul", 217, (192, 224), "train/digit_1/BiasAdd/_FusedMatMul", "_FusedMatMul", "op"),
+        (None, 1, (0, 32), "apply/new_trainable", "_MingaElementwise", "state"),
     ],
 )
 def test_the_step_and_the_op_at_which_a_page_lied_are_named(
     kernel: str | None,
     step: int,
+    parts: tuple[int, int],
     tensor: str,
     op: str,
     reason: str,
@@ -101,6 +102,8 @@ def test_the_step_and_the_op_at_which_a_page_lied_are_named(
     assert [(row["client"], row["equal"], row["verdict"]) for row in found["results"]] == [
         (client, False, "valid")
     ]
+    # Without the liar's trace its checkpoints tell about where.
+    assert found["results"][0]["parts"] == {"after": parts[0], "by": parts[1]}
     against = found["against"]
     assert against.pop("questions") <= 10
     assert against == {

@@ -97,12 +97,14 @@ def test_a_result_with_other_bits_and_a_made_up_trace_are_named(
 ) -> None:
     zeros = np.zeros(len(np.fromfile(_weights(), "<f4")), np.float32)
     lie = {"update": zeros, "examples": 100, "steps": STEPS, "loss": 0.1, "sums": [(1.0, 1.0)]}
+    lie["checkpoints"] = ["f" * 64] * 16
     client, unit = deliver(server, lambda _: lie)
     file = trace_of(server, unit, tmp_path / "trace")
     assert main(["replay", "digits", str(unit), "--server", server.url, "--against", str(file)]) == DIFFERS
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"Unit {unit}, 512 steps, replayed: its update has the SHA-256 ")
     assert lines[1].startswith(f"{client[:12]} (exact): DIFFERENT, its update has the SHA-256 ")
+    assert "and its weights went wrong between step 1 and 32 of 512;" in lines[1]
     assert lines[1].endswith("the server's verdict is valid.")
     assert lines[2].startswith("The other trace is wrong: at step 1 it has not the hashes")
 

@@ -82,7 +82,7 @@ async def test_a_unit_is_told_with_its_results(tmp_path: Path) -> None:
     host = Host(tmp_path, 1000)
     work = await host.lease(3, 17, 5)
     await host.lease(4, 17, 5)
-    work.result = cast(Any, SimpleNamespace(steps=4))
+    work.result = cast(Any, SimpleNamespace(steps=4, checkpoints=[]))
     work.update = UPDATE
     host.records.notice("tiny", task_events.UnitReturned("ann", 3, False))
     await host.background.done()
@@ -108,6 +108,27 @@ async def test_a_unit_is_told_with_its_results(tmp_path: Path) -> None:
     assert [(one["steps"], one["sha256"], one["verdict"]) for one in facts["results"]] == [
         (4, hashlib.sha256(UPDATE.tobytes()).hexdigest(), "valid"),
         (None, None, "invalid"),
+    ]
+
+
+async def test_a_wrong_result_is_told_with_the_step_at_which_it_went_wrong(tmp_path: Path) -> None:
+    host = Host(tmp_path, 1000)
+    right = [f"{step:064x}" for step in range(1, 5)]
+    for lease, told in ((3, right), (4, [*right[:2], *("f" * 64,) * 2]), (5, right)):
+        work = await host.lease(lease, 17, 5)
+        work.result = cast(Any, SimpleNamespace(steps=4, checkpoints=told))
+        work.update = UPDATE
+        host.records.notice("tiny", task_events.UnitReturned("ann", lease, False))
+    await host.background.done()
+    host.records.notice("tiny", task_events.UnitCounted("ann", 3, 6, True))
+    for lease in (4, 5):
+        host.records.notice("tiny", task_events.UnitRejected("ann", lease, "invalid", "It is unlike."))
+    facts = await host.records.facts(17)
+    assert facts["results"][0]["checkpoints"] == right
+    assert [one["parts"] for one in facts["results"]] == [
+        None,
+        {"after": 2, "by": 3},
+        {"after": 4, "by": None},
     ]
 
 

@@ -35,7 +35,7 @@ const MASKED = {
 
 function done(steps = 2): TrainingResult {
   const update = Float32Array.of(1, 2, 3).buffer;
-  const counts = { examples: 64, steps, planned: 2, loss: 0.5, sums: [], stepMs: 1 };
+  const counts = { examples: 64, steps, planned: 2, loss: 0.5, sums: [], stepMs: 1, checkpoints: [] };
   return { type: "trained", id: 1, update, local: null, change: null, ...counts };
 }
 

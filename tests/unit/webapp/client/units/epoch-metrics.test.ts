@@ -10,7 +10,18 @@ const LOADED = { metrics: [{ name: "accuracy", kind: "ratio" }] } as unknown as 
 function trained(examples: number, right: number, loss: number): TrainingResult {
   const vectors = { update: new ArrayBuffer(4), local: new ArrayBuffer(4), change: null };
   const sums = [[right, examples]] as const;
-  return { type: "trained", id: 1, ...vectors, examples, steps: 2, planned: 2, loss, sums, stepMs: 1 };
+  return {
+    type: "trained",
+    id: 1,
+    ...vectors,
+    examples,
+    steps: 2,
+    planned: 2,
+    loss,
+    sums,
+    stepMs: 1,
+    checkpoints: [],
+  };
 }
 
 test("The units of an epoch are learned from together, and the next epoch begins anew", () => {

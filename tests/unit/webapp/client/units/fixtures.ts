@@ -75,5 +75,6 @@ export const trained = (lease: number): UnitClientEvent => ({
   loss: 0.5,
   sums: [],
   commitment: null,
+  checkpoints: [],
   salt: null,
 });

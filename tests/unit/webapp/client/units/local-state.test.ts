@@ -44,7 +44,7 @@ describe("A client's own weights", () => {
 
 describe("A unit's plan", () => {
   test("is its rows of its shard, and takes as long as it takes", () => {
-    const plan = unitPlan(unitOf(4), local(1));
+    const plan = unitPlan(unitOf(4), local(1), false);
     expect(plan).toMatchObject({
       shards: ["a".repeat(64)],
       batchSize: 8,
@@ -52,7 +52,7 @@ describe("A unit's plan", () => {
       seed: 7,
       until: null,
     });
-    expect(plan.unit).toEqual({ lease: 4, rows: { first: 16, count: 32 }, start: null });
+    expect(plan.unit).toEqual({ checkpoints: false, lease: 4, rows: { first: 16, count: 32 }, start: null });
   });
 
   test.each([
@@ -60,7 +60,7 @@ describe("A unit's plan", () => {
     ["elastic", 0.25],
   ] as const)("begins at %s weights where there are such", (start, elasticity) => {
     const unit = unitOf(4, { start, elasticity: 0.25 });
-    expect(unitPlan(unit, local(1)).unit?.start).toEqual({ own: local(1), elasticity });
-    expect(unitPlan(unit, null).unit?.start).toBeNull();
+    expect(unitPlan(unit, local(1), true).unit?.start).toEqual({ own: local(1), elasticity });
+    expect(unitPlan(unit, null, true).unit?.start).toBeNull();
   });
 });

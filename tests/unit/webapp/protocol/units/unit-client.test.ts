@@ -68,6 +68,7 @@ test("an event that makes no sense changes nothing", () => {
       sums: [],
       size: 4,
       commitment: null,
+      checkpoints: [],
       salt: null,
     },
     { type: "frame", frame: { type: "open", lease: 1 } },

@@ -3,8 +3,11 @@
 import type { TrainingPlan } from "../../core/messages/training";
 import type { Unit } from "../../protocol/units/unit-client-events";
 
-/** Returns the worker's plan; `own` are the client's own last weights, if it has any. */
-export function unitPlan(unit: Unit, own: ArrayBuffer | null): TrainingPlan {
+/**
+ * Returns the worker's plan; `own` are the client's own last weights, if it has any. With `checkpoints` a result that
+ * turns out to be wrong tells at which step.
+ */
+export function unitPlan(unit: Unit, own: ArrayBuffer | null, checkpoints: boolean): TrainingPlan {
   const { lease, first, examples, start } = unit;
   const elasticity = start === "elastic" ? unit.elasticity : 0;
   return {
@@ -25,6 +28,7 @@ export function unitPlan(unit: Unit, own: ArrayBuffer | null): TrainingPlan {
       lease,
       rows: { first, count: examples },
       start: start === "given" || own === null ? null : { own, elasticity },
+      checkpoints,
     },
   };
 }

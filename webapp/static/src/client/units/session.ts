@@ -211,7 +211,8 @@ export class UnitsSession {
   async #train(unit: Unit): Promise<void> {
     const { lease, weights } = unit;
     const isNeeded = () => this.#isAt(unit, "training");
-    const plan = unitPlan(unit, this.#localState.newest);
+    const isCompared = Boolean(this.#loop.machine.ready?.program);
+    const plan = unitPlan(unit, this.#localState.newest, isCompared);
     this.#training = lease;
     const trained = await this.#loop.trainer.retry(
       isNeeded,
@@ -232,7 +233,7 @@ export class UnitsSession {
 
   async #trained(unit: Unit, trained: TrainingResult): Promise<void> {
     const { lease, epoch } = unit;
-    const { update, local, examples, steps, loss, sums } = trained;
+    const { update, local, examples, steps, loss, sums, checkpoints } = trained;
     const { loaded } = this.#loop.shown;
     this.#failures = 0;
     const result = new Uint8Array(update);
@@ -243,7 +244,8 @@ export class UnitsSession {
     this.#loop.show({ progress: null });
     if (loaded) this.#options.learned(this.#epochMetrics.add(epoch, trained, loaded));
     const size = result.length;
-    this.#loop.dispatch({ type: "trained", lease, size, examples, steps, loss, sums, ...committed });
+    const told = { examples, steps, loss, sums, checkpoints };
+    this.#loop.dispatch({ type: "trained", lease, size, ...told, ...committed });
   }
 
   /** Commits to a result if this client told the program that computes: others get the same bits by it. */

@@ -60,6 +60,8 @@ export interface UnitPlan {
   readonly rows: Rows;
   /** Null for a start at the plan's weights. */
   readonly start: UnitStart | null;
+  /** Whether weights are hashed at checkpoints (core/numerics/checkpoints.ts). */
+  readonly checkpoints: boolean;
 }
 
 export interface TrainingPlan extends Walk {
@@ -212,6 +214,8 @@ export type FromWorker =
       readonly loss: number;
       readonly sums: MetricTotals;
       readonly stepMs: number;
+      /** The SHA-256 of a unit's weights at its checkpoints, if its plan has them. */
+      readonly checkpoints: readonly string[];
       /** Set if it was asked for. */
       readonly trace?: Trace;
     }

@@ -38,6 +38,8 @@ export const UNITS_PROTOCOL = "minga-units.1";
 export const MOST_SLOTS = 64;
 /** The largest number of cached shards that a client reports. */
 export const MOST_HELD = 64;
+/** The largest number of a result's checkpoints, as in core/numerics/checkpoints.ts. */
+const MOST_CHECKPOINTS = 16;
 export const MAX_UNITS_FRAME = CHUNK_BYTES + 1024;
 
 /** Why a client gives a unit back. */
@@ -58,7 +60,8 @@ const TO_SERVER = {
   /**
    * The result of `lease` follows in chunks (whose `round` is the lease) once credit is granted: the change from the
    * unit's weights, float32, `size` bytes. `steps` is less than the unit's if the client had to stop early. A client
-   * that told a program commits to the vector (core/crypto/result-commitment.ts).
+   * that told a program commits to the vector (core/crypto/result-commitment.ts), and tells the SHA-256 of its weights
+   * after some steps (core/numerics/checkpoints.ts).
    */
   result: {
     lease: count,
@@ -68,6 +71,7 @@ const TO_SERVER = {
     sums,
     size: count,
     commitment: nullable(hash),
+    checkpoints: list(hash, MOST_CHECKPOINTS),
   },
   /** Answer to `open`: the salt (32 bytes in hexadecimal) of the commitment to the result of `lease`. */
   salt: { lease: count, salt: hash },

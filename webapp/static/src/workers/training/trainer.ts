@@ -1,9 +1,11 @@
 /** Trains for one round: steps over a participant's examples, from a version's weights to an update. */
 
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
+import { sha256, toHex } from "../../core/crypto/bytes";
 import type { Bundle } from "../../core/data/bundle";
 import type { MetricTotals, TrainingPlan } from "../../core/messages/training";
 import { elastic } from "../../core/numerics/aggregation/elastic";
+import { checkpointSteps } from "../../core/numerics/checkpoints";
 import { combine, controlChange } from "../../core/numerics/scaffold";
 import { HealthWatch } from "../../engine/backend-health";
 import type { Feed } from "./input/feed";
@@ -42,6 +44,8 @@ export interface TrainingOutcome {
   readonly loss: number;
   readonly sums: MetricTotals;
   readonly stepMs: number;
+  /** Of a unit: the SHA-256 of the weights after the steps done of `checkpointSteps`; else none. */
+  readonly checkpoints: readonly string[];
 }
 
 /** SCAFFOLD's control variates, a value for each trainable one. */
@@ -70,6 +74,17 @@ function readLocal(watch: HealthWatch, variables: Variables): Promise<Float32Arr
   const vector = tidy(() => flatVector(variables));
   disposeVariables(variables);
   return take(watch, vector);
+}
+
+/** Hashes the weights after a step, as the server addresses weights, while later steps run. */
+async function checkpointOf(watch: HealthWatch, variables: Variables): Promise<string> {
+  const values = await take(
+    watch,
+    tidy(() => flatVector(variables)),
+  );
+  return toHex(
+    await sha256(Uint8Array.from(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))),
+  );
 }
 
 /** Returns the initial weights. Throws an Error for people if the client's own weights are those of another model. */
@@ -105,6 +120,8 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
   const bound = plan.privacy && boundOf(plan.privacy, plan.batchSize);
   const tally = new MetricSums();
   const stride = new ReportInterval(tally);
+  const marks = new Set(plan.unit?.checkpoints ? checkpointSteps(planned) : []);
+  const hashes: Promise<string>[] = [];
   let variables = startVariables(bundle, initialWeights(training));
   let reading: Promise<void> = Promise.resolve();
   const record = async (report: Tensor1D, count: number): Promise<void> => {
@@ -122,6 +139,7 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
     const result = step.run(variables, batch, { ...plan, step: number }, corrections, bound);
     variables = result.variables;
     if (tracer) await tracer.end(number, variables);
+    if (marks.has(number)) hashes.push(checkpointOf(watch, variables));
     await reading;
     reading = record(result.report, batch.examples);
     await yieldToMessages();
@@ -134,5 +152,7 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
   const local = plan.unit && Float32Array.from(read);
   const changes = variates !== null && steps > 0;
   const change = changes ? controlChange(variates.server, update, steps, plan.learningRate) : null;
-  return { update, local, change, examples, steps, planned, loss, sums, stepMs: stride.meanMs };
+  const checkpoints = await Promise.all(hashes);
+  const { meanMs: stepMs } = stride;
+  return { update, local, change, examples, steps, planned, loss, sums, stepMs, checkpoints };
 }
