@@ -1,4 +1,4 @@
-/** A training whose steps repeat a recording, beside one whose steps are executed anew. */
+/** A training whose steps repeat a recording, beside one whose steps the executor runs. */
 
 import { dispose, tidy } from "@tensorflow/tfjs-core";
 import type { Backend } from "../../../../../webapp/static/src/core/backend";

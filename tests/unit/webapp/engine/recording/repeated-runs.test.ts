@@ -65,7 +65,7 @@ test("without a recorder of this backend every run is executed", () => {
   expect(log).toEqual(["execute", "execute", "execute"]);
 });
 
-test("another recorder begins anew", () => {
+test("another recorder makes a recording of its own", () => {
   useRecorder(recorder(current.backend));
   for (let run = 0; run < 3; run++) runs.run(x);
   useRecorder(recorder(current.backend));

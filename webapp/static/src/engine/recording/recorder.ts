@@ -1,5 +1,5 @@
 /**
- * Recordings of a graph's runs. An executor finds each op's kernel and inputs anew in every run, although graphs here have
+ * Recordings of a graph's runs. An executor looks up each op's kernel and inputs in every run, although graphs here have
  * fixed shapes: a recorded run is repeated as the same calls of kernels on the same places in memory.
  */
 
