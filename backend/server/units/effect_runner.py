@@ -149,6 +149,10 @@ class UnitEffectRunner:
         unit = self._unit(judge.unit)
         if unit is not None and unit.judging:
             self.perform(self._state.scheduler.judged(judge.unit, verdicts), now)
+            for lease in unit.leases:
+                if lease.id in verdicts and lease.state is LeaseState.UNDECIDED:
+                    # It waits for others' results: its client must not wait with it.
+                    self._dispatcher.wants(lease.client)
             if unit.state is UnitState.DONE:
                 compared = (lease for lease in unit.leases if lease.id in verdicts)
                 self._reject_doubtful(lease.id for lease in compared if lease.state is LeaseState.UNDECIDED)

@@ -165,11 +165,12 @@ class EpochController:
     # Epochs.
 
     def _begin_epoch(self) -> list[Effect]:
-        state = self._state
-        number = state.run.epoch.number + 1
-        # The previous epoch makes a version if it had a result, but may not be recorded yet.
-        makes_version = state.run.epoch.number > state.history.round and state.run.epoch.blended > 0
-        state.run.epoch = Epoch(number, state.history.current.version + makes_version)
+        state, previous = self._state, self._state.run.epoch
+        number, version = previous.number + 1, state.history.current.version
+        if previous.number > state.history.round:
+            # It is not recorded yet, nor perhaps are epochs before it.
+            version = previous.version + (previous.blended > 0)
+        state.run.epoch = Epoch(number, version)
         state.run.closed = False
         effects = state.scheduler.begin_epoch(units_of_epoch(state.task, number, state.scheduler.next_unit))
         self._dispatcher.forget(number - 1)

@@ -124,6 +124,25 @@ async def test_results_that_come_together_after_a_unit_is_done_are_each_compared
     assert sorted(blended) == [False] * 5 + [True]
 
 
+async def test_clients_whose_results_are_doubtful_are_given_work_all_the_same(units: Serve) -> None:
+    # Proven clients' results are judged alone; one that is like another unit's may be a copy.
+    server = units(epochs=3, trust={"checked": 1, "spot_checks": 1e-9})
+
+    async def work(client: UnitClient) -> None:
+        await client.ready()
+        phase = "training"
+        while phase != "finished":
+            message: Unit | Board = await client.next(Unit, Board)
+            if isinstance(message, Board):
+                phase = message.phase
+            else:
+                await client.deliver(message, ONES, steps=STEPS)
+
+    async with UnitClient(server.url) as ann, UnitClient(server.url) as bob:
+        await asyncio.gather(work(ann), work(bob))
+    assert server.get("/api/tasks/tiny")["version"] == 3
+
+
 async def test_each_unit_that_two_did_is_in_the_model_once(units: Serve) -> None:
     server = units(epochs=1)
     async with UnitClient(server.url) as ann, UnitClient(server.url) as bob:
