@@ -61,7 +61,7 @@ function entriesApart(): Plugin {
 }
 
 /** Plugins of everything that runs in a worker. */
-export const workerPlugins = () => [wasmThreads(), wasmKernels()];
+export const workerPlugins = () => [wasmThreads(), wasmKernels(), entriesApart()];
 
 export default defineConfig({
   base: "/static/dist/",
@@ -88,7 +88,7 @@ export default defineConfig({
   },
   worker: {
     format: "es",
-    plugins: () => [...workerPlugins(), entriesApart()],
+    plugins: workerPlugins,
     rolldownOptions: { checks: { pluginTimings: false } },
   },
 });

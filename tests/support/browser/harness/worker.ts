@@ -1,37 +1,17 @@
-/** Runs the training worker's own modules at the tests' request. */
+/**
+ * Runs the training worker's own modules at the tests' request. Like the app's entry of workers it holds nothing that
+ * others import: WebKit evaluates an entry once more when another file of the worker imports from it, and the kernels would
+ * be those of one TF.js, the graphs those of another.
+ */
 
-import { conformance } from "./calls/conformance";
-import { feeds } from "./calls/feeds";
-import { masks } from "./calls/masks";
-import { fetchedModules, runOps } from "./calls/op";
-import { repetitions } from "./calls/repetitions";
-import { reports } from "./calls/reports";
-import { kernelTimes } from "./measurements/kernels";
-import { maskingTimes } from "./measurements/masking";
-import { peakBytes } from "./measurements/memory";
-import { stepTimes } from "./measurements/speed";
-import { steady } from "./measurements/stability";
 import type { Answer, Call } from "./messages";
 
-const METHODS: Readonly<Record<string, (argument: never) => Promise<unknown>>> = {
-  conformance,
-  feeds,
-  fetchedModules,
-  kernelTimes,
-  maskingTimes,
-  masks,
-  peakBytes,
-  repetitions,
-  reports,
-  runOps,
-  steady,
-  stepTimes,
-};
+const methods = import("./calls/methods").then(({ METHODS }) => METHODS);
 
 self.onmessage = async ({ data }: MessageEvent<Call>) => {
   let answer: Answer;
   try {
-    const method = METHODS[data.method];
+    const method = (await methods)[data.method];
     if (method === undefined) throw new Error(`The harness has no method ${data.method}.`);
     answer = { id: data.id, result: await method(data.argument as never) };
   } catch (error) {
