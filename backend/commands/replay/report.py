@@ -14,7 +14,7 @@ OWN, OTHER = "this machine", "the other trace"
 def result_sentence(row: Mapping[str, Any]) -> str:
     """Describes a result of the unit beside the replay."""
     who = f"{row['client'][:12]} ({row['backend']})"
-    judged = f"the server's verdict is {row['verdict'] or 'still open'}"
+    judged = f"the server's verdict is {(row['verdict'] or 'still open').replace('_', ' ')}"
     if row["sha256"] is None:
         return f"{who}: no result has arrived."
     if row["backend"] != "exact":

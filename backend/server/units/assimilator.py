@@ -44,7 +44,8 @@ class Assimilator:
 
     def reserve(self, blend: Assimilate) -> None:
         """Reserves a result's vector until it is in the model."""
-        self._state.leases[blend.lease].assimilating = True
+        work = self._state.leases[blend.lease]
+        work.assimilating, work.provisional = True, blend.provisional
         self._state.model.assimilating.add(blend.unit)
 
     def start(self, blend: Assimilate) -> None:

@@ -62,7 +62,8 @@ class LeasedUnit:
     `update` [P] is the result's vector, held until it is compared and no longer `assimilating`. `own` [P] are
     the client's own weights if training started from them. `outcome` is the newest frame sent to the client
     about the result. `over` is set when no result can arrive any more. Results with the same `program` have
-    the same bits, if they are right; None if the client told none.
+    the same bits, if they are right; None if the client told none. A `provisional` result may be taken out of
+    the model again.
     """
 
     grant: GrantLease
@@ -81,6 +82,7 @@ class LeasedUnit:
     outcome: WireFrame | None = None
     over: bool = False
     program: str | None = None
+    provisional: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,16 @@ from backend.server.units.work_generator import past_steps, steps_of
 
 KEPT_UNITS = 1000
 KEPT_BYTES = 256 << 20
+# The verdict on results of a unit that was in the model until a trusted peer refuted its client elsewhere.
+TAKEN_OUT = "taken_out"
 
 
 @dataclass
 class ResultFacts:
-    """A result of a unit: `sha256` of its update once it arrived, `verdict` once it is `valid` or rejected.
+    """A result of a unit: `sha256` of its update once it arrived, `verdict` once it is judged.
 
-    `start` is `given` if its training began at the unit's weights. `checkpoints` are as in
-    `protocols.replay.checkpoints`.
+    The verdict is `valid`, TAKEN_OUT, or the code of a refusal. `start` is `given` if its training began at
+    the unit's weights. `checkpoints` are as in `protocols.replay.checkpoints`.
     """
 
     client: str
@@ -45,7 +47,10 @@ class ResultFacts:
 
 @dataclass
 class _UnitRecord:
-    """A unit as it was leased; `weights` is the address of its base once that is written."""
+    """A unit as it was leased; `weights` is the address of its base once that is written.
+
+    `provisional` is the client of the result in the model, if that may be taken out again.
+    """
 
     grant: GrantLease
     epoch: int
@@ -53,6 +58,7 @@ class _UnitRecord:
     weights: str | None = None
     kept: bool = True
     results: dict[LeaseId, ResultFacts] = field(default_factory=dict)
+    provisional: str | None = None
 
     def is_of(self, grant: GrantLease) -> bool:
         """Whether a later lease is of the same work."""
@@ -81,6 +87,8 @@ class UnitRecords:
                 self._state.background.spawn(self._returned(event.lease, work, work.update))
             case task_events.UnitCounted():
                 self._judged(event.lease, "valid")
+            case task_events.ResultsTakenOut():
+                self._taken_out(event.client, event.results)
             case task_events.UnitRejected():
                 self._judged(event.lease, event.code)
 
@@ -155,6 +163,15 @@ class UnitRecords:
         work = self._state.leases.get(lease)
         if work is not None and (facts := self._facts_of(lease, work)) is not None:
             facts.verdict = verdict
+            if work.provisional:
+                self._units[work.grant.unit].provisional = facts.client
+
+    def _taken_out(self, client: str, results: int) -> None:
+        """Marks the newest units with a provisional result of a client, so many; older ones stay for good."""
+        records = [one for one in self._units.values() if one.provisional == client]
+        for facts in [facts for one in records[-results:] for facts in one.results.values()]:
+            # Those that agreed with what is out of the model now are not known to be right, either.
+            facts.verdict = TAKEN_OUT if facts.verdict == "valid" else facts.verdict
 
     def _facts_of(self, lease: LeaseId, work: LeasedUnit) -> ResultFacts | None:
         record = self._units.get(work.grant.unit)

@@ -29,16 +29,17 @@ LIARS, EPOCHS = 8, 4
 
 
 class Liar(NamedTuple):
-    """What a stranger did: results that were lies, and how many of those were blended into the model."""
+    """What a stranger did: the units of which it told lies, and how many of those were in the model."""
 
-    told: int
+    client: str
+    units: frozenset[int]
     blended: int
 
 
 async def work(client: ExactUnitClient, first: int) -> Liar:
     """Works until the training is over, and lies from the `first` epoch on."""
     await client.ready_with(built_program().program)
-    told, blended = set[int](), 0
+    told, blended = dict[int, int](), 0
     while True:
         message: Unit | Board | Counted = await client.next(Unit, Board, Counted)
         if isinstance(message, Unit):
@@ -46,14 +47,20 @@ async def work(client: ExactUnitClient, first: int) -> Liar:
             await asyncio.sleep(0.02)
             is_lie = message.epoch >= first
             if is_lie:
-                told.add(message.lease)
+                told[message.lease] = message.unit
             # Another unit has another result: copies are compared in any case.
             update = (1.0 + message.seed % 1009 / 1e4) * (LIE if is_lie else TRUTH)
             await client.send(message, client.commit(message, update))
         elif isinstance(message, Counted):
             blended += message.blended and message.lease in told
         elif message.phase == "finished":
-            return Liar(len(told), blended)
+            return Liar(client.id, frozenset(told.values()), blended)
+
+
+def verdicts(server: Server, liar: Liar) -> list[str | None]:
+    """Returns what the server's records of units say of a stranger's lies."""
+    records = [server.get(f"/api/tasks/tiny/units/{unit}")["results"] for unit in liar.units]
+    return [one["verdict"] for results in records for one in results if one["client"] == liar.client]
 
 
 def newest_weights(server: Server) -> Vector:
@@ -79,10 +86,13 @@ async def test_nothing_of_a_refuted_stranger_stays_in_the_model(tmp_path: Path, 
             jobs = [work(peer, EPOCHS + 1), *(work(liar, first) for liar in liars)]
             _, *found = await asyncio.gather(*jobs)
         after = newest_weights(server)
+        judged = [verdict for liar in found for verdict in verdicts(server, liar)]
+    assert judged.count("taken_out") >= sum(liar.blended for liar in found)
+    assert "valid" not in judged
     assert sum(liar.blended for liar in found) > 0
     assert (after - before)[TRUTH == 1.0].min() > 0.1
     np.testing.assert_allclose(after[LIE == 1.0], before[LIE == 1.0], rtol=0.0, atol=1e-5)
     text = log.read_text("utf-8")
-    assert text.count("its results are out of the model") == len([liar for liar in found if liar.told])
+    assert text.count("its results are out of the model") == len([liar for liar in found if liar.units])
     assert "an event failed" not in text
     assert "a job failed" not in text

@@ -132,6 +132,19 @@ async def test_a_wrong_result_is_told_with_the_step_at_which_it_went_wrong(tmp_p
     ]
 
 
+async def test_a_result_that_was_taken_out_of_the_model_is_told_as_such(tmp_path: Path) -> None:
+    host = Host(tmp_path, 1000)
+    for number in range(4):
+        work = await host.lease(number, number, base=number)
+        # The first was the server's to keep, the second was confirmed by a trusted peer.
+        work.provisional = number != 1
+        host.records.notice("tiny", task_events.UnitCounted("ann", number, 6, True))
+    host.records.notice("tiny", task_events.ResultsTakenOut("ann", 1, 2))
+    host.records.notice("tiny", task_events.ResultsTakenOut("bob", 1, 2))
+    verdicts = [(await host.records.facts(number))["results"][0]["verdict"] for number in range(4)]
+    assert verdicts == ["valid", "valid", "taken_out", "taken_out"]
+
+
 async def test_weights_are_kept_for_the_newest_units_and_then_released(tmp_path: Path) -> None:
     host = Host(tmp_path, 3 * 4 * SIZE)
     for number in range(6):
