@@ -43,6 +43,7 @@ class UnitReplayer:
         self._work = work
         self._worker = worker
         self._weights = weights
+        self._checkpoints: Sequence[str] | None = None
         self.start = start
 
     async def update(self, steps: int) -> str:
@@ -51,9 +52,10 @@ class UnitReplayer:
         return hashlib.sha256(answer["update"]).hexdigest()
 
     async def checkpoints(self) -> Sequence[str]:
-        """Trains the unit and returns the hashes of its weights at its checkpoints."""
-        found: list[str] = (await self._train(self._work.steps))["checkpoints"]
-        return found
+        """Returns the hashes of the unit's weights at its checkpoints; trains the unit if it did not yet."""
+        if self._checkpoints is None:
+            await self._train(self._work.steps)
+        return self._checkpoints or []
 
     async def trace(self, *, ops: bool) -> UnitTrace:
         """Trains once and traces every step, with its `ops`, which takes longer, or without them."""
@@ -97,7 +99,10 @@ class UnitReplayer:
         }
         if states or ops or inputs:
             message["trace"] = {"states": states, "ops": ops, "inputs": inputs}
-        return await self._worker.ask(message)
+        answer = await self._worker.ask(message)
+        if steps == self._work.steps:
+            self._checkpoints = answer["checkpoints"]
+        return answer
 
 
 async def rule(replayer: UnitReplayer, step: int, traced: TracedTensor, agreed: Sequence[bytes]) -> bytes:
