@@ -155,15 +155,15 @@ class RecordedRun implements MachineLog, ValueLog {
       this.#call = call;
       const result = kernel(given);
       this.#call = null;
-      this.#close(call, kernel, given);
+      this.#close(call, kernel, given, [result].flat());
       return result;
     };
   }
 
-  #close(call: OpenCall, kernel: WasmKernel, given: KernelCall): void {
+  #close(call: OpenCall, kernel: WasmKernel, given: KernelCall, results: readonly TensorInfo[]): void {
     if (call.isCompiled) this.#script.actions.push(...call.actions);
     // Without memory of its own it only gave a tensor another shape.
-    else if (call.outputs.length > 0) this.#script.add(kernel, given, call.outputs);
+    else if (call.outputs.length > 0) this.#script.add(kernel, given, call.outputs, results);
   }
 
   /** The backend's methods while a run is recorded. */

@@ -1,6 +1,13 @@
 /** Repeats a recorded run. */
 
-import { engine, type NamedTensorMap, type Tensor, type TensorInfo, util } from "@tensorflow/tfjs-core";
+import {
+  type DataType,
+  engine,
+  type NamedTensorMap,
+  type Tensor,
+  type TensorInfo,
+  util,
+} from "@tensorflow/tfjs-core";
 import type { Recording } from "../../recording/recorder";
 import type { KernelCall, WasmKernel } from "../heap";
 import type { RecordableBackend, RecordedTensors, TensorValues } from "./memory";
@@ -23,16 +30,18 @@ class Player {
   #next = 0;
 
   constructor(tensors: RecordedTensors) {
-    const next = (values?: TensorValues | null) => {
+    const next = (shape: readonly number[], dtype: DataType, values?: TensorValues | null) => {
       const info = this.#outputs[this.#next++];
-      if (info === undefined) throw new Error("A kernel allocates more than when it was recorded.");
+      // Some kernels give a tensor another shape once they filled it.
+      if (info?.dtype !== dtype || util.sizeFromShape(info.shape) !== util.sizeFromShape([...shape]))
+        throw new Error("A kernel allocates other tensors than when it was recorded.");
       tensors.renew(info);
       if (values) tensors.fill(info, values);
       return info;
     };
     const played: Partial<RecordableBackend> = {
-      makeOutput: (_shape, _dtype, _address, values) => next(values),
-      write: (values) => next(values).dataId,
+      makeOutput: (shape, dtype, _address, values) => next(shape, dtype, values),
+      write: (values, shape, dtype) => next(shape, dtype, values).dataId,
       disposeData: () => true,
       incRef: () => undefined,
     };
@@ -63,15 +72,22 @@ export class Script {
     this.#player = new Player(tensors);
   }
 
-  /** Adds a call of a kernel that allocated `outputs`. */
-  add(kernel: WasmKernel, { inputs, attrs }: KernelCall, outputs: readonly TensorInfo[]): void {
+  /** Adds a call of a kernel that allocated `outputs`, and gave `results`. */
+  add(
+    kernel: WasmKernel,
+    { inputs, attrs }: KernelCall,
+    outputs: readonly TensorInfo[],
+    results: readonly TensorInfo[],
+  ): void {
     const given = withoutTensors(inputs);
     const recorded = Object.values(given).filter((input) => input && this.tensors.has(input.dataId));
     const { backend } = this.#player;
     this.actions.push(() => {
       for (const input of recorded) this.tensors.renew(input);
       this.#player.start(outputs);
-      kernel({ inputs: given, attrs, backend });
+      const found = [kernel({ inputs: given, attrs, backend })].flat();
+      if (results.some(({ dataId }, i) => found[i]?.dataId !== dataId))
+        throw new Error("A kernel gives other tensors than when it was recorded.");
     });
   }
 }
