@@ -18,6 +18,13 @@ from tests.support.plugins.requirements import require
 from tests.support.timeouts import LONG, PATIENCE
 
 
+# It keeps pages that were left, with all workers, for who goes back: after fifty no worker starts any more.
+PREFERENCES = """\
+user_pref("marionette.port", 0);
+user_pref("browser.sessionhistory.max_total_viewers", 0);
+"""
+
+
 class FirefoxTab:
     """The browser's window at one address."""
 
@@ -45,7 +52,7 @@ class Firefox:
             raise FileNotFoundError(
                 "No Firefox was found; install Debian's package firefox-esr (Ubuntu's firefox)."
             )
-        (profile / "user.js").write_text('user_pref("marionette.port", 0);\n', "utf-8")
+        (profile / "user.js").write_text(PREFERENCES, "utf-8")
         flags = ["--headless", "--no-remote", "--marionette", "--remote-allow-system-access"]
         self._process = subprocess.Popen(
             [program, *flags, "--profile", str(profile)],
