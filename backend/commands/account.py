@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from backend.commands.server_client import DEFAULT, server_at
+from backend.commands.server_client import add_server_option, server_at
 from backend.errors import NotFoundError, StoreError
 from backend.server.accounts.accounts import access_to
 from backend.settings import read_settings
@@ -33,12 +33,7 @@ def register(subparsers: Any) -> None:
     link = actions.add_parser("link", help="a link that signs in once, for a first or a lost account")
     link.add_argument("name", metavar="NAME", nargs="?", help="the account; without it the operator's")
     link.add_argument("--data-dir", type=Path, help="folder of the server (MINGA_DATA_DIR)")
-    link.add_argument(
-        "--server",
-        metavar="URL",
-        default=os.environ.get("MINGA_SERVER") or DEFAULT,
-        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
-    )
+    add_server_option(link)
     link.add_argument("--json", action="store_true", help="report in JSON")
     link.set_defaults(run=run)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from urllib.parse import quote
 from rich.console import Console
 
 from backend.commands.cost_report import print_cost
-from backend.commands.server_client import DEFAULT, ServerClient, keeps_secrets, server_at
+from backend.commands.server_client import ServerClient, add_server_option, keeps_secrets, server_at
 from backend.commands.tokens import token_for
 from backend.errors import NotFoundError, SettingsError
 from backend.formats.manifest import parse_manifest
@@ -31,12 +30,7 @@ def register(subparsers: Any) -> None:
         "cost", help="say what a training would have cost on rented machines, and in energy"
     )
     parser.add_argument("name", metavar="NAME", help="the task")
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        default=os.environ.get("MINGA_SERVER") or DEFAULT,
-        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
-    )
+    add_server_option(parser)
     parser.add_argument(
         "--prices",
         type=Path,

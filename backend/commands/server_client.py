@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
@@ -43,6 +45,16 @@ _KINDS: dict[int, type[MingaError]] = {
     422: RefusedFileError,
     429: TooFastError,
 }
+
+
+def add_server_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that names the server."""
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        default=os.environ.get("MINGA_SERVER") or DEFAULT,
+        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
+    )
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ import argparse
 import asyncio
 import hashlib
 import json
-import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from backend.commands.replay.report import OTHER, OWN, finding_sentence, result_sentence
-from backend.commands.server_client import DEFAULT, ServerClient, server_at
+from backend.commands.server_client import ServerClient, add_server_option, server_at
 from backend.commands.tokens import token_for
 from backend.errors import GoneError, MingaError, NotFoundError, PeerError
 from backend.peer.data.blob_cache import LARGEST_BLOB
@@ -35,12 +34,7 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("task", metavar="TASK", help="the task")
     parser.add_argument("unit", metavar="UNIT", type=int, help="the number of the work unit")
-    parser.add_argument(
-        "--server",
-        metavar="URL",
-        default=os.environ.get("MINGA_SERVER") or DEFAULT,
-        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
-    )
+    add_server_option(parser)
     parser.add_argument(
         "--save", type=Path, metavar="FILE", help="write a trace: hashes after each step, and of each op"
     )

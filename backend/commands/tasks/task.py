@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from backend.commands.server_client import DEFAULT, ServerClient, keeps_secrets, server_at
+from backend.commands.server_client import ServerClient, add_server_option, keeps_secrets, server_at
 from backend.commands.tasks import check as task_check
 from backend.commands.tasks import download as task_download
 from backend.commands.tasks import lead
@@ -36,12 +36,7 @@ def register(subparsers: Any) -> None:
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--server",
-        metavar="URL",
-        default=os.environ.get("MINGA_SERVER") or DEFAULT,
-        help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
-    )
+    add_server_option(common)
     common.add_argument("--json", action="store_true", help="report in JSON")
     listing = actions.add_parser("list", parents=[common], help="all tasks, a line each")
     listing.set_defaults(run=run, act=_list)
