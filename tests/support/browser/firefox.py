@@ -17,7 +17,6 @@ from tests.support.environment.preflight import FIREFOX, find_program
 from tests.support.plugins.requirements import require
 from tests.support.timeouts import LONG, PATIENCE
 
-
 # It keeps pages that were left, with all workers, for who goes back: after fifty no worker starts any more.
 PREFERENCES = """\
 user_pref("marionette.port", 0);

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
-from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.async_api import Browser
@@ -16,47 +13,18 @@ from playwright.async_api import Browser
 from backend.peer.session.identity import STATE, stored_identity
 from backend.wire.client_id import client_id
 from tests.support.exact.engines import BROWSERS
+from tests.support.exact.lying_worker import lying_worker
 from tests.support.peer.peer_process import joined
 from tests.support.tasks.gallery_units import write_gallery_units
 from tests.support.timeouts import LONG
-from tests.support.web.server_process import Server, running
+from tests.support.web.server_log import LOGGED, finished, logged
+from tests.support.web.server_process import running
 
 pytestmark = pytest.mark.browser
 
-LOGGED = ("--log-level", "debug", "--log-format", "json")
 START = "() => document.querySelector('[data-action=start]').click()"
-# The worker's third result differs by one bit from what it computed.
-LIE = """
-const Honest = Worker;
-let results = 0;
-window.Worker = class extends Honest {
-  constructor(...given) {
-    super(...given);
-    super.addEventListener("message", ({ data }) => {
-      if (data.type !== "trained") return;
-      results += 1;
-      if (results === 3) new Uint8Array(data.update)[0] ^= 1;
-    });
-  }
-};
-"""
-
-
-def logged(log: Path, event: str) -> list[dict[str, Any]]:
-    """What the server's log has of an event."""
-    lines = (json.loads(line) for line in log.read_text("utf-8").splitlines() if line.startswith("{"))
-    return [line for line in lines if line["event"] == event]
-
-
-async def finished(server: Server, task: str) -> AsyncIterator[Any]:
-    """Yields the task's summary every half second until it is finished."""
-    async with asyncio.timeout(LONG):
-        while True:
-            summary = await asyncio.to_thread(server.get, f"/api/tasks/{task}")
-            yield summary
-            if summary["phase"] == "finished":
-                return
-            await asyncio.sleep(0.5)
+# The third result differs by one bit from what the worker computed.
+LIE = lying_worker("if (results === 3) new Uint8Array(data.update)[0] ^= 1;")
 
 
 @pytest.mark.timeout(LONG)

@@ -12,32 +12,20 @@ from playwright.async_api import Browser
 from backend.formats.pins import pin_bundle
 from backend.peer.session.identity import STATE, stored_identity
 from backend.wire.client_id import client_id
-from tests.e2e.pages.joint_training.test_exact_units import LOGGED, finished, logged
+from tests.support.exact.lying_worker import lying_worker
 from tests.support.peer.peer_process import joined
 from tests.support.tasks.gallery_units import write_gallery_units
 from tests.support.tasks.pinned_task import built_program, require_exact
 from tests.support.timeouts import LONG
+from tests.support.web.server_log import LOGGED, finished, logged
 from tests.support.web.server_process import running
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 # From its eighth result on the worker sends the opposite of what it computed.
-LIE = """
-const Honest = Worker;
-let results = 0;
-window.Worker = class extends Honest {
-  constructor(...given) {
-    super(...given);
-    super.addEventListener("message", ({ data }) => {
-      if (data.type !== "trained") return;
-      results += 1;
-      if (results < 8) return;
-      const update = new Float32Array(data.update);
-      for (let i = 0; i < update.length; i++) update[i] = -update[i];
-    });
-  }
-};
-"""
+LIE = lying_worker(
+    "if (results >= 8) new Float32Array(data.update).forEach((x, i, all) => { all[i] = -x; });"
+)
 
 
 @pytest.mark.timeout(LONG)
