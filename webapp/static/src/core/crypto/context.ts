@@ -4,7 +4,7 @@
  */
 
 import type { Checked } from "../../protocol/wire/fields";
-import type { masking } from "../../protocol/wire/masked";
+import type { masking } from "../../protocol/wire/generated/masked-messages";
 import { type Bytes, compareBytes, fields, fromHex, integer, places, real, sha256, utf8 } from "./bytes";
 
 /** The terms that a client knows of a round when it is asked to train. Hashes are hexadecimal. */

@@ -1,0 +1,1 @@
+"""Generates the TypeScript checks of messages from their Python types."""
