@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
+
+# A temporary file of this age is left from a process that was killed.
+STALE_SECONDS = 3600.0
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -27,7 +31,9 @@ def write_durably(path: Path, content: bytes) -> None:
 
 def _replace(path: Path, content: bytes, *, durable: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+    prefix = f".{path.name}."
+    _sweep(path.parent, prefix)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=prefix, delete=False) as file:
         try:
             file.write(content)
             if durable:
@@ -37,6 +43,14 @@ def _replace(path: Path, content: bytes, *, durable: bool) -> None:
             Path(file.name).replace(path)
         finally:
             Path(file.name).unlink(missing_ok=True)
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Removes what killed processes left: their machines may vanish often."""
+    for left in folder.iterdir():
+        with suppress(OSError):
+            if left.name.startswith(prefix) and time.time() - left.stat().st_mtime > STALE_SECONDS:
+                left.unlink(missing_ok=True)
 
 
 def evict(folder: Path, at_most: int) -> None:
