@@ -32,7 +32,7 @@ def replay(server: Server, *words: str | Path | int) -> subprocess.CompletedProc
 def report(server: Server, *words: str | Path | int, code: int = 0) -> Answer:
     """What `minga replay digits <words> --json` prints."""
     done = replay(server, *words, "--json")
-    assert done.returncode == code, done.stderr
+    assert done.returncode == code, f"{done.returncode}: {done.stdout}{done.stderr}"
     found: Answer = json.loads(done.stdout)
     return found
 
