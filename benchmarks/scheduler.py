@@ -92,7 +92,7 @@ def _work_units(epoch: int, units: int) -> list[WorkUnit]:
 
 def _complete_cycle(scheduler: Scheduler, grant: GrantLease, now: float) -> int:
     """Completes a cycle; returns how many units it finished."""
-    scheduler.heartbeat(grant.client, grant.lease, now)
+    scheduler.heartbeat(grant.client, grant.lease, now, steps=1)
     return _perform(scheduler, scheduler.returned(grant.client, grant.lease, now))
 
 

@@ -50,10 +50,11 @@ class TableClient:
     `kind` names its compute backend: `trust` belongs to the client with that kind, and `trust_of_other_kinds`
     has its trust with other kinds. `paces` are seconds per example, the newest last; `pace` is its own
     estimate. Since `waiting_since` it waits for reliable clients to take the last units. `was_late`: its last
-    lease expired without a sign of life. `counts`: its last judged result did. Clients of one `household`
-    never compare one another's results. `unproved` are leases of units that it began and that wait for a
-    comparison, `disputed` those whose results differ from others' and wait for one more,
-    `held` those whose results wait for a verdict on an unproved one.
+    lease expired without a sign of life. `counts`: its last judged result did. `advanced_at` is when it last
+    got a unit, took a step, or sent a result. Clients of one `household` never compare one another's
+    results. `unproved` are leases of units that it began and that wait for a comparison, `disputed` those
+    whose results differ from others' and wait for one more, `held` those whose results wait for a verdict on
+    an unproved one.
     """
 
     slots: int
@@ -66,6 +67,7 @@ class TableClient:
     waiting_since: float | None = None
     was_late: bool = False
     counts: bool = False
+    advanced_at: float = -math.inf
     leases: set[LeaseId] = field(default_factory=set)
     unproved: set[LeaseId] = field(default_factory=set)
     disputed: set[LeaseId] = field(default_factory=set)
@@ -206,6 +208,7 @@ class ClientTable:
     def lease_started(self, name: ClientId, lease: LeaseId, now: float) -> None:
         """Takes the start of a lease."""
         client = self.clients[name]
+        client.advanced_at = now
         if not client.leases and _is_in_step(client):
             self.clocks.started(name, now)
         client.leases.add(lease)
@@ -220,6 +223,7 @@ class ClientTable:
     def unit_returned(self, name: ClientId, now: float) -> None:
         """Takes the result of a unit: advances the client's clock."""
         client = self.clients[name]
+        client.advanced_at = now
         self.clocks.stopped(name)
         self.clocks.returned(name)
         if client.leases and _is_in_step(client):

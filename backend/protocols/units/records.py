@@ -161,7 +161,7 @@ class Lease:
     `household` is the client's when it got the lease. `returned` is when its result arrived.
 
     `by_trusted_peer`: its client is a trusted peer, with whose result the others are compared. `part` is the
-    requested part of the unit; None for all.
+    requested part of the unit; None for all. `steps` are those that its client told last.
     """
 
     id: LeaseId
@@ -176,6 +176,7 @@ class Lease:
     state: LeaseState = LeaseState.LEASED
     came_late: bool = False
     returned: float = math.inf
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)

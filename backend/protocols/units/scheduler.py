@@ -180,13 +180,22 @@ class Scheduler:
         self._transitioner.replicas.draw(selected)
         return effects
 
-    def heartbeat(self, client: ClientId, lease: LeaseId, now: float) -> list[Effect]:
-        """Takes a sign of a working client: renews its lease, or aborts work that is not needed any more."""
+    def heartbeat(
+        self, client: ClientId, lease: LeaseId, now: float, steps: int, sending: bool = False
+    ) -> list[Effect]:
+        """Takes a sign of life: renews the lease of a client that gets on, or aborts unneeded work.
+
+        A client gets on with all its leases while it takes `steps` of one, or is `sending` a result.
+        """
         lease_record = self._leases.of(client, lease)
         if lease_record is None:
             return [RefuseResult(client, _OVER)]
         unit, table_client = self._unit_table.units[lease_record.unit], self._client_table.clients[client]
-        latest = min(lease_record.latest, now + self._granter.seconds(unit, table_client))
+        if sending or steps > lease_record.steps:
+            lease_record.steps = steps
+            table_client.advanced_at = now
+        seconds = self._granter.seconds(unit, table_client)
+        latest = min(lease_record.latest, table_client.advanced_at + seconds)
         if lease_record.state is LeaseState.EXPIRED and unit.missing_leases and latest > now:
             # No other client got a lease in its place meanwhile.
             self._leases.renew(lease_record, latest)

@@ -215,7 +215,8 @@ class UnitEventHandler:
         self._dispatcher.wants(client)
 
     def _heartbeat(self, client: str, beat: unit_messages.Beat, now: float) -> Sequence[Effect]:
-        effects = self._state.scheduler.heartbeat(client, beat.lease, now)
+        sending = self._uploads.expects(client, beat.lease)
+        effects = self._state.scheduler.heartbeat(client, beat.lease, now, beat.steps, sending)
         if any(isinstance(effect, RefuseResult) for effect in effects):
             self._state.connected.tell(client, unit_messages.Drop(lease=beat.lease, reason=OVER))
             return []

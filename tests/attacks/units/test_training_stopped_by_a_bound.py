@@ -54,7 +54,7 @@ class Crowd:
     def _work(self, name: str, seconds: float) -> None:
         if name in self.began:
             lease, began = self.began[name]
-            self._perform(self.scheduler.heartbeat(name, lease, self.now))
+            self._perform(self.scheduler.heartbeat(name, lease, self.now, steps=int(self.now)))
             if self.now - began >= seconds:
                 del self.began[name]
                 self.returned[name] = self.returned.get(name, 0) + 1

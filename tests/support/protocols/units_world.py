@@ -158,7 +158,7 @@ class World:
                 part = PartialWork(steps=1 + done // BATCH, examples=done)
                 self._perform(self.scheduler.returned(client, lease, self.now, part))
             case "heartbeat":
-                self._perform(self.scheduler.heartbeat(client, lease, self.now))
+                self._perform(self.scheduler.heartbeat(client, lease, self.now, steps=1))
             case "release":
                 self._perform(self.scheduler.released(client, lease))
             case "back":

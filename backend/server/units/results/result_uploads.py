@@ -82,6 +82,10 @@ class ResultUploads:
         if self._offered.pop(key, None) is not None:
             self._tell(self._state.uploads.drop(key, self._state.clock()))
 
+    def expects(self, client: ClientId, lease: LeaseId) -> bool:
+        """Whether a result was offered whose upload is not finished."""
+        return _key(client, lease) in self._offered
+
     def stalled(self, now: float) -> list[tuple[ClientId, LeaseId]]:
         """Returns the clients and leases whose uploads are too slow."""
         return [(key.partition(" ")[0], lease) for key, lease in self._state.uploads.stalled(now)]

@@ -234,7 +234,7 @@ def test_a_part_that_does_not_hold_is_no_measure_for_others() -> None:
     assert (check.unit, check.steps) == (lie.unit, 7)
     assert one.released("peer", check.lease) == []
     one.drop(lie.unit)
-    assert one.heartbeat("peer", check.lease, 2.0) == [Abort("peer", check.lease)]
+    assert one.heartbeat("peer", check.lease, 2.0, steps=1) == [Abort("peer", check.lease)]
 
 
 def test_who_differs_late_from_what_nobody_compared_is_not_blamed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import pytest
@@ -126,21 +127,44 @@ def test_a_heartbeat_renews_a_lease_but_not_for_ever() -> None:
     grant = lease(one, "ann")
     assert grant.heartbeat == pytest.approx(100 / 3)
     for now in range(50, 1000, 50):
-        assert one.heartbeat("ann", grant.lease, float(now)) == [
+        assert one.heartbeat("ann", grant.lease, float(now), steps=now) == [
             LeaseRenewed("ann", grant.lease, min(1000.0, now + 100.0))
         ]
         assert one.time_passed(float(now)) == []
     one.time_passed(1000.0)
-    assert one.heartbeat("ann", grant.lease, 1001.0) == []
+    assert one.heartbeat("ann", grant.lease, 1001.0, steps=1001) == []
     one.client_connected("bob", 1)
     lease(one, "bob", 1001.0)
+
+
+def test_a_device_that_hangs_does_not_keep_its_units_by_heartbeats() -> None:
+    one = begun(2, "ann", "bob", **ALONE)
+    one.set_slots("ann", 2)
+    first, second = lease(one, "ann"), lease(one, "ann")
+    assert one.heartbeat("ann", first.lease, 40.0, steps=3) == [LeaseRenewed("ann", first.lease, 140.0)]
+    # The second waits for the first, whose steps show that the device works.
+    assert one.heartbeat("ann", second.lease, 50.0, steps=0) == [LeaseRenewed("ann", second.lease, 140.0)]
+    for now in (90.0, 139.0):
+        assert one.heartbeat("ann", first.lease, now, steps=3) == [LeaseRenewed("ann", first.lease, 140.0)]
+    one.time_passed(140.0)
+    assert one.heartbeat("ann", first.lease, 141.0, steps=3) == []
+    assert lease(one, "bob", now=141.0).unit == first.unit
+
+
+def test_a_result_on_its_way_is_a_sign_of_work() -> None:
+    one = begun(1, "ann", **ALONE)
+    grant = lease(one, "ann")
+    for now in (90.0, 180.0):
+        renewed = [LeaseRenewed("ann", grant.lease, now + 100.0)]
+        assert one.heartbeat("ann", grant.lease, now, steps=0, sending=True) == renewed
+        assert one.time_passed(now) == []
 
 
 def test_who_was_silent_too_long_goes_on_where_nobody_took_its_place() -> None:
     one = begun(1, "ann", "bob", **ALONE)
     grant = lease(one, "ann")
     one.time_passed(100.0)
-    assert one.heartbeat("ann", grant.lease, 120.0) == [LeaseRenewed("ann", grant.lease, 220.0)]
+    assert one.heartbeat("ann", grant.lease, 120.0, steps=1) == [LeaseRenewed("ann", grant.lease, 220.0)]
     assert one.ask("bob", 5, 0.5, 121.0) == [Wait("bob", "nothing")]
     assert one.timer() is not None
     one.time_passed(220.0)
@@ -165,7 +189,7 @@ def test_a_late_result_of_a_unit_that_is_done_is_compared_and_credited_but_not_b
     taken = lease(one, "bob", 100.0)
     one.returned("bob", taken.lease, 101.0)
     one.judged(0, {taken.lease: VALID})
-    assert one.heartbeat("ann", late.lease, 102.0) == [Abort("ann", late.lease)]
+    assert one.heartbeat("ann", late.lease, 102.0, steps=1) == [Abort("ann", late.lease)]
     assert one.returned("ann", late.lease, 150.0) == [Judge(0, (late.lease,), taken.lease)]
     assert one.judged(0, {late.lease: VALID}) == [CreditClient("ann", late.lease, 100)]
 
@@ -322,7 +346,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
     one = begun(2, "ann", "eve", **ALONE)
     grant = lease(one, "ann")
     assert isinstance(one.ask("nobody", 5, 0.5, 0.0)[0], RefuseResult)
-    for call in (one.heartbeat, one.returned):
+    for call in (partial(one.heartbeat, steps=1), one.returned):
         assert isinstance(call("eve", grant.lease, 1.0)[0], RefuseResult)
         assert isinstance(call("ann", 99, 1.0)[0], RefuseResult)
     assert isinstance(one.released("eve", grant.lease)[0], RefuseResult)
@@ -361,7 +385,7 @@ def test_an_illegal_event_changes_nothing() -> None:
     before = deepcopy((dict(one.clients()), list(one.units()), one.progress.tally(), one.snapshot()))
     for effects in (
         one.ask("nobody", 5, 0.5, 2.0),
-        one.heartbeat("bob", grant.lease, 2.0),
+        one.heartbeat("bob", grant.lease, 2.0, steps=1),
         one.returned("ann", grant.lease, 2.0),
         one.returned("bob", grant.lease, 2.0),
         one.released("ann", grant.lease),

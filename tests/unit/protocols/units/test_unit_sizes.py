@@ -121,7 +121,7 @@ def test_nobody_gets_further_than_the_bound_ahead_of_the_slowest_at_work() -> No
     done(one, "ann", 4.0)
     assert one.ask("ann", 5, 0.5, 5.0) == [Wait("ann", "bound", retry_at=3.0 + PACE.usual)]
     # Whoever is silent holds the others up until its lease ends, or for the usual time of one.
-    one.heartbeat("bob", again.lease, 50.0)
+    one.heartbeat("bob", again.lease, 50.0, steps=1)
     done(one, "ann", 3.0 + PACE.usual)
 
 
