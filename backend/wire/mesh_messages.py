@@ -1,4 +1,6 @@
-"""The messages between a task's server and the peers of its mesh. MESH.md is the specification.
+"""The messages between a task's server and the peers of its mesh.
+
+docs/reference/mesh-on-the-wire.md is the specification.
 
 The server introduces peers, starts rounds, forms groups, and records their results. Peers exchange vectors
 directly (peer_messages.py).

@@ -1,4 +1,6 @@
-"""The messages on a task's socket in synchronous rounds. PROTOCOL.md is the specification.
+"""The messages on a task's socket in synchronous rounds.
+
+docs/reference/rounds-on-the-wire.md is the specification.
 
 Frames are msgpack maps whose key `type` holds the tag. Vectors are little-endian float32.
 Durations are seconds, sizes are bytes, hashes are lower-case hexadecimal SHA-256.

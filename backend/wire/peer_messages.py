@@ -1,4 +1,6 @@
-"""The messages between two peers of a mesh over their link. MESH.md is the specification.
+"""The messages between two peers of a mesh over their link.
+
+docs/reference/mesh-on-the-wire.md is the specification.
 
 Vectors are sent in chunks, in order: the bytes of a `piece`, `mean` or `weights` frame begin at `offset`.
 """

@@ -1,4 +1,6 @@
-"""The messages between a task's server and the clients of its work units. UNITS.md is the specification.
+"""The messages between a task's server and the clients of its work units.
+
+docs/reference/units-on-the-wire.md is the specification.
 
 No client waits for a cohort: a client states its number of slots, and receives a unit whenever a slot is free
 and a unit is available. `lease` numbers the assignment of one unit to one client.

@@ -16,9 +16,6 @@ from mkdocs.structure.pages import Page
 
 # Pages of the site whose files are outside docs/.
 OUTSIDE_DOCS = {
-    "reference/rounds-on-the-wire.md": "backend/wire/PROTOCOL.md",
-    "reference/mesh-on-the-wire.md": "backend/wire/MESH.md",
-    "reference/units-on-the-wire.md": "backend/wire/UNITS.md",
     "changes.md": "CHANGELOG.md",
     "contributing.md": "CONTRIBUTING.md",
 }

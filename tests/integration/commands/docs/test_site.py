@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[4]
 def test_sections_of_the_index_become_the_navigation() -> None:
     index = (
         "# Docs\n\n**Begin**\n\n- [A](tutorial/a.md), then [B](how-to/b.md#c)\n\n"
-        "**More**\n\n- [P](../backend/wire/PROTOCOL.md)\n"
+        "**More**\n\n- [P](../CONTRIBUTING.md)\n"
     )
     assert navigation(index) == [
         {"Begin": ["tutorial/a.md", "how-to/b.md"]},
-        {"More": ["reference/rounds-on-the-wire.md"]},
+        {"More": ["contributing.md"]},
     ]
 
 
@@ -31,7 +31,7 @@ def test_sections_of_the_index_become_the_navigation() -> None:
         ("how-to/a.md", "docs/how-to/a.md", "b.md#part", "b.md#part"),
         ("how-to/a.md", "docs/how-to/a.md", "../../CHANGELOG.md", "../changes.md"),
         ("README.md", "docs/README.md", "decisions", "decisions/README.md"),
-        ("reference/mesh-on-the-wire.md", "backend/wire/MESH.md", "PROTOCOL.md", "rounds-on-the-wire.md"),
+        ("contributing.md", "CONTRIBUTING.md", "CHANGELOG.md", "changes.md"),
         ("contributing.md", "CONTRIBUTING.md", "docs/how-to/a.md", "how-to/a.md"),
         ("how-to/a.md", "docs/how-to/a.md", "https://example.org/b.md", "https://example.org/b.md"),
         ("how-to/a.md", "docs/how-to/a.md", "#part", "#part"),
@@ -61,7 +61,6 @@ def small(tmp_path: Path) -> Path:
     """A checkout with our theme and settings, and two pages."""
     root = tmp_path / "checkout"
     for folder in (
-        "backend/wire",
         "backend/commands/docs",
         "docs/how-to",
         "docs/decisions",
@@ -79,16 +78,12 @@ def small(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "webapp/docs/theme", root / "webapp/docs/theme")
     (root / "webapp/templates").mkdir()
     shutil.copy(ROOT / "webapp/templates/logo.svg", root / "webapp/templates")
-    wire = [f"backend/wire/{name}.md" for name in ("PROTOCOL", "MESH", "UNITS")]
-    for name in (*wire, "CHANGELOG.md", "CONTRIBUTING.md"):
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
         (root / name).write_text(f"# {Path(name).stem}\n")
     links = (
         "how-to/a.md",
         "../CHANGELOG.md",
         "../CONTRIBUTING.md",
-        "../backend/wire/PROTOCOL.md",
-        "../backend/wire/MESH.md",
-        "../backend/wire/UNITS.md",
     )
     index = "".join(f"- [page]({link})\n" for link in (*links, "decisions"))
     (root / "docs/README.md").write_text(f"# Documentation\n\n**All**\n\n{index}")
@@ -99,11 +94,11 @@ def small(tmp_path: Path) -> Path:
 
 def test_pages_are_made_once_and_again_when_one_changes(small: Path, tmp_path: Path) -> None:
     dist = tmp_path / "out/dist"
-    assert build_site(small, dist) == "9 pages."
+    assert build_site(small, dist) == "6 pages."
     assert 'href="../../changes/"' in (dist / "how-to/a/index.html").read_text("utf-8")
     assert build_site(small, dist) == "up to date."
     (small / "docs/how-to/a.md").write_text("# Another A\n")
-    assert build_site(small, dist) == "9 pages."
+    assert build_site(small, dist) == "6 pages."
     assert "Another A" in (dist / "how-to/a/index.html").read_text("utf-8")
     assert [path.name for path in dist.parent.iterdir()] == ["dist"]
 

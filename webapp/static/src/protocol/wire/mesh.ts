@@ -1,4 +1,4 @@
-/** The messages between a mesh's server and its peers, and among the peers; backend/wire/MESH.md is the specification. */
+/** The messages between a mesh's server and its peers, and among the peers; docs/reference/mesh-on-the-wire.md is the specification. */
 
 import { encode } from "@msgpack/msgpack";
 import type { Checked, MessageOf } from "./fields";

@@ -1,5 +1,5 @@
 /**
- * The messages on a task's socket. backend/wire/PROTOCOL.md is the specification; the messages are those of backend/wire.
+ * The messages on a task's socket. docs/reference/rounds-on-the-wire.md is the specification; the messages are those of backend/wire.
  *
  * Frames are msgpack maps whose key `type` holds the tag. Vectors are little-endian float32. Durations are seconds,
  * sizes are bytes, hashes are lower-case hexadecimal SHA-256.

@@ -1,4 +1,4 @@
-/** The messages between a task's server and its work-unit clients; backend/wire/UNITS.md is the specification. */
+/** The messages between a task's server and its work-unit clients; docs/reference/units-on-the-wire.md is the specification. */
 
 import { encode } from "@msgpack/msgpack";
 import type { Checked, MessageOf } from "./fields";
