@@ -33,6 +33,9 @@ def common(roads: Sequence[Road]) -> Road:
     return Road(
         run=sorted(file for file in run if _floor(file) in FLOORS),
         carry=sorted(file for file in carry if _floor(file) in CARRIERS),
+        called=[
+            function for function in roads[0].called if all(function in road.called for road in roads[1:])
+        ],
     )
 
 

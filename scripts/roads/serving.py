@@ -18,10 +18,14 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Road:
-    """Files in whose functions a flow `run`, and those whose functions `carry` an update's values."""
+    """Files in whose functions a flow `run`, and those whose functions `carry` an update's values.
+
+    `called` are the functions, `file:function`, in the order of their first calls.
+    """
 
     run: list[str]
     carry: list[str]
+    called: list[str]
 
 
 class TracedServer:
@@ -30,7 +34,9 @@ class TracedServer:
     def __init__(self, process: int, lines: IO[str]) -> None:
         self._process = process
         self._lines = lines
-        self.url: str = json.loads(self._line())["url"]
+        started = json.loads(self._line())
+        self.url: str = started["url"]
+        self.owner_link: str = started["owner_link"]
 
     def begin(self) -> None:
         """Records from now on."""

@@ -1,9 +1,10 @@
-"""Runs `minga` and records which files of the backend it runs through between two signals.
+"""Runs `minga` and records what it calls in the backend between two signals.
 
 `python -m scripts.roads.traced_server serve ...`: SIGUSR1 begins the recording, SIGUSR2 ends it and prints
-`{"run": [...], "carry": [...]}` as one line of JSON: the files in which functions were called, and those
-whose functions were given or returned an update's values. SIGUSR1 is answered by a line, too, so that its
-sender knows when the recording holds.
+`{"run": [...], "carry": [...], "called": [...]}` as one line of JSON: the files in which functions were
+called, those whose functions were given or returned an update's values, and the functions as
+`file:function`, in the order of their first calls. SIGUSR1 is answered by a line, too, so that its sender
+knows when the recording holds.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ FEW = 16
 
 
 class Recording:
-    """Which files' functions were called, in all threads, while it is on."""
+    """Which functions were called, in all threads, while it is on."""
 
     def __init__(self) -> None:
         self.is_on = False
-        self._codes: set[CodeType] = set()
+        self._codes: dict[CodeType, None] = {}
         self._carriers: set[CodeType] = set()
         self._modules: set[str] = set()
 
@@ -58,7 +59,7 @@ class Recording:
             # A constructor of a data class, which counts for the file of its class.
             self._modules.add(type(frame.f_locals.get("self")).__module__)
         else:
-            self._codes.add(code)
+            self._codes.setdefault(code)
 
     def begin(self, *_: object) -> None:
         """Forgets what was recorded, and records from now on."""
@@ -69,12 +70,15 @@ class Recording:
         print("recording", flush=True)
 
     def end(self, *_: object) -> None:
-        """Prints the files, as paths below the repository."""
+        """Prints files and functions, as paths below the repository."""
         self.is_on = False
         run = {code.co_filename for code in self._codes}
         run |= {getattr(sys.modules.get(name), "__file__", None) or "" for name in self._modules}
         carry = {code.co_filename for code in self._carriers}
-        print(json.dumps({"run": _paths(run), "carry": _paths(carry)}), flush=True)
+        called = [
+            f"{Path(code.co_filename).relative_to(ROOT)}:{code.co_qualname}" for code in list(self._codes)
+        ]
+        print(json.dumps({"run": _paths(run), "carry": _paths(carry), "called": called}), flush=True)
 
 
 def _paths(names: Iterable[str]) -> list[str]:

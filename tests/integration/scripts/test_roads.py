@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from backend.server.observers.event_log import EventLog
 from backend.wire.codec import encode
 from scripts.roads.command import common
 from scripts.roads.flows import FLOWS
+from scripts.roads.launch import launch
 from scripts.roads.serving import ROOT, Road
 
 MACHINES = {"federated_round": Rounds, "masked_round": MaskedRound, "work_unit": Scheduler}
@@ -26,6 +28,7 @@ CHAPTERS = {
 }
 # Written when a timer says so, which may fall into a flow or not.
 BACKGROUND = {"work_unit": CHAPTERS["A checkpoint of work units"]}
+TITLES = {"federated_round": "An update", "work_unit": "A work unit"}
 DOCUMENTED = {
     "federated_round": CHAPTERS["A round"],
     "masked_round": CHAPTERS["A round"] | CHAPTERS["A masked round"],
@@ -33,8 +36,27 @@ DOCUMENTED = {
 }
 
 
+ARCHITECTURE = (ROOT / "docs/explanation/architecture.md").read_text("utf-8").partition("## Three roads")[2]
+# By the words that their titles begin with. What runs in a process of its own is indented.
+ROADS = {
+    title: re.findall(r"^( *)(?:\d+\.|-) `([^`]+):([^`]+)`", text, re.M)
+    for title, text in re.findall(
+        r"^### (An update|A `.keras` file|A work unit)\b.*?\n(.*?)(?=^### |\Z)", ARCHITECTURE, re.M | re.S
+    )
+}
+FUNCTIONS = sorted({(file, function) for road in ROADS.values() for _, file, function in road})
+
+
 def file_of(thing: Callable[..., object]) -> str:
     return str(Path(inspect.getsourcefile(thing) or "").relative_to(ROOT))
+
+
+def in_order(title: str, road: Road) -> list[str]:
+    """Returns a road's documented functions. Raises AssertionError unless it calls them in that order."""
+    listed = [f"{file}:{function}" for indent, file, function in ROADS[title] if not indent]
+    assert [function for function in listed if function not in road.called] == []
+    assert sorted(listed, key=road.called.index) == listed
+    return listed
 
 
 @pytest.mark.parametrize("name", FLOWS)
@@ -48,13 +70,35 @@ async def test_a_road_leads_from_the_socket_through_its_machine_and_back(name: s
     assert (file_of(MaskedRound) in road.run) == (name == "masked_round")
     crossed = {file.removeprefix("backend/") for file in common([road]).carry}
     assert crossed - BACKGROUND.get(name, set()) == DOCUMENTED[name]
+    if name in TITLES:
+        assert in_order(TITLES[name], road)
+
+
+@pytest.mark.tensorflow
+async def test_a_model_becomes_a_task_by_the_documented_functions(tmp_path: Path) -> None:
+    assert in_order("A `.keras` file", await launch(tmp_path))
+
+
+@pytest.mark.parametrize(("file", "function"), FUNCTIONS)
+def test_a_function_of_the_roads_exists(file: str, function: str) -> None:
+    within: ast.AST = ast.parse((ROOT / file).read_text("utf-8"))
+    for name in function.split("."):
+        (within,) = (one for one in ast.iter_child_nodes(within) if getattr(one, "name", None) == name)
 
 
 def test_a_road_is_what_all_its_runs_have_in_common() -> None:
     first = Road(
-        run=["backend/stores/a.py", "backend/web/b.py", "backend/wire/c.py"], carry=["backend/wire/c.py"]
+        run=["backend/stores/a.py", "backend/web/b.py", "backend/wire/c.py"],
+        carry=["backend/wire/c.py"],
+        called=["backend/wire/c.py:f", "backend/stores/a.py:f", "backend/web/b.py:f"],
     )
     second = Road(
-        run=["backend/web/b.py", "backend/wire/c.py"], carry=["backend/web/b.py", "backend/wire/c.py"]
+        run=["backend/web/b.py", "backend/wire/c.py"],
+        carry=["backend/web/b.py", "backend/wire/c.py"],
+        called=["backend/web/b.py:f", "backend/wire/c.py:f"],
     )
-    assert common([first, second]) == Road(run=["backend/web/b.py", "backend/wire/c.py"], carry=[])
+    assert common([first, second]) == Road(
+        run=["backend/web/b.py", "backend/wire/c.py"],
+        carry=[],
+        called=["backend/wire/c.py:f", "backend/web/b.py:f"],
+    )
