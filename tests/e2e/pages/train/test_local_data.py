@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.async_api import Browser, Page, Request, WebSocket, expect
+from playwright.async_api import Browser, Page, Request, Route, WebSocket, expect
 
 from backend.numerics.preprocess.fitted import Image as FittedImage
 from backend.numerics.preprocess.image import image_values
@@ -88,6 +89,23 @@ def traces(picture: Path, fitted: FittedImage) -> list[bytes]:
     scaled = row.astype(np.float32) * np.float32(0.00392156862745098)
     ends = [content[:24], content[45:69], content[-36:-12]]
     return [picture.stem.encode(), *ends, row.astype(np.uint8).tobytes(), scaled.tobytes()]
+
+
+async def test_files_chosen_before_the_page_knows_what_the_task_needs_are_read(
+    page: Page, server: Server, pictures: Path
+) -> None:
+    chosen = asyncio.Event()
+
+    async def answer_late(route: Route) -> None:
+        await chosen.wait()
+        await route.continue_()
+
+    await page.route("**/api/tasks/shapes/data", answer_late)
+    await page.goto(f"{server.url}/tasks/shapes/train?backend=wasm")
+    await add_folder(page, pictures)
+    await expect(line(page)).to_have_text("Nothing is chosen yet.")
+    chosen.set()
+    await expect(line(page)).to_contain_text("40 pictures ready")
 
 
 @pytest.mark.long

@@ -38,6 +38,8 @@ class OwnFiles implements OwnExamples {
   #files: readonly OwnFile[] = [];
   #report: Report | null = null;
   #data: DataSpec | null = null;
+  /** Resolves once the requirements are known, or cannot be fetched. */
+  readonly #opened: Promise<void>;
   #training = false;
 
   constructor(
@@ -48,7 +50,7 @@ class OwnFiles implements OwnExamples {
     this.#keeping = bindStorageChoice(section, task, () => this.#files);
     this.#bindInputs();
     this.#bindDrop();
-    void this.#open(task);
+    this.#opened = this.#open(task);
   }
 
   get examples(): number {
@@ -133,7 +135,7 @@ class OwnFiles implements OwnExamples {
     area.addEventListener("drop", (event) => {
       over(false);
       const { dataTransfer } = event;
-      if (dataTransfer === null || this.#training || this.#data === null) return;
+      if (dataTransfer === null || this.#training) return;
       fromDrop(dataTransfer).then(
         (dropped) => this.#add(dropped),
         () => this.#showLine(say.own.notDropped),
@@ -144,6 +146,7 @@ class OwnFiles implements OwnExamples {
   async #add(added: readonly OwnFile[]): Promise<void> {
     if (added.length === 0) return;
     const folder = requireElement<HTMLSelectElement>(this.section, "own-class").value;
+    await this.#opened;
     await this.#read(addFiles(this.#files, added, folder === "" ? null : folder));
   }
 
