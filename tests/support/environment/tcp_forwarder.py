@@ -90,3 +90,22 @@ async def forwarding(url: str, sent: Carry = carry, answered: Carry = carry) -> 
     finally:
         listening.close()
         await forwarder.ended()
+
+
+@asynccontextmanager
+async def cut_once(url: str, after: int) -> AsyncIterator[tuple[str, list[bool]]]:
+    """Yields the address of a forwarder that breaks one connection, after `after` bytes to the server."""
+    sent, cuts = 0, list[bool]()
+
+    async def cutting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        while data := await reader.read(1 << 14):
+            sent += len(data)
+            if sent > after and not cuts:
+                cuts.append(True)
+                raise ConnectionAbortedError
+            writer.write(data)
+            await writer.drain()
+
+    async with forwarding(url, sent=cutting) as forwarder:
+        yield forwarder.url, cuts

@@ -7,15 +7,14 @@ import hashlib
 import json
 import subprocess
 import zipfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from backend.server.drafts.toml import to_toml
-from tests.support.environment.tcp_forwarder import forwarding
+from tests.support.environment.tcp_forwarder import cut_once
 from tests.support.programs.program_process import Preload, run
 from tests.support.tasks.owner_files import pictures
 from tests.support.tasks.small_model import small_model
@@ -135,25 +134,6 @@ async def test_an_upload_outlives_a_connection_that_is_cut(
     assert uploads == sorted(uploads)
     assert uploads[-1] == (folder / "data.csv").stat().st_size > 3 * MIB
     assert "Found " in next(one["text"] for one in reversed(told) if one["event"] == "log")
-
-
-@asynccontextmanager
-async def cut_once(url: str, after: int) -> AsyncIterator[tuple[str, list[bool]]]:
-    """A way to the server that breaks once, in the middle of what is sent there."""
-    sent, cuts = 0, list[bool]()
-
-    async def cutting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal sent
-        while data := await reader.read(1 << 14):
-            sent += len(data)
-            if sent > after and not cuts:
-                cuts.append(True)
-                raise ConnectionAbortedError
-            writer.write(data)
-            await writer.drain()
-
-    async with forwarding(url, sent=cutting) as forwarder:
-        yield forwarder.url, cuts
 
 
 def test_what_cannot_be_pushed_is_refused_before_anything_is_sent(
