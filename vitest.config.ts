@@ -4,7 +4,10 @@ import { defineConfig } from "vitest/config";
 const PATIENCE = 300_000;
 
 export default defineConfig({
+  // Pages have its build for browsers, Node.js would get another one.
+  resolve: { alias: { "tus-js-client": "tus-js-client/lib.esm/browser/index.js" } },
   test: {
+    server: { deps: { inline: ["tus-js-client"] } },
     include: ["tests/{unit,property}/webapp/**/*.test.ts"],
     environment: "node",
     testTimeout: PATIENCE,

@@ -160,6 +160,20 @@ class TooLongError(MingaError):
     close_code = 1009
 
 
+class WrongTypeError(MingaError):
+    """The body has another content type than the operation takes."""
+
+    code = "wrong-type"
+    http_status = 415
+
+
+class WrongVersionError(MingaError):
+    """The request speaks another version of a protocol than the server."""
+
+    code = "wrong-version"
+    http_status = 412
+
+
 class TaskFileError(MingaError):
     """The task.toml is invalid; the text names the field and what to write instead."""
 

@@ -1,9 +1,10 @@
-"""Edits a draft on a server: uploads files in pieces, and follows jobs to their end."""
+"""Edits a draft on a server: uploads files in pieces by tus 1.0, and follows jobs to their end."""
 
 from __future__ import annotations
 
 import hashlib
 import time
+from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,11 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from backend.commands.server_client import ServerClient
-from backend.errors import MingaError, NotReadyError, OrderError, UnreachableError
+from backend.errors import MingaError, NotFoundError, NotReadyError, OrderError, UnreachableError
 
 T = TypeVar("T")
 
-OFFSET = "upload-offset"
+OFFSET, TUS = "upload-offset", "1.0.0"
 LIVE = ("waiting", "running")
 # A restarting server is unreachable for seconds, a lost connection for minutes.
 PAUSE_SECONDS, MAX_SECONDS, MAX_TRIES = 2.0, 600.0, 30
@@ -49,15 +50,18 @@ class RemoteDraft:
     def bring(self, kind: str, file: Path) -> None:
         """Uploads a file, resuming an earlier upload; does nothing if the server has the file."""
         record, sha256 = self.record(), sha256_of(file)
-        size, path = file.stat().st_size, f"{self.path}/files/{kind}"
+        size, url = file.stat().st_size, f"{self.path}/files/{kind}"
         if record["files"].get(kind, {}).get("sha256") == sha256:
             self.tell("kept", f"{file.name} is there already.", kind=kind)
             return
         upload = record["uploads"].get(kind, {})
-        if (upload.get("sha256"), upload.get("bytes")) != (sha256, size):
-            upload = {"name": file.name, "bytes": size, "sha256": sha256}
-            upload = self.server.send("POST", path, upload).json
-        self._send(kind, file, int(upload["offset"]), record["piece_bytes"])
+        if (upload.get("sha256"), upload.get("bytes")) == (sha256, size):
+            url, offset = f"{url}/{upload['id']}", int(upload["offset"])
+        else:
+            metadata = f"filename {_base64(file.name)},sha256 {_base64(sha256)}"
+            headers = {"Upload_Length": str(size), "Upload_Metadata": metadata, "Tus_Resumable": TUS}
+            url, offset = self.server.send("POST", url, None, **headers).headers["location"], 0
+        self._send(kind, file, url, offset, record["piece_bytes"])
 
     def work(self, kind: str) -> dict[str, Any]:
         """Starts a job, or joins the running one, and returns it at its end. Raises NotReadyError."""
@@ -85,20 +89,19 @@ class RemoteDraft:
             raise NotReadyError(job["log"][-1]["text"] if job["log"] else f"`{kind}` was {job['state']}.")
         return job
 
-    def _send(self, kind: str, file: Path, offset: int, piece: int) -> None:
-        path, size = f"{self.path}/files/{kind}", file.stat().st_size
-        headers = {"Content_Type": "application/octet-stream"}
-        tries = 0
+    def _send(self, kind: str, file: Path, url: str, offset: int, piece: int) -> None:
+        headers = {"Content_Type": "application/offset+octet-stream", "Tus_Resumable": TUS}
+        size, tries = file.stat().st_size, 0
         with file.open("rb") as content:
             while offset < size:
                 self._tell_bytes(kind, file, offset, size)
                 content.seek(offset)
                 part = content.read(piece)
                 try:
-                    sent = self.server.send("PATCH", path, part, **headers, Upload_Offset=str(offset))
+                    sent = self.server.send("PATCH", url, part, **headers, Upload_Offset=str(offset))
                 except (UnreachableError, OrderError) as error:
                     # The connection broke or a response was lost; the server knows the offset.
-                    server_offset, tries = self._server_offset(kind, file, error), tries + 1
+                    server_offset, tries = self._server_offset(url, error), tries + 1
                     if server_offset <= offset:
                         if tries > MAX_TRIES:
                             raise
@@ -113,15 +116,13 @@ class RemoteDraft:
             "upload", f"{file.name}: {100 * sent_bytes // size} %", kind=kind, bytes=sent_bytes, of=size
         )
 
-    def _server_offset(self, kind: str, file: Path, error: MingaError) -> int:
+    def _server_offset(self, url: str, error: MingaError) -> int:
         """Returns the bytes that the server has. Raises UnreachableError, or `error` without an upload."""
-        record = self.record()
-        if kind in record["uploads"]:
-            return int(record["uploads"][kind]["offset"])
-        # The last piece arrived, but its response was lost.
-        if record["files"].get(kind, {}).get("sha256") == sha256_of(file):
-            return file.stat().st_size
-        raise error
+        try:
+            answer = retry_unreachable(lambda: self.server.send("HEAD", url, Tus_Resumable=TUS), self.tell)
+        except NotFoundError:
+            raise error from None
+        return int(answer.headers[OFFSET])
 
 
 def open_draft(server: ServerClient, name: str, tell: Tell) -> RemoteDraft:
@@ -148,6 +149,10 @@ def retry_unreachable(ask: Callable[[], T], tell: Tell) -> T:
                 tell("offline", f"{error} Waiting for it.")
             reported = True
             time.sleep(PAUSE_SECONDS)
+
+
+def _base64(text: str) -> str:
+    return b64encode(text.encode()).decode()
 
 
 def sha256_of(file: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,25 +28,29 @@ BrowserBackend = Literal["webgpu", "webgl", "wasm", "cpu"]
 
 
 class DraftUpload(Struct):
-    """An unfinished upload: `bytes` is its announced size, `sha256` the owner's hash of it, if given.
+    """An upload: `bytes` is its announced size, `sha256` the owner's hash of it, if given.
 
-    The length of the file that receives it is the number of bytes received.
+    `id` ends its URL; `metadata` is what its client said at its creation. While it is unfinished, the length
+    of the file that receives it is the number of bytes received.
     """
 
     name: str
     bytes: int
     began: float
     sha256: str | None = None
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    metadata: str = ""
 
 
 class StoredFile(Struct):
-    """A complete file. `suffix` states its kind; `name` is the owner's name of it."""
+    """A complete file. `suffix` states its kind, `name` is the owner's name of it, `upload` brought it."""
 
     name: str
     suffix: str
     bytes: int
     sha256: str
     stored: float
+    upload: DraftUpload | None = None
 
 
 class JobLine(Struct):

@@ -22,6 +22,7 @@ PATHS: Mapping[str, Schema] = {
     "name": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,63}$"},
     "id": {"type": "string", "pattern": f"^{_HEX}{{16}}$"},
     "client": {"type": "string", "pattern": f"^{_HEX}{{16}}$"},
+    "upload": {"type": "string", "pattern": f"^{_HEX}{{16}}$"},
     "sha256": {"type": "string", "pattern": f"^{_HEX}{{64}}$"},
     "version": NUMBER,
     "number": NUMBER,

@@ -7,7 +7,7 @@ from typing import get_args
 from backend.server.drafts.dry_runs import browser_dry_runs
 from backend.server.drafts.record import FILE_KINDS, JobKind
 from backend.web.auth import accounts, credentials, sign_in
-from backend.web.drafts import copies, drafts, estimates, reviews, uploads
+from backend.web.drafts import copies, drafts, estimates, reviews, tus, uploads
 from backend.web.openapi.rows import (
     BYTES,
     EMPTY,
@@ -33,18 +33,21 @@ _TOML = BodyContent(("application/toml",), {"type": "string"})
 _TRIAL = keys("trial", "agent", "tried", "takers", "browsers", "payload")
 _SIDE: Schema = {"type": "string", "pattern": "^(draft|task):.+$"}
 _WHAT = "`draft:ID` or `task:NAME`."
-_OFFSET = Parameter(
-    uploads.OFFSET,
-    {"type": "integer", "minimum": 0, "maximum": 10**14},
-    "Where the piece belongs.",
+
+
+def _header(name: str, text: str) -> Parameter:
+    """Returns a header with a number of bytes."""
+    schema: Schema = {"type": "integer", "minimum": 0, "maximum": 10**14}
+    return Parameter(name, schema, text, "header", required=True)
+
+
+_TUS = Parameter(tus.RESUMABLE, one_of(tus.VERSION), "The version of tus.", "header", required=True)
+_METADATA = Parameter(
+    uploads.METADATA,
+    {"type": "string"},
+    "The file's `filename` and, if it is known, its `sha256` in hexadecimal digits; values in base64.",
     "header",
     required=True,
-)
-
-_SHA256 = Parameter(
-    "sha256",
-    {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-    "The file's hash: one that is here whole is found by it.",
 )
 
 _SIGNED_IN = {200: keys("account")}
@@ -111,14 +114,29 @@ ROWS: dict[str, Row] = {
         refusals=(404,),
     ),
     f"POST {DRAFT}/launch": Row("create", {201: keys("task", "address")}, drafts.Launch, refusals=(409,)),
+    f"OPTIONS {DRAFT}/files/{{kind}}": Row("anybody", EMPTY, paths=_FILES),
     f"POST {DRAFT}/files/{{kind}}": Row(
-        "create", {201: keys("name", "bytes", "offset")}, uploads.BeginUpload, refusals=(422,), paths=_FILES
+        "create",
+        {201: None},
+        parameters=(_TUS, _header(uploads.LENGTH, "The file's bytes."), _METADATA),
+        refusals=(409, 412, 413, 422),
+        paths=_FILES,
+        note="`Location` is the upload's URL.",
     ),
-    f"HEAD {DRAFT}/files/{{kind}}": Row("create", {200: None}, parameters=(_SHA256,), paths=_FILES),
-    f"PATCH {DRAFT}/files/{{kind}}": Row(
-        "create", EMPTY, file(BYTES), (_OFFSET,), refusals=(408, 409, 422), paths=_FILES
+    f"HEAD {DRAFT}/files/{{kind}}/{{upload}}": Row(
+        "create", {200: None}, parameters=(_TUS,), refusals=(412,), paths=_FILES
     ),
-    f"DELETE {DRAFT}/files/{{kind}}": Row("create", EMPTY, paths=_FILES),
+    f"PATCH {DRAFT}/files/{{kind}}/{{upload}}": Row(
+        "create",
+        EMPTY,
+        file(tus.PIECE_TYPE),
+        (_TUS, _header(uploads.OFFSET, "Where the piece belongs.")),
+        refusals=(408, 409, 412, 415, 422),
+        paths=_FILES,
+    ),
+    f"DELETE {DRAFT}/files/{{kind}}/{{upload}}": Row(
+        "create", EMPTY, parameters=(_TUS,), refusals=(409, 412), paths=_FILES
+    ),
     "GET /api/account": Row("anybody", {200: keys("account")}, refusals=(401,)),
     "POST /api/sign-in/link/look": Row("anybody", {200: keys("account")}, sign_in.LinkCode, refusals=_TRIES),
     "POST /api/sign-in/link": Row("anybody", _SIGNED_IN, sign_in.LinkCode, refusals=(*_TRIES, 409)),

@@ -126,7 +126,10 @@ async def test_a_copy_that_is_deleted_while_it_is_made_leaves_nothing(tmp_path: 
     assert list(drafts.root.iterdir()) == [drafts.folder(draft)]
 
 
-async def test_pieces_of_a_file_are_refused_once_its_draft_is_deleted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rest", [(b"b",), ()])
+async def test_pieces_of_a_file_are_refused_once_its_draft_is_deleted(
+    tmp_path: Path, rest: tuple[bytes, ...]
+) -> None:
     drafts = await opened(tmp_path)
     uploads, draft = DraftUploads(drafts), await drafts.create("eve", begin("cats", "Cats"), "")
     await uploads.begin(draft, "data", "d.csv", 3, None)
@@ -134,7 +137,8 @@ async def test_pieces_of_a_file_are_refused_once_its_draft_is_deleted(tmp_path: 
     async def pieces() -> AsyncIterator[bytes]:
         yield b"a"
         await drafts.delete(draft)
-        yield b"b"
+        for part in rest:
+            yield part
 
     with pytest.raises(NotFoundError, match="deleted meanwhile"):
         await uploads.append(draft, "data", 0, pieces())

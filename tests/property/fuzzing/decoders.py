@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
-from backend.errors import BundleError, FrameError, MingaError, WrongLengthError
+from backend.errors import BadRequestError, BundleError, FrameError, MingaError, WrongLengthError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
 from backend.server.hosting.limits import USUAL
 from backend.server.hosting.uploads import WINDOW_BYTES, UpdateUploads
+from backend.web.drafts.tus import read_metadata
 from backend.web.transport.socket_receiver import SocketReceiver
 from backend.wire.codec import decode_client, decode_server, encode
 from backend.wire.graphdef import op_names
@@ -96,6 +97,12 @@ def decoders() -> dict[str, Decoder]:
             [msgspec.json.decode(manifest_text)], msgspec.json.encode, _reads_manifest, BundleError
         ),
         "graphs": Decoder(_graphs(), _as_they_are, _reads_graph, BundleError),
+        "metadata of uploads": Decoder(
+            [b"filename ZC5jc3Y=", b"filename ZC5jc3Y=, sha256 YWI=,relativePath bnVsbA==,is_private"],
+            _as_they_are,
+            _reads_metadata,
+            BadRequestError,
+        ),
     }
 
 
@@ -265,3 +272,8 @@ def _graphs() -> list[bytes]:
 
 def _reads_graph(data: bytes) -> None:
     assert 0 < len(op_names(data)) <= len(data)
+
+
+def _reads_metadata(data: bytes) -> None:
+    # Headers come as Latin-1.
+    assert all(key.isascii() and "," not in key for key in read_metadata(data.decode("latin-1")))

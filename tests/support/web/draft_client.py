@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -23,6 +24,17 @@ ABOUT: dict[str, Any] = {
         "contact": "cats@example.org",
     },
 }
+
+
+# Headers of tus, an upload's protocol.
+TUS = {"Tus_Resumable": "1.0.0"}
+PIECE = {**TUS, "Content_Type": "application/offset+octet-stream"}
+
+
+def metadata(**values: str) -> dict[str, str]:
+    """Returns the header that names an upload's file."""
+    entries = (f"{key} {b64encode(value.encode()).decode()}" for key, value in values.items())
+    return {"Upload_Metadata": ",".join(entries)}
 
 
 @dataclass(frozen=True)
@@ -72,12 +84,22 @@ class Drafter:
 
     def upload(self, draft: str, kind: str, name: str, content: bytes) -> None:
         """Uploads a whole file."""
-        path = f"{draft}/files/{kind}"
-        assert self.send("POST", path, {"name": name, "bytes": len(content)}).status == 201
-        piece = 1 << 20
-        for start in range(0, len(content), piece):
-            answer = self.send("PATCH", path, content[start : start + piece], Upload_Offset=str(start))
+        url = self.announce(draft, kind, name, len(content))
+        length = 1 << 20
+        for start in range(0, len(content), length):
+            answer = self.piece(url, start, content[start : start + length])
             assert answer.status == 204, answer.text
+
+    def announce(self, draft: str, kind: str, name: str, size: int, sha256: str | None = None) -> str:
+        """Begins an upload; returns its URL."""
+        said = metadata(filename=name) if sha256 is None else metadata(filename=name, sha256=sha256)
+        answer = self.send("POST", f"{draft}/files/{kind}", **TUS, Upload_Length=str(size), **said)
+        assert answer.status == 201, answer.text
+        return answer.headers["location"]
+
+    def piece(self, url: str, offset: int, content: bytes | Iterator[bytes]) -> Answer:
+        """Sends bytes that belong at `offset`."""
+        return self.send("PATCH", url, content, **PIECE, Upload_Offset=str(offset))
 
     def work(self, draft: str, kind: str) -> Any:
         """Runs a job to its end; returns it."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from backend.errors import BadRequestError, NotFoundError, NotWantedError, RefusedFileError
+from backend.errors import BadRequestError, NotFoundError, NotWantedError, RefusedFileError, TooLongError
 from backend.formats.file_hash import file_sha256
 from backend.server.drafts.draft_store import MIB, Drafts, settle
 from backend.server.drafts.record import Draft, DraftUpload, FileKind, StoredFile
@@ -30,23 +30,20 @@ class DraftUploads:
         self._busy: set[tuple[str, FileKind]] = set()
 
     async def begin(
-        self, draft: Draft, kind: FileKind, name: str, size: int, sha256: str | None
+        self, draft: Draft, kind: FileKind, name: str, size: int, sha256: str | None, metadata: str = ""
     ) -> DraftUpload:
         """Begins the upload of a file of `size` bytes; an earlier unfinished upload is discarded.
 
-        Raises RefusedFileError, OverQuotaError or BadRequestError with a remedy.
+        Raises RefusedFileError, TooLongError, OverQuotaError or BadRequestError with a remedy.
         """
         name = clean_name(name)
         suffix_of(kind, name)
-        limits = self._drafts.limits
-        max_mib = limits.max_model_mib if kind == "model" else limits.max_data_mib
         if size < 1:
             raise RefusedFileError(f"{name} is empty; check the file.")
-        if size > max_mib * MIB:
+        if size > self.max_bytes(kind):
             what = "a smaller model" if kind == "model" else "fewer or smaller examples"
-            raise RefusedFileError(
-                f"{name} has {size / MIB:,.0f} MiB; {max_mib} MiB are the most. Bring {what}."
-            )
+            max_mib = self.max_bytes(kind) // MIB
+            raise TooLongError(f"{name} has {size / MIB:,.0f} MiB; {max_mib} MiB are the most. Bring {what}.")
         if sha256 is not None and not _SHA256.fullmatch(sha256):
             raise BadRequestError("`sha256` is 64 lower-case hexadecimal digits, or left out.")
         with self._exclusive(draft, kind):
@@ -55,18 +52,31 @@ class DraftUploads:
             self._drafts.check_room(draft.owner, size - replaced)
             with translated("The upload cannot be begun"):
                 self._drafts.part(draft, kind).write_bytes(b"")
-            upload = draft.uploads[kind] = DraftUpload(name, size, self._drafts.clock(), sha256)
+            upload = draft.uploads[kind] = DraftUpload(
+                name, size, self._drafts.clock(), sha256, metadata=metadata
+            )
             await self._drafts.save(draft)
         return upload
 
-    def offset(self, draft: Draft, kind: FileKind, sha256: str | None = None) -> int:
-        """Returns how many bytes were received: all of them if the draft already has the file of that hash.
+    def max_bytes(self, kind: FileKind) -> int:
+        """Returns the length of the longest file."""
+        limits = self._drafts.limits
+        return MIB * (limits.max_model_mib if kind == "model" else limits.max_data_mib)
 
-        Raises NotFoundError if no upload was begun.
+    def find(self, draft: Draft, kind: FileKind, upload_id: str) -> tuple[DraftUpload, int]:
+        """Returns an upload and how many of its bytes were received: all if it became the draft's file.
+
+        Raises NotFoundError for an upload that was never begun, was discarded or replaced.
         """
-        stored = draft.files.get(kind)
-        if kind not in draft.uploads and stored is not None and stored.sha256 == sha256:
-            return stored.bytes
+        unfinished, stored = draft.uploads.get(kind), draft.files.get(kind)
+        if unfinished is not None and unfinished.id == upload_id:
+            return unfinished, self.offset(draft, kind)
+        if stored is not None and stored.upload is not None and stored.upload.id == upload_id:
+            return stored.upload, stored.bytes
+        raise NotFoundError("There is no such upload: it was discarded or replaced. Begin again.")
+
+    def offset(self, draft: Draft, kind: FileKind) -> int:
+        """Returns how many bytes of the unfinished upload were received. Raises NotFoundError without one."""
         _open_upload(draft, kind)
         path = self._drafts.part(draft, kind)
         return path.stat().st_size if path.is_file() else 0
@@ -104,6 +114,7 @@ class DraftUploads:
                         raise
                 finally:
                     await asyncio.to_thread(_flush, file)
+            self._drafts.check_exists(draft)
             try:
                 await asyncio.to_thread(_check_beginning, kind, upload, path)
                 if received == upload.bytes:
@@ -134,13 +145,16 @@ class DraftUploads:
 
     async def _keep(self, draft: Draft, kind: FileKind, upload: DraftUpload, path: Path) -> None:
         sha256 = await asyncio.to_thread(file_sha256, path)
+        self._drafts.check_exists(draft)
         if upload.sha256 not in (None, sha256):
             raise RefusedFileError(
                 f"{upload.name} changed on its way, or while it was read: its SHA-256 begins with "
                 f"{sha256[:12]}, not with {(upload.sha256 or '')[:12]}. Send it again."
             )
         suffix = suffix_of(kind, upload.name)
-        draft.files[kind] = StoredFile(upload.name, suffix, upload.bytes, sha256, self._drafts.clock())
+        draft.files[kind] = StoredFile(
+            upload.name, suffix, upload.bytes, sha256, self._drafts.clock(), upload
+        )
         del draft.uploads[kind]
         # The record is saved first: the next start renames a complete part file by it.
         await self._drafts.save(draft)

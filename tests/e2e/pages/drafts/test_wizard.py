@@ -146,7 +146,7 @@ async def test_an_upload_outlives_its_page_and_the_server(
             await route.continue_()
 
     await page.goto(f"{draft}/data")
-    await page.route("**/files/data", two_pieces)
+    await page.route("**/files/data/*", two_pieces)
     await page.get_by_label("Choose the data").set_input_files(file)
     await expect(page.get_by_text("people.csv: the connection is lost.")).to_be_visible()
     # The server first: what a page that is closed still had to send goes past its routes.
@@ -191,7 +191,7 @@ async def test_an_upload_is_paused_guarded_and_cancelled(
             await route.continue_()
 
     await page.goto(f"{draft}/data")
-    await page.route("**/files/data", hold)
+    await page.route("**/files/data/*", hold)
     await page.get_by_label("Choose the data").set_input_files(file)
     await expect(page.get_by_text("people.csv is on its way.")).to_be_visible()
     # Whoever leaves now is asked.

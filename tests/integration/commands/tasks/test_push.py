@@ -111,10 +111,9 @@ def test_an_upload_goes_on_where_an_earlier_try_came_to(server: Server, token: s
     content = table(200_000)
     (folder / "data.csv").write_bytes(content)
     bob = Drafter(Visitor(server.url, token))
-    path = f"{bob.begin('begun')}/files/data"
-    said = {"name": "data.csv", "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    assert bob.send("POST", path, said).status == 201
-    assert bob.send("PATCH", path, content[:1_500_000], Upload_Offset="0").status == 204
+    sha256 = hashlib.sha256(content).hexdigest()
+    url = bob.announce(bob.begin("begun"), "data", "data.csv", len(content), sha256)
+    assert bob.piece(url, 0, content[:1_500_000]).status == 204
     told = push(token, server.url, folder)
     uploads = [one["bytes"] for one in told if one["event"] == "upload"]
     assert (uploads[0], uploads[-1]) == (1_500_000, len(content))

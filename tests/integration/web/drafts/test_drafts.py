@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import signal
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,7 +57,6 @@ def test_drafts_are_for_those_with_an_account(server: Server, draft: str) -> Non
         ("GET", "/api/drafts"),
         ("GET", draft),
         ("DELETE", draft),
-        ("HEAD", f"{draft}/files/data"),
     ):
         assert anybody.send(method, path).status == 401
     assert anybody.send("POST", "/api/drafts", {"name": "x"}).status == 401
@@ -87,54 +84,6 @@ def test_a_draft_is_saved_as_it_is_filled_in(bob: Drafter, draft: str) -> None:
     assert bob.send("PUT", f"{draft}/task.toml", changed.encode()).json["task"]["title"] == "Some cats"
     assert bob.send("GET", draft).json["readme"].startswith("# Cats")
     assert draft.rpartition("/")[2] in {one["id"] for one in bob.send("GET", "/api/drafts").json["drafts"]}
-
-
-def test_a_file_comes_in_pieces(bob: Drafter, draft: str) -> None:
-    content = b"a,b\n" + b"1,2\n" * 1000
-    said = {"name": "d.csv", "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    path = f"{draft}/files/data"
-    assert bob.send("POST", path, said).status == 201
-    assert bob.send("PATCH", path, content[:1500], Upload_Offset="0").headers["upload-offset"] == "1500"
-    head = bob.send("HEAD", path)
-    assert (head.headers["upload-offset"], head.headers["upload-length"]) == ("1500", str(len(content)))
-    # The same piece again, as after an answer that got lost: told where to go on.
-    again = bob.send("PATCH", path, content[:1500], Upload_Offset="0")
-    assert (again.status, "Byte 1500 is due" in again.text) == (409, True)
-    bob.send("PATCH", path, content[1500:], Upload_Offset="1500")
-    shown = bob.send("GET", draft).json
-    assert shown["files"]["data"]["sha256"] == said["sha256"]
-    states = {item["key"]: item["state"] for item in shown["checklist"]}
-    assert (states["data-file"], states["model-file"], states["convert"]) == ("done", "todo", "todo")
-
-
-def test_a_file_whose_last_answer_was_lost_is_found_by_its_hash(bob: Drafter, draft: str) -> None:
-    content = b"a,b\n" + b"1,2\n" * 1000
-    bob.upload(draft, "data", "d.csv", content)
-    path, sha256 = f"{draft}/files/data", hashlib.sha256(content).hexdigest()
-    head = bob.send("HEAD", f"{path}?sha256={sha256}")
-    assert (head.headers["upload-offset"], head.headers["upload-length"]) == (str(len(content)),) * 2
-    assert bob.send("HEAD", f"{path}?sha256={'0' * 64}").status == 404
-    assert bob.send("HEAD", path).status == 404
-
-
-def test_a_server_killed_after_the_last_byte_keeps_the_file_and_goes_on(tmp_path: Path) -> None:
-    write_task(tmp_path / "tasks" / "tiny")
-    content = b"a,b,class\n" + b"1,2,x\n3,4,y\n" * 10
-    with running(tmp_path / "tasks", tmp_path / "data") as server:
-        bob = Drafter(program(operator(server), "create"))
-        draft = bob.begin("cats")
-        bob.send("PATCH", draft, {"onward": True})
-        bob.send("POST", f"{draft}/files/data", {"name": "d.csv", "bytes": len(content)})
-        bob.send("PATCH", f"{draft}/files/data", content[:50], Upload_Offset="0")
-        server.stop(signal.SIGKILL)
-        # Its last write before the kill.
-        (part,) = (tmp_path / "data" / "drafts").glob("*/data.part")
-        part.write_bytes(content)
-        server.start()
-        bob = Drafter(Visitor(server.url, bob.visitor.token))
-        shown = bob.send("GET", draft).json
-        assert (shown["files"]["data"]["bytes"], shown["uploads"]) == (len(content), {})
-        assert bob.ended(draft, "look")["state"] == "done"
 
 
 def test_a_draft_begins_with_the_model_of_a_task(bob: Drafter, draft: str) -> None:
@@ -184,25 +133,6 @@ HOSTILE: list[tuple[str, str, str, Any, dict[str, str], int, str]] = [
     ("TOML that is no UTF-8", "PUT", "/task.toml", b"\xff\xfe", {}, 400, "not UTF-8"),
     ("TOML without end", "PUT", "/task.toml", b"#" * 300_000, {}, 413, "at most"),
     ("hooks in TOML", "PUT", "/task.toml", b"[hooks]\non_round_end = ['sh']", {}, 400, "runs a program"),
-    ("a file of no kind", "POST", "/files/secret", {"name": "a", "bytes": 1}, {}, 404, "no other files"),
-    ("a file of no name", "POST", "/files/data", {"name": "/", "bytes": 1}, {}, 422, "has no name"),
-    (
-        "ten gigabytes",
-        "POST",
-        "/files/data",
-        {"name": "a.csv", "bytes": 10 << 30},
-        {},
-        422,
-        "1 MiB are the most",
-    ),
-    ("bytes below zero", "POST", "/files/data", {"name": "a.csv", "bytes": -1}, {}, 422, "is empty"),
-    ("bytes as text", "POST", "/files/data", {"name": "a.csv", "bytes": "9"}, {}, 400, "int"),
-    ("vast bytes", "POST", "/files/data", b'{"name": "a.csv", "bytes": 1e400}', JSON, 400, "cannot be used"),
-    ("a pickle", "POST", "/files/model", {"name": "m.pkl", "bytes": 9}, {}, 422, "never opened"),
-    ("a piece of nothing", "PATCH", "/files/data", b"abc", {"Upload_Offset": "0"}, 404, "begin an upload"),
-    ("a piece without place", "PATCH", "/files/data", b"abc", {}, 400, "where the piece belongs"),
-    ("a place below zero", "PATCH", "/files/data", b"abc", {"Upload_Offset": "-1"}, 400, "whole number"),
-    ("a vast place", "PATCH", "/files/data", b"abc", {"Upload_Offset": "9" * 40}, 400, "whole number"),
     ("work that nobody knows", "POST", "/jobs", {"kind": "rm"}, {}, 400, "rm"),
     ("work without a model", "POST", "/jobs", {"kind": "convert"}, {}, 409, "Bring a model first"),
     ("a look at nothing", "POST", "/jobs", {"kind": "look"}, {}, 409, "Bring data first"),

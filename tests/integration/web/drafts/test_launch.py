@@ -12,7 +12,7 @@ from tests.support.tasks.owner_files import pictures
 from tests.support.tasks.pinned_task import built_program
 from tests.support.tasks.small_model import small_model
 from tests.support.tasks.tiny_task import write_task
-from tests.support.web.draft_client import ABOUT, Drafter
+from tests.support.web.draft_client import ABOUT, TUS, Drafter
 from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import Server
 from tests.support.web.visitors import Visitor, operator, owner, program
@@ -88,14 +88,13 @@ def _fill_in(bob: Drafter, draft: str) -> None:
 
 
 def _upload_though_killed(server: Server, bob: Drafter, draft: str, model: bytes) -> None:
-    path, half = f"{draft}/files/model", len(model) // 2
-    bob.send("POST", path, {"name": "my model.keras", "bytes": len(model)})
-    bob.send("PATCH", path, model[:half], Upload_Offset="0")
+    url, half = bob.announce(draft, "model", "my model.keras", len(model)), len(model) // 2
+    bob.piece(url, 0, model[:half])
     server.stop(signal.SIGKILL)
     server.start()
     bob = bob.moved(server.url)
-    assert bob.send("HEAD", path).headers["upload-offset"] == str(half)
-    bob.send("PATCH", path, model[half:], Upload_Offset=str(half))
+    assert bob.send("HEAD", url, **TUS).headers["upload-offset"] == str(half)
+    bob.piece(url, half, model[half:])
     assert bob.send("GET", draft).json["files"]["model"]["name"] == "my model.keras"
 
 

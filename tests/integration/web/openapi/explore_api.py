@@ -49,6 +49,7 @@ import schemathesis
 
 schemathesis.serializer.alias("application/toml", "text/plain")
 schemathesis.serializer.alias("application/zip", "application/octet-stream")
+schemathesis.serializer.alias("application/offset+octet-stream", "application/octet-stream")
 """
 LEFT_OUT = ("DELETE /api/drafts/{id}", "DELETE /api/account/sessions", "POST /api/sign-out")
 

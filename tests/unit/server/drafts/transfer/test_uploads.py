@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from backend.errors import (
     NotWantedError,
     OverQuotaError,
     RefusedFileError,
+    TooLongError,
 )
 from backend.server.drafts.draft_store import DAY_SECONDS, Drafts
 from backend.server.drafts.limits import DraftLimits
@@ -126,12 +128,41 @@ async def test_a_file_is_kept_though_its_connection_ended_right_after_its_last_b
 async def test_who_lost_the_last_answer_hears_that_the_file_is_whole(tmp_path: Path) -> None:
     drafts, content = await opened(tmp_path), keras_file()
     uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
-    await uploads.begin(draft, "model", "m.keras", len(content), None)
+    upload = await uploads.begin(draft, "model", "m.keras", len(content), None)
     await uploads.append(draft, "model", 0, pieces(content))
-    assert uploads.offset(draft, "model", hashlib.sha256(content).hexdigest()) == len(content)
-    for other in (None, "0" * 64):
+    again = await opened(tmp_path)
+    for store in (drafts, again):
+        assert DraftUploads(store).find(store.get(draft.id), "model", upload.id) == (upload, len(content))
         with pytest.raises(NotFoundError):
-            uploads.offset(draft, "model", other)
+            DraftUploads(store).find(store.get(draft.id), "model", "0" * 16)
+    # The next upload has a URL of its own, while the first one's file is still here.
+    other = await uploads.begin(draft, "model", "m.keras", 100, None)
+    assert uploads.find(draft, "model", other.id) == (other, 0)
+    assert uploads.find(draft, "model", upload.id)[1] == len(content)
+
+
+async def test_an_upload_that_was_replaced_takes_no_more_bytes(tmp_path: Path) -> None:
+    drafts = await opened(tmp_path)
+    uploads, draft = DraftUploads(drafts), await drafts.create("ana", {}, "")
+    first = await uploads.begin(draft, "data", "d.csv", 8, None)
+    second = await uploads.begin(draft, "data", "d.csv", 8, None)
+    with pytest.raises(NotFoundError, match="replaced"):
+        uploads.find(draft, "data", first.id)
+    await uploads.cancel(draft, "data")
+    with pytest.raises(NotFoundError, match="discarded"):
+        uploads.find(draft, "data", second.id)
+
+
+async def test_an_unfinished_upload_of_an_older_server_has_an_id(tmp_path: Path) -> None:
+    drafts = await opened(tmp_path)
+    draft = await drafts.create("ana", {}, "")
+    await DraftUploads(drafts).begin(draft, "data", "d.csv", 8, None)
+    record = drafts.folder(draft) / "draft.json"
+    told = json.loads(record.read_bytes())
+    del told["uploads"]["data"]["id"], told["uploads"]["data"]["metadata"]
+    record.write_text(json.dumps(told))
+    same = (await opened(tmp_path)).get(draft.id)
+    assert len(same.uploads["data"].id) == 16
 
 
 async def test_a_server_killed_before_a_file_had_its_name_gives_it_at_the_next_start(tmp_path: Path) -> None:
@@ -243,8 +274,6 @@ BAD_BEGINNINGS: list[tuple[FileKind, str, int, str]] = [
     ("model", "m.keras.exe", 100, "no model that can be read here"),
     ("model", "m.keras", 0, "is empty"),
     ("model", "m.keras", -5, "is empty"),
-    ("model", "m.keras", (2 << 20) + 1, "2 MiB are the most"),
-    ("model", "m.keras", 10 << 30, "has 10,240 MiB"),
     ("model", "../", 100, "has no name"),
     ("model", "\x00\x1b", 100, "has no name"),
     ("data", "d.xlsx", 100, "save it as CSV"),
@@ -264,6 +293,19 @@ async def test_what_cannot_be_used_is_refused_before_a_byte_of_it_comes(
     draft = await drafts.create("ana", {}, "")
     with pytest.raises(RefusedFileError, match=sentence):
         await DraftUploads(drafts).begin(draft, kind, name, size, None)
+    assert [path.name for path in drafts.folder(draft).iterdir()] == ["draft.json"]
+
+
+@pytest.mark.parametrize(
+    ("size", "sentence"), [((2 << 20) + 1, "2 MiB are the most"), (10 << 30, "has 10,240 MiB")]
+)
+async def test_what_is_too_long_is_refused_before_a_byte_of_it_comes(
+    tmp_path: Path, size: int, sentence: str
+) -> None:
+    drafts = await opened(tmp_path)
+    draft = await drafts.create("ana", {}, "")
+    with pytest.raises(TooLongError, match=sentence):
+        await DraftUploads(drafts).begin(draft, "model", "m.keras", size, None)
     assert [path.name for path in drafts.folder(draft).iterdir()] == ["draft.json"]
 
 

@@ -31,6 +31,7 @@ export interface StoredFile {
 
 /** A partly uploaded file: `offset` of its `bytes` have arrived. */
 export interface DraftUpload {
+  readonly id: string;
   readonly name: string;
   readonly bytes: number;
   readonly offset: number;

@@ -1,46 +1,32 @@
-import { expect, test } from "vitest";
-import { type UploadPort, UrlSource } from "../../../../../../webapp/static/src/ui/drafts/upload/api";
+// @vitest-environment happy-dom
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { hashOf } from "../../../../../../webapp/static/src/ui/drafts/upload/hash";
 import { FileUpload, type UploadListener } from "../../../../../../webapp/static/src/ui/drafts/upload/sender";
 import { UploadSpeed } from "../../../../../../webapp/static/src/ui/drafts/upload/speed";
-import { NoAnswer, Refusal } from "../../../../../../webapp/static/src/ui/lib/api";
+import { TusServer } from "./tus-server";
 
 const CONTENT = new TextEncoder().encode("0123456789".repeat(10));
 const FILE = new File([CONTENT], "ten.csv");
 const HASH = "2cd2b7c1a2db9ab9a2d8ecb2d3b5a3a1";
+const ADDRESS = "/files/data";
 
-/** A server that has `here` bytes of the file; `troubles` are thrown by its first pieces, in their order. */
-function server(here = 0, ...troubles: readonly Error[]) {
-  const waiting = [...troubles];
-  const said: string[] = [];
-  const bytes: number[] = [...CONTENT.slice(0, here)];
-  const port: UploadPort = {
-    begin: async (name, size, sha256) => {
-      said.push(`begin ${name} ${size}${sha256 ? " with its hash" : ""}`);
-    },
-    offset: async (sha256) => {
-      said.push(`offset of ${sha256}`);
-      return bytes.length;
-    },
-    piece: async (offset, piece) => {
-      const trouble = waiting.shift();
-      if (trouble) throw trouble;
-      if (offset !== bytes.length) throw new UrlSource(`Byte ${bytes.length} is due, not ${offset}.`);
-      bytes.push(...new Uint8Array(await piece.arrayBuffer()));
-      return bytes.length;
-    },
-    forget: async () => void said.push("forget"),
-  };
-  return { port, said, bytes };
-}
+let server: TusServer;
 
-function sending(port: UploadPort, tell: (told: UploadListener, one: FileUpload) => void = () => undefined) {
+beforeEach(() => {
+  server = new TusServer(ADDRESS);
+  vi.stubGlobal("XMLHttpRequest", server.requests());
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+function sending(tell: (told: UploadListener, one: FileUpload) => void = () => undefined) {
   const told: UploadListener[] = [];
   const made: FileUpload = new FileUpload(
     FILE,
-    port,
+    ADDRESS,
     7,
-    async (heard) => {
+    async (heard, signal) => {
+      signal.throwIfAborted();
       heard(FILE.size);
       return HASH;
     },
@@ -49,75 +35,122 @@ function sending(port: UploadPort, tell: (told: UploadListener, one: FileUpload)
       tell(one, made);
     },
     "cannot be read",
-    1,
+    Array<number>(50).fill(1),
   );
   const states = () => told.map(({ state }) => state).filter((state, at, all) => state !== all[at - 1]);
   return { made, told, states };
 }
 
 test("a file is announced, read for its hash, announced with it, and sent piece by piece", async () => {
-  const { port, said, bytes } = server();
-  const { made, states } = sending(port);
+  const { made, states } = sending();
   await made.begin();
-  expect(said).toEqual(["begin ten.csv 100", "begin ten.csv 100 with its hash"]);
-  expect(new Uint8Array(bytes)).toEqual(CONTENT);
+  const [first, second, ...pieces] = server.log;
+  expect([first, second]).toEqual([
+    `POST 100 ${JSON.stringify({ filename: "ten.csv" })}`,
+    `POST 100 ${JSON.stringify({ filename: "ten.csv", sha256: HASH })}`,
+  ]);
+  expect(pieces).toEqual(Array.from({ length: 15 }, (_, piece) => `PATCH 2 ${7 * piece}`));
+  expect(new Uint8Array(server.bytes)).toEqual(CONTENT);
   expect(states()).toEqual(["reading", "sending", "done"]);
-  expect(made.busy).toBe(false);
 });
 
 test("a server that is away, or elsewhere in the file, is asked how far it came", async () => {
-  const { port, bytes } = server(0, new NoAnswer("away"), new NoAnswer("away"), new UrlSource("no"));
-  const { made, states } = sending(port);
+  server.troubles.PATCH.push(0, 503, 409);
+  const { made, states } = sending();
   await made.begin();
-  expect(new Uint8Array(bytes)).toEqual(CONTENT);
+  expect(new Uint8Array(server.bytes)).toEqual(CONTENT);
   expect(states()).toEqual(["reading", "sending", "lost", "sending", "lost", "sending", "done"]);
+  expect(server.log.filter((line) => line.startsWith("HEAD"))).toHaveLength(3);
 });
 
-test("a file whose last answer was lost is asked for by its hash", async () => {
-  const { port, said } = server(100);
-  expect(await sending(port).made.goOn(HASH)).toBe(true);
-  expect(said).toEqual([`offset of ${HASH}`]);
-  const cut = server(0, new NoAnswer("away"));
-  await sending(cut.port).made.begin();
-  expect(cut.said.at(-1)).toBe(`offset of ${HASH}`);
+test("a piece of which a part arrived goes on behind that part", async () => {
+  server.cutAfter = 3;
+  const { made } = sending();
+  await made.begin();
+  expect(server.log).toContain("PATCH 2 3");
+  expect(new Uint8Array(server.bytes)).toEqual(CONTENT);
+});
+
+test("a server that is away at the announcement is waited for", async () => {
+  server.troubles.POST.push(0, 502);
+  const { made, states } = sending();
+  await made.begin();
+  expect(states()).toEqual(["lost", "reading", "sending", "done"]);
+});
+
+test("a file whose last answer was lost is asked for at its address", async () => {
+  server.begin("u1", 100, CONTENT);
+  const { made, states } = sending();
+  expect(await made.goOn("u1", HASH)).toBe(true);
+  expect(server.log).toEqual(["HEAD u1"]);
+  expect(states().at(-1)).toBe("done");
 });
 
 test("what the server refuses is told by its sentence, before the file is read where that is known", async () => {
-  const { port } = server();
-  const refusing = { ...port, begin: () => Promise.reject(new Refusal("ten.csv is too large.")) };
-  const { made, told } = sending(refusing);
+  server.troubles.POST.push(413);
+  const { made, told } = sending();
   await made.begin();
-  expect(told).toEqual([{ state: "refused", bytes: 0, why: "ten.csv is too large." }]);
+  expect(told).toEqual([{ state: "refused", bytes: 0, why: "Refused by 413." }]);
+  server.troubles.PATCH.push(422);
+  const later = sending();
+  await later.made.begin();
+  expect(later.told.at(-1)).toEqual({ state: "refused", bytes: 0, why: "Refused by 422." });
+  const gone = sending();
+  await gone.made.goOn("another", HASH);
+  expect(gone.states().at(-1)).toBe("refused");
 });
 
 test("the same file goes on where it was, another one is not sent", async () => {
-  const half = server(50);
-  expect(await sending(half.port).made.goOn(HASH)).toBe(true);
-  expect(new Uint8Array(half.bytes)).toEqual(CONTENT);
-  const other = server(50);
-  const { made, states } = sending(other.port);
-  expect(await made.goOn("another hash")).toBe(false);
-  expect(other.bytes.length).toBe(50);
-  expect(states()).toEqual(["reading", "cancelled"]);
+  server.begin("u1", 100, CONTENT.slice(0, 50));
+  const other = sending();
+  expect(await other.made.goOn("u1", "another hash")).toBe(false);
+  expect(server.log).toEqual([]);
+  expect(other.states()).toEqual(["reading", "cancelled"]);
+  expect(await sending().made.goOn("u1", HASH)).toBe(true);
+  expect(server.log.slice(0, 2)).toEqual(["HEAD u1", "PATCH u1 50"]);
+  expect(new Uint8Array(server.bytes)).toEqual(CONTENT);
 });
 
-test("a pause sends nothing until it ends, and cancelling has the server forget", async () => {
-  const paused = server();
-  const first = sending(paused.port, ({ state, bytes }, one) => {
-    if (state === "sending" && bytes === 14) one.pause();
-    if (state === "paused") setTimeout(() => one.resume(), 1);
+test("a pause sends nothing until it ends", async () => {
+  let pauses = 0;
+  const { made, states } = sending(({ state, bytes }, one) => {
+    if (state === "sending" && bytes === 14 && pauses++ === 0) one.pause();
+    if (state === "paused") setTimeout(() => one.resume(), 20);
   });
-  await first.made.begin();
-  expect(first.states()).toEqual(["reading", "sending", "paused", "sending", "done"]);
-  expect(new Uint8Array(paused.bytes)).toEqual(CONTENT);
-  const ended = server();
-  const second = sending(ended.port, ({ state, bytes }, one) => {
-    if (state === "sending" && bytes === 14) void one.cancel();
-  });
-  await second.made.begin();
-  expect(second.states().at(-1)).toBe("cancelled");
-  expect(ended.said.at(-1)).toBe("forget");
-  expect(ended.bytes.length).toBeLessThan(30);
+  await made.begin();
+  expect(states()).toEqual(["reading", "sending", "paused", "sending", "done"]);
+  expect(new Uint8Array(server.bytes)).toEqual(CONTENT);
+});
+
+test("cancelling has the server forget, while the file is sent or read", async () => {
+  for (const moment of ["sending", "reading"]) {
+    server = new TusServer(ADDRESS);
+    vi.stubGlobal("XMLHttpRequest", server.requests());
+    let ended: Promise<void> | null = null;
+    const { made, states } = sending(({ state, bytes }, one) => {
+      if (state === moment && (bytes === 14 || state === "reading")) ended ??= one.cancel();
+    });
+    await made.begin();
+    await ended;
+    expect(states().at(-1)).toBe("cancelled");
+    expect(server.log.at(-1)).toMatch(/^DELETE/);
+    expect(server.bytes.length).toBeLessThan(30);
+  }
+});
+
+test("a network that is back ends the wait for the next try", async () => {
+  server.troubles.PATCH.push(0);
+  const made: FileUpload = new FileUpload(
+    FILE,
+    ADDRESS,
+    50,
+    async () => HASH,
+    ({ state }) => state === "lost" && setTimeout(() => made.hurry(), 1),
+    "cannot be read",
+    [1_000_000],
+  );
+  await made.begin();
+  expect(new Uint8Array(server.bytes)).toEqual(CONTENT);
 });
 
 test("a hash is made of pieces, as of the whole", async () => {

@@ -6,8 +6,8 @@ import { say } from "../../../i18n/owners/upload";
 import { showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";
-import type { FileKind } from "../record";
-import { portOf } from "./api";
+import type { DraftUpload, FileKind } from "../record";
+import { discard } from "./api";
 import { hashOf } from "./hash";
 import { FileUpload, type UploadListener } from "./sender";
 import { UploadSpeed } from "./speed";
@@ -19,7 +19,7 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
   const root = requireElement(document, `upload-${kind}`);
   const input = requireElement<HTMLInputElement>(root, "upload-file");
   const restartButton = requireElement<HTMLButtonElement>(root, "upload-anew");
-  const port = portOf(frame.address, kind);
+  const address = `${frame.address}/files/${kind}`;
   let sending: FileUpload | null = null;
   let state: UploadListener["state"] = "done";
   let waiting: File | null = null;
@@ -55,19 +55,19 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
     }
     // The file may have been renamed; if the hash is known, the content decides.
     const same = file.size === partly.bytes && (partly.sha256 !== null || file.name === partly.name);
-    if (same) void send(file, (one) => goOn(one, file, partly.sha256));
+    if (same) void send(file, (one) => goOn(one, file, partly));
     else refuse(say.other(partly.name, partly.bytes), file);
   }
 
-  async function goOn(one: FileUpload, file: File, sha256: string | null): Promise<void> {
-    if (!(await one.goOn(sha256))) refuse(say.changed(file.name), file);
+  async function goOn(one: FileUpload, file: File, { id, sha256 }: DraftUpload): Promise<void> {
+    if (!(await one.goOn(id, sha256))) refuse(say.changed(file.name), file);
   }
 
   async function send(file: File, how: (one: FileUpload) => Promise<void>): Promise<void> {
     const pace = new UploadSpeed();
     sending = new FileUpload(
       file,
-      port,
+      address,
       frame.draft().piece_bytes,
       (hashed, signal) => hashOf(file, hashed, signal),
       (status) => {
@@ -111,7 +111,7 @@ export function bindUpload(frame: DraftFrame, kind: FileKind): void {
   });
   requireElement(root, "upload-forget").addEventListener("click", () => {
     void showRefusal(requireElement(root, "upload-problem"), async () => {
-      await port.forget();
+      await discard(`${address}/${frame.draft().uploads[kind]?.id}`);
       await frame.refresh();
     });
   });
