@@ -67,7 +67,7 @@ async def test_an_owner_signs_in_by_link_and_passkey_and_invites_a_volunteer(
 
     await page.get_by_label("Name of this device").fill("phone")
     await page.get_by_role("button", name="Add a passkey").click()
-    await expect(page.get_by_text("passkey, made")).to_be_visible()
+    await expect(page.get_by_text("passkey, created")).to_be_visible()
     await looked_at(page)
 
     await page.get_by_role("button", name="Sign out", exact=True).first.click()
@@ -80,7 +80,7 @@ async def test_an_owner_signs_in_by_link_and_passkey_and_invites_a_volunteer(
 
     await page.get_by_role("link", name="Invitations and roles").click()
     await page.get_by_role("button", name="Make an invitation").click()
-    field = page.get_by_label("Address, shown this once")
+    field = page.get_by_label("Address (shown only once)")
     await expect(field).to_be_visible()
     await expect(page.get_by_alt_text("QR code")).to_be_visible()
     await looked_at(page)

@@ -84,9 +84,9 @@ async def test_who_chooses_work_units_gets_values_that_fit_and_costs_of_units(
     await page.get_by_label(UNITS).check()
     await expect(page.get_by_text("Work units in an epoch")).to_be_visible()
     await expect(page.get_by_text("These values were worked out")).to_be_visible()
-    await expect(page.get_by_label("Participants before a round begins", exact=True)).to_be_hidden()
+    await expect(page.get_by_label("Participants needed to start a round", exact=True)).to_be_hidden()
     # 102 digits a shard in batches of 32: four steps, five visits.
-    await expect(page.get_by_label("Visits to each of its examples", exact=True)).to_have_value("5")
+    await expect(page.get_by_label("Passes over its examples", exact=True)).to_have_value("5")
     await expect(page.get_by_label("Epochs: passes over all units", exact=True)).to_have_value("10")
     await expect(page.get_by_text("is 4 steps: a unit is a whole one")).to_be_visible()
     await expect(page.get_by_text("the model keeps e/(e+1) of itself")).to_be_visible()
@@ -153,7 +153,7 @@ async def test_every_field_of_work_units_is_written_into_the_task_file_and_read_
     await page.get_by_label("How a result is blended into the model").select_option("fedbuff")
     await expect(page.get_by_label("Alpha", exact=True)).to_be_hidden()
     await expect(page.get_by_text("the model keeps e/(e+1) of itself")).to_have_count(0)
-    await page.get_by_label("Results that move the model together", exact=True).fill("4")
+    await page.get_by_label("Results merged at a time", exact=True).fill("4")
     await saved(page)
     said = tables(ann, draft)["coordination"]["units"]["assimilation"]
     assert said == {"name": "fedbuff", "buffer": 4}
@@ -197,7 +197,7 @@ async def test_volunteers_with_data_of_their_own_have_rounds(
     ann.ask("PATCH", f"/api/drafts/{draft}", {"task": {"data": own}})
     await page.goto(f"{server.url}/drafts/{draft}/plan")
     await expect(page.get_by_label(UNITS)).to_be_disabled()
-    await expect(page.get_by_text("It needs data that you bring")).to_be_visible()
+    await expect(page.get_by_text("Needs data that you upload")).to_be_visible()
 
 
 async def test_the_step_before_says_how_far_the_bundle_lies_from_keras(
@@ -217,15 +217,15 @@ async def test_a_draft_with_objectives_has_no_single_loss_to_choose(
 ) -> None:
     draft = renewed(ann, "objectives")
     await opened(page, server, draft)
-    await page.get_by_text("What the model learns by").click()
+    await page.get_by_text("How the model learns").click()
     await expect(page.locator("[data-loss]")).to_be_visible()
     rested(ann, draft)
     objective = {"losses": [{"output": "digit", "name": "sparse_categorical_crossentropy"}]}
     ann.ask("PATCH", f"/api/drafts/{draft}", {"task": {"model": {"loss": None, "objectives": [objective]}}})
     # The model is to be converted again, so that there are no costs yet.
     await page.goto(f"{server.url}/drafts/{draft}/plan")
-    await page.get_by_text("What the model learns by").click()
-    await expect(page.get_by_text("are the objectives in task.toml")).to_be_visible()
+    await page.get_by_text("How the model learns").click()
+    await expect(page.get_by_text("are set as objectives in task.toml")).to_be_visible()
     await expect(page.locator("[data-loss]")).to_be_hidden()
 
 

@@ -69,19 +69,19 @@ async def test_what_volunteers_read_is_filled_in_and_shown_as_they_will_see_it(
     await page.get_by_label("What the task is for").fill("Dogs and wolves are told apart.")
     await page.get_by_label("Topics").fill("images, pets")
     await page.get_by_label("Text, with Markdown").fill("## Dogs\n\n<b>not bold</b> **bold**")
-    preview = page.get_by_role("region", name="Shown so on the task’s page")
+    preview = page.get_by_role("region", name="Preview of the task’s page")
     await expect(preview.get_by_role("heading", name="Dogs")).to_be_visible()
     await expect(preview.get_by_text("<b>not bold</b> bold")).to_be_visible()
     await page.get_by_label("Licence of the trained model").select_option(label="Apache License 2.0")
     await expect(page.get_by_text("and gets your patents")).to_be_visible()
     await page.get_by_label("Licence of the data").select_option(label="Other")
-    await page.get_by_label("Its terms, or where they stand").fill("For research alone")
+    await page.get_by_label("Its terms, or where to find them").fill("For research alone")
     await page.get_by_label("The people whom the data are about agreed to this use.").check()
     await page.get_by_label("There are no people in the data.").check()
     await expect(page.get_by_label("What protects these people?")).to_be_hidden()
     await page.get_by_label("How could the trained model do harm").fill("It cannot tell a wolf in the dark.")
-    await page.get_by_label("Who gains by it?").fill("Shepherds.")
-    await page.get_by_label("Whom can people ask?").fill("dogs@example.org")
+    await page.get_by_label("Who benefits from it?").fill("Shepherds.")
+    await page.get_by_label("Contact: an address").fill("dogs@example.org")
     await expect(page.locator("[data-check][data-state=done]")).to_have_count(4)
     await looked_at(page)
     task = place.drafter.send("GET", draft).json["task"]
@@ -90,7 +90,7 @@ async def test_what_volunteers_read_is_filled_in_and_shown_as_they_will_see_it(
     assert task["ethics"]["benefit"] == "Shepherds."
     # Whoever comes back finds it all.
     await page.reload()
-    await expect(page.get_by_label("Its terms, or where they stand")).to_have_value("For research alone")
+    await expect(page.get_by_label("Its terms, or where to find them")).to_have_value("For research alone")
     await expect(page.get_by_label("There are no people in the data.")).to_be_checked()
     assert complaints == []
 
@@ -136,8 +136,8 @@ async def test_a_private_test_shows_its_invitation_and_goes_live(browser: Browse
     page = await (await place.sign_in(browser)).new_page()
     complaints = listen(page)
     await page.goto(f"{place.server.url}/drafts/{draft}/review")
-    await page.get_by_role("button", name="Begin a private test").click()
-    field = page.get_by_label("Invitation to send")
+    await page.get_by_role("button", name="Start a private test").click()
+    field = page.get_by_label("Invitation link")
     await expect(field).to_be_visible()
     await expect(field).not_to_have_value("")
     await expect(page.get_by_alt_text("QR code")).to_be_visible()

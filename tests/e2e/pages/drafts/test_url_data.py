@@ -46,7 +46,7 @@ async def test_an_address_is_tried_before_anybody_depends_on_it(browser: Browser
             await route.continue_()
 
         await page.route("**/api/drafts/*", save_later)
-        await page.get_by_label("They lie at an address").check()
+        await page.get_by_label("They are at a web address").check()
         field = page.get_by_label("Address of the file")
         await field.fill("here.csv")
         await field.blur()
@@ -74,5 +74,5 @@ async def test_an_address_is_tried_before_anybody_depends_on_it(browser: Browser
         await button.click()
         await expect(line).to_contain_text("Volunteers would be told: This page cannot read from")
     # Another source takes its table away, so that the task file stays sound.
-    await page.get_by_label("I bring them").check()
+    await page.get_by_label("I upload them").check()
     await expect(page.locator("[data-address-card]")).to_be_hidden()

@@ -77,7 +77,7 @@ async def test_drafts_are_listed_continued_and_deleted(
     page = await context.new_page()
     complaints = listen(page)
     await page.goto(f"{server.url}/drafts")
-    await expect(page.get_by_text("You have none.")).to_be_visible()
+    await expect(page.get_by_text("You have no drafts.")).to_be_visible()
     draft = await begun(page, server, "Cats & dögs")
     await expect(page.get_by_role("heading", name="Cats & dögs")).to_be_visible()
     await expect(page.get_by_role("navigation", name="Steps").get_by_role("link")).to_have_count(8)
@@ -91,7 +91,7 @@ async def test_drafts_are_listed_continued_and_deleted(
     await page.get_by_role("link", name="Your drafts").first.click()
     page.once("dialog", lambda dialog: dialog.accept())
     await page.get_by_role("button", name="Delete").click()
-    await expect(page.get_by_text("You have none.")).to_be_visible()
+    await expect(page.get_by_text("You have no drafts.")).to_be_visible()
     assert complaints == []
 
 
@@ -108,7 +108,7 @@ async def test_a_file_that_is_none_is_refused_by_a_sentence(context: BrowserCont
         {"name": "d.csv", "mimeType": "", "buffer": b"a\n"}
     )
     await expect(page.get_by_text("The table has no row of examples").first).to_be_visible()
-    await expect(page.get_by_role("button", name="Look at them again")).to_be_visible()
+    await expect(page.get_by_role("button", name="Inspect them again")).to_be_visible()
     await looked_at(page)
 
 
@@ -122,7 +122,7 @@ async def test_pictures_are_looked_at_as_soon_as_they_are_here(
     await expect(page.get_by_text("Found 10 pictures of 2 classes: cat, dog.")).to_be_visible()
     # Volunteers' own pictures are read as the sample is.
     await page.get_by_label("Volunteers bring their own").check()
-    await expect(page.get_by_label("Classes, each")).to_have_value("cat\ndog")
+    await expect(page.get_by_label("Classes, one per line")).to_have_value("cat\ndog")
     await expect(page.locator("[data-saved]")).to_contain_text("Saved")
     await page.reload()
     await expect(page.get_by_label("Volunteers bring their own")).to_be_checked()
@@ -160,7 +160,7 @@ async def test_an_upload_outlives_its_page_and_the_server(
     choose = page.get_by_label("Choose the data")
     await choose.set_input_files(other)
     await expect(page.get_by_text("others.csv is not as it was")).to_be_visible()
-    await expect(page.get_by_role("button", name="Begin anew with this file")).to_be_visible()
+    await expect(page.get_by_role("button", name="Start over with this file")).to_be_visible()
     pieces: list[int] = []
     page.on(
         "request",
@@ -207,7 +207,7 @@ async def test_an_upload_is_paused_guarded_and_cancelled(
         assert await asked.get() == "beforeunload"
     await page.get_by_role("button", name="Pause").click()
     await expect(page.get_by_text("people.csv: paused.")).to_be_visible()
-    await page.get_by_role("button", name="Go on").click()
+    await page.get_by_role("button", name="Resume").click()
     await expect(page.get_by_text("people.csv is here:")).to_be_visible()
     # Another one that is cancelled leaves the file that was here.
     held.clear()

@@ -29,9 +29,9 @@ SAID = {
     },
 }
 TO_OWNERS = {
-    "newcomers": "Newcomers’ units are done by others, too, and compared",
-    "samples": "Only spot checks and what looks odd are done by others, too",
-    "none": "no unit is done again to compare it",
+    "newcomers": "Newcomers’ units are also computed by others and compared",
+    "samples": "Only spot checks and odd results are also computed by others",
+    "none": "no unit is computed again to compare it",
 }
 
 
