@@ -17,24 +17,6 @@ from babel.messages.pofile import read_po
 
 FALLBACK = "en"
 LANGUAGES = (FALLBACK, "es")
-# Pages for volunteers are translated. Others, for owners and operators, are in English.
-TRANSLATED = frozenset(
-    {
-        "gallery/gallery.html",
-        "account/join.html",
-        "train/mesh.html",
-        "task/model.html",
-        "task/rounds.html",
-        "task/task.html",
-        "train/train.html",
-        "train/units.html",
-    }
-)
-
-
-def language_of(template: str, accepted: str) -> str:
-    """Returns the language of the page of `template` for the Accept-Language header `accepted`."""
-    return negotiated(accepted) if template in TRANSLATED else FALLBACK
 
 
 def negotiated(accepted: str, offered: Sequence[str] = LANGUAGES) -> str:

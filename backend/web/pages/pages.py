@@ -29,7 +29,7 @@ from backend.server.tasks.gallery import Search, by_need, topics
 from backend.server.tasks.model_inspection import fastest
 from backend.web.api.lineage import lineage
 from backend.web.auth.identity import signed_in, summaries_for
-from backend.web.pages.languages import FALLBACK, catalogue, language_of
+from backend.web.pages.languages import FALLBACK, catalogue, negotiated
 from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
 from backend.web.schemes import WEB_SCHEMES
@@ -131,7 +131,7 @@ async def train(request: Request) -> Response:
 def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> HTMLResponse:
     """Renders `template` in the reader's language, with the built scripts and styles that it needs."""
     webapp, dist = _webapp(request), request.app.state.settings.dist
-    language = language_of(template, request.headers.get("accept-language", ""))
+    language = negotiated(request.headers.get("accept-language", ""))
     # Pages without their own script, such as errors, use the gallery's.
     entries = (f"{SOURCES}/{name}.ts" for name in (Path(template).stem, "gallery"))
     built = next(filter(None, (assets(dist, entry, language) for entry in entries)), None)

@@ -63,6 +63,7 @@ BRINGS = {
     "array": later("You bring arrays as .npz files."),
 }
 DEVICES = {"phone": later("Phone"), "laptop": later("Laptop"), "gpu": later("Graphics card")}
+ROLES = {"viewer": later("viewer"), "collaborator": later("collaborator"), "owner": later("owner")}
 LABELS = {"accuracy": later("Accuracy"), "loss": later("Loss")}
 
 
@@ -112,6 +113,7 @@ class TemplateWords:
             "percent": self.percent,
             "refusal": self.refusal,
             "relative_error": formatting.relative_error,
+            "role": self.role,
             "runner": self.runner,
             "shape": shape,
             "size": self.size,
@@ -196,6 +198,10 @@ class TemplateWords:
     def refusal(self, code: str) -> str:
         """Returns the reason why an update was refused, by its code."""
         return self._(REFUSALS[code]) if code in REFUSALS else code
+
+    def role(self, word: str) -> str:
+        """Returns the name of an account's role on a task."""
+        return self._(ROLES[word]) if word in ROLES else word
 
     def label(self, name: str) -> str:
         """Returns a metric's name as a label before its value."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_file
 from jinja2 import Environment, FileSystemLoader, nodes
-from jinja2.meta import find_referenced_templates
 
 ROOT = Path(__file__).parents[4]
 TEMPLATES = ROOT / "webapp/templates"
@@ -30,33 +29,15 @@ NAMES = {
 WORD = re.compile(r"[A-Za-z]{2,}")
 
 
-def catalogue_of_sources(pages: Iterable[str] | None = None) -> Catalog:
-    """Every sentence that `backend/web` and templates look up: those of all pages, or of some."""
+def catalogue_of_sources() -> Catalog:
+    """Every sentence that `backend/web` and templates look up."""
     found, keywords = Catalog(), {"_": None, "later": None, "gettext": None, "ngettext": (1, 2)}
-    templates = (
-        parts_of(pages)
-        if pages
-        else {path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.html")}
-    )
-    sources = [(TEMPLATES / name, "jinja2.ext:babel_extract") for name in sorted(templates)]
+    sources = [(path, "jinja2.ext:babel_extract") for path in sorted(TEMPLATES.rglob("*.html"))]
     sources += [(path, "python") for path in sorted((ROOT / "backend/web").rglob("*.py"))]
     for path, method in sources:
         for _, message, _, _ in extract_from_file(method, path, keywords, options={"trimmed": "true"}):
             found.add(message)
     return found
-
-
-def parts_of(pages: Iterable[str]) -> set[str]:
-    """The templates that these pages are made of."""
-    parts, waiting = set[str](), list(pages)
-    environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
-    while waiting:
-        name = waiting.pop()
-        if name not in parts:
-            parts.add(name)
-            tree = environment.parse((TEMPLATES / name).read_text(encoding="utf-8"))
-            waiting += filter(None, find_referenced_templates(tree))
-    return parts
 
 
 def unmarked(template: Path) -> list[str]:

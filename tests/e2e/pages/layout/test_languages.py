@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 
-from backend.web.pages.languages import TRANSLATED, catalogue, language_of, negotiated
+from backend.web.pages.languages import catalogue, negotiated
 from backend.web.pages.template_words import TemplateWords
 from tests.e2e.pages.layout.message_extraction import LOCALES, TEMPLATES, catalogue_of_sources, unmarked
 
@@ -67,10 +67,10 @@ def test_a_sentence_that_bypasses_the_catalogue_is_found(tmp_path: Path) -> None
     assert unmarked(page) == ["A hint", "bare", "Find", "Take part"]
 
 
-def test_spanish_lacks_no_sentence_of_a_page_for_volunteers_and_has_none_too_many() -> None:
+def test_spanish_lacks_no_sentence_and_has_none_too_many() -> None:
     with (LOCALES / "es.po").open("rb") as file:
         spanish = read_po(file, locale="es")
-    needed = {message.id for message in catalogue_of_sources(TRANSLATED) if message.id}
+    needed = {message.id for message in catalogue_of_sources() if message.id}
     given = {message.id for message in spanish if message.id}
     assert needed - given == set()
     assert given - needed == set()
@@ -80,11 +80,6 @@ def test_spanish_lacks_no_sentence_of_a_page_for_volunteers_and_has_none_too_man
         assert not message.fuzzy or not message.id, message.id
         # Placeholders, plurals and the like are as in English.
         assert list(message.check(spanish)) == [], message.id
-
-
-def test_pages_for_owners_are_in_english_whoever_reads_them() -> None:
-    assert language_of("task/task.html", "es") == "es"
-    assert language_of("error.html", "es") == "en"
 
 
 def test_the_sentences_of_templates_and_of_the_server_are_collected() -> None:
