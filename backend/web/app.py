@@ -32,6 +32,7 @@ from backend.web.auth.task_guard import guarded
 from backend.web.drafts import copies, drafts, dry_runs, reviews
 from backend.web.openapi import handlers
 from backend.web.pages import draft_pages, owner_pages, pages
+from backend.web.pages.reader_language import in_reader_language
 from backend.web.requests.path_numbers import bound_numbers
 from backend.web.transport import error_responses
 from backend.web.transport.authorized_sockets import AuthorizedSockets
@@ -110,11 +111,10 @@ def build_app(settings: Settings) -> Starlette:
                     *accounts.routes(),
                     *credentials.routes(),
                     *owner_pages.routes(),
-                    *drafts.routes(),
                     *draft_pages.routes(),
-                    *dry_runs.routes(),
-                    *copies.routes(),
-                    *reviews.routes(),
+                    *in_reader_language(
+                        [*drafts.routes(), *dry_runs.routes(), *copies.routes(), *reviews.routes()]
+                    ),
                     *task_management.routes(),
                     *invitations.routes(),
                     *handlers.routes(),

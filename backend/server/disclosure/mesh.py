@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile
 from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
-from backend.server.disclosure.statement import Disclosure, Guarantee, data_host, readers
+from backend.server.disclosure.statement import Disclosure, Guarantee, data_host, of_public_examples, readers
+from backend.translation import gettext
 
 
 def disclose_mesh(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
@@ -19,26 +20,31 @@ def disclose_mesh(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
 
 def _server(file: TaskFile) -> Iterator[str]:
     """Yields what the server learns, which introduces peers and keeps the record."""
-    yield (
+    yield gettext(
         "No update of yours goes to the server: peers average among themselves. In a round it is brought the "
         "result of one group, so it learns the mean of that group's updates."
     )
-    yield (
+    yield gettext(
         "It is told how many examples you trained on, your loss and results on them, which weights you "
         "have, with whom you are linked, and how fast."
     )
-    masks = file.security.masks
-    yield (
-        "It says who averages with whom. One that invented peers could have you average with those alone, "
-        f"and would learn your update{', masked or not' if masks else ''}."
-    )
-    yield (
+    if file.security.masks:
+        yield gettext(
+            "It says who averages with whom. One that invented peers could have you average with those "
+            "alone, and would learn your update, masked or not."
+        )
+    else:
+        yield gettext(
+            "It says who averages with whom. One that invented peers could have you average with those "
+            "alone, and would learn your update."
+        )
+    yield gettext(
         "Where two devices cannot reach each other, what they say goes through it, sealed: it sees how much, "
         "and not what."
     )
     if file.data.own and file.fraction_evaluate > 0.0:
-        yield "It is also told how well the model does on the examples that you hold out."
-    yield (
+        yield gettext("It is also told how well the model does on the examples that you hold out.")
+    yield gettext(
         "It knows your device by a random number and a key, and what it computes with, when it takes part "
         "and how often. As for every web site, it sees your network address."
     )
@@ -50,55 +56,53 @@ def _participants(file: TaskFile) -> Iterator[str]:
     masks = file.security.masks
     yield from _of_masked() if masks else [_of_update(file)]
     if file.data.own and masks:
-        yield (
+        yield gettext(
             "A sum says something of all of you together: after few steps, and in a small group, perhaps "
             "which labels there are, or whether a certain example is among them."
         )
     elif file.data.own:
-        yield (
+        yield gettext(
             "An update says more than it seems to: which labels your examples have, whether a certain "
             "example is among them, and after few steps sometimes the examples themselves. Nothing hides it "
             "from your group here."
         )
     else:
-        yield (
-            f"It was computed from public examples that came from {file.data.comes_from}: it says how far "
-            "your device came with them, and nothing else about you."
-        )
-    yield (
+        yield of_public_examples(file)
+    yield gettext(
         "They are told how many examples you trained on. Who is linked with you directly sees your network "
         "address, and recognizes your device by its key when you come back."
     )
-    yield "Like everybody they see on this page how often your random number took part."
+    yield gettext("Like everybody they see on this page how often your random number took part.")
 
 
 def _of_masked() -> Iterator[str]:
-    yield (
-        "Your update is masked on your device: the members of your group learn the sum of at least "
-        f"{LEAST_MASKED} updates, and nothing of yours alone."
-    )
-    yield (
+    yield gettext(
+        "Your update is masked on your device: the members of your group learn the sum of at least %(least)s "
+        "updates, and nothing of yours alone."
+    ) % {"least": LEAST_MASKED}
+    yield gettext(
         "That holds while they do what the protocol says. A member that invented the loss of another, or "
         "kept what came too late to be added up, could get two sums and compare them; and all others "
         "together know what you gave."
     )
-    yield "Nobody can look at a single update, so nobody sees whether one is out of all proportion."
+    yield gettext("Nobody can look at a single update, so nobody sees whether one is out of all proportion.")
 
 
 def _of_update(file: TaskFile) -> str:
     averages, size = file.coordination.averages, file.coordination.averages.group_size
     whole = averages.exchange == "full" or (averages.exchange == "auto" and averages.reducer == "mean")
     if averages.exchange == "full":
-        return "Every member of your group is sent your whole update."
+        return gettext("Every member of your group is sent your whole update.")
     if averages.exchange == "ring":
-        return (
+        return gettext(
             "The member after you in the ring is sent your values of one part alone, and of the others added "
-            f"to those of members before you. There are up to {size} members."
-        )
-    parts = (
-        f"Each member of your group, of up to {size}, is sent its own part of your update, and together "
+            "to those of members before you. There are up to %(size)s members."
+        ) % {"size": size}
+    parts = gettext(
+        "Each member of your group, of up to %(size)s, is sent its own part of your update, and together "
         "they have all of it."
-    )
+    ) % {"size": size}
     if whole:
-        return f"{parts} In groups of up to 4 members a small update is sent to every one of them whole."
+        small = gettext("In groups of up to 4 members a small update is sent to every one of them whole.")
+        return f"{parts} {small}"
     return parts

@@ -10,7 +10,15 @@ import math
 from collections.abc import Iterable, Iterator
 
 from backend.formats.task_file import PrivacyTable, TaskFile
-from backend.server.disclosure.statement import Disclosure, Guarantee, data_host, noised, readers
+from backend.server.disclosure.statement import (
+    Disclosure,
+    Guarantee,
+    data_host,
+    noised,
+    of_public_examples,
+    readers,
+)
+from backend.translation import gettext
 
 
 def disclose_rounds(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
@@ -31,27 +39,32 @@ def fewest_updates(file: TaskFile) -> int:
 
 def _promise(privacy: PrivacyTable, guarantee: Guarantee) -> Iterator[str]:
     """Yields the account's figures and their meaning."""
-    epsilon, whom = guarantee.epsilon, "an example" if privacy.of_examples else "you"
+    epsilon, whom = guarantee.epsilon, gettext("an example") if privacy.of_examples else gettext("you")
     if epsilon is None:
         yield guarantee.sentence
     elif epsilon > 0.0:
-        yield (
-            f"{guarantee.sentence} So whatever they see is at most {_times(epsilon)} times as likely with "
-            f"{whom} as without, but for a chance of {guarantee.delta:g}."
-        )
+        meaning = gettext(
+            "So whatever they see is at most %(times)s times as likely with %(whom)s as without, but for a "
+            "chance of %(delta)s."
+        ) % {"times": _times(epsilon), "whom": whom, "delta": f"{guarantee.delta:g}"}
+        yield f"{guarantee.sentence} {meaning}"
     else:
-        yield "Every round costs some privacy. None was made yet; this page says how much it came to."
-    if guarantee.budget is not None:
-        yield (
-            f"The task ends before epsilon passes {guarantee.budget:g} (at most {_times(guarantee.budget)} "
-            "times as likely)."
+        yield gettext(
+            "Every round costs some privacy. None was made yet; this page says how much it came to."
         )
+    if guarantee.budget is not None:
+        yield gettext(
+            "The task ends before epsilon passes %(budget)s (at most %(times)s times as likely)."
+        ) % {
+            "budget": f"{guarantee.budget:g}",
+            "times": _times(guarantee.budget),
+        }
 
 
 def _times(epsilon: float) -> str:
     """Formats e to the power of epsilon for people."""
     times = math.exp(min(epsilon, 30.0))
-    return f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else "a million or more"
+    return f"{times:.2g}" if times < 100 else f"{times:,.0f}" if times < 1e6 else gettext("a million or more")
 
 
 def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
@@ -60,7 +73,7 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
     if "open" in file.security.aggregation:
         yield from _open(file)
     yield from promise
-    yield (
+    yield gettext(
         "It knows your device by a random number, and what it computes with, when it takes part and how many "
         "updates came from it. As for every web site, it sees your network address."
     )
@@ -69,76 +82,100 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
 
 def _masked(file: TaskFile) -> Iterator[str]:
     masking, privacy = file.security.masked, file.privacy
-    noised = ", with noise of which your device adds a share" if privacy else ""
-    said = "" if privacy else ", and of what they say of their losses and results"
-    yield (
-        f"Your update is masked on your device: the server reads the sum of at least {masking.min_clients} "
-        f"updates{noised}{said}, and nothing of yours alone."
-    )
-    if masking.server == "active":
-        yield (
-            "Participants sign what they send and check one another, so a server that tells them different "
-            "things is found out. One that invents participants is, too, by whoever knows whom to expect."
+    if privacy:
+        masked = gettext(
+            "Your update is masked on your device: the server reads the sum of at least %(least)s updates, "
+            "with noise of which your device adds a share, and nothing of yours alone."
         )
     else:
-        bare = ", and find your update with no more than your share of the noise" if privacy else ""
-        yield (
-            "That holds while the server keeps to the rules. One that invented all other participants could "
-            f"take your mask off{bare}."
+        masked = gettext(
+            "Your update is masked on your device: the server reads the sum of at least %(least)s updates, "
+            "and of what they say of their losses and results, and nothing of yours alone."
         )
-    yield (
+    yield masked % {"least": masking.min_clients}
+    yield _trust(masking.server == "active", noisy=privacy is not None)
+    yield gettext(
         "It can compare the sum of a round with you to that of another without you. No update is in two "
         "sums, but a device's next update may be much like the one before. The server chooses how devices "
         "train: one that lies can make the two almost the same, and read yours. Only noise limits that."
     )
     if "open" in file.security.aggregation:
-        yield (
+        yield gettext(
             "Where a device cannot mask, updates are not. The next page says which it is, and lets you ask "
             "for masks."
         )
 
 
+def _trust(checked: bool, noisy: bool) -> str:
+    """Returns what a server that lies could do, if devices check one another or not."""
+    if checked:
+        return gettext(
+            "Participants sign what they send and check one another, so a server that tells them different "
+            "things is found out. One that invents participants is, too, by whoever knows whom to expect."
+        )
+    if noisy:
+        return gettext(
+            "That holds while the server keeps to the rules. One that invented all other participants could "
+            "take your mask off, and find your update with no more than your share of the noise."
+        )
+    return gettext(
+        "That holds while the server keeps to the rules. One that invented all other participants could "
+        "take your mask off."
+    )
+
+
 def _open(file: TaskFile) -> Iterator[str]:
     """Yields what a server learns from updates that it sees one by one."""
-    the = "Without masks the" if file.security.masks else "The"
     if not file.data.own:
-        yield (
-            f"{the} server sees your update by itself. It was computed from public examples that came from "
-            f"{file.data.comes_from}: it says how far your device came with them, and nothing else about you."
-        )
+        yield f"{_seen_alone(file.security.masks)} {of_public_examples(file)}"
         return
     if file.privacy and file.privacy.mechanism == "local":
-        yield (
+        yield gettext(
             "Your device cuts your update to a length and adds noise before it leaves: that is all the "
             "server sees of it. It knows how many examples you have."
         )
         return
     if file.privacy and file.privacy.of_examples and file.privacy.noise_multiplier:
-        yield (
-            f"{the} server sees your update by itself, with the number of your examples. While your device "
-            "trains it cuts what each single example changes to a length, and adds noise in every step."
+        cut = gettext(
+            "While your device trains it cuts what each single example changes to a length, and adds noise "
+            "in every step."
         )
-        yield "What your examples have in common can still be seen."
+        yield f"{_seen_with_count(file.security.masks)} {cut}"
+        yield gettext("What your examples have in common can still be seen.")
         return
-    results = "" if file.privacy else ", and its loss and results on them"
-    yield f"{the} server sees your update by itself, with the number of your examples{results}."
-    yield (
+    results = "" if file.privacy else gettext("It also sees your device's loss and results on them.")
+    yield f"{_seen_with_count(file.security.masks)} {results}".rstrip()
+    yield gettext(
         "An update says more than it seems to: which labels your examples have, whether a certain example is "
         "among them, and after few steps sometimes the examples themselves."
     )
     if file.fraction_evaluate > 0.0:
-        yield "It is also told how well the model does on the examples that you hold out."
+        yield gettext("It is also told how well the model does on the examples that you hold out.")
+
+
+def _seen_alone(masks: bool) -> str:
+    if masks:
+        return gettext("Without masks the server sees your update by itself.")
+    return gettext("The server sees your update by itself.")
+
+
+def _seen_with_count(masks: bool) -> str:
+    if masks:
+        return gettext(
+            "Without masks the server sees your update by itself, with the number of your examples."
+        )
+    return gettext("The server sees your update by itself, with the number of your examples.")
 
 
 def _participants(file: TaskFile) -> Iterator[str]:
-    yield (
+    yield gettext(
         "They are never sent your update. Like everybody they see each version of the model, which all "
         "updates of a round make together, and on this page how much came from your random number."
     )
     if file.data.own:
         yield from _small_rounds(file)
     if file.security.masks:
-        yield (
+        yield gettext(
             "In a masked round they keep sealed shares of your keys, so that it survives when somebody "
             "leaves. Shares open an update only if most of them and the server work together against you."
         )
@@ -146,14 +183,23 @@ def _participants(file: TaskFile) -> Iterator[str]:
 
 def _small_rounds(file: TaskFile) -> Iterator[str]:
     """Yields what a reader learns by comparing two consecutive versions of the model."""
-    fewest, noise = fewest_updates(file), ", but for the noise in it" if noised(file) else ""
-    if fewest == 1:
-        yield (
+    fewest = fewest_updates(file)
+    if fewest == 1 and noised(file):
+        yield gettext(
             "A version may be made of one update only. Whoever compares it with the version before has that "
-            f"update{noise}."
+            "update, but for the noise in it."
+        )
+    elif fewest == 1:
+        yield gettext(
+            "A version may be made of one update only. Whoever compares it with the version before has that "
+            "update."
+        )
+    elif fewest == 2 and noised(file):
+        yield gettext(
+            "A version may be made of two updates only. Who sent the other one can subtract it and has "
+            "yours, but for the noise in it."
         )
     elif fewest == 2:
-        yield (
-            "A version may be made of two updates only. Who sent the other one can subtract it and has "
-            f"yours{noise}."
+        yield gettext(
+            "A version may be made of two updates only. Who sent the other one can subtract it and has yours."
         )

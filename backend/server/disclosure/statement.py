@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from backend.formats.task_file import TaskFile
+from backend.translation import gettext
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,23 @@ class Guarantee:
 def data_host(file: TaskFile) -> Iterator[str]:
     """Yields what the host of the examples learns if clients fetch them from another server."""
     if file.data.url is not None:
-        yield (
-            f"Your device fetches the examples from {file.data.comes_from}, and not from this server. Who "
-            "runs that sees your network address, and when you came, as if you had opened a page there."
-        )
+        yield gettext(
+            "Your device fetches the examples from %(host)s, and not from this server. Who runs that sees "
+            "your network address, and when you came, as if you had opened a page there."
+        ) % {"host": origin_of(file)}
+
+
+def origin_of(file: TaskFile) -> str:
+    """Returns the host that clients fetch the examples from, in words."""
+    return gettext("the server") if file.data.url is None else file.data.comes_from
+
+
+def of_public_examples(file: TaskFile) -> str:
+    """Returns what an update says that was computed from public examples."""
+    return gettext(
+        "It was computed from public examples that came from %(host)s: it says how far your device came "
+        "with them, and nothing else about you."
+    ) % {"host": origin_of(file)}
 
 
 def noised(file: TaskFile) -> bool:
@@ -50,18 +64,32 @@ def noised(file: TaskFile) -> bool:
 def readers(file: TaskFile, promise: Iterable[str] = ()) -> Iterator[str]:
     """Yields what the readers of the model learn; `promise` has the figures of the privacy account."""
     if file.data.own and noised(file):
-        whom = "one example" if file.privacy and file.privacy.of_examples else "one person"
-        too = "" if file.privacy and file.privacy.mechanism == "central" else ", as it does for the server"
-        yield f"Noise in every version limits what the model gives away about {whom}{too}."
+        whom = gettext("one example") if file.privacy and file.privacy.of_examples else gettext("one person")
+        sentence = gettext(
+            "Noise in every version limits what the model gives away about %(whom)s, as it does for the "
+            "server."
+        )
+        if file.privacy and file.privacy.mechanism == "central":
+            sentence = gettext("Noise in every version limits what the model gives away about %(whom)s.")
+        yield sentence % {"whom": whom}
         yield from promise
     elif file.data.own:
-        yield (
-            "The model keeps traces of the examples it was made from, the more so the fewer there are. "
-            "Nothing limits here what it gives away about one person"
-            + (", masks neither." if file.security.masks else ".")
+        traces = gettext(
+            "The model keeps traces of the examples it was made from, the more so the fewer there are."
         )
+        if file.security.masks:
+            unlimited = gettext("Nothing limits here what it gives away about one person, masks neither.")
+        else:
+            unlimited = gettext("Nothing limits here what it gives away about one person.")
+        yield f"{traces} {unlimited}"
     else:
-        yield "The model is made of public examples: there is nothing of yours in it."
-    terms = file.licence.model
-    under = f"under {terms}" if terms else "under terms that its owner has not stated"
-    yield f"Anybody can download every version, {under}. None can be called back."
+        yield gettext("The model is made of public examples: there is nothing of yours in it.")
+    if terms := file.licence.model:
+        yield gettext("Anybody can download every version, under %(terms)s. None can be called back.") % {
+            "terms": terms
+        }
+    else:
+        yield gettext(
+            "Anybody can download every version, under terms that its owner has not stated. None can be "
+            "called back."
+        )

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend.formats.task_file import TaskFile, Units
-from backend.server.disclosure.statement import Disclosure, Guarantee, readers
+from backend.server.disclosure.statement import Disclosure, Guarantee, of_public_examples, readers
 from backend.server.units.provisional.room import may_be_provisional
+from backend.translation import gettext
 
 
 def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
@@ -22,21 +23,19 @@ def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
 
 def _server(file: TaskFile, units: Units) -> Iterator[str]:
     """Yields what the server learns, which leases units and compares results."""
-    yield (
-        "The server sees your result by itself. It was computed from public examples that came from "
-        f"{file.data.comes_from}: it says how far your device came with them, and nothing else about you."
-    )
+    seen = gettext("The server sees your result by itself.")
+    yield f"{seen} {of_public_examples(file)}"
     if units.trust.comparison != "none":
-        yield (
+        yield gettext(
             "It compares your results with others' of the same examples, and remembers under your random "
             "number how many held: who is trusted is checked more seldom. Only one that a peer of the owner "
             "refutes costs that trust; one that others outvote, or that is late, does not."
         )
-    yield (
+    yield gettext(
         "It remembers which units you had, when, and how long each took, so that it can give you some that "
         "your device can do in time; the owner of this task sees that."
     )
-    yield (
+    yield gettext(
         "It knows your device by that random number, and what it computes with, and which shards it keeps. "
         "As for every web site, it sees your network address."
     )
@@ -44,30 +43,30 @@ def _server(file: TaskFile, units: Units) -> Iterator[str]:
 
 def _participants(file: TaskFile, units: Units) -> Iterator[str]:
     """Yields what other volunteers learn."""
-    yield (
+    yield gettext(
         "They are never sent your result. But each result is blended into the model when it comes, and "
         "whoever begins next is given that: who compares two of them can tell about what was blended between."
     )
-    yield "On this page they see how much came from your random number."
+    yield gettext("On this page they see how much came from your random number.")
     yield _made_up(file, units)
 
 
 def _made_up(file: TaskFile, units: Units) -> str:
     """States whether strangers can bring made-up results into the model."""
     if units.trust.comparison == "none":
-        return "No results are compared here: whoever sends a made-up one has it in the model."
+        return gettext("No results are compared here: whoever sends a made-up one has it in the model.")
     if may_be_provisional(file, units):
-        return (
+        return gettext(
             "Some may send made-up results, which may be in the model for a while. A peer of the owner does "
             "samples again while it is connected. If it refutes one, all results of its sender that nobody "
             "repeated are taken out of the model. Who makes up only a few may not be found."
         )
     if units.trust.trusted:
-        return (
+        return gettext(
             "Some may send made-up results. While a peer of the owner is connected it does samples again, "
             "and what it refutes does not count."
         )
-    return (
+    return gettext(
         "Some may send made-up results. Those who know each other can confirm them for one another, and one "
         "alone can send some where nothing is compared, after a few good ones. Then they are in the model: "
         "this task has no peer of its owner that would find out."

@@ -10,6 +10,7 @@ from backend.server.estimates.devices import BackendName, DeviceName, Range
 from backend.server.tasks.formatting import between
 from backend.server.tasks.model_inspection import StepTime
 from backend.server.units.provisional.room import may_be_provisional
+from backend.translation import gettext
 
 # Its steps are those of WebAssembly; plain kernels take up to a quarter longer, which a range covers.
 _EXACT: BackendName = "wasm"
@@ -47,25 +48,41 @@ def exact_notes(
 
     `steps` are those of a unit or of a client's round, `leases` the mean number for each useful result.
     """
-    mode, unit = exactness(file), "unit" if file.coordination.volunteer else "round"
+    mode, unit = exactness(file), gettext("unit") if file.coordination.volunteer else gettext("round")
     if mode == "off":
         return
     if leases is not None:
-        compared = "Results are" if mode == "required" else "Results of exact devices are"
-        yield (
-            f"{compared} compared by their hash, without a tolerance: each useful result takes about "
-            f"{leases:.2f} leases."
-        )
+        if mode == "required":
+            compared = gettext(
+                "Results are compared by their hash, without a tolerance: each useful result takes about "
+                "%(leases)s leases."
+            )
+        else:
+            compared = gettext(
+                "Results of exact devices are compared by their hash, without a tolerance: each useful "
+                "result takes about %(leases)s leases."
+            )
+        yield compared % {"leases": f"{leases:.2f}"}
     yield from _taking_out(file)
     laptop = next((cost for cost in exact_costs(times) if cost.device == "laptop"), None)
     if laptop is None:
         return
-    start = "All compute" if mode == "required" else 'With training.exact = "required" all would compute'
-    faster = "would be no faster" if laptop.gpu_ms is None else f"would take {_total(steps, laptop.gpu_ms)}"
-    yield (
-        f"{start} on their processors: a {unit} takes a laptop {_total(steps, laptop.exact_ms)} this way, "
-        f"and its graphics processor {faster}."
-    )
+    if mode == "required":
+        start = gettext(
+            "All compute on their processors: a %(unit)s takes a laptop %(exact)s this way, %(gpu)s."
+        )
+    else:
+        start = gettext(
+            'With training.exact = "required" all would compute on their processors: a %(unit)s takes a '
+            "laptop %(exact)s this way, %(gpu)s."
+        )
+    if laptop.gpu_ms is None:
+        faster = gettext("and its graphics processor would be no faster")
+    else:
+        faster = gettext("and its graphics processor would take %(time)s") % {
+            "time": _total(steps, laptop.gpu_ms)
+        }
+    yield start % {"unit": unit, "exact": _total(steps, laptop.exact_ms), "gpu": faster}
 
 
 def _taking_out(file: TaskFile) -> Iterator[str]:
@@ -74,12 +91,12 @@ def _taking_out(file: TaskFile) -> Iterator[str]:
     if units is None or exactness(file) != "required":
         return
     if may_be_provisional(file, units):
-        yield (
+        yield gettext(
             "They count before they are proven. If a trusted peer refutes one, all unproven results of its "
             "client are taken out of the model."
         )
     elif not units.trust.trusted:
-        yield (
+        yield gettext(
             "Equal results of two strangers prove nothing: they may know each other. Name a peer of your own "
             "as trusted, then lies that are in the model can be taken out of it."
         )

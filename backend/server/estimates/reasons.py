@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backend.formats.manifest import Manifest
+from backend.server.tasks.formatting import number
 from backend.server.tasks.model_inspection import StepTime, fastest
+from backend.translation import gettext, ngettext
 
 # Steps that justify an update's traffic; epochs beyond which clients drift apart.
 ENOUGH_STEPS, MAX_EPOCHS = 20, 5
@@ -44,8 +46,8 @@ def rate(manifest: Manifest) -> Proposal:
     return Proposal(
         "training.learning_rate",
         None,
-        f"The model's own: {chosen.name} with {chosen.learning_rate:g}. Where the loss jumps, try half of "
-        "it.",
+        gettext("The model's own: %(name)s with %(rate)s. Where the loss jumps, try half of it.")
+        % {"name": chosen.name, "rate": f"{chosen.learning_rate:g}"},
     )
 
 
@@ -63,14 +65,32 @@ def round_seconds(value: float) -> float:
 
 def duration(seconds: float) -> str:
     """Formats seconds for sentences: `12 s`, `3 minutes`."""
-    return f"{seconds:.2g} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
+    if seconds < 100:
+        return f"{seconds:.2g} s"
+    return gettext("%(count)s minutes") % {"count": f"{seconds / 60:.0f}"}
 
 
 def people(count: int) -> str:
     """Formats a number of participants for sentences: `2 participants`."""
-    return counted(count, "participant")
+    return _counted(count, ngettext("%(count)s participant", "%(count)s participants", count))
 
 
-def counted(count: int, word: str) -> str:
-    """Formats a count for sentences: `1 step`, `2,000 steps`."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+def steps_in_words(count: int) -> str:
+    """Formats a number of steps for sentences: `1 step`, `2 000 steps`."""
+    return _counted(count, ngettext("%(count)s step", "%(count)s steps", count))
+
+
+def examples_in_words(count: int) -> str:
+    """Formats a number of examples for sentences: `1 example`, `2 000 examples`."""
+    return _counted(count, ngettext("%(count)s example", "%(count)s examples", count))
+
+
+def device_in_words(device: str) -> str:
+    """Names a slow device of a class, at the start of a sentence."""
+    return {"phone": gettext("A slow phone"), "laptop": gettext("A slow laptop")}.get(
+        device, gettext("A slow computer")
+    )
+
+
+def _counted(count: int, sentence: str) -> str:
+    return sentence % {"count": number(count)}

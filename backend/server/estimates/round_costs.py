@@ -18,6 +18,7 @@ from backend.server.estimates.energy import training_energy
 from backend.server.estimates.exact_cost import exact_notes, usable_times
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.model_inspection import StepTime, fastest
+from backend.translation import gettext, later, ngettext
 
 _BITS_PER_BYTE, _MEGA = 8.0, 1e6
 # Bandwidth in Mbit/s, down and up: the medians of `minga simulate`; a phone has half of them.
@@ -32,9 +33,9 @@ _DIGITS = 2
 InTime = Literal["all", "some", "none"]
 # For sentences.
 DEVICES: dict[DeviceName, str] = {
-    "phone": "phones",
-    "laptop": "laptops",
-    "gpu": "computers with a graphics card",
+    "phone": later("phones"),
+    "laptop": later("laptops"),
+    "gpu": later("computers with a graphics card"),
 }
 
 
@@ -231,22 +232,31 @@ def _devices(file: TaskFile, times: Sequence[StepTime], steps: int, down: int, u
 def _notes(file: TaskFile, volunteers: int, devices: list[DeviceCost]) -> list[str]:
     chosen, notes = file.coordination, []
     if volunteers < chosen.min_available_clients:
-        notes.append(
-            f"With {volunteers} {'volunteer' if volunteers == 1 else 'volunteers'} no round would open: it "
-            f"takes {chosen.min_available_clients} (coordination.min_available_clients)."
+        none_opens = ngettext(
+            "With %(count)s volunteer no round would open: it takes %(least)s "
+            "(coordination.min_available_clients).",
+            "With %(count)s volunteers no round would open: it takes %(least)s "
+            "(coordination.min_available_clients).",
+            volunteers,
         )
+        notes.append(none_opens % {"count": volunteers, "least": chosen.min_available_clients})
     if not devices:
-        notes.append("No device can train this model; the step “Model” says why.")
+        notes.append(gettext("No device can train this model; the step “Model” says why."))
     for device in devices:
-        plural = DEVICES[device.device]
-        remedy = "raise the deadline, or ask for less work in a round"
+        words = {"devices": gettext(DEVICES[device.device]), "deadline": f"{chosen.deadline:g}"}
         if device.in_time == "none":
-            notes.append(f"No {plural} will be done within the deadline of {chosen.deadline:g} s: {remedy}.")
-        elif device.in_time == "some":
-            notes.append(
-                f"Slow {plural} will not be done within the deadline of {chosen.deadline:g} s. What they "
-                f"have by then still counts; to have them do it all, {remedy}."
+            late = gettext(
+                "No %(devices)s will be done within the deadline of %(deadline)s s: raise the deadline, or "
+                "ask for less work in a round."
             )
+            notes.append(late % words)
+        elif device.in_time == "some":
+            late = gettext(
+                "Slow %(devices)s will not be done within the deadline of %(deadline)s s. What they have by "
+                "then still counts; to have them do it all, raise the deadline, or ask for less work in a "
+                "round."
+            )
+            notes.append(late % words)
     return notes
 
 

@@ -12,7 +12,7 @@ from backend.server.estimates.reasons import (
     ENOUGH_STEPS,
     MAX_EPOCHS,
     Proposal,
-    counted,
+    device_in_words,
     duration,
     goal_visits,
     people,
@@ -20,10 +20,13 @@ from backend.server.estimates.reasons import (
     round_seconds,
     round_up,
     slow_step,
+    steps_in_words,
 )
 from backend.server.estimates.round_costs import cohort, examples_of_client, transfer_seconds
 from backend.server.estimates.traffic import Traffic
+from backend.server.tasks.formatting import number
 from backend.server.tasks.model_inspection import StepTime, fastest
+from backend.translation import gettext
 
 # Target and maximum seconds of training of a slow device in a round.
 _TARGET_SECONDS, _MAX_SECONDS = 60.0, 120.0
@@ -78,37 +81,49 @@ def _shards(manifest: Manifest, supply: Supply, volunteers: int, step: float | N
         else max(1, math.floor(_TARGET_SECONDS / step * manifest.batch_size / shard_size))
     )
     value = max(1, min(share, limit, supply.shards))
-    whole = f"{supply.shards:,} shards among {people(volunteers)}"
     if value == share:
-        reason = f"{whole}: with {value} each, a round goes over all examples once."
+        reason = gettext(
+            "%(shards)s shards among %(people)s: with %(value)s each, a round goes over all examples once."
+        )
     else:
-        reason = f"{whole} would be {share} each, but a slow device trains on {value} in about a minute."
-    return Proposal("data.shards_per_client", value, reason)
+        reason = gettext(
+            "%(shards)s shards among %(people)s would be %(share)s each, but a slow device trains on "
+            "%(value)s in about a minute."
+        )
+    words = {"shards": number(supply.shards), "people": people(volunteers), "value": value, "share": share}
+    return Proposal("data.shards_per_client", value, reason % words)
 
 
 def _visits(steps: int, step: float | None) -> Iterator[Proposal]:
     """Proposes epochs, or a number of steps if one epoch takes a slow device too long."""
     if step is not None and steps * step > _MAX_SECONDS:
         count = max(1, math.floor(_TARGET_SECONDS / step))
-        yield Proposal("training.epochs", None, "Steps are counted instead: one visit to all is too long.")
+        yield Proposal(
+            "training.epochs", None, gettext("Steps are counted instead: one visit to all is too long.")
+        )
         yield Proposal(
             "training.steps",
             count,
-            f"One visit to all of its examples takes {steps:,} steps, on a slow device "
-            f"{duration(steps * step)}. So many steps take it a minute.",
+            gettext(
+                "One visit to all of its examples takes %(steps)s, on a slow device %(duration)s. So many "
+                "steps take it a minute."
+            )
+            % {"steps": steps_in_words(steps), "duration": duration(steps * step)},
         )
         return
     longest = MAX_EPOCHS if step is None else max(1, math.floor(_TARGET_SECONDS / (steps * step)))
     epochs = max(1, min(MAX_EPOCHS, longest, math.ceil(ENOUGH_STEPS / steps)))
-    yield Proposal("training.steps", None, "Visits are counted instead: devices have examples to go over.")
+    yield Proposal(
+        "training.steps", None, gettext("Visits are counted instead: devices have examples to go over.")
+    )
     if epochs == 1:
-        reason = f"One visit is {counted(steps, 'step')} a round: enough to be worth its traffic."
+        reason = gettext("One pass takes %(steps)s: enough to justify the data each round transfers.")
     else:
-        reason = (
-            f"One visit is {counted(steps, 'step')}; {epochs} of them make a round worth its traffic. With "
-            "more, devices would drift apart before they are averaged."
+        reason = gettext(
+            "One pass takes %(steps)s; %(epochs)s passes justify the data each round transfers. With more, "
+            "devices would drift apart before they are averaged."
         )
-    yield Proposal("training.epochs", epochs, reason)
+    yield Proposal("training.epochs", epochs, reason % {"steps": steps_in_words(steps), "epochs": epochs})
 
 
 def _proximal(supply: Supply) -> Iterator[Proposal]:
@@ -117,14 +132,18 @@ def _proximal(supply: Supply) -> Iterator[Proposal]:
         yield Proposal(
             "training.proximal_mu",
             _PROXIMAL,
-            "What people have differs from one to the next: this pulls each device a little back to the "
-            "common model (FedProx, Li et al. 2020).",
+            gettext(
+                "What people have differs from one to the next: this pulls each device a little back to the "
+                "common model (FedProx, Li et al. 2020)."
+            ),
         )
     else:
         yield Proposal(
             "training.proximal_mu",
             0.0,
-            "Shards are mixed, so that all devices learn from alike examples: nothing pulls them apart.",
+            gettext(
+                "Shards are mixed, so that all devices learn from alike examples: nothing pulls them apart."
+            ),
         )
 
 
@@ -137,8 +156,17 @@ def _rounds(supply: Supply, clients: int, rows: float) -> Proposal:
     return Proposal(
         "coordination.rounds",
         value,
-        f"A round of {people(clients)} goes over {round(clients * rows):,} examples: in {value} rounds each "
-        f"of the {total:,} is seen about {times:.2g} times.",
+        gettext(
+            "A round of %(people)s goes over %(examples)s examples: in %(rounds)s rounds each of the "
+            "%(total)s is seen about %(times)s times."
+        )
+        % {
+            "people": people(clients),
+            "examples": number(round(clients * rows)),
+            "rounds": value,
+            "total": number(total),
+            "times": f"{times:.2g}",
+        },
     )
 
 
@@ -147,17 +175,17 @@ def _quorum(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
     if file.coordination.decentralized and file.security.masks:
         minimum = 3
     if file.security.masks:
-        why = f"Updates are masked among {minimum} at least."
+        why = gettext("Updates are masked among %(least)s at least.") % {"least": minimum}
     elif supply.own:
-        why = "With two, each could subtract its own update from the result and have the other's."
+        why = gettext("With two, each could subtract its own update from the result and have the other's.")
     else:
-        why = "Two are enough to begin: whoever comes later is in the next round."
+        why = gettext("Two are enough to begin: whoever comes later is in the next round.")
     yield Proposal("coordination.min_available_clients", minimum, why)
     quorum = minimum if supply.own or file.security.masks else 1
     reason = (
-        "A version is made of so many updates at least, so that none stands alone in it."
+        gettext("A version is made of so many updates at least, so that none stands alone in it.")
         if quorum > 1
-        else "Examples are public, so a version of one update gives nothing away."
+        else gettext("Examples are public, so a version of one update gives nothing away.")
     )
     yield Proposal("coordination.quorum", quorum, reason)
 
@@ -168,10 +196,12 @@ def _deadline(wire: Traffic, times: Sequence[StepTime], seconds: float | None) -
     device = next(name for name in ("phone", "laptop", "gpu") if name in fastest(list(times)))
     needed = seconds + transfer_seconds(device, wire.version_down, wire.update_up)
     value = round_seconds(min(_MAX_DEADLINE, max(30.0, _SLACK * needed)))
-    phrase = {"phone": "A slow phone", "laptop": "A slow laptop", "gpu": "A slow computer"}[device]
     yield Proposal(
         "coordination.deadline",
         value,
-        f"{phrase} needs about {duration(needed)} to fetch the model, train and send: twice that, and half a "
-        "minute at least, lets most of them be done. Rounds end earlier once all are.",
+        gettext(
+            "%(device)s needs about %(duration)s to fetch the model, train and send: twice that, and half a "
+            "minute at least, lets most of them be done. Rounds end earlier once all are."
+        )
+        % {"device": device_in_words(device), "duration": duration(needed)},
     )

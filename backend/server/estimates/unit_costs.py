@@ -23,10 +23,12 @@ from backend.server.estimates.round_costs import (
     transfer_seconds,
 )
 from backend.server.estimates.traffic import Traffic
+from backend.server.tasks.formatting import number
 from backend.server.tasks.model_inspection import StepTime
 from backend.server.units.provisional.room import may_be_provisional
 from backend.server.units.validation.tolerances import table
 from backend.server.units.work_generator import MAX_LEASE_FACTOR, caution_of
+from backend.translation import gettext, ngettext
 
 # A whole unit has this multiple of the rows of the smallest part that a slow client gets.
 MAX_SPLIT = 2 ** SizeRules().halvings
@@ -151,24 +153,26 @@ def _notes(file: TaskFile, volunteers: int, steps: int, devices: Sequence[Device
     units = _units(file)
     replicas = units.trust.replicas
     if volunteers < replicas and not units.trust.trusted:
-        people = "1 volunteer" if volunteers == 1 else f"{volunteers} volunteers"
-        yield (
-            f"With {people} no unit would ever be done: newcomers' work is done by {replicas} and compared "
-            "(coordination.units.trust.replicas)."
-        )
+        yield ngettext(
+            "With %(count)s volunteer no unit would ever be done: newcomers' work is done by %(replicas)s "
+            "and compared (coordination.units.trust.replicas).",
+            "With %(count)s volunteers no unit would ever be done: newcomers' work is done by %(replicas)s "
+            "and compared (coordination.units.trust.replicas).",
+            volunteers,
+        ) % {"count": volunteers, "replicas": replicas}
     compared = table().steps
     if steps > compared and replicas > 1:
-        yield (
-            f"A unit takes {steps:,} steps. Beyond {compared} rounding makes honest results as unlike as "
-            "wrong ones, so comparing finds less: make units smaller (coordination.units.rows), or visit "
-            "their examples less often."
-        )
+        yield gettext(
+            "A unit takes %(steps)s steps. Beyond %(most)s rounding makes honest results as unlike as wrong "
+            "ones, so comparing finds less: make units smaller (coordination.units.rows), or visit their "
+            "examples less often."
+        ) % {"steps": number(steps), "most": compared}
     if not devices:
-        yield "No device can train this model; the step “Model” says why."
+        yield gettext("No device can train this model; the step “Model” says why.")
     for cost in devices:
         smallest = cost.training[1] / MAX_SPLIT + cost.transfer
         if smallest > MAX_LEASE_FACTOR * units.lease:
-            yield (
-                f"Slow {DEVICES[cost.device]} would lose their turn: even the smallest unit, an eighth, "
-                f"takes them longer than {MAX_LEASE_FACTOR} leases. Raise the lease, or make units smaller."
-            )
+            yield gettext(
+                "Slow %(devices)s would lose their turn: even the smallest unit, an eighth, takes them "
+                "longer than %(leases)s leases. Raise the lease, or make units smaller."
+            ) % {"devices": gettext(DEVICES[cost.device]), "leases": MAX_LEASE_FACTOR}

@@ -13,19 +13,22 @@ from backend.server.estimates.reasons import (
     ENOUGH_STEPS,
     MAX_EPOCHS,
     Proposal,
-    counted,
+    device_in_words,
     duration,
+    examples_in_words,
     goal_visits,
     rate,
     round_seconds,
     round_up,
     slow_step,
+    steps_in_words,
 )
 from backend.server.estimates.round_costs import transfer_seconds
 from backend.server.estimates.traffic import Traffic
 from backend.server.estimates.unit_costs import MAX_SPLIT, batch_of, shard_rows
 from backend.server.tasks.model_inspection import StepTime, fastest
 from backend.server.units.validation.tolerances import table
+from backend.translation import gettext, ngettext
 
 _PASSES = (10, 1000)
 _LEASES = (120.0, 3600.0)
@@ -56,21 +59,29 @@ def propose_units(
     )
     return [
         Proposal("coordination.units.rows", 0 if rows >= shard_rows(supply) else rows, why),
-        Proposal("training.steps", None, "The examples of a unit say how long it is."),
+        Proposal("training.steps", None, gettext("The examples of a unit say how long it is.")),
         Proposal("training.epochs", epochs, _visits(steps, epochs)),
         rate(manifest),
         Proposal(
             "training.proximal_mu",
             0.0,
-            "Shards are mixed, so that all units are of alike examples: nothing pulls devices apart.",
+            gettext(
+                "Shards are mixed, so that all units are of alike examples: nothing pulls devices apart."
+            ),
         ),
         _passes(supply, epochs),
         *_lease(units, wire, times, None if step is None else epochs * steps * step),
         Proposal(
             "coordination.units.trust.replicas",
             _REPLICAS,
-            "Two results that agree hold, since strangers do not make the same mistake. Whoever was right "
-            f"{counted(units.trust.checked, 'time')} is compared only now and then.",
+            ngettext(
+                "Two results that agree hold, since strangers do not make the same mistake. Whoever was "
+                "right %(count)s time is compared only now and then.",
+                "Two results that agree hold, since strangers do not make the same mistake. Whoever was "
+                "right %(count)s times is compared only now and then.",
+                units.trust.checked,
+            )
+            % {"count": units.trust.checked},
         ),
         *_alpha(units),
     ]
@@ -90,28 +101,42 @@ def _rows(shard: int, batch: int, step: float | None, seconds: float) -> tuple[i
     """Returns the examples of a unit, and the reason; a shard is cut equally, up to whole batches."""
     maximum, compared = _max_steps(step, seconds), table().steps
     if shard <= maximum * batch:
-        steps = counted(math.ceil(shard / batch), "step")
-        return shard, (
-            f"A shard of {counted(shard, 'example')} is {steps}: a unit is a whole one. With {compared} "
-            "steps at most, wrong results can be told from right ones."
+        whole = gettext(
+            "A shard of %(examples)s is %(steps)s: a unit is a whole one. With %(most)s steps at most, wrong "
+            "results can be told from right ones."
         )
+        steps = steps_in_words(math.ceil(shard / batch))
+        return shard, whole % {"examples": examples_in_words(shard), "steps": steps, "most": compared}
     pieces = math.ceil(shard / (maximum * batch))
     rows = batch * math.ceil(shard / pieces / batch)
-    steps = counted(math.ceil(rows / batch), "step")
     if maximum == compared:
-        why = f"so a unit is {steps}. With {compared} at most, wrong results can be told from right ones."
+        why = gettext(
+            "A shard of %(examples)s is cut into %(pieces)s, so a unit is %(steps)s. With %(most)s at most, "
+            "wrong results can be told from right ones."
+        )
     else:
-        why = f"so a unit is {steps}, and a slow phone does an eighth of one in about {duration(seconds)}."
-    return rows, f"A shard of {counted(shard, 'example')} is cut into {pieces}, {why}"
+        why = gettext(
+            "A shard of %(examples)s is cut into %(pieces)s, so a unit is %(steps)s, and a slow phone does "
+            "an eighth of one in about %(duration)s."
+        )
+    return rows, why % {
+        "examples": examples_in_words(shard),
+        "pieces": pieces,
+        "steps": steps_in_words(math.ceil(rows / batch)),
+        "most": compared,
+        "duration": duration(seconds),
+    }
 
 
 def _visits(steps: int, epochs: int) -> str:
     if epochs == 1:
-        return f"One visit is {counted(steps, 'step')}: enough for a unit to be worth its traffic."
-    return (
-        f"One visit is {counted(steps, 'step')}; {epochs} of them make a unit worth its traffic, and no "
-        "longer than what can be compared."
-    )
+        sentence = gettext("One pass takes %(steps)s: enough to justify the data each unit transfers.")
+    else:
+        sentence = gettext(
+            "One pass takes %(steps)s; %(epochs)s passes justify the data each unit transfers, and results "
+            "of so many steps can still be compared."
+        )
+    return sentence % {"steps": steps_in_words(steps), "epochs": epochs}
 
 
 def _passes(supply: Supply, epochs: int) -> Proposal:
@@ -120,8 +145,11 @@ def _passes(supply: Supply, epochs: int) -> Proposal:
     return Proposal(
         "coordination.units.epochs",
         value,
-        f"An epoch goes over all {counted(supply.examples, 'example')}: in {value} each is seen "
-        f"{value * epochs} times. You can end it earlier.",
+        gettext(
+            "An epoch goes over all %(examples)s: in %(epochs)s each is seen %(times)s times. You can end it "
+            "earlier."
+        )
+        % {"examples": examples_in_words(supply.examples), "epochs": value, "times": value * epochs},
     )
 
 
@@ -136,12 +164,14 @@ def _lease(
     needed = part + transfer_seconds(device, wire.version_down, wire.update_up)
     minimum, maximum = _LEASES
     value = round_seconds(min(maximum, max(minimum, _SLACK * needed)))
-    phrase = {"phone": "A slow phone", "laptop": "A slow laptop", "gpu": "A slow computer"}[device]
     yield Proposal(
         "coordination.units.lease",
         value,
-        f"{phrase} needs about {duration(needed)} for what it is given. After twice that, and two minutes at "
-        "least, without a sign of life somebody else gets the unit, too.",
+        gettext(
+            "%(device)s needs about %(duration)s for what it is given. After twice that, and two minutes at "
+            "least, without a sign of life somebody else gets the unit, too."
+        )
+        % {"device": device_in_words(device), "duration": duration(needed)},
     )
 
 
@@ -150,6 +180,8 @@ def _alpha(units: Units) -> Iterator[Proposal]:
         yield Proposal(
             "coordination.units.assimilation.alpha",
             None,
-            "Left out, the model keeps e/(e+1) of itself in epoch e: it learns fast at first and calms down, "
-            "which did best where it was measured.",
+            gettext(
+                "Left out, the model keeps e/(e+1) of itself in epoch e: it learns fast at first and calms "
+                "down, which did best where it was measured."
+            ),
         )

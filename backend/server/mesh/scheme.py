@@ -17,6 +17,7 @@ from backend.server.rounds.scheme import describe_rounds
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import VersionRecord
+from backend.translation import later
 from backend.wire.mesh_codec import decode_to_server
 from backend.wire.mesh_fields import MESH_PROTOCOL
 from backend.wire.mesh_messages import Enter
@@ -66,13 +67,13 @@ MESH = Scheme(
         hear=MeshHost.hear,
     ),
     open_host=open_host,
-    describe=partial(describe_rounds, "Peers average among themselves"),
+    describe=partial(describe_rounds, later("Peers average among themselves")),
     disclose=disclose_mesh,
     estimate=estimate,
     propose=propose,
     restore=restore,
     passes="round",
-    piece="a round",
+    piece=later("a round"),
     after_restart="Peers went on among themselves and bring what they made.",
     picture=picture_of,
     deposits=deposits_of,

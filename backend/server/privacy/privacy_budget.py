@@ -17,6 +17,7 @@ from backend.server.privacy.epsilon import MAX_EPSILON, Curve, CurveQuery
 from backend.server.privacy.mechanism import Kind, Mechanism, WholeNumbers, visits
 from backend.server.privacy.noise_shares import whole_numbers
 from backend.stores.contracts import VersionRecord
+from backend.translation import gettext, later
 
 # A larger epsilon is not reported as a guarantee (Dwork, Kohli and Mulligan 2019 ask for far less).
 MEANINGFUL = 100.0
@@ -24,31 +25,51 @@ MEANINGFUL = 100.0
 # If the server is not trusted, abandoned rounds count: the curve covers this multiple of the task's rounds.
 UNTRUSTED_ROUNDS = 10
 
-NAMES = "A client is who keeps one name: a person with several names is protected less for each of them."
+NAMES = later(
+    "A client is who keeps one name: a person with several names is protected less for each of them."
+)
 EVERYWHERE = (
-    "Hidden is what updates say. Who takes part, how often, and how many examples a client has is not.",
-    "Volunteers choose themselves when to come, so nothing is claimed for being drawn by chance.",
+    later(
+        "Hidden is what updates say. Who takes part, how often, and how many examples a client has is not."
+    ),
+    later("Volunteers choose themselves when to come, so nothing is claimed for being drawn by chance."),
 )
 CENTRAL = (
-    "The server sees single updates before it adds noise: whoever runs it is trusted with them.",
-    "Counted are the rounds in which a client's update was accepted, as they are recorded.",
+    later("The server sees single updates before it adds noise: whoever runs it is trusted with them."),
+    later("Counted are the rounds in which a client's update was accepted, as they are recorded."),
 )
 LOCAL = (
-    "Each client clips and noises its update before it leaves the device: the server need not be trusted.",
-    "Counted is every round that was opened, as if one client had been in each.",
+    later(
+        "Each client clips and noises its update before it leaves the device: the server need not be trusted."
+    ),
+    later("Counted is every round that was opened, as if one client had been in each."),
 )
 DISTRIBUTED = (
-    "Clients add shares of the noise under their masks, so that the server sees no sum with less noise.",
-    "The shares of as many clients as it takes to unmask a sum make all of the noise. Who adds none on "
-    "purpose takes its share away.",
-    "Counted are the rounds in which a client's update was accepted, and every round that made no version.",
+    later(
+        "Clients add shares of the noise under their masks, so that the server sees no sum with less noise."
+    ),
+    later(
+        "The shares of as many clients as it takes to unmask a sum make all of the noise. Who adds none on "
+        "purpose takes its share away."
+    ),
+    later(
+        "Counted are the rounds in which a client's update was accepted, and every round that made no "
+        "version."
+    ),
 )
 EXAMPLES = (
-    "Each client clips what each example asks of the model, and adds noise in every step, before anything "
-    "leaves the device: the server need not be trusted.",
-    "Hidden is what one example adds. What many examples of one client have in common is not: for a number "
-    "of them together epsilon is that many times as large, or larger.",
-    "Counted is every visit to an example in every round that was opened, as if its client had been in each.",
+    later(
+        "Each client clips what each example asks of the model, and adds noise in every step, before "
+        "anything leaves the device: the server need not be trusted."
+    ),
+    later(
+        "Hidden is what one example adds. What many examples of one client have in common is not: for a "
+        "number of them together epsilon is that many times as large, or larger."
+    ),
+    later(
+        "Counted is every visit to an example in every round that was opened, as if its client had been in "
+        "each."
+    ),
 )
 ASSUMPTIONS: dict[Kind, tuple[str, ...]] = {
     "central": (*CENTRAL, NAMES),
@@ -57,12 +78,14 @@ ASSUMPTIONS: dict[Kind, tuple[str, ...]] = {
     "examples": EXAMPLES,
 }
 WHO: dict[Kind, str] = {
-    "central": "Whoever sees the model, but not the server,",
-    "local": "The server and everybody else",
-    "distributed": "The server, which sees sums alone, and whoever sees the model",
-    "examples": "The server and everybody else",
+    "central": later("Whoever sees the model, but not the server,"),
+    "local": later("The server and everybody else"),
+    "distributed": later("The server, which sees sums alone, and whoever sees the model"),
+    "examples": later("The server and everybody else"),
 }
-TREE = "Noise is added to running sums (DP-FTRL): whichever rounds a client is in, and whatever came before."
+TREE = later(
+    "Noise is added to running sums (DP-FTRL): whichever rounds a client is in, and whatever came before."
+)
 
 
 @dataclass(frozen=True)
@@ -120,30 +143,40 @@ class PrivacyBudget:
             "noise_multiplier": privacy.noise_multiplier,
             "tree": privacy.tree,
             "sentence": self._sentence(taken),
-            "assumptions": assumptions,
+            "assumptions": [gettext(assumption) for assumption in assumptions],
         }
 
     def _sentence(self, taken: int) -> str:
         epsilon, mechanism = self.epsilon(taken), self.privacy.mechanism
+        if self.curve is None and self.privacy.of_examples:
+            return gettext("Nothing is guaranteed: gradients are clipped, but no noise is added.")
         if self.curve is None:
-            what = "gradients" if self.privacy.of_examples else "updates"
-            return f"Nothing is guaranteed: {what} are clipped, but no noise is added."
+            return gettext("Nothing is guaranteed: updates are clipped, but no noise is added.")
         if self.uncovered:
-            return f"Nothing is guaranteed: {self.uncovered} versions had less noise than is counted."
+            return gettext("Nothing is guaranteed: %(count)s versions had less noise than is counted.") % {
+                "count": self.uncovered
+            }
         if epsilon is None:
-            return (
-                f"Nothing worth a number is guaranteed: after {taken} rounds epsilon is over {MEANINGFUL:g}. "
+            return gettext(
+                "Nothing worth a number is guaranteed: after %(rounds)s rounds epsilon is over %(most)s. "
                 "More noise or fewer rounds would change that."
-            )
+            ) % {"rounds": taken, "most": f"{MEANINGFUL:g}"}
         if self.privacy.of_examples:
-            return (
-                f"{WHO[mechanism]} can tell little about any one example: epsilon {epsilon:.3g} at delta "
-                f"{self.privacy.delta:g}, for those of a client that was in {taken} rounds."
+            sentence = gettext(
+                "%(who)s can tell little about any one example: epsilon %(epsilon)s at delta %(delta)s, for "
+                "those of a client that was in %(rounds)s rounds."
             )
-        return (
-            f"{WHO[mechanism]} can tell little of what one client's updates said: epsilon {epsilon:.3g} at "
-            f"delta {self.privacy.delta:g}, for a client that was in {taken} rounds."
-        )
+        else:
+            sentence = gettext(
+                "%(who)s can tell little of what one client's updates said: epsilon %(epsilon)s at delta "
+                "%(delta)s, for a client that was in %(rounds)s rounds."
+            )
+        return sentence % {
+            "who": gettext(WHO[mechanism]),
+            "epsilon": f"{epsilon:.3g}",
+            "delta": f"{self.privacy.delta:g}",
+            "rounds": taken,
+        }
 
 
 def visits_of(file: TaskFile) -> int:

@@ -13,8 +13,10 @@ from backend.server.estimates.round_proposals import propose
 from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
 from backend.server.privacy.privacy_budget import open_account
 from backend.server.rounds.host import RoundsHost
+from backend.server.tasks.formatting import number
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
+from backend.translation import gettext, later
 from backend.wire.codec import decode_client
 from backend.wire.messages import PROTOCOL, Hello
 
@@ -39,10 +41,11 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
 
 def describe_rounds(who: str, plan: Coordination) -> Iterator[str]:
     """A plan of rounds in words; `who` averages."""
-    yield f"{who}, in {plan.rounds:,} rounds."
-    yield (
-        f"A round opens for {plan.min_available_clients} clients and lasts {plan.deadline:g} seconds at most."
-    )
+    yield gettext("%(who)s, in %(rounds)s rounds.") % {"who": gettext(who), "rounds": number(plan.rounds)}
+    yield gettext("A round opens for %(clients)s clients and lasts %(seconds)s seconds at most.") % {
+        "clients": plan.min_available_clients,
+        "seconds": f"{plan.deadline:g}",
+    }
 
 
 ROUNDS = Scheme(
@@ -57,12 +60,12 @@ ROUNDS = Scheme(
         take=RoundsHost.take,
     ),
     open_host=open_host,
-    describe=partial(describe_rounds, "The server averages what clients send"),
+    describe=partial(describe_rounds, later("The server averages what clients send")),
     disclose=disclose_rounds,
     estimate=estimate,
     propose=propose,
     restore=RoundsHost.restore,
     passes="round",
-    piece="a round",
+    piece=later("a round"),
     after_restart="A round that was open then does not count: its part of the work begins again.",
 )

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from backend.formats.task_file import TaskFile
+from backend.translation import gettext, later
 
 BASES = {
-    "volunteers": "Volunteers bring data of their own, and decide themselves.",
-    "agreed": "The people whom the data are about agreed to this use.",
-    "licensed": "The data are published under a licence that allows this use.",
-    "nobody": "The data are about nobody.",
-    "other": "For another reason.",
+    "volunteers": later("Volunteers bring data of their own, and decide themselves."),
+    "agreed": later("The people whom the data are about agreed to this use."),
+    "licensed": later("The data are published under a licence that allows this use."),
+    "nobody": later("The data are about nobody."),
+    "other": later("For another reason."),
 }
 PEOPLE = {
-    "none": "There are no people in the data.",
-    "anonymous": "The data are about people, whom nobody can recognise by them.",
-    "recognisable": "The data are about people who can be recognised by them.",
+    "none": later("There are no people in the data."),
+    "anonymous": later("The data are about people, whom nobody can recognise by them."),
+    "recognisable": later("The data are about people who can be recognised by them."),
 }
 SENSITIVE = {
-    True: "They tell of health, origin, belief, politics, sexuality or children.",
-    False: "They tell nothing of health, origin, belief, politics, sexuality or children.",
+    True: later("They tell of health, origin, belief, politics, sexuality or children."),
+    False: later("They tell nothing of health, origin, belief, politics, sexuality or children."),
 }
 
 
@@ -50,11 +51,11 @@ class Publication:
 def publication(file: TaskFile) -> Publication:
     """Returns the statement of a task file."""
     consent, ethics = file.consent, file.ethics
-    people = [PEOPLE[ethics.people]] if ethics.people else []
+    people = [gettext(PEOPLE[ethics.people])] if ethics.people else []
     if ethics.people not in (None, "none") and ethics.sensitive is not None:
-        people.append(SENSITIVE[ethics.sensitive])
+        people.append(gettext(SENSITIVE[ethics.sensitive]))
     return Publication(
-        BASES[consent.basis] if consent.basis else "",
+        gettext(BASES[consent.basis]) if consent.basis else "",
         consent.note,
         " ".join(people),
         ethics.care,
@@ -68,9 +69,9 @@ def consent_missing(consent: Mapping[str, Any]) -> str | None:
     """Returns a sentence on the missing answer in [consent]; None if it is complete."""
     basis = consent.get("basis")
     if basis not in BASES:
-        return "Say why the data may be used."
+        return gettext("Say why the data may be used.")
     if basis == "other" and not _filled_in(consent, "note"):
-        return "Say for which other reason the data may be used."
+        return gettext("Say for which other reason the data may be used.")
     return None
 
 
@@ -82,18 +83,18 @@ def ethics_missing(ethics: Mapping[str, Any]) -> list[str]:
 def _ethics_missing(ethics: Mapping[str, Any]) -> Iterator[str]:
     people = ethics.get("people")
     if people not in PEOPLE:
-        yield "whether there are people in the data"
+        yield gettext("whether there are people in the data")
     if people in ("anonymous", "recognisable"):
         if not isinstance(ethics.get("sensitive"), bool):
-            yield "whether the data tell what is sensitive"
+            yield gettext("whether the data tell what is sensitive")
         if not _filled_in(ethics, "care"):
-            yield "what protects these people"
+            yield gettext("what protects these people")
     if not _filled_in(ethics, "misuse"):
-        yield "how the model could do harm"
+        yield gettext("how the model could do harm")
     if not _filled_in(ethics, "benefit"):
-        yield "who gains by it"
+        yield gettext("who gains by it")
     if not _filled_in(ethics, "contact"):
-        yield "whom to ask"
+        yield gettext("whom to ask")
 
 
 def _filled_in(table: Mapping[str, Any], key: str) -> bool:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
+def number(value: float) -> str:
+    """Formats a whole number with thin spaces between thousands, in all languages (ISO 80000-1): `12 345`."""
+    return f"{value:,.0f}".replace(",", "\u202f")
+
+
 def size(count: float) -> str:
     """Formats bytes: `21 kB`, `3.4 MB`."""
     return _scaled(count, ("bytes", "kB", "MB", "GB"))

@@ -11,12 +11,14 @@ from backend.server.disclosure.units import disclose_units
 from backend.server.estimates.unit_costs import estimate_units
 from backend.server.estimates.unit_proposals import propose_units
 from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
+from backend.server.tasks.formatting import number
 from backend.server.tasks.task import Task
 from backend.server.units.board.board import UnitsBoard
 from backend.server.units.host import UnitsHost
 from backend.server.units.setup import load_restored_state
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import VersionRecord
+from backend.translation import gettext, later
 from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist
 from backend.wire.units_codec import decode_units
 
@@ -48,18 +50,24 @@ def describe(plan: Coordination) -> Iterator[str]:
     """Yields sentences that describe the plan of a task of work units. Raises ValueError for rounds."""
     if (units := plan.units) is None:
         raise ValueError("The task has rounds.")
-    yield (
+    yield gettext(
         "Clients train work units, each at its own pace, and the server blends each result into the model "
-        f"when it arrives ({name_of(units.assimilation)}). All shards are gone over {units.epochs:,} times."
-    )
-    yield f"A client has {units.lease:g} seconds at most for a unit; then another gets it, too."
+        "when it arrives (%(method)s). All shards are gone over %(epochs)s times."
+    ) % {"method": name_of(units.assimilation), "epochs": number(units.epochs)}
+    yield gettext("A client has %(seconds)s seconds at most for a unit; then another gets it, too.") % {
+        "seconds": f"{units.lease:g}"
+    }
     match units.trust.comparison:
         case "newcomers":
-            yield f"A newcomer's unit is done by {units.trust.replicas} clients, whose results are compared."
+            yield gettext("A newcomer's unit is done by %(clients)s clients, whose results are compared.") % {
+                "clients": units.trust.replicas
+            }
         case "samples":
-            yield "Results are taken as they come; only spot checks and what looks odd are compared first."
+            yield gettext(
+                "Results are taken as they come; only spot checks and what looks odd are compared first."
+            )
         case "none":
-            yield "Nobody's work is done twice: results are taken as they come."
+            yield gettext("Nobody's work is done twice: results are taken as they come.")
 
 
 UNITS = Scheme(
@@ -80,7 +88,7 @@ UNITS = Scheme(
     propose=propose_units,
     restore=restore,
     passes="epoch",
-    piece="a unit",
+    piece=later("a unit"),
     after_restart="Work units whose results were not recorded are done again.",
     board=UnitsBoard,
     assimilations=UnitsHost.assimilations,

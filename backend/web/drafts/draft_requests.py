@@ -36,5 +36,5 @@ async def owned(request: Request, name: str) -> Draft:
 
 
 def json_response(content: Any, status: int = 200) -> Response:
-    """Returns a JSON response that caches do not store."""
-    return JSONResponse(content, status, headers=FRESH)
+    """Returns a JSON response that caches do not store; its sentences are in the reader's language."""
+    return JSONResponse(content, status, headers={**FRESH, "Vary": "Accept-Language"})

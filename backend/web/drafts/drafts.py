@@ -16,6 +16,7 @@ from backend.server.drafts.record import JobKind
 from backend.server.drafts.review.checklist import LOOKED, SHOWN
 from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.hosting.task_registry import TaskRegistry
+from backend.translation import in_english
 from backend.web.api.lineage import check_follows
 from backend.web.auth.identity import require
 from backend.web.drafts import estimates, uploads
@@ -192,7 +193,10 @@ async def launch(request: Request) -> Response:
     """The draft becomes a task."""
     draft = await draft_of(request)
     await check_follows(request, draft.task.get("follows"))
-    name = await draft_service(request).launch(draft, (await read_json(request, Launch)).test)
+    body = await read_json(request, Launch)
+    # The task's host outlives this request, and what it tells clients is in English.
+    with in_english():
+        name = await draft_service(request).launch(draft, body.test)
     return json_response({"task": name, "address": f"/tasks/{name}"}, 201)
 
 

@@ -30,6 +30,7 @@ from backend.server.tasks.model_inspection import fastest
 from backend.web.api.lineage import lineage
 from backend.web.auth.identity import signed_in, summaries_for
 from backend.web.pages.languages import FALLBACK, catalogue, negotiated
+from backend.web.pages.reader_language import ReaderLanguage
 from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
 from backend.web.schemes import WEB_SCHEMES
@@ -53,8 +54,8 @@ def routes() -> list[BaseRoute]:
 
 
 def page_route(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
-    """Returns a page's route with compression, which shrinks pages to a third for slow networks."""
-    return Route(path, endpoint, middleware=[Middleware(GZipMiddleware)])
+    """Returns a page's route in its reader's language, with compression, which shrinks it to a third."""
+    return Route(path, endpoint, middleware=[Middleware(GZipMiddleware), Middleware(ReaderLanguage)])
 
 
 async def gallery(request: Request) -> Response:

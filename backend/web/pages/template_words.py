@@ -12,15 +12,10 @@ from babel.numbers import get_decimal_symbol
 
 from backend.formats.task_file import Checkpoints
 from backend.server.tasks import formatting
-from backend.server.tasks.formatting import shape
+from backend.server.tasks.formatting import number, shape
 from backend.server.tasks.gallery import missing, words
+from backend.translation import later
 from backend.web.auth.user_agents import browser_of
-
-
-def later(text: str) -> str:
-    """Marks a table's sentence for the catalogue; it is translated where it is used."""
-    return text
-
 
 BACKENDS = {
     "webgpu": "WebGPU",
@@ -65,11 +60,6 @@ BRINGS = {
 DEVICES = {"phone": later("Phone"), "laptop": later("Laptop"), "gpu": later("Graphics card")}
 ROLES = {"viewer": later("viewer"), "collaborator": later("collaborator"), "owner": later("owner")}
 LABELS = {"accuracy": later("Accuracy"), "loss": later("Loss")}
-
-
-def number(value: float) -> str:
-    """Formats a whole number with thin spaces between thousands, in all languages (ISO 80000-1): `12 345`."""
-    return f"{value:,.0f}".replace(",", "\u202f")
 
 
 def counted(value: int, singular: str, plural: str | None = None) -> str:

@@ -11,8 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ExceptionHandler
 
 from backend.errors import MingaError
+from backend.translation import later
 from backend.web.pages import pages
-from backend.web.pages.template_words import later
 
 # The headings of error pages; other statuses have their phrase in English.
 TITLES = {

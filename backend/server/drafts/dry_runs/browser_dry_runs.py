@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from backend.server.drafts.record import BrowserBackend, BrowserDryRun
+from backend.translation import gettext
 
 # Relative L2 distance up to which a browser's step agrees with the server's. For the 86 models of
 # docs/reference/models.md no loss or gradient is further off than a tenth of it, on any backend.
@@ -100,22 +101,24 @@ def summary_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "to
     agreeing = [run for run in steps if run.verdict == "agrees"]
     for run in current:
         if run.what == "data" and run.verdict == "failed":
-            return "failed", f"The data could not be read in {run.agent}: {run.text}"
+            sentence = gettext("The data could not be read in %(browser)s: %(problem)s")
+            return "failed", sentence % {"browser": run.agent, "problem": run.text}
     if agreeing:
-        return "done", f"The server's step is also that of {_listed(agreeing)}.{_but(steps)}"
+        agreed = gettext("The server's step is also that of %(browsers)s.") % {"browsers": _listed(agreeing)}
+        return "done", f"{agreed}{_but(steps)}"
     if wrong := [run for run in steps if run.verdict == "differs"]:
-        return "failed", (
-            f"{_listed(wrong)} computed another step than the server. Try another browser or device, and "
-            "report this with the model."
-        )
+        return "failed", gettext(
+            "%(browsers)s computed another step than the server. Try another browser or device, and report "
+            "this with the model."
+        ) % {"browsers": _listed(wrong)}
     if any(run.what == "none" for run in current) or len(steps) == len(_NAMES):
-        return "done", (
+        return "done", gettext(
             "No browser has taken the step, so only Python peers (`minga peer join`) are known to be able "
             "to take part."
         )
     if tried and not current:
-        return "todo", "Take the step in a browser again: something that it depends on was changed."
-    return "todo", "Take the same step in your own browser."
+        return "todo", gettext("Take the step in a browser again: something that it depends on was changed.")
+    return "todo", gettext("Take the same step in your own browser.")
 
 
 def _stepped(backend: str, agrees: bool, browser_loss: float, loss: float, gradient_error: float) -> str:
@@ -139,12 +142,16 @@ def _listed(some: list[BrowserDryRun]) -> str:
     agents: dict[str, list[str]] = {}
     for run in some:
         agents.setdefault(run.agent, []).append(_NAMES[run.what])
-    return "; ".join(f"{', '.join(names)} in {agent}" for agent, names in agents.items())
+    sentence = gettext("%(backends)s in %(browser)s")
+    return "; ".join(
+        sentence % {"backends": ", ".join(names), "browser": agent} for agent, names in agents.items()
+    )
 
 
 def _but(steps: list[BrowserDryRun]) -> str:
     wrong = [run for run in steps if run.verdict in ("differs", "failed")]
-    return f" Not so: {_listed(wrong)}." if wrong else ""
+    sentence = gettext("Not so: %(browsers)s.")
+    return f" {sentence % {'browsers': _listed(wrong)}}" if wrong else ""
 
 
 def _clean(text: str) -> str:

@@ -19,6 +19,7 @@ from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.ethics_statement import consent_missing, ethics_missing
 from backend.server.tasks.model_inspection import Inspection
 from backend.server.tasks.task_validation import check_task
+from backend.translation import gettext, listed
 
 # Within a draft's folder: the future task's folder, the inspected data and the previewed data.
 TASK, LOOKED, SHOWN = "task", "looked", "shown"
@@ -77,24 +78,24 @@ def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list
     own = isinstance(file, TaskFile) and file.data.own is not None
     items = [
         _file_item(draft, "model"),
-        _job_item(draft, folder, "convert", "Convert the model."),
+        _job_item(draft, folder, "convert", gettext("Convert the model.")),
     ]
     if own:
-        items.append(Item("data", "done", "Volunteers bring data of their own; nothing has to be uploaded."))
+        own_data = gettext("Volunteers bring data of their own; nothing has to be uploaded.")
+        items.append(Item("data", "done", own_data))
     elif "data" not in draft.files and holds(draft, "cut", folder):
-        items.append(
-            Item("data", "done", "The data of the task before are kept. Bring others to replace them.")
-        )
+        kept = gettext("The data of the task before are kept. Bring others to replace them.")
+        items.append(Item("data", "done", kept))
     else:
         items += [
             _file_item(draft, "data"),
-            _job_item(draft, folder, "look", "Look at the data."),
-            _job_item(draft, folder, "cut", "Cut the data for this model."),
+            _job_item(draft, folder, "look", gettext("Look at the data.")),
+            _job_item(draft, folder, "cut", gettext("Cut the data for this model.")),
         ]
     if _table(draft, "data").get("source") == "url":
         placed, text = address_state(draft)
         items.append(Item("address", "done" if placed else "todo", text))
-    items.append(_job_item(draft, folder, "rehearse", "Take one training step as a dry run."))
+    items.append(_job_item(draft, folder, "rehearse", gettext("Take one training step as a dry run.")))
     items.append(_browser_item(draft, folder))
     items.append(_task_item(file, inspection))
     items += _texts(draft)
@@ -123,16 +124,19 @@ def _task_item(file: TaskFile | str, inspection: Inspection | None) -> Item:
             check_task(file, inspection.manifest, holdout, holdout)
         except TaskFileError as error:
             return Item("task", "failed", str(error))
-    return Item("task", "done", "The task file is sound.")
+    return Item("task", "done", gettext("The task file is sound."))
 
 
 def _file_item(draft: Draft, kind: Literal["model", "data"]) -> Item:
     stored = draft.files.get(kind)
     if stored is not None:
-        return Item(f"{kind}-file", "done", f"{stored.name} is here.")
+        return Item(f"{kind}-file", "done", gettext("%(name)s is here.") % {"name": stored.name})
     if kind in draft.uploads:
-        return Item(f"{kind}-file", "running", f"{draft.uploads[kind].name} is on its way.")
-    return Item(f"{kind}-file", "todo", f"Bring the {kind}.")
+        upload = gettext("%(name)s is on its way.") % {"name": draft.uploads[kind].name}
+        return Item(f"{kind}-file", "running", upload)
+    return Item(
+        f"{kind}-file", "todo", gettext("Bring the model.") if kind == "model" else gettext("Bring the data.")
+    )
 
 
 def _job_item(draft: Draft, folder: Path, kind: JobKind, todo: str) -> Item:
@@ -146,14 +150,13 @@ def _job_item(draft: Draft, folder: Path, kind: JobKind, todo: str) -> Item:
         return Item(kind, "done", last)
     if job.of == fingerprint(draft, kind) and job.state == "failed":
         return Item(kind, "failed", last)
-    return Item(
-        kind, "todo", f"{todo} Something that it depends on was changed." if job.state == "done" else todo
-    )
+    changed = gettext("Something that it depends on was changed.")
+    return Item(kind, "todo", f"{todo} {changed}" if job.state == "done" else todo)
 
 
 def _browser_item(draft: Draft, folder: Path) -> Item:
     if not holds(draft, "rehearse", folder):
-        return Item("browser", "todo", "Take the same step in a browser, after the dry run here.")
+        return Item("browser", "todo", gettext("Take the same step in a browser, after the dry run here."))
     state, text = summary_of(draft.tried, fingerprint(draft, "rehearse"))
     return Item("browser", state, text)
 
@@ -163,19 +166,22 @@ def _texts(draft: Draft) -> list[Item]:
     licence, ethics = _table(draft, "licence"), ethics_missing(_table(draft, "ethics"))
     texts = {
         "summary": (
-            "The summary is said.",
-            None if draft.task.get("summary") else "Say in a sentence what the task is for.",
+            gettext("The summary is said."),
+            None if draft.task.get("summary") else gettext("Say in a sentence what the task is for."),
         ),
         "licence": (
-            "The licence is said.",
+            gettext("The licence is said."),
             None
             if licence.get("model") and licence.get("data")
-            else "Say under which licences model and data are.",
+            else gettext("Say under which licences model and data are."),
         ),
-        "consent": ("It is said why the data may be used.", consent_missing(_table(draft, "consent"))),
+        "consent": (
+            gettext("It is said why the data may be used."),
+            consent_missing(_table(draft, "consent")),
+        ),
         "ethics": (
-            "The questions about people and harm are answered.",
-            f"Say {' and '.join(filter(None, (', '.join(ethics[:-1]), ethics[-1])))}." if ethics else None,
+            gettext("The questions about people and harm are answered."),
+            gettext("Say %(answers)s.") % {"answers": listed(ethics)} if ethics else None,
         ),
     }
     return [
@@ -193,5 +199,6 @@ def _table(draft: Draft, name: str) -> dict[str, Any]:
 def _devices(inspection: Inspection) -> list[Item]:
     if all(backend.eligible == "nowhere" for backend in inspection.backends):
         reason = inspection.backends[0].reasons[0]
-        return [Item("devices", "failed", f"No device can train this model. {reason}")]
+        cannot = gettext("No device can train this model.")
+        return [Item("devices", "failed", f"{cannot} {reason}")]
     return [Item("devices", "done", trained_with(inspection))]

@@ -21,6 +21,7 @@ from backend.server.estimates.traffic import traffic
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection, inspect
+from backend.translation import gettext
 
 # Volunteers that the preview assumes if the owner gives no number.
 VOLUNTEERS = 10
@@ -76,10 +77,14 @@ def cost_preview(
         return preview | {"problem": str(error)}
     products = products_of(draft, folder)
     if products is None:
-        return preview | {"waits": "Convert the model first: costs follow from its size and its work."}
+        return preview | {
+            "waits": gettext("Convert the model first: costs follow from its size and its work.")
+        }
     supply = _supply(draft, file, products, brought)
     if supply is None:
-        return preview | {"waits": "Look at the data first: costs follow from how many examples there are."}
+        return preview | {
+            "waits": gettext("Look at the data first: costs follow from how many examples there are.")
+        }
     people = volunteers or max(VOLUNTEERS, file.coordination.required_clients)
     inspection = products.inspection(file, program)
     facts = (products.manifest, inspection.traffic, inspection.step_times, supply, people)

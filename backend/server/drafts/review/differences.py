@@ -10,6 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from backend.translation import gettext, ngettext
+
 _MAX_VALUE_LENGTH = 80
 # Lines of both texts together; a line-by-line comparison of more takes too long.
 _MAX_LINES = 2000
@@ -61,12 +63,16 @@ def _flat(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]
 
 def _sentence(key: str, before: Any, after: Any) -> str:
     if before is None:
-        return f"{key} is added: {_shown(after)}."
-    if after is None:
-        return f"{key} is left out; it was {_shown(before)}."
-    if _number(before) and _number(after):
-        return f"{key} {'rises' if after > before else 'falls'} from {before} to {after}."
-    return f"{key} changes from {_shown(before)} to {_shown(after)}."
+        sentence = gettext("%(key)s is added: %(after)s.")
+    elif after is None:
+        sentence = gettext("%(key)s is left out; it was %(before)s.")
+    elif not (_number(before) and _number(after)):
+        sentence = gettext("%(key)s changes from %(before)s to %(after)s.")
+    elif after > before:
+        sentence = gettext("%(key)s rises from %(before)s to %(after)s.")
+    else:
+        sentence = gettext("%(key)s falls from %(before)s to %(after)s.")
+    return sentence % {"key": key, "before": _shown(before), "after": _shown(after)}
 
 
 def _number(value: Any) -> bool:
@@ -84,20 +90,27 @@ def _files(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[Diff
         if left == right:
             continue
         if left is None or right is None:
-            text = f"Only the {'second' if left is None else 'first'} has a {kind} file."
+            sentence = gettext("Only the second has a %(kind)s file.")
+            if right is None:
+                sentence = gettext("Only the first has a %(kind)s file.")
+            text = sentence % {"kind": _kind(kind)}
         else:
-            text = f"The {kind} is another file."
+            text = gettext("The %(kind)s is another file.") % {"kind": _kind(kind)}
         yield Difference(f"{kind} file", left, right, text)
 
 
 def _texts(before: str, after: str) -> Difference:
     if before.count("\n") + after.count("\n") > _MAX_LINES:
-        return Difference("README.md", before, after, "The description differs.")
+        return Difference("README.md", before, after, gettext("The description differs."))
     lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
     added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-    text = f"The description differs: {added} {_lines(added)} added, {removed} left out."
-    return Difference("README.md", before, after, text)
+    text = ngettext(
+        "The description differs: %(added)s line is added, %(removed)s left out.",
+        "The description differs: %(added)s lines are added, %(removed)s left out.",
+        added,
+    )
+    return Difference("README.md", before, after, text % {"added": added, "removed": removed})
 
 
-def _lines(count: int) -> str:
-    return "line is" if count == 1 else "lines are"
+def _kind(kind: str) -> str:
+    return {"model": gettext("model"), "data": gettext("data")}.get(kind, kind)

@@ -28,6 +28,7 @@ from backend.server.privacy.mechanism import Mechanism
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, visits_of
 from backend.server.schemes import scheme_of
 from backend.server.tasks.task_validation import check_task, noisy_norm_bound
+from backend.translation import gettext
 
 _CACHE_SIZE, _ATTEMPTS = 64, 8
 _CURVE_POINTS = 24
@@ -94,7 +95,7 @@ class Protection:
         if privacy.mechanism != "distributed":
             return noise
         # Rounded shares of noise protect a little less than Gaussian noise.
-        for _ in range(_ATTEMPTS if products is not None else 0):
+        for _attempt in range(_ATTEMPTS if products is not None else 0):
             candidate = replace(file, privacy=replace(privacy, noise_multiplier=noise, epsilon=None))
             account = await self._account(candidate, products.manifest) if products is not None else None
             spent = None if account is None else account.epsilon(file.coordination.rounds)
@@ -136,7 +137,7 @@ def _sentences(file: TaskFile, account: PrivacyBudget | None, converted: bool) -
     points = account.curve.points if account is not None and account.curve is not None else []
     step = max(1, len(points) // _CURVE_POINTS)
     within = [point for point in points if point[0] <= rounds]
-    waits = "Convert the model first: what noise is worth depends on it."
+    waits = gettext("Convert the model first: what noise is worth depends on it.")
     return {
         "problem": None,
         "waits": waits if file.privacy is not None and not converted else None,

@@ -15,13 +15,14 @@ from backend.server.drafts.task_tables import parsed
 from backend.server.schemes import scheme_of
 from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.ethics_statement import publication
-from backend.server.tasks.formatting import relative_error, size
+from backend.server.tasks.formatting import number, relative_error, size
 from backend.server.tasks.model_inspection import Inspection
+from backend.translation import gettext, later, ngettext
 
 VISIBILITY = {
-    "public": "Everybody sees the task in the gallery.",
-    "unlisted": "Whoever has the address sees the task; the gallery does not show it.",
-    "invited": "Only those who were invited, and those with a role, know of the task.",
+    "public": later("Everybody sees the task in the gallery."),
+    "unlisted": later("Whoever has the address sees the task; the gallery does not show it."),
+    "invited": later("Only those who were invited, and those with a role, know of the task."),
 }
 _CLASSES_SHOWN = 6
 
@@ -53,40 +54,55 @@ def sections(draft: Draft, inspection: Inspection | None) -> list[Section]:
 
 def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -> Iterator[str]:
     if stored := draft.files.get("model"):
-        yield f"The file is {stored.name}, {size(stored.bytes)}."
+        yield gettext("The file is %(name)s, %(size)s.") % {"name": stored.name, "size": size(stored.bytes)}
     if inspection is not None:
         sizes = inspection.manifest.parameters
-        yield f"The model has {sizes.total:,} parameters, of which {sizes.trainable:,} are trained."
+        yield gettext("The model has %(all)s parameters, of which %(trained)s are trained.") % {
+            "all": number(sizes.total),
+            "trained": number(sizes.trainable),
+        }
         yield from _comparison(inspection)
     if file is None:
         return
-    yield f"A step takes {_rows(file.model.batch_size)}."
+    batch = file.model.batch_size
+    yield ngettext("A step takes %(count)s example.", "A step takes %(count)s examples.", batch) % {
+        "count": number(batch)
+    }
     if file.model.loss is not None:
-        yield f"The loss is {_measure_name(file.model.loss)}."
+        yield gettext("The loss is %(loss)s.") % {"loss": _measure_name(file.model.loss)}
     yield from _objectives(file)
     if chosen := file.model.optimizer:
-        rate = "" if chosen.learning_rate is None else f", with a learning rate of {chosen.learning_rate:g}"
-        yield f"Clients step with {chosen.name}{rate}."
+        sentence = gettext("Clients step with %(optimizer)s.")
+        if chosen.learning_rate is not None:
+            sentence = gettext("Clients step with %(optimizer)s, with a learning rate of %(rate)s.")
+        yield sentence % {"optimizer": chosen.name, "rate": f"{chosen.learning_rate or 0:g}"}
     if file.follows:
-        yield f"It is a new version of '{file.follows}'; their pages link to each other."
+        yield gettext("It is a new version of '%(task)s'; their pages link to each other.") % {
+            "task": file.follows
+        }
 
 
 def _objectives(file: TaskFile) -> Iterator[str]:
-    for number, objective in enumerate(file.model.objectives or (), 1):
+    for place, objective in enumerate(file.model.objectives or (), 1):
         losses = ", ".join(_measure_name(loss) for loss in objective.losses)
-        trained = ", ".join(objective.trains) if objective.trains else "everything that no other one trains"
-        steps = f" with {objective.optimizer.name}" if objective.optimizer else ""
-        yield f"The objective {objective.name or number} trains {trained}{steps}, by {losses}."
+        rest = gettext("everything that no other one trains")
+        sentence = gettext("The objective %(name)s trains %(layers)s, by %(losses)s.")
+        if objective.optimizer:
+            sentence = gettext("The objective %(name)s trains %(layers)s with %(optimizer)s, by %(losses)s.")
+        yield sentence % {
+            "name": objective.name or place,
+            "layers": ", ".join(objective.trains) if objective.trains else rest,
+            "optimizer": objective.optimizer.name if objective.optimizer else "",
+            "losses": losses,
+        }
 
 
 def _comparison(inspection: Inspection) -> Iterator[str]:
     if (checked := inspection.manifest.checked) is not None:
-        yield f"It was checked against Keras: the worst difference was {relative_error(checked.worst)}."
+        yield gettext("It was checked against Keras: the worst difference was %(worst)s.") % {
+            "worst": relative_error(checked.worst)
+        }
     yield from inspection.manifest.warnings
-
-
-def _rows(count: int) -> str:
-    return "one example" if count == 1 else f"{count} examples at a time"
 
 
 def _measure_name(measure: Any) -> str:
@@ -102,82 +118,126 @@ def _measure_name(measure: Any) -> str:
 
 def _data(draft: Draft, file: TaskFile | None) -> Iterator[str]:
     if file is not None and (own := file.data.own):
-        yield f"Volunteers bring data of their own, {own.minimum:,} to {own.maximum:,} examples each."
+        yield gettext("Volunteers bring data of their own, %(least)s to %(most)s examples each.") % {
+            "least": number(own.minimum),
+            "most": number(own.maximum),
+        }
     if file is not None and file.data.url:
-        yield f"Volunteers' devices fetch them from {file.data.url.files[0].address}."
+        address = file.data.url.files[0].address
+        yield gettext("Volunteers' devices fetch them from %(address)s.") % {"address": address}
     if stored := draft.files.get("data"):
-        yield f"The file is {stored.name}, {size(stored.bytes)}."
+        yield gettext("The file is %(name)s, %(size)s.") % {"name": stored.name, "size": size(stored.bytes)}
     job = draft.jobs.get("look")
     if job is not None and job.result is not None:
-        classes = job.result.get("classes") or {}
-        yield f"It holds {job.result.get('examples', 0):,} examples{_classes(classes)}."
+        yield _holds(job.result.get("examples", 0), job.result.get("classes") or {})
     cut = draft.jobs.get("cut")
     if cut is not None and cut.state == "done" and cut.log:
         yield cut.log[-1].text
 
 
-def _classes(classes: dict[str, int]) -> str:
-    if not classes:
-        return ""
-    shown = ", ".join(f"{name} ({count:,})" for name, count in list(classes.items())[:_CLASSES_SHOWN])
+def _holds(examples: int, classes: dict[str, int]) -> str:
     rest = len(classes) - _CLASSES_SHOWN
-    return f" of {len(classes)} classes: {shown}{f' and {rest} more' if rest > 0 else ''}"
+    if not classes:
+        sentence = gettext("It holds %(examples)s examples.")
+    elif rest > 0:
+        sentence = gettext(
+            "It holds %(examples)s examples of %(count)s classes: %(classes)s and %(rest)s more."
+        )
+    else:
+        sentence = gettext("It holds %(examples)s examples of %(count)s classes: %(classes)s.")
+    shown = [f"{name} ({number(count)})" for name, count in list(classes.items())[:_CLASSES_SHOWN]]
+    return sentence % {
+        "examples": number(examples),
+        "count": len(classes),
+        "classes": ", ".join(shown),
+        "rest": rest,
+    }
 
 
 def _preprocess(file: TaskFile) -> Iterator[str]:
     declared = file.data.preprocess
     if declared is None:
-        yield "The data are taken as they are."
+        yield gettext("The data are taken as they are.")
         return
     preprocess = msgspec.to_builtins(declared)
-    yield f"An example is {_EXAMPLES.get(str(preprocess.get('kind')), 'read as the task file says')}."
+    yield gettext(_EXAMPLES.get(str(preprocess.get("kind")), _AS_SAID))
     if isinstance(edges := preprocess.get("size"), list):
-        yield f"Pictures become {' by '.join(map(str, edges))} points."
+        yield gettext("Pictures become %(size)s points.") % {"size": " × ".join(map(str, edges))}
     if columns := preprocess.get("columns"):
-        yield f"{len(columns)} columns are learnt from."
+        yield ngettext(
+            "The model learns from %(count)s column.",
+            "The model learns from %(count)s columns.",
+            len(columns),
+        ) % {"count": len(columns)}
     if length := preprocess.get("length"):
-        yield f"Texts are cut into {length} tokens."
+        yield gettext("Texts are cut into %(count)s tokens.") % {"count": length}
     if file.data.source == "shards":
-        yield f"{file.data.holdout:.0%} of the examples are held out, to measure versions on."
+        yield gettext("%(share)s of the examples are held out, to measure versions on.") % {
+            "share": f"{file.data.holdout:.0%}"
+        }
 
 
-_EXAMPLES = {"image": "a picture", "table": "a row of a table", "text": "a text", "array": "an array"}
+_AS_SAID = later("An example is read as the task file says.")
+_EXAMPLES = {
+    "image": later("An example is a picture."),
+    "table": later("An example is a row of a table."),
+    "text": later("An example is a text."),
+    "array": later("An example is an array."),
+}
 
 
 def _plan(file: TaskFile) -> Iterator[str]:
     scheme, training = scheme_of(file), file.training
     yield from scheme.describe(file.coordination)
     if training.steps:
-        yield f"In {scheme.piece} each client takes {training.steps} steps."
+        sentence, count = gettext("In %(piece)s each client takes %(count)s steps."), training.steps
     else:
-        visits = "once" if training.epochs in (None, 1) else f"{training.epochs} times"
-        yield f"In {scheme.piece} each client visits its examples {visits}."
+        count = training.epochs or 1
+        sentence = ngettext(
+            "In %(piece)s each client visits its examples once.",
+            "In %(piece)s each client visits its examples %(count)s times.",
+            count,
+        )
+    yield sentence % {"piece": gettext(scheme.piece), "count": count}
     if training.learning_rate is not None:
-        yield f"Clients learn at a rate of {training.learning_rate:g}."
+        yield gettext("Clients learn at a rate of %(rate)s.") % {"rate": f"{training.learning_rate:g}"}
 
 
 def _privacy(file: TaskFile) -> Iterator[str]:
     disclosure = scheme_of(file).disclose(file, None)
-    yield from (f"Volunteers are told of the server: {sentence}" for sentence in disclosure.server)
-    yield from (f"And of others who take part: {sentence}" for sentence in disclosure.participants)
+    of_server, of_others = (
+        gettext("Volunteers are told of the server: %(sentence)s"),
+        gettext("And of others who take part: %(sentence)s"),
+    )
+    yield from (of_server % {"sentence": sentence} for sentence in disclosure.server)
+    yield from (of_others % {"sentence": sentence} for sentence in disclosure.participants)
 
 
 def _about(file: TaskFile) -> Iterator[str]:
-    yield f"Its title is “{file.title}”, its address ends in /tasks/{file.name}."
+    yield gettext("Its title is “%(title)s”, its address ends in /tasks/%(name)s.") % {
+        "title": file.title,
+        "name": file.name,
+    }
     if file.summary:
         yield file.summary
     if file.topics:
-        yield f"Topics: {', '.join(file.topics)}."
+        yield gettext("Topics: %(topics)s.") % {"topics": ", ".join(file.topics)}
     if file.licence.model and file.licence.data:
-        yield f"The model is under {file.licence.model}, the data: {file.licence.data}."
+        yield gettext("The model is under %(model)s, the data: %(data)s.") % {
+            "model": file.licence.model,
+            "data": file.licence.data,
+        }
     ethics = publication(file)
     yield from filter(
         None, (" ".join(filter(None, (ethics.consent, ethics.consent_note))), ethics.people, ethics.care)
     )
-    for word, text in (("Harm", ethics.misuse), ("Benefit", ethics.benefit), ("Contact", ethics.contact)):
-        if text:
-            yield f"{word}: {text}"
-    yield VISIBILITY[file.access.visibility]
+    answers = (
+        (gettext("Harm"), ethics.misuse),
+        (gettext("Benefit"), ethics.benefit),
+        (gettext("Contact"), ethics.contact),
+    )
+    yield from (f"{word}: {text}" for word, text in answers if text)
+    yield gettext(VISIBILITY[file.access.visibility])
 
 
 def _dry_run(draft: Draft, inspection: Inspection | None) -> Iterator[str]:
@@ -185,4 +245,4 @@ def _dry_run(draft: Draft, inspection: Inspection | None) -> Iterator[str]:
     if job is not None and job.state == "done" and job.log:
         yield job.log[-1].text
     if inspection is not None:
-        yield trained_with(inspection) or "No device can train it."
+        yield trained_with(inspection) or gettext("No device can train it.")

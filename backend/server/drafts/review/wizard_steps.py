@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from backend.server.drafts.review.checklist import Item, missing
+from backend.translation import gettext
 
 StepName = Literal["model", "data", "preprocess", "plan", "privacy", "about", "trial", "review"]
 STEPS: tuple[StepName, ...] = (
@@ -68,12 +69,15 @@ def step_states(items: Sequence[Item]) -> str:
     """Returns a sentence on the draft's most urgent open item."""
     incomplete = sorted(missing(list(items)), key=lambda item: STEPS.index(step_of(item.key)))
     if not incomplete:
-        return "Everything is ready for the launch."
-    for state, words in (("running", "Under way: "), ("failed", "This needs you: ")):
+        return gettext("Everything is ready for the launch.")
+    for state, words in (
+        ("running", gettext("Under way: %(what)s")),
+        ("failed", gettext("This needs you: %(what)s")),
+    ):
         for item in incomplete:
             if item.state == state:
-                return words + item.text
-    return f"Next: {incomplete[0].text}"
+                return words % {"what": item.text}
+    return gettext("Next: %(what)s") % {"what": incomplete[0].text}
 
 
 def _state(name: StepName, items: Sequence[Item]) -> Literal["done", "todo", "running", "failed", "free"]:

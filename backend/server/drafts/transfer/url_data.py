@@ -14,6 +14,7 @@ from typing import Any
 from backend.formats.shard_index import PREPROCESS
 from backend.formats.task_file.url_data import check_address, origin_of
 from backend.server.drafts.record import Draft, StoredFile
+from backend.translation import gettext
 
 # Placeholders until the data are cut: they make the task file valid, and the checklist prevents its launch.
 _COUNT_PLACEHOLDERS = {"train": 1, "held_out": 0}
@@ -47,21 +48,27 @@ def address_state(draft: Draft) -> tuple[bool, str]:
     url = draft.task.get("data", {}).get("url")
     files = url.get("files") if isinstance(url, Mapping) else None
     if not isinstance(files, list) or not files or not isinstance(files[0], Mapping):
-        return False, "Say where clients fetch the data: the address of the very file that you bring here."
+        return False, gettext(
+            "Say where clients fetch the data: the address of the very file that you bring here."
+        )
     address = str(files[0].get("address", ""))
     if len(files) > 1:
-        return False, "Clients of a draft's task fetch one file; make a zip of several."
+        return False, gettext("Clients of a draft's task fetch one file; make a zip of several.")
     if problem := check_address(address):
         return False, f"{problem[0].upper()}{problem[1:]}."
     stored = draft.files.get("data")
     if stored is not None and files[0].get("sha256") not in (stored.sha256, _FILE_PLACEHOLDERS["sha256"]):
-        return False, "The task file tells of another file than the one that is here. Cut the data again."
-    return True, f"Clients fetch the data from {address}, which has to be the very file that you brought."
+        return False, gettext(
+            "The task file tells of another file than the one that is here. Cut the data again."
+        )
+    return True, gettext(
+        "Clients fetch the data from %(address)s, which has to be the very file that you brought."
+    ) % {"address": address}
 
 
 def data_origin(draft: Draft) -> str:
     """Returns scheme, host and port of the data's URL, as in headers; empty without a valid URL."""
-    placed, _ = address_state(draft)
+    placed, _text = address_state(draft)
     return origin_of(draft.task["data"]["url"]["files"][0]["address"]) if placed else ""
 
 

@@ -30,10 +30,12 @@ WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 def catalogue_of_sources() -> Catalog:
-    """Every sentence that `backend/web` and templates look up."""
+    """Every sentence that the server and templates look up."""
     found, keywords = Catalog(), {"_": None, "later": None, "gettext": None, "ngettext": (1, 2)}
     sources = [(path, "jinja2.ext:babel_extract") for path in sorted(TEMPLATES.rglob("*.html"))]
-    sources += [(path, "python") for path in sorted((ROOT / "backend/web").rglob("*.py"))]
+    for part in ("server", "web"):
+        sources += [(path, "python") for path in sorted((ROOT / "backend" / part).rglob("*.py"))]
+    sources.append((ROOT / "backend/translation.py", "python"))
     for path, method in sources:
         for _, message, _, _ in extract_from_file(method, path, keywords, options={"trimmed": "true"}):
             found.add(message)

@@ -20,8 +20,8 @@ from tests.support.web.visitors import Visitor, operator, program
 
 SPANISH = "es-PE,es;q=0.9,en;q=0.5"
 SPOKEN = re.compile(r'>([^<>]+)<|(?:alt|aria-label|content|placeholder|title)="([^"]+)"')
-# What a page marks as English.
-MARKED = re.compile(r'<(\w+)[^>]*\slang="en"[^>]*>.*?</\1>', re.DOTALL)
+# What a page marks as English, and names in code.
+MARKED = re.compile(r'<(\w+)[^>]*\slang="en"[^>]*>.*?</\1>|<(code)\b.*?</\2>', re.DOTALL)
 # A sentence of more words may be a part of a text, one of fewer words may be a word of Spanish.
 WORDS_OF_A_SENTENCE = 3
 
@@ -100,6 +100,17 @@ def test_an_error_page_is_in_spanish_and_its_message_says_that_it_is_english(
     assert "En esta dirección no hay nada." in page
     assert left_in_english(page, english) == []
     assert '<p class="lead" lang="en">' in place.page("/tasks/other", 404)
+
+
+def test_the_sentences_of_a_draft_are_in_spanish_for_its_page_and_in_english_for_programs(
+    place: Place,
+) -> None:
+    address = f"/api{place.draft}"
+    page = place.owner.ask("GET", address, Accept_Language=SPANISH)
+    assert page["standing"] == "Siguiente: Traer el modelo."
+    costs = place.owner.ask("POST", f"{address}/estimate", {}, Accept_Language=SPANISH)
+    assert costs["waits"].startswith("Convierte primero el modelo")
+    assert place.owner.ask("GET", address)["standing"] == "Next: Bring the model."
 
 
 def test_a_sentence_that_is_left_in_english_is_found() -> None:
