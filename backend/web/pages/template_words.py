@@ -171,7 +171,7 @@ class TemplateWords:
 
     def brings(self, kind: str | None) -> str:
         """Describes the data that a task needs from a volunteer."""
-        return self._("You need nothing: examples are given.") if kind is None else self._(BRINGS[kind])
+        return self._("No data needed: examples are provided.") if kind is None else self._(BRINGS[kind])
 
     def backend(self, word: str) -> str:
         """Returns the name of a client's backend as its makers write it."""

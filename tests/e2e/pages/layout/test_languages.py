@@ -46,7 +46,7 @@ def test_a_catalogue_knows_plurals_and_leaves_what_it_lacks_in_english(tmp_path:
     (tmp_path / "de.po").write_text(GERMAN, encoding="utf-8")
     words = TemplateWords("de", catalogue(tmp_path, "de"))
     assert [words.participants(count) for count in (1, 2)] == ["1 Mensch", "2 Menschen"]
-    assert words.brings(None) == "You need nothing: examples are given."
+    assert words.brings(None) == "No data needed: examples are provided."
     assert words.decimal(0.1378) == "0,1378"
     assert words.percent(0.931) == "93,1\u202f%"
 

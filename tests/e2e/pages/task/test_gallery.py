@@ -39,7 +39,7 @@ async def test_where_fewest_are_missing_stands_first_and_cards_say_what_to_bring
 ) -> None:
     await page.goto(server.url)
     await expect(shown(page)).to_have_text(["Wines", "Birds", "Poems"])
-    await expect(page.locator("[data-card]").nth(1)).to_contain_text("You need nothing")
+    await expect(page.locator("[data-card]").nth(1)).to_contain_text("No data needed")
     await expect(page.locator("[data-card]").nth(2)).to_contain_text("You bring arrays")
     assert await findings(page) == []
 
