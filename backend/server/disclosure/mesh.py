@@ -72,7 +72,7 @@ def _participants(file: TaskFile) -> Iterator[str]:
         "They are told how many examples you trained on. Who is linked with you directly sees your network "
         "address, and recognizes your device by its key when you come back."
     )
-    yield gettext("Like everybody they see on this page how often your random number took part.")
+    yield gettext("Like everyone, they see on this page how often your random number took part.")
 
 
 def _of_masked() -> Iterator[str]:
@@ -85,7 +85,7 @@ def _of_masked() -> Iterator[str]:
         "kept what came too late to be added up, could get two sums and compare them; and all others "
         "together know what you gave."
     )
-    yield gettext("Nobody can look at a single update, so nobody sees whether one is out of all proportion.")
+    yield gettext("Nobody can inspect a single update, so nobody sees whether one is implausibly large.")
 
 
 def _of_update(file: TaskFile) -> str:

@@ -54,7 +54,7 @@ def _participants(file: TaskFile, units: Units) -> Iterator[str]:
 def _made_up(file: TaskFile, units: Units) -> str:
     """States whether strangers can bring made-up results into the model."""
     if units.trust.comparison == "none":
-        return gettext("No results are compared here: whoever sends a made-up one has it in the model.")
+        return gettext("No results are compared here: a made-up result enters the model.")
     if may_be_provisional(file, units):
         return gettext(
             "Some may send made-up results, which may be in the model for a while. A peer of the owner does "

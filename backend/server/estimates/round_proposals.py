@@ -179,7 +179,7 @@ def _quorum(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
     elif supply.own:
         why = gettext("With two, each could subtract its own update from the result and have the other's.")
     else:
-        why = gettext("Two are enough to begin: whoever comes later is in the next round.")
+        why = gettext("Two are enough to start: anyone who comes later joins the next round.")
     yield Proposal("coordination.min_available_clients", minimum, why)
     quorum = minimum if supply.own or file.security.masks else 1
     reason = (

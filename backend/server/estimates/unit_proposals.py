@@ -59,7 +59,7 @@ def propose_units(
     )
     return [
         Proposal("coordination.units.rows", 0 if rows >= shard_rows(supply) else rows, why),
-        Proposal("training.steps", None, gettext("The examples of a unit say how long it is.")),
+        Proposal("training.steps", None, gettext("The number of examples sets the length of a unit.")),
         Proposal("training.epochs", epochs, _visits(steps, epochs)),
         rate(manifest),
         Proposal(

@@ -29,20 +29,18 @@ NAMES = later(
     "A client is who keeps one name: a person with several names is protected less for each of them."
 )
 EVERYWHERE = (
-    later(
-        "Hidden is what updates say. Who takes part, how often, and how many examples a client has is not."
-    ),
+    later("What updates say is hidden. Who takes part, how often, and with how many examples is not."),
     later("Volunteers choose themselves when to come, so nothing is claimed for being drawn by chance."),
 )
 CENTRAL = (
     later("The server sees single updates before it adds noise: whoever runs it is trusted with them."),
-    later("Counted are the rounds in which a client's update was accepted, as they are recorded."),
+    later("The recorded rounds in which a client's update was accepted count."),
 )
 LOCAL = (
     later(
         "Each client clips and noises its update before it leaves the device: the server need not be trusted."
     ),
-    later("Counted is every round that was opened, as if one client had been in each."),
+    later("Every opened round counts, as if one client had been in each."),
 )
 DISTRIBUTED = (
     later(

@@ -10,20 +10,20 @@ from backend.formats.task_file import TaskFile
 from backend.translation import gettext, later
 
 BASES = {
-    "volunteers": later("Volunteers bring data of their own, and decide themselves."),
-    "agreed": later("The people whom the data are about agreed to this use."),
+    "volunteers": later("Volunteers bring their own data and decide for themselves."),
+    "agreed": later("The people in the data agreed to this use."),
     "licensed": later("The data are published under a licence that allows this use."),
     "nobody": later("The data are about nobody."),
     "other": later("For another reason."),
 }
 PEOPLE = {
     "none": later("There are no people in the data."),
-    "anonymous": later("The data are about people, whom nobody can recognise by them."),
-    "recognisable": later("The data are about people who can be recognised by them."),
+    "anonymous": later("The data are about people, but nobody can recognise them."),
+    "recognisable": later("The data are about people who can be recognised."),
 }
 SENSITIVE = {
-    True: later("They tell of health, origin, belief, politics, sexuality or children."),
-    False: later("They tell nothing of health, origin, belief, politics, sexuality or children."),
+    True: later("They reveal health, origin, beliefs, politics, sexuality or facts about children."),
+    False: later("They reveal nothing about health, origin, beliefs, politics, sexuality or children."),
 }
 
 
@@ -92,9 +92,9 @@ def _ethics_missing(ethics: Mapping[str, Any]) -> Iterator[str]:
     if not _filled_in(ethics, "misuse"):
         yield gettext("how the model could do harm")
     if not _filled_in(ethics, "benefit"):
-        yield gettext("who gains by it")
+        yield gettext("who benefits from it")
     if not _filled_in(ethics, "contact"):
-        yield gettext("whom to ask")
+        yield gettext("whom to contact")
 
 
 def _filled_in(table: Mapping[str, Any], key: str) -> bool:

@@ -15,9 +15,9 @@ class KnownLicence:
     words: str
 
 
-_CC0 = KnownLicence("CC0 1.0", later("Everybody may use it for everything, without naming you."))
+_CC0 = KnownLicence("CC0 1.0", later("Anyone may use it for anything, without crediting you."))
 _CC_BY = KnownLicence(
-    "Creative Commons Attribution 4.0", later("Everybody may use and change it, and names you.")
+    "Creative Commons Attribution 4.0", later("Anyone may use and change it if they credit you.")
 )
 _CC_BY_SA = KnownLicence(
     "Creative Commons Attribution-ShareAlike 4.0",
@@ -28,23 +28,19 @@ _CC_BY_SA = KnownLicence(
 )
 _CC_BY_NC = KnownLicence(
     "Creative Commons Attribution-NonCommercial 4.0",
-    later("Everybody may use and change it and names you, but not to earn money."),
+    later("Anyone may use and change it if they credit you, but not commercially."),
 )
 
 MODELS: dict[str, KnownLicence] = {
     "Apache-2.0": KnownLicence(
         "Apache License 2.0",
-        later(
-            "Everybody may use, change and sell it, keeps your notice, and gets your patents' licence, too."
-        ),
+        later("Anyone may use, change and sell it if they keep your notice. It includes a patent licence."),
     ),
-    "MIT": KnownLicence(
-        "MIT License", later("Everybody may use, change and sell it, and keeps your notice.")
-    ),
+    "MIT": KnownLicence("MIT License", later("Anyone may use, change and sell it if they keep your notice.")),
     "BSD-3-Clause": KnownLicence(
         "BSD 3-Clause License",
         later(
-            "Everybody may use, change and sell it, keeps your notice, and does not advertise with your name."
+            "Anyone may use, change and sell it if they keep your notice and do not advertise with your name."
         ),
     ),
     "CC0-1.0": _CC0,
@@ -53,11 +49,11 @@ MODELS: dict[str, KnownLicence] = {
     "CC-BY-NC-4.0": _CC_BY_NC,
     "GPL-3.0-or-later": KnownLicence(
         "GNU General Public License 3",
-        later("Everybody may use and change it; who passes it on does so under the same terms."),
+        later("Anyone may use and change it, and must pass it on under the same terms."),
     ),
     "AGPL-3.0-or-later": KnownLicence(
         "GNU Affero General Public License 3",
-        later("As the GPL; who offers it over a network passes it on, too."),
+        later("Like the GPL; offering it over a network counts as passing it on."),
     ),
 }
 DATA: dict[str, KnownLicence] = {
@@ -67,25 +63,25 @@ DATA: dict[str, KnownLicence] = {
     "CC-BY-NC-4.0": _CC_BY_NC,
     "CC-BY-NC-SA-4.0": KnownLicence(
         "Creative Commons Attribution-NonCommercial-ShareAlike 4.0",
-        later("As the one before, and what is made of it goes on under the same terms."),
+        later("Like the one before, and derived work must be shared under the same terms."),
     ),
     "ODC-By-1.0": KnownLicence(
         "Open Data Commons Attribution 1.0",
-        later("Everybody may use the collection, and names where it is from."),
+        later("Anyone may use the collection if they name its source."),
     ),
     "ODbL-1.0": KnownLicence(
         "Open Database License 1.0",
-        later("Everybody may use the collection, names where it is from, and shares what they add to it."),
+        later("Anyone may use the collection if they name its source and share what they add to it."),
     ),
     "PDDL-1.0": KnownLicence(
-        "Public Domain Dedication and License 1.0", later("The collection belongs to everybody.")
+        "Public Domain Dedication and License 1.0", later("The collection is in the public domain.")
     ),
     "CDLA-Permissive-2.0": KnownLicence(
         "Community Data License Agreement, Permissive 2.0",
-        later("Everybody may use the data and passes this text on with them; results of computing are free."),
+        later("Anyone may use the data if they pass this text on with them; computed results are free."),
     ),
     "with each volunteer": KnownLicence(
         later("With each volunteer"),
-        later("People bring data of their own, keep them, and keep all rights to them."),
+        later("People bring their own data and keep all rights to them."),
     ),
 }

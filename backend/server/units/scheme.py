@@ -64,10 +64,10 @@ def describe(plan: Coordination) -> Iterator[str]:
             }
         case "samples":
             yield gettext(
-                "Results are taken as they come; only spot checks and what looks odd are compared first."
+                "Results count as they arrive; only spot checks and odd results are compared first."
             )
         case "none":
-            yield gettext("Nobody's work is done twice: results are taken as they come.")
+            yield gettext("No work is repeated: results count as they arrive.")
 
 
 UNITS = Scheme(

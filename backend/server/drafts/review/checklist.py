@@ -81,10 +81,10 @@ def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list
         _job_item(draft, folder, "convert", gettext("Convert the model.")),
     ]
     if own:
-        own_data = gettext("Volunteers bring data of their own; nothing has to be uploaded.")
+        own_data = gettext("Volunteers bring their own data; no upload is needed.")
         items.append(Item("data", "done", own_data))
     elif "data" not in draft.files and holds(draft, "cut", folder):
-        kept = gettext("The data of the task before are kept. Bring others to replace them.")
+        kept = gettext("The previous task's data are kept. Upload others to replace them.")
         items.append(Item("data", "done", kept))
     else:
         items += [
@@ -124,7 +124,7 @@ def _task_item(file: TaskFile | str, inspection: Inspection | None) -> Item:
             check_task(file, inspection.manifest, holdout, holdout)
         except TaskFileError as error:
             return Item("task", "failed", str(error))
-    return Item("task", "done", gettext("The task file is sound."))
+    return Item("task", "done", gettext("The task file is valid."))
 
 
 def _file_item(draft: Draft, kind: Literal["model", "data"]) -> Item:
@@ -166,17 +166,17 @@ def _texts(draft: Draft) -> list[Item]:
     licence, ethics = _table(draft, "licence"), ethics_missing(_table(draft, "ethics"))
     texts = {
         "summary": (
-            gettext("The summary is said."),
-            None if draft.task.get("summary") else gettext("Say in a sentence what the task is for."),
+            gettext("The summary is written."),
+            None if draft.task.get("summary") else gettext("Say in one sentence what the task is for."),
         ),
         "licence": (
-            gettext("The licence is said."),
+            gettext("The licences are given."),
             None
             if licence.get("model") and licence.get("data")
-            else gettext("Say under which licences model and data are."),
+            else gettext("Choose the licences of the model and the data."),
         ),
         "consent": (
-            gettext("It is said why the data may be used."),
+            gettext("The reason why the data may be used is given."),
             consent_missing(_table(draft, "consent")),
         ),
         "ethics": (

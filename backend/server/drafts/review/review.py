@@ -20,9 +20,9 @@ from backend.server.tasks.model_inspection import Inspection
 from backend.translation import gettext, later, ngettext
 
 VISIBILITY = {
-    "public": later("Everybody sees the task in the gallery."),
-    "unlisted": later("Whoever has the address sees the task; the gallery does not show it."),
-    "invited": later("Only those who were invited, and those with a role, know of the task."),
+    "public": later("Everyone sees the task in the gallery."),
+    "unlisted": later("Anyone with the address sees the task; the gallery does not list it."),
+    "invited": later("Only people with an invitation or a role see the task."),
 }
 _CLASSES_SHOWN = 6
 
@@ -72,9 +72,9 @@ def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -
         yield gettext("The loss is %(loss)s.") % {"loss": _measure_name(file.model.loss)}
     yield from _objectives(file)
     if chosen := file.model.optimizer:
-        sentence = gettext("Clients step with %(optimizer)s.")
+        sentence = gettext("Clients use the optimizer %(optimizer)s.")
         if chosen.learning_rate is not None:
-            sentence = gettext("Clients step with %(optimizer)s, with a learning rate of %(rate)s.")
+            sentence = gettext("Clients use the optimizer %(optimizer)s with a learning rate of %(rate)s.")
         yield sentence % {"optimizer": chosen.name, "rate": f"{chosen.learning_rate or 0:g}"}
     if file.follows:
         yield gettext("It is a new version of '%(task)s'; their pages link to each other.") % {
@@ -118,7 +118,7 @@ def _measure_name(measure: Any) -> str:
 
 def _data(draft: Draft, file: TaskFile | None) -> Iterator[str]:
     if file is not None and (own := file.data.own):
-        yield gettext("Volunteers bring data of their own, %(least)s to %(most)s examples each.") % {
+        yield gettext("Volunteers bring their own data, %(least)s to %(most)s examples each.") % {
             "least": number(own.minimum),
             "most": number(own.maximum),
         }
@@ -157,7 +157,7 @@ def _holds(examples: int, classes: dict[str, int]) -> str:
 def _preprocess(file: TaskFile) -> Iterator[str]:
     declared = file.data.preprocess
     if declared is None:
-        yield gettext("The data are taken as they are.")
+        yield gettext("The data are used as they are.")
         return
     preprocess = msgspec.to_builtins(declared)
     yield gettext(_EXAMPLES.get(str(preprocess.get("kind")), _AS_SAID))

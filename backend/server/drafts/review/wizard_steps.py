@@ -72,7 +72,7 @@ def step_states(items: Sequence[Item]) -> str:
         return gettext("Everything is ready for the launch.")
     for state, words in (
         ("running", gettext("Under way: %(what)s")),
-        ("failed", gettext("This needs you: %(what)s")),
+        ("failed", gettext("Needs attention: %(what)s")),
     ):
         for item in incomplete:
             if item.state == state:

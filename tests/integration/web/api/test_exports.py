@@ -101,7 +101,8 @@ def test_a_model_card_says_what_the_version_is_and_escapes_what_its_owner_wrote(
         "CC BY 4.0",
         "Input `x`: float32, [rows, 2]",
         "nobody measured this version",
-        "They tell of health, origin, belief, politics, sexuality or children. No \\<i\\>names\\</i\\>.",
+        "They reveal health, origin, beliefs, politics, sexuality or facts about children. "
+        "No \\<i\\>names\\</i\\>.",
         "| Whom to ask | not stated by its owner |",
     ):
         assert words in card.text
@@ -110,7 +111,7 @@ def test_a_model_card_says_what_the_version_is_and_escapes_what_its_owner_wrote(
 def test_the_page_of_a_task_says_what_its_owner_says_of_people(http: httpx.Client) -> None:
     page = http.get("/tasks/tiny", headers={"Accept": "text/html"}).text
     assert "Data and people" in page
-    assert "whom nobody can recognise by them" in page
+    assert "but nobody can recognise them" in page
     assert "No &lt;i&gt;names&lt;/i&gt;." in page
     assert "Whom to ask" not in page
 

@@ -90,7 +90,7 @@ def test_where_pieces_are_masked_a_group_learns_the_sum_and_on_what_condition_is
         said = told(data, masked=True)
         others = text(said.participants)
         assert said.participants[0].startswith("Your update is masked on your device")
-        for word in ("at least 3 updates", "nothing of yours alone", "two sums", "out of all proportion"):
+        for word in ("at least 3 updates", "nothing of yours alone", "two sums", "implausibly large"):
             assert word in others
         assert "is sent" not in others
         assert "masked or not" in text(said.server)

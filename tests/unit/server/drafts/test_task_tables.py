@@ -171,9 +171,9 @@ def test_what_an_owner_has_said_is_not_proposed_over() -> None:
         ("consent", {}, "why the data may be used"),
         ("consent", {"basis": "other", "note": " "}, "which other reason"),
         ("consent", "agreed", "why the data may be used"),
-        ("ethics", {}, r"whether there are people .* harm, who gains by it and whom to ask\.$"),
+        ("ethics", {}, r"whether there are people .* harm, who benefits from it and whom to contact\.$"),
         ("ethics", ABOUT["ethics"] | {"people": "anonymous"}, r"sensitive.* protects these people"),
-        ("ethics", ABOUT["ethics"] | {"contact": ""}, r"^Say whom to ask\.$"),
+        ("ethics", ABOUT["ethics"] | {"contact": ""}, r"^Say whom to contact\.$"),
     ],
 )
 def test_a_launch_waits_for_what_people_are_told(tmp_path: Path, table: str, said: object, left: str) -> None:

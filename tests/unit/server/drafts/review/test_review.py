@@ -57,12 +57,12 @@ def test_work_units_are_told_of_by_how_they_are_blended_and_compared() -> None:
 def test_that_nobody_is_compared_is_told() -> None:
     text = units(assimilation={"name": "easgd"}, trust={"replicas": 1, "spot_checks": 0.0})
     assert "(easgd)" in text
-    assert "Nobody's work is done twice" in text
+    assert "No work is repeated" in text
 
 
 def test_that_only_samples_are_compared_is_told() -> None:
     text = units(trust={"replicas": 1, "spot_checks": 0.1})
-    assert "Results are taken as they come; only spot checks and what looks odd" in text
+    assert "Results count as they arrive; only spot checks and odd results" in text
 
 
 def test_how_far_the_model_lay_from_keras_is_told_with_its_warnings() -> None:

@@ -37,7 +37,7 @@ def test_an_item_that_no_step_knows_belongs_to_the_review() -> None:
         (items(model_file="todo", data_file="todo"), "model", "Next: About model_file."),
         (items(summary="todo", data_file="todo"), "data", "Next: About data_file."),
         (items(convert="failed", look="running"), "model", "Under way: About look."),
-        (items(convert="failed", data_file="todo"), "model", "This needs you: About convert."),
+        (items(convert="failed", data_file="todo"), "model", "Needs attention: About convert."),
         (items(convert="done"), "review", "Everything is ready for the launch."),
     ],
 )
