@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from backend.translation import later
+
 DeviceName = Literal["phone", "laptop", "gpu"]
 BackendName = Literal["webgpu", "webgl", "wasm", "cpu", "tensorflow-cpu", "tensorflow-cuda"]
 Basis = Literal["measured", "estimated"]
@@ -76,9 +78,9 @@ class DeviceBackend:
         return NATIVE_WASTE if self.native else BROWSER_WASTE
 
 
-PHONE = Device("phone", "a phone", tab_bytes=1 * GIB, process_bytes=0)
-LAPTOP = Device("laptop", "a laptop", tab_bytes=4 * GIB, process_bytes=8 * GIB)
-GPU = Device("gpu", "a computer with a graphics card", tab_bytes=8 * GIB, process_bytes=8 * GIB)
+PHONE = Device("phone", later("a phone"), tab_bytes=1 * GIB, process_bytes=0)
+LAPTOP = Device("laptop", later("a laptop"), tab_bytes=4 * GIB, process_bytes=8 * GIB)
+GPU = Device("gpu", later("a computer with a graphics card"), tab_bytes=8 * GIB, process_bytes=8 * GIB)
 DEVICES = (PHONE, LAPTOP, GPU)
 
 

@@ -14,6 +14,7 @@ from backend.formats.manifest import Manifest
 from backend.server.estimates.devices import PLACES, BackendName, Basis, DeviceBackend, DeviceName
 from backend.server.estimates.traffic import Traffic
 from backend.server.tasks.formatting import size
+from backend.translation import gettext
 
 Verdict = Literal["everywhere", "some devices", "nowhere"]
 
@@ -134,22 +135,31 @@ def _obstacles(manifest: Manifest, place: DeviceBackend) -> Iterator[str]:
     step, limits = manifest.step, place.limits
     deepest = step.deepest_tensor
     if limits.dimensions is not None and len(deepest.shape) > limits.dimensions:
-        yield (
-            f"It knows tensors of up to {limits.dimensions} dimensions, and {_named(deepest)} has "
-            f"{len(deepest.shape)}: merge dimensions in that layer with a Reshape."
-        )
+        yield gettext(
+            "It knows tensors of up to %(most)s dimensions, and %(tensor)s has %(count)s: merge dimensions "
+            "in that layer with a Reshape."
+        ) % {"most": limits.dimensions, "tensor": _named(deepest), "count": len(deepest.shape)}
     variant = step if step.sliced is None or place.native else step.sliced
     largest, needed = variant.largest_tensor, variant.memory.peak * place.waste
     if limits.tensor_bytes is not None and largest.bytes > limits.tensor_bytes:
-        yield (
-            f"On {place.device.phrase} one tensor may take {size(limits.tensor_bytes)}, and "
-            f"{_named(largest)} takes {size(largest.bytes)}: {_remedy(manifest, largest)}."
-        )
+        yield gettext(
+            "On %(device)s one tensor may take %(most)s, and %(tensor)s takes %(bytes)s: %(remedy)s."
+        ) % {
+            "device": gettext(place.device.phrase),
+            "most": size(limits.tensor_bytes),
+            "tensor": _named(largest),
+            "bytes": size(largest.bytes),
+            "remedy": _remedy(manifest, largest),
+        }
     if needed > place.memory_bytes:
-        yield (
-            f"On {place.device.phrase} a step may take {size(place.memory_bytes)} of memory, and this one "
-            f"takes about {size(needed)}: use a smaller batch or model."
-        )
+        yield gettext(
+            "On %(device)s a step may take %(most)s of memory, and this one takes about %(bytes)s: use a "
+            "smaller batch or model."
+        ) % {
+            "device": gettext(place.device.phrase),
+            "most": size(place.memory_bytes),
+            "bytes": size(needed),
+        }
 
 
 def _step_time(manifest: Manifest, place: DeviceBackend, fits: bool) -> StepTime:
@@ -172,10 +182,10 @@ def _remedy(manifest: Manifest, tensor: TensorShape) -> str:
     """Says how to make this tensor smaller: it grows with the batch, the optimizer or the model."""
     trainable = manifest.parameters.trainable
     if tensor.shape == [manifest.optimizer.slots, trainable] and manifest.optimizer.slots > 1:
-        return "use an optimizer with fewer slots, such as momentum, or a smaller model"
+        return gettext("use an optimizer with fewer slots, such as momentum, or a smaller model")
     if tensor.shape[-1:] == [trainable]:
-        return "use a smaller model"
-    return "use a smaller batch"
+        return gettext("use a smaller model")
+    return gettext("use a smaller batch")
 
 
 def _memory(memory: StepMemory) -> dict[str, int]:
