@@ -47,7 +47,8 @@ async def test_requests_at_the_same_time_each_have_their_own_language() -> None:
             await asyncio.sleep(0)
             return await asyncio.to_thread(gettext, "one")
 
-    assert await asyncio.gather(request(Shouting()), request(NullTranslations())) == ["ONE", "one"]
+    said = await asyncio.gather(request(Shouting()), request(NullTranslations()))
+    assert list(said) == ["ONE", "one"]
 
 
 def test_words_are_listed_as_in_a_sentence() -> None:
