@@ -74,6 +74,7 @@ STYLE = Step(
         ("npm", "run", "--silent", "lint"),
         program("lint-imports", "--no-logo"),
         (sys.executable, "scripts/house.py", "--check"),
+        python("scripts.translations.command"),
     ),
 )
 TYPES = Step("types", (program("mypy"), ("npm", "run", "--silent", "types")))

@@ -1,4 +1,4 @@
-"""The sentences of templates and pages, for tests of the catalogue."""
+"""Finds what templates say to people without looking it up."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
-from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_file
 from jinja2 import Environment, FileSystemLoader, nodes
 
-ROOT = Path(__file__).parents[4]
-TEMPLATES = ROOT / "webapp/templates"
-LOCALES = ROOT / "webapp/locales"
 # Attributes that people read or hear.
 READ = {"alt", "aria-label", "placeholder", "title"}
 # Where text is none for people, or the name of something, which is the same in all languages.
@@ -27,19 +22,6 @@ NAMES = {
     "light dark",
 }
 WORD = re.compile(r"[A-Za-z]{2,}")
-
-
-def catalogue_of_sources() -> Catalog:
-    """Every sentence that the server and templates look up."""
-    found, keywords = Catalog(), {"_": None, "later": None, "gettext": None, "ngettext": (1, 2)}
-    sources = [(path, "jinja2.ext:babel_extract") for path in sorted(TEMPLATES.rglob("*.html"))]
-    for part in ("server", "web"):
-        sources += [(path, "python") for path in sorted((ROOT / "backend" / part).rglob("*.py"))]
-    sources.append((ROOT / "backend/translation.py", "python"))
-    for path, method in sources:
-        for _, message, _, _ in extract_from_file(method, path, keywords, options={"trimmed": "true"}):
-            found.add(message)
-    return found
 
 
 def unmarked(template: Path) -> list[str]:

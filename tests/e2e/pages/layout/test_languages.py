@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from babel.messages.pofile import read_po
 
-from backend.web.pages.languages import catalogue, negotiated
+from backend.web.pages.languages import FALLBACK, LANGUAGES, catalogue, negotiated
 from backend.web.pages.template_words import TemplateWords
-from tests.e2e.pages.layout.message_extraction import LOCALES, TEMPLATES, catalogue_of_sources, unmarked
+from scripts.translations.command import LOCALES, all_problems
+from scripts.translations.sentences import TEMPLATES, sentences
+from tests.e2e.pages.layout.message_extraction import unmarked
 
 GERMAN = """
 msgid ""
@@ -67,23 +68,16 @@ def test_a_sentence_that_bypasses_the_catalogue_is_found(tmp_path: Path) -> None
     assert unmarked(page) == ["A hint", "bare", "Find", "Take part"]
 
 
-def test_spanish_lacks_no_sentence_and_has_none_too_many() -> None:
-    with (LOCALES / "es.po").open("rb") as file:
-        spanish = read_po(file, locale="es")
-    needed = {message.id for message in catalogue_of_sources() if message.id}
-    given = {message.id for message in spanish if message.id}
-    assert needed - given == set()
-    assert given - needed == set()
-    for message in spanish:
-        said = message.string
-        assert said if isinstance(said, str) else said and all(said), message.id
-        assert not message.fuzzy or not message.id, message.id
-        # Placeholders, plurals and the like are as in English.
-        assert list(message.check(spanish)) == [], message.id
+def test_translations_lack_nothing_and_fit_their_english() -> None:
+    assert all_problems() == []
+
+
+def test_every_language_with_a_catalogue_is_offered() -> None:
+    assert {FALLBACK} | {path.stem for path in LOCALES.glob("*.po")} == set(LANGUAGES)
 
 
 def test_the_sentences_of_templates_and_of_the_server_are_collected() -> None:
-    found = catalogue_of_sources()
-    assert found["Take part"] is not None
-    assert found["Waiting for %(count)s more volunteer"].pluralizable
-    assert found["too late"] is not None
+    plurals = {sentence.text: sentence.plural for sentence in sentences()}
+    assert plurals["Take part"] == ""
+    assert plurals["Waiting for %(count)s more volunteer"] == "Waiting for %(count)s more volunteers"
+    assert plurals["too late"] == ""
