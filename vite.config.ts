@@ -1,6 +1,7 @@
 import { defineConfig, type Plugin } from "vite";
 import { exactFile } from "./vite.exact.ts";
 import { wasmKernels } from "./vite.kernels.ts";
+import { translations } from "./vite.translations.ts";
 
 /** The program of a headless peer, which finds its hashed name in manifest.json. */
 const HEADLESS = "webapp/static/src/workers/headless/main.ts";
@@ -66,7 +67,7 @@ export const workerPlugins = () => [wasmThreads(), wasmKernels(), entriesApart()
 export default defineConfig({
   base: "/static/dist/",
   publicDir: false,
-  plugins: [exactFile("headless")],
+  plugins: [translations(), exactFile("headless")],
   build: {
     outDir: "webapp/static/dist",
     emptyOutDir: true,
@@ -80,6 +81,8 @@ export default defineConfig({
     rolldownOptions: {
       // Where the build spends its time says nothing to those who only want it built.
       checks: { pluginTimings: false },
+      // A page has the groups of sentences that it says, and no others.
+      treeshake: { moduleSideEffects: [{ test: /\/i18n\/texts\//, sideEffects: false }] },
       input: {
         ...Object.fromEntries(PAGES.map((name) => [name, `webapp/static/src/entries/${name}.ts`])),
         headless: HEADLESS,

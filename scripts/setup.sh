@@ -199,7 +199,7 @@ setup_web() {
       stop "npm could not install the packages. Check the network connection, then run make again."
     echo "$key" >node_modules/.made-from
   fi
-  key=$(find webapp/static/src package-lock.json vite.config.ts vite.exact.ts vite.kernels.ts -type f -print0 | sort -z |
+  key=$(find webapp/static/src package-lock.json webapp/locales vite.config.ts vite.exact.ts vite.kernels.ts vite.translations.ts -type f -print0 | sort -z |
     xargs -0 sha256sum | sha256sum)
   if ! stamp_is .make/web "$key" || [ ! -d webapp/static/dist ]; then
     say "Building the web app"

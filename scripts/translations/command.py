@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 
-from backend.web.pages.languages import TRANSLATED
 from scripts.translations.checks import TranslationProblem, problems
 from scripts.translations.sentences import ROOT, sentences
 
@@ -15,8 +14,8 @@ LOCALES = ROOT / "webapp/locales"
 
 
 def all_problems() -> list[TranslationProblem]:
-    """Returns the problems of all languages; templates in English only need no translation."""
-    needed = sentences(TRANSLATED)
+    """Returns the problems of all languages."""
+    needed = sentences()
     return [problem for path in sorted(LOCALES.glob("*.po")) for problem in problems(path, needed)]
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from babel.messages.extract import extract_from_file
-from jinja2 import Environment
-from jinja2.meta import find_referenced_templates
 
 from scripts.translations.script_reader import marked_sentences
 
@@ -31,33 +29,14 @@ class Sentence:
     line: int
 
 
-def sentences(pages: Iterable[str] | None = None) -> list[Sentence]:
-    """Returns every sentence that is looked up; of templates, those of `pages`, or of all."""
-    templates = parts_of(pages) if pages else all_templates()
+def sentences() -> list[Sentence]:
+    """Returns every sentence that is looked up."""
     python = (path for pattern in SERVER for path in (ROOT / "backend").glob(pattern))
     return [
-        *_extracted("jinja2.ext:babel_extract", (TEMPLATES / name for name in templates)),
+        *_extracted("jinja2.ext:babel_extract", TEMPLATES.rglob("*.html")),
         *_extracted("python", python),
         *_marked(SCRIPTS.rglob("*.ts")),
     ]
-
-
-def all_templates() -> set[str]:
-    """Returns the names of all templates."""
-    return {path.relative_to(TEMPLATES).as_posix() for path in TEMPLATES.rglob("*.html")}
-
-
-def parts_of(pages: Iterable[str]) -> set[str]:
-    """Returns the templates that these pages are made of."""
-    parts, waiting = set[str](), list(pages)
-    environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
-    while waiting:
-        name = waiting.pop()
-        if name not in parts:
-            parts.add(name)
-            tree = environment.parse((TEMPLATES / name).read_text(encoding="utf-8"))
-            waiting += filter(None, find_referenced_templates(tree))
-    return parts
 
 
 def _extracted(method: str, paths: Iterable[Path]) -> Iterator[Sentence]:

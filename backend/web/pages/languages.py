@@ -1,7 +1,7 @@
 """Chooses a page's language from the browser's header and the existing catalogues.
 
 English sentences are in the code and, between `trans` and `endtrans`, in the templates; translations are in
-`webapp/locales/<language>.po`. Scripts have their own catalogue, `webapp/static/src/i18n`.
+`webapp/locales/<language>.po`, from which the web app's build takes those of scripts.
 """
 
 from __future__ import annotations

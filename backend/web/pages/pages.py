@@ -37,7 +37,7 @@ from backend.web.schemes import WEB_SCHEMES
 from backend.web.transport.security_headers import POLICY, page_policy
 
 SOURCES = "webapp/static/src/entries"
-WORDS = "webapp/static/src/i18n"
+TRANSLATIONS = "webapp/locales"
 RECENT_ROUNDS, ROUNDS_PER_PAGE = 3, 50
 
 
@@ -156,14 +156,15 @@ def assets(dist: Path, entry: str, language: str = FALLBACK) -> dict[str, Any] |
     manifest = _manifest(path, path.stat().st_mtime_ns)
     if entry not in manifest:
         return None
-    language_entry = f"{WORDS}/{language}/index.ts"
-    pending = [entry, *([language_entry] if language_entry in manifest else [])]
+    translations = f"{TRANSLATIONS}/{language}.po"
+    pending = [entry]
     needed: dict[str, Any] = {}
     while pending:
         name = pending.pop(0)
         if name not in needed:
-            needed[name] = manifest[name]
-            pending += needed[name].get("imports", [])
+            chunk = needed[name] = manifest[name]
+            pending += chunk.get("imports", [])
+            pending += filter(lambda late: late.startswith(translations), chunk.get("dynamicImports", []))
     styles = dict.fromkeys(style for chunk in needed.values() for style in chunk.get("css", []))
     modules = [chunk["file"] for name, chunk in needed.items() if name != entry]
     return {"script": manifest[entry]["file"], "modules": modules, "styles": list(styles)}

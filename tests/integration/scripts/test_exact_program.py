@@ -15,7 +15,14 @@ from backend.settings import dist_folder
 from tests.support.tasks.pinned_task import built_program
 
 ROOT = Path(__file__).parents[3]
-SOURCES = ("package.json", "tsconfig.base.json", "vite.config.ts", "vite.exact.ts", "vite.kernels.ts")
+SOURCES = (
+    "package.json",
+    "tsconfig.base.json",
+    "vite.config.ts",
+    "vite.exact.ts",
+    "vite.kernels.ts",
+    "vite.translations.ts",
+)
 
 
 def test_the_hashes_are_those_of_the_files() -> None:
@@ -42,6 +49,7 @@ def test_kernels_and_the_wasm_of_tfjs_belong_to_it_and_pages_do_not() -> None:
 @pytest.mark.long
 def test_two_builds_of_the_same_source_have_the_same_program(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "webapp/static/src", tmp_path / "webapp/static/src")
+    shutil.copytree(ROOT / "webapp/locales", tmp_path / "webapp/locales")
     (tmp_path / "converter").mkdir()
     for name in (*SOURCES, "converter/ops.json"):
         shutil.copy(ROOT / name, tmp_path / name)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment
 
 from backend.web.pages.languages import FALLBACK, LANGUAGES, catalogue, negotiated
 from backend.web.pages.template_words import TemplateWords
 from scripts.translations.command import LOCALES, all_problems
-from scripts.translations.sentences import TEMPLATES, sentences
+from scripts.translations.sentences import ROOT, TEMPLATES, sentences
 from tests.e2e.pages.layout.message_extraction import unmarked
+
+# A catalogue with three plural forms.
+POLISH = ROOT / "tests/unit/webapp/i18n"
 
 GERMAN = """
 msgid ""
@@ -76,8 +80,33 @@ def test_every_language_with_a_catalogue_is_offered() -> None:
     assert {FALLBACK} | {path.stem for path in LOCALES.glob("*.po")} == set(LANGUAGES)
 
 
-def test_the_sentences_of_templates_and_of_the_server_are_collected() -> None:
+@pytest.mark.parametrize(
+    ("count", "participants", "refused"),
+    [
+        (0, "0 uczestników", "Odrzucono 0 aktualizacji"),
+        (1, "1 uczestnik", "Odrzucono 1 aktualizację"),
+        (2, "2 uczestnicy", "Odrzucono 2 aktualizacje"),
+        (5, "5 uczestników", "Odrzucono 5 aktualizacji"),
+        (12, "12 uczestników", "Odrzucono 12 aktualizacji"),
+        (22, "22 uczestnicy", "Odrzucono 22 aktualizacje"),
+        (112, "112 uczestników", "Odrzucono 112 aktualizacji"),
+    ],
+)
+def test_a_language_has_as_many_plural_forms_as_it_needs(count: int, participants: str, refused: str) -> None:
+    polish = catalogue(POLISH, "pl")
+    assert TemplateWords("pl", polish).participants(count) == participants
+    environment = Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
+    environment.install_gettext_translations(polish, newstyle=True)  # type: ignore[attr-defined]  # By i18n.
+    template = environment.from_string(
+        "{% trans updates=count %}{{ updates }} update was refused"
+        "{% pluralize %}{{ updates }} updates were refused{% endtrans %}"
+    )
+    assert template.render(count=count) == refused
+
+
+def test_the_sentences_of_templates_the_server_and_scripts_are_collected() -> None:
     plurals = {sentence.text: sentence.plural for sentence in sentences()}
     assert plurals["Take part"] == ""
     assert plurals["Waiting for %(count)s more volunteer"] == "Waiting for %(count)s more volunteers"
     assert plurals["too late"] == ""
+    assert plurals["%(count)s peer"] == "%(count)s peers"

@@ -28,7 +28,13 @@ def test_an_entry_brings_the_styles_of_all_that_it_imports(tmp_path: Path) -> No
 
 
 def test_a_language_brings_its_words_with_the_page(tmp_path: Path) -> None:
-    words = {"webapp/static/src/i18n/es/index.ts": {"file": "assets/es-7.js", "imports": ["_deep.js"]}}
+    spoken, owners, polish = (f"webapp/locales/{name}" for name in ("es.po?a", "es.po?b", "pl.po?a"))
+    words = {
+        "_deep.js": {"file": "assets/deep-3.js", "dynamicImports": [spoken, polish, "later.js"]},
+        spoken: {"file": "assets/es-7.js", "isDynamicEntry": True},
+        owners: {"file": "assets/es-8.js", "isDynamicEntry": True},
+        polish: {"file": "assets/pl-9.js", "isDynamicEntry": True},
+    }
     (tmp_path / "manifest.json").write_text(json.dumps({**MANIFEST, **words}))
     spanish, english = (assets(tmp_path, "task.ts", language) for language in ("es", "en"))
     assert spanish is not None

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { say } from "../../../../webapp/static/src/i18n";
 import {
-  counted,
   decimal,
   milliseconds,
   number,
@@ -23,8 +22,6 @@ test.each([
   [milliseconds(1234), "1.2 s"],
   [seconds(3.2), "4 s"],
   [seconds(-1), "0 s"],
-  [counted(1, "participant"), "1 participant"],
-  [counted(2, "other"), "2 others"],
   [say.figures.backend("webgl"), "WebGL"],
   [say.figures.backend("abacus"), "abacus"],
 ])("%s reads well", (text, expected) => {

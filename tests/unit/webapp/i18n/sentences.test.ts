@@ -3,7 +3,7 @@ import { scriptsOf, sentencesIn } from "./sentences";
 
 const SOURCES = "webapp/static/src";
 
-test.each(["ui", "entries"].flatMap((folder) => scriptsOf(`${SOURCES}/${folder}`)))(
+test.each(["ui", "entries", "i18n/texts"].flatMap((folder) => scriptsOf(`${SOURCES}/${folder}`)))(
   "%s says nothing that bypasses the catalogue",
   (path) => {
     expect(sentencesIn(path)).toEqual([]);
@@ -17,11 +17,13 @@ test("a sentence that bypasses the catalogue is found", () => {
     write(line, \`Reading: \${done} of \${total} files\`);
     label("Trend");
     const name = "task-card", path = \`/tasks/\${name}\`;
+    write(line, _("It is %(what)s.", { what: known ? _("Known here") : "Not yet known" }));
     throw new Error("This is for developers.");
   `;
   expect(sentencesIn("page.ts", script)).toEqual([
     "The address is copied.",
     "Reading: 1 of 1 files",
     "Trend",
+    "Not yet known",
   ]);
 });

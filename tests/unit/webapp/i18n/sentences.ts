@@ -8,7 +8,10 @@ import ts from "typescript";
 const SENTENCE =
   /^\W*[A-Z][a-z’]*([ ,:]+[\w’(].*| ?[.!?…])$|[a-z’]{2,}[,:]? [a-z’]{2,}.*[.!?:…]$|^[A-Z][a-z]{2,}$/su;
 
-/** Every script below `folder`, without the catalogues. */
+/** Functions that translate the texts they are given. */
+const MARKS = ["_", "ngettext"];
+
+/** Every script below `folder`, without declarations. */
 export function scriptsOf(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return names.filter((name) => /(?<!\.d)\.ts$/.test(name)).map((name) => join(folder, name));
@@ -20,6 +23,10 @@ export function sentencesIn(path: string, text = readFileSync(path, "utf8")): st
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (ts.isThrowStatement(node) || ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
+    if (ts.isCallExpression(node) && MARKS.includes(node.expression.getText(source))) {
+      node.arguments.filter((part) => !ts.isStringLiteralLike(part)).forEach(visit);
+      return;
+    }
     const said = wordsOf(node);
     if (said !== null && SENTENCE.test(said.trim())) found.push(said);
     ts.forEachChild(node, visit);

@@ -4,7 +4,6 @@ import { language } from "./language";
 
 const THIN = "\u202f";
 
-const PLURALS = new Intl.PluralRules(language);
 const WHOLE = new Intl.NumberFormat(language, { maximumFractionDigits: 0, useGrouping: true });
 const SHARE = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const DIGITS = new Intl.NumberFormat(language, { maximumSignificantDigits: 4, useGrouping: false });
@@ -49,14 +48,4 @@ export function milliseconds(value: number): string {
 /** Whole seconds, rounded up, never below zero. */
 export function seconds(value: number): string {
   return `${Math.max(0, Math.ceil(value))} s`;
-}
-
-/** `1 participant`, `3 participants`; a language whose plural is no `s` says it. */
-export function counted(value: number, singular: string, plural = `${singular}s`): string {
-  return `${number(value)} ${either(value, singular, plural)}`;
-}
-
-/** The word that stands with so many. */
-export function either(value: number, one: string, many: string): string {
-  return PLURALS.select(value) === "one" ? one : many;
 }

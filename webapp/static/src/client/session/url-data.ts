@@ -6,7 +6,7 @@
 import { sha256 } from "../../core/numerics/partition";
 import { say } from "../../i18n";
 
-const { url: words } = say;
+const words = say.url;
 
 /** A file as the server describes it. */
 export interface UrlFile {

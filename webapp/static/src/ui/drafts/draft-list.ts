@@ -1,6 +1,6 @@
 /** The list of a person's drafts: creates a draft, and deletes one after confirmation. */
 
-import { say } from "../../i18n/owners/frame";
+import { say } from "../../i18n/texts/owners/frame";
 import { requestJson, showRefusal } from "../lib/api";
 import { enableButtons, requireElement } from "../lib/dom";
 import { onSubmit } from "../lib/forms";

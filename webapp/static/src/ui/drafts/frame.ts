@@ -1,6 +1,6 @@
 /** The frame of every wizard step: the draft as the server has it, saving, and jobs. */
 
-import { say } from "../../i18n/owners/frame";
+import { say } from "../../i18n/texts/owners/frame";
 import { Refusal, requestJson } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
 import { Autosave, type DraftChange, type SaveState } from "./autosave";

@@ -1,6 +1,6 @@
 /** Creates drafts from existing files: an exported draft, a task file, or a running task. */
 
-import { say } from "../../i18n/owners/import";
+import { say } from "../../i18n/texts/owners/import";
 import { Refusal, requestJson } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
 import { onSubmit } from "../lib/forms";

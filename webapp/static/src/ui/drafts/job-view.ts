@@ -1,6 +1,6 @@
 /** Shows a job of the server: its state, its log, and its buttons. */
 
-import { say } from "../../i18n/owners/job";
+import { say } from "../../i18n/texts/owners/job";
 import { requireElement, setText } from "../lib/dom";
 import type { DraftFrame } from "./frame";
 import type { JobWork } from "./jobs";

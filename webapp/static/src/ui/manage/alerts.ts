@@ -1,6 +1,6 @@
 /** Lists alerts: the problem, its time or period, and a button to acknowledge it. */
 
-import { say } from "../../i18n";
+import { manage } from "../../i18n/texts/owners/manage";
 import { makeButton } from "../lib/button";
 import { setChildren } from "../lib/dom";
 import type { Alert } from "./frames";
@@ -36,6 +36,6 @@ function item(key: string, text: string, press: (() => void) | null): HTMLElemen
   const words = document.createElement("span");
   words.textContent = text;
   made.append(words);
-  if (press) made.append(makeButton(say.manage.acknowledge, press, say.manage.acknowledgeWhat(text)));
+  if (press) made.append(makeButton(manage.acknowledge, press, manage.acknowledgeWhat(text)));
   return made;
 }

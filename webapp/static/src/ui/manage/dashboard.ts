@@ -1,6 +1,6 @@
 /** The dashboard, on which owners monitor and control a task, and remove participants. */
 
-import { say } from "../../i18n";
+import { manage } from "../../i18n/texts/owners/manage";
 import { requestJson, showRefusal } from "../lib/api";
 import { makeButton } from "../lib/button";
 import { enableButtons, requireElement, setText } from "../lib/dom";
@@ -30,7 +30,7 @@ export function bindDashboard(): void {
   watch(
     page.dataset.manage ?? "",
     (frame) => dashboard.show(frame),
-    (lost) => setText(requireElement(page, "connection"), lost ? say.manage.away : ""),
+    (lost) => setText(requireElement(page, "connection"), lost ? manage.away : ""),
     (reason) => setText(requireElement(document, "problem"), reason),
   );
   enableButtons();
@@ -42,7 +42,7 @@ class Dashboard {
   readonly #task: string;
   readonly #mayLead: boolean;
   readonly #mayRestore: boolean;
-  readonly #words: typeof say.manage.ofRounds;
+  readonly #words: typeof manage.ofRounds;
   readonly #problem = requireElement(document, "problem");
   readonly #showLosses = lossCurve(requireElement(document, "curve"));
   readonly #unitsChanged: () => void;
@@ -53,7 +53,7 @@ class Dashboard {
     this.#task = page.dataset.manage ?? "";
     this.#mayLead = page.dataset.lead === "true";
     this.#mayRestore = this.#mayLead && page.dataset.scheme === "federated";
-    this.#words = page.dataset.scheme === "volunteer" ? say.manage.ofEpochs : say.manage.ofRounds;
+    this.#words = page.dataset.scheme === "volunteer" ? manage.ofEpochs : manage.ofRounds;
     bindFiles(requireElement(page, "versions"));
     bindTaskDeletion(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
@@ -68,7 +68,7 @@ class Dashboard {
     const page = this.#page;
     setText(
       requireElement(page, "state"),
-      say.manage.state(this.#words, now.state, now.phase, now.round, now.needed),
+      manage.state(this.#words, now.state, now.phase, now.round, now.needed),
     );
     requireElement(page, "standing").dataset.phase = now.phase;
     setText(requireElement(page, "reason"), now.reason);
@@ -78,8 +78,8 @@ class Dashboard {
     });
     this.#showOrders(now.orders);
     this.#showAlerts(now);
-    fillRows(requireElement(page, "refusals"), countRows(now.totals.refusals, say.manage.refusal));
-    fillRows(requireElement(page, "backends"), countRows(now.totals.backends, say.manage.runnerOf));
+    fillRows(requireElement(page, "refusals"), countRows(now.totals.refusals, manage.refusal));
+    fillRows(requireElement(page, "backends"), countRows(now.totals.backends, manage.runnerOf));
     const table = { body: requireElement(page, "participants"), task: this.#task };
     showParticipants({ ...table, mayLead: this.#mayLead, problem: this.#problem }, now.participants);
     this.#unitsChanged();
@@ -96,10 +96,10 @@ class Dashboard {
   }
 
   #restore(version: number): void {
-    if (!confirm(say.manage.questionBack(version, this.#newest - version))) return;
+    if (!confirm(manage.questionBack(version, this.#newest - version))) return;
     void showRefusal(this.#problem, async () => {
       await requestJson("POST", `/api/tasks/${this.#task}/restore`, { version });
-      toast(say.manage.wentBack(version));
+      toast(manage.wentBack(version));
     });
   }
 
@@ -128,8 +128,8 @@ class Dashboard {
   }
 
   #orderButton(order: string): HTMLButtonElement {
-    return makeButton(say.manage.order(this.#words, order), () => {
-      const question = say.manage.question(this.#words, order);
+    return makeButton(manage.order(this.#words, order), () => {
+      const question = manage.question(this.#words, order);
       if (question !== null && !confirm(question)) return;
       const address = `/api/tasks/${this.#task}/orders`;
       void showRefusal(this.#problem, async () => void (await requestJson("POST", address, { order })));

@@ -1,6 +1,6 @@
 /** Exports all data of a task, and deletes it after its name was typed. */
 
-import { say } from "../../i18n";
+import { manage } from "../../i18n/texts/owners/manage";
 import { requestJson } from "../lib/api";
 import { requireElement } from "../lib/dom";
 import { onSubmit } from "../lib/forms";
@@ -14,7 +14,7 @@ export function bindTaskDeletion(page: HTMLElement, task: string): void {
     void saveWhenReady(`/api/tasks/${task}/export`, requireElement(page, "export-state"));
   });
   onSubmit(form, requireElement(page, "delete-problem"), async (data) => {
-    if (data.get("name") !== task || !confirm(say.manage.questionDelete)) return;
+    if (data.get("name") !== task || !confirm(manage.questionDelete)) return;
     await requestJson("DELETE", `/api/tasks/${task}`);
     location.assign("/account");
   });

@@ -2,10 +2,11 @@
 
 import { say } from "../../i18n";
 import { decimal } from "../../i18n/formatting";
+import { manage } from "../../i18n/texts/owners/manage";
 import { Curve, type CurveLine } from "../lib/chart";
 import type { DashboardHistory } from "./frames";
 
-const { manage, curves } = say;
+const curves = say.curves;
 
 const LEFT = { side: "left", format: decimal } as const;
 const SHARED = { ...LEFT, scale: manage.heldOut } as const;

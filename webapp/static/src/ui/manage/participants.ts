@@ -1,6 +1,6 @@
 /** The table of participants on the dashboard, with buttons that remove them. */
 
-import { say } from "../../i18n";
+import { manage } from "../../i18n/texts/owners/manage";
 import { requestJson, showRefusal } from "../lib/api";
 import { makeButton } from "../lib/button";
 import { setChildren } from "../lib/dom";
@@ -57,9 +57,9 @@ function showActions(
   cell.append(
     ...acts.map((act) =>
       makeButton(
-        say.manage.treat(act),
+        manage.treat(act),
         () => void showRefusal(problem, async () => void (await requestJson("POST", address, { act }))),
-        say.manage.treatWhom(act, one.client),
+        manage.treatWhom(act, one.client),
       ),
     ),
   );

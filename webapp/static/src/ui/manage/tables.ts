@@ -1,8 +1,7 @@
 /** Converts the dashboard's data to rows of text for its tables and lists. Pure. */
 
-import { say } from "../../i18n";
-import type { PassWords } from "../../i18n/en/manage";
 import { number, seconds } from "../../i18n/formatting";
+import { manage, type PassWords } from "../../i18n/texts/owners/manage";
 import type { Alert, Counts, DashboardNow, DashboardParticipant, DashboardRound } from "./frames";
 
 export type TextRow = readonly string[];
@@ -13,7 +12,6 @@ export function countRows(counts: Counts, name: (word: string) => string): TextR
 }
 
 export function participantRow(one: DashboardParticipant): TextRow {
-  const { manage } = say;
   return [
     one.client,
     manage.runner(one.kind, one.backend, one.device),
@@ -31,7 +29,7 @@ export function roundRows(rounds: readonly DashboardRound[], words: PassWords): 
     .reverse()
     .map((one) => [
       number(one.round),
-      say.manage.outcome(one.outcome, one.reason),
+      manage.outcome(one.outcome, one.reason),
       words.counted(one.accepted, one.cohort),
       number(one.refused),
       seconds(one.seconds),
@@ -40,13 +38,12 @@ export function roundRows(rounds: readonly DashboardRound[], words: PassWords): 
 }
 
 function spread({ p10, p50, p90 }: Counts): string {
-  if (p10 === undefined || p50 === undefined || p90 === undefined) return say.manage.none;
-  return say.manage.spread(p10, p50, p90);
+  if (p10 === undefined || p50 === undefined || p90 === undefined) return manage.none;
+  return manage.spread(p10, p50, p90);
 }
 
 /** Returns the figures at the top, in their order. */
 export function figures(now: DashboardNow): TextRow {
-  const { manage } = say;
   const { totals } = now;
   const refused = Object.values(totals.refusals).reduce((sum, count) => sum + count, 0);
   return [
@@ -62,7 +59,7 @@ export function figures(now: DashboardNow): TextRow {
 
 export function alertWords(alert: Alert, time: Intl.DateTimeFormat): string {
   const at = time.format(new Date(1000 * alert.at));
-  if (alert.cleared === alert.at) return say.manage.at(at, alert.text);
-  if (alert.cleared === null) return say.manage.since(at, alert.text);
-  return say.manage.until(at, time.format(new Date(1000 * alert.cleared)), alert.text);
+  if (alert.cleared === alert.at) return manage.at(at, alert.text);
+  if (alert.cleared === null) return manage.since(at, alert.text);
+  return manage.until(at, time.format(new Date(1000 * alert.cleared)), alert.text);
 }

@@ -1,7 +1,7 @@
 /** Converts the board of work units to rows of text and cells of a map. Pure. */
 
 import { decimal, number, percent } from "../../i18n/formatting";
-import { say } from "../../i18n/owners/units";
+import { say } from "../../i18n/texts/owners/units";
 import type { TextRow } from "./tables";
 
 /** The server's data on a task's work units (docs/reference/http.md, Work units). */

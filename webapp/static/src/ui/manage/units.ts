@@ -1,7 +1,7 @@
 /** The board of work units on the dashboard: fetched when something has changed. */
 
 import { axisPercent } from "../../i18n/formatting";
-import { say } from "../../i18n/owners/units";
+import { say } from "../../i18n/texts/owners/units";
 import { requestJson } from "../lib/api";
 import { Curve } from "../lib/chart";
 import { requireElement, setText } from "../lib/dom";

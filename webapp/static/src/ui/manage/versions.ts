@@ -1,7 +1,7 @@
 /** The table of versions: the metrics of each, its files, and a button to roll back to it. */
 
-import { say } from "../../i18n";
 import { decimal, number, percent } from "../../i18n/formatting";
+import { manage } from "../../i18n/texts/owners/manage";
 import { makeButton } from "../lib/button";
 import { setChildren, setText } from "../lib/dom";
 import { filesMenu } from "../task/version-files";
@@ -42,9 +42,9 @@ export function fillVersions(
 function texts(point: VersionPoint, time: Intl.DateTimeFormat): readonly string[] {
   const accuracy = point.metrics.accuracy ?? null;
   return [
-    say.manage.standing(point),
+    manage.standing(point),
     time.format(new Date(1000 * point.created)),
-    point.loss === null ? say.manage.none : decimal(point.loss),
+    point.loss === null ? manage.none : decimal(point.loss),
     percent(accuracy),
   ];
 }
@@ -67,5 +67,5 @@ function newRow(task: string, version: number): HTMLTableRowElement {
 function showBack(row: HTMLTableRowElement, press: (() => void) | null, version: number): void {
   const cell = row.cells[6];
   if (!cell || (press === null) === (cell.firstChild === null)) return;
-  cell.replaceChildren(...(press ? [makeButton(say.manage.back, press, say.manage.backTo(version))] : []));
+  cell.replaceChildren(...(press ? [makeButton(manage.back, press, manage.backTo(version))] : []));
 }

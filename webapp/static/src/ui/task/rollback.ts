@@ -1,6 +1,6 @@
 /** The button on the page of a version by which its owner rolls the task back to it. */
 
-import { say } from "../../i18n";
+import { manage } from "../../i18n/texts/owners/manage";
 import { requestJson, showRefusal } from "../lib/api";
 import { enableButtons, requireElement } from "../lib/dom";
 
@@ -9,7 +9,7 @@ export function bindRollback(): void {
   const back = document.querySelector<HTMLButtonElement>("[data-restore]");
   back?.addEventListener("click", () => {
     const { restore: task = "", version = "0", newest = "0" } = back.dataset;
-    if (!confirm(say.manage.questionBack(Number(version), Number(newest) - Number(version)))) return;
+    if (!confirm(manage.questionBack(Number(version), Number(newest) - Number(version)))) return;
     void showRefusal(requireElement(document, "problem"), async () => {
       const asked = { version: Number(version) };
       const made = (await requestJson("POST", `/api/tasks/${task}/restore`, asked)) as { version: number };

@@ -21,7 +21,8 @@ import {
   TRAINED,
 } from "./texts";
 
-const { card, round } = say;
+const card = say.card;
+const round = say.round;
 
 /** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them. */
 export function statusOf(view: RoundsView, now: number, own: number | null = null): Status {

@@ -29,7 +29,7 @@ export function statusIn(phase: string, words: StatusWords, progress: TrainingPr
   return { phase, line, hint, spoken, steps: progress && [progress.step, progress.steps] };
 }
 
-const { card } = say;
+const card = say.card;
 
 const STOPPED: StatusWords = [card.stopped, card.startAgain];
 

@@ -4,8 +4,7 @@ import type { OwnFile } from "../../core/messages/data-reader";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { LabelRule } from "../../core/preprocessing/declaration";
 import { encodeLabel, listNames } from "../../core/preprocessing/labels";
-import { counted } from "../../i18n/formatting";
-import type { Problems } from "./result";
+import { counted, type Problems } from "./result";
 
 /** A file with its label, as written and as stored. */
 export interface LabelledFile extends OwnFile {

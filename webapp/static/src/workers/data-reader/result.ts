@@ -5,7 +5,12 @@ import type { Preview, Problem, Report } from "../../core/messages/data-reader";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { DataSpec } from "../../core/preprocessing/declaration";
 import type { Split } from "../../core/preprocessing/example-order";
-import { counted, number } from "../../i18n/formatting";
+import { number } from "../../i18n/formatting";
+
+/** Counts a noun in English, the language of the workers. */
+export function counted(count: number, singular: string): string {
+  return `${number(count)} ${singular}${count === 1 ? "" : "s"}`;
+}
 
 /** The number of problems that a page shows; the others are counted. */
 const SHOWN = 20;

@@ -1,6 +1,6 @@
 /** The columns of a table: their roles can be changed, and the declaration changes with them. */
 
-import { say } from "../../../i18n/owners/preprocess";
+import { say } from "../../../i18n/texts/owners/preprocess";
 import { node } from "../nodes";
 import { type DraftTable, isTable, type Value } from "../record";
 import type { FoundColumn } from "./findings";

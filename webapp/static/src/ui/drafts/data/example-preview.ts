@@ -1,6 +1,6 @@
 /** Shows some examples before and after their preprocessing. */
 
-import { say } from "../../../i18n/owners/preprocess";
+import { say } from "../../../i18n/texts/owners/preprocess";
 import { previewNodes } from "../../train/local-data/preview";
 import { node } from "../nodes";
 import type { ShownFindings } from "./findings";

@@ -3,7 +3,7 @@
  * person.
  */
 
-import { say } from "../../../i18n/owners/data";
+import { say } from "../../../i18n/texts/owners/data";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";
 import { changeBetween, type DraftRecord, type DraftTable, tableAt, type Value } from "../record";

@@ -1,6 +1,6 @@
 /** All options of [data.preprocess] for a kind of data, each with its effect. */
 
-import { say } from "../../../i18n/owners/preprocess";
+import { say } from "../../../i18n/texts/owners/preprocess";
 import { node } from "../nodes";
 import { type DraftTable, isTable, type Value } from "../record";
 

@@ -1,6 +1,6 @@
 /** Shards a draft's data: automatically the first time, and on request after a change. */
 
-import { say } from "../../../i18n/owners/preprocess";
+import { say } from "../../../i18n/texts/owners/preprocess";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";
 import type { JobWork } from "../jobs";

@@ -2,7 +2,7 @@
 
 import { fetchFiles } from "../../../client/session/url-data";
 import { megabytes } from "../../../i18n/formatting";
-import { say } from "../../../i18n/owners/url-data";
+import { say } from "../../../i18n/texts/owners/url-data";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";
 import { type DraftRecord, type DraftTable, isTable, type StoredFile, tableAt } from "../record";

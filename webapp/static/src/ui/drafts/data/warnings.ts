@@ -1,6 +1,6 @@
 /** Warnings about the data for their owner, before they are used. */
 
-import { say } from "../../../i18n/owners/preprocess";
+import { say } from "../../../i18n/texts/owners/preprocess";
 import type { DataFindings } from "./findings";
 
 /** The ratio from which on a class is far more frequent than another. */

@@ -1,6 +1,6 @@
 /** Shows which devices will be able to take part, and the results of other browsers. */
 
-import { say } from "../../../i18n/owners/dry-run";
+import { say } from "../../../i18n/texts/owners/dry-run";
 import { requireElement, setText } from "../../lib/dom";
 import { type BrowserDryRun, type DryRunReport, ownResults } from "./results";
 

@@ -3,7 +3,7 @@
 import type { DryRunEnd } from "../../../client/workers/dry-run-worker";
 import type { Backend } from "../../../core/backend";
 import type { DryRunStep, FromDryRunWorker } from "../../../core/messages/dry-run";
-import { say } from "../../../i18n/owners/dry-run";
+import { say } from "../../../i18n/texts/owners/dry-run";
 
 /** The subject of a line of the checks. */
 export type DryRunnable = "data" | Backend;

@@ -1,6 +1,6 @@
 /** The answer of `POST /api/drafts/{id}/estimate`, and its texts (docs/reference/drafts.md#costs). */
 
-import { say } from "../../../i18n/owners/plan";
+import { say } from "../../../i18n/texts/owners/plan";
 
 type Range = readonly [number, number];
 

@@ -1,6 +1,6 @@
 /** The training settings in the converted model: batch, optimizer and loss; after a change it is converted again. */
 
-import { say } from "../../../i18n/owners/plan";
+import { say } from "../../../i18n/texts/owners/plan";
 import { requireElement, setText } from "../../lib/dom";
 import type { FormFields } from "../fields";
 import type { DraftFrame } from "../frame";

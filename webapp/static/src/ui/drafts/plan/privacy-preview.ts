@@ -1,6 +1,6 @@
 /** The answer of `POST /api/drafts/{id}/privacy` (docs/reference/drafts.md#protection). */
 
-import type { ChangedEstimates } from "../../../i18n/owners/privacy";
+import type { ChangedEstimates } from "../../../i18n/texts/owners/privacy";
 import type { DraftTable } from "../record";
 
 /** The parties that could read an update or a model. */

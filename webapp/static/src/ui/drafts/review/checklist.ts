@@ -1,6 +1,6 @@
 /** Shows lines of a draft's checklist as marks and sentences. */
 
-import { say } from "../../../i18n/owners/checks";
+import { say } from "../../../i18n/texts/owners/checks";
 import type { ChecklistItem, DraftRecord } from "../record";
 
 /** Shows the items of the checklist that pass `filter`; with `links`, each links to its step. */

@@ -1,6 +1,6 @@
 /** Compares a draft with another draft or task, key by key. */
 
-import { say } from "../../../i18n/owners/review";
+import { say } from "../../../i18n/texts/owners/review";
 import { requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";

@@ -1,6 +1,6 @@
 /** Launches a draft: as a private test with an invitation, or publicly. */
 
-import { say } from "../../../i18n/owners/review";
+import { say } from "../../../i18n/texts/owners/review";
 import { requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import { copy } from "../../lib/forms";

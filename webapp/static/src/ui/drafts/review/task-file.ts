@@ -1,6 +1,6 @@
 /** The task file as text: checked while it is typed, with errors by line, and saved as a whole. */
 
-import { say } from "../../../i18n/owners/review";
+import { say } from "../../../i18n/texts/owners/review";
 import { Refusal, showRefusal } from "../../lib/api";
 import { requireElement } from "../../lib/dom";
 import type { DraftFrame } from "../frame";

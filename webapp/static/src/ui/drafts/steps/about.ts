@@ -1,6 +1,6 @@
 /** The wizard's step `about`: the texts for volunteers, and those on the data and the people in them. */
 
-import { say } from "../../../i18n/owners/about";
+import { say } from "../../../i18n/texts/owners/about";
 import { requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import { parseHtml } from "../../lib/parse-html";

@@ -1,6 +1,6 @@
 /** The wizard's step `data`: the source of the data, the file, and the findings in it. */
 
-import { say } from "../../../i18n/owners/data";
+import { say } from "../../../i18n/texts/owners/data";
 import { requireElement, setText } from "../../lib/dom";
 import { bindOwnData } from "../data/local-data";
 import { bindAddress } from "../data/url-data";

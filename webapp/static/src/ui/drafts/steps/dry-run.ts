@@ -1,7 +1,7 @@
 /** The wizard's step `trial`: the server's step first, then the same step with every backend of this browser. */
 
 import { runDryRun } from "../../../client/workers/dry-run-worker";
-import { say } from "../../../i18n/owners/dry-run";
+import { say } from "../../../i18n/texts/owners/dry-run";
 import { Refusal, requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import { bindCancelButton } from "../cancel-button";

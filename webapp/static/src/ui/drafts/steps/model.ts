@@ -1,6 +1,6 @@
 /** The wizard's step `model`: chooses a file or an existing task, converts it, and shows the result. */
 
-import { say } from "../../../i18n/owners/model";
+import { say } from "../../../i18n/texts/owners/model";
 import { requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";

@@ -1,6 +1,6 @@
 /** The wizard's step `plan`: values, the reason for each, and their costs while they are typed. */
 
-import { say } from "../../../i18n/owners/plan";
+import { say } from "../../../i18n/texts/owners/plan";
 import { requireElement, setChildren, setText } from "../../lib/dom";
 import { changeOf, FormFields, valueAt } from "../fields";
 import type { DraftFrame } from "../frame";

@@ -1,6 +1,6 @@
 /** The wizard's step `preprocess`: the findings, the preprocessing, the model's input, and sharding. */
 
-import { say } from "../../../i18n/owners/preprocess";
+import { say } from "../../../i18n/texts/owners/preprocess";
 import { requireElement, setText } from "../../lib/dom";
 import { bindCancelButton } from "../cancel-button";
 import { columnRows } from "../data/columns";

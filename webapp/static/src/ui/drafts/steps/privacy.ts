@@ -1,6 +1,6 @@
 /** The wizard's step `privacy`: options, the rules against some of them, and what others could currently learn. */
 
-import { say } from "../../../i18n/owners/privacy";
+import { say } from "../../../i18n/texts/owners/privacy";
 import { requireElement, setText } from "../../lib/dom";
 import { FormFields } from "../fields";
 import type { DraftFrame } from "../frame";

@@ -1,6 +1,6 @@
 /** The wizard's step `review`: all settings in words, the checklist, and the launch. */
 
-import { say } from "../../../i18n/owners/review";
+import { say } from "../../../i18n/texts/owners/review";
 import { requestJson, showRefusal } from "../../lib/api";
 import { requireElement } from "../../lib/dom";
 import { bindCopy } from "../copy";

@@ -2,7 +2,7 @@
  * Uploads a file that is chosen or dropped: in pieces, with pauses, resumed after an interruption, a reload or a day.
  */
 
-import { say } from "../../../i18n/owners/upload";
+import { say } from "../../../i18n/texts/owners/upload";
 import { showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";

@@ -11,7 +11,7 @@ import { megabytes } from "../../../i18n/formatting";
 import { requireElement, setText } from "../../lib/dom";
 import type { OwnExamples } from "./local-data";
 
-const { url: words } = say;
+const words = say.url;
 
 /** The server's description of the task's data. */
 interface UrlDataStatus {

@@ -20,7 +20,8 @@ import {
   TRAINED,
 } from "../texts";
 
-const { card, mesh } = say;
+const card = say.card;
+const mesh = say.mesh;
 
 /** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them. */
 export function meshStatus(view: MeshView, now: number, own: number | null = null): Status {

@@ -23,7 +23,8 @@ export interface LinkRow {
   readonly figures: string;
 }
 
-const { mesh, people } = say;
+const mesh = say.mesh;
+const people = say.people;
 
 /** `1.2 MB/s`, `12 kB/s`. */
 export function speedOf(bytesPerSecond: number): string {

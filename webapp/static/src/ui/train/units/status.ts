@@ -18,7 +18,9 @@ import {
   stoppedWords,
 } from "../texts";
 
-const { card, round, units } = say;
+const card = say.card;
+const round = say.round;
+const units = say.units;
 
 /** `now` as in `performance.now()`. */
 export function unitsStatus(view: UnitsView, now: number): Status {

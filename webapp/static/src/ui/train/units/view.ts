@@ -5,7 +5,7 @@ import type { UnitsView } from "../../../client/units/view";
 import { say } from "../../../i18n";
 import type { Board, Standing } from "../../../protocol/units/unit-client-events";
 
-const { units } = say;
+const units = say.units;
 
 /** A line of the list of units. */
 export interface UnitRow {

@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type GetTextTranslations, po } from "gettext-parser";
+import ts from "typescript";
+import type { Plugin } from "vite";
+
+const ROOT = dirname(fileURLToPath(import.meta.url));
+const SOURCES = "webapp/static/src/i18n/texts";
+/** Functions that translate, by the number of their first arguments that are English. */
+const MARKS: Readonly<Record<string, number>> = { _: 1, ngettext: 2 };
+/** C's operators for plurals mean the same in JavaScript. */
+const PLURAL_FORMS = /^nplurals=(\d+); *plural=([n\d\s()?:!=<>%&|+*-]+);?$/;
+
+/** English sentences of a script that are marked for translation; of plurals, the singular. */
+function sentencesOf(path: string): string[] {
+  const source = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.ES2022, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) {
+      const english = node.arguments.slice(0, MARKS[node.expression.text] ?? 0);
+      for (const text of english) {
+        if (ts.isStringLiteralLike(text)) continue;
+        const { line } = source.getLineAndCharacterOfPosition(text.getStart());
+        throw new Error(`${relative(ROOT, path)}:${line + 1}: only a string can be translated`);
+      }
+      if (english[0]) found.push((english[0] as ts.StringLiteral).text);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** The English sentences of scripts, for "volunteers" or for "owners". */
+export function scriptSentences(whom: string): ReadonlySet<string> {
+  const folder = join(ROOT, SOURCES, whom);
+  return new Set(readdirSync(folder).flatMap((name) => sentencesOf(join(folder, name))));
+}
+
+/** Compiles a .po file to a module with the translations of `english`: a `Catalogue` of `i18n/translator.ts`. */
+export function compiledCatalogue(path: string, english: ReadonlySet<string>): string {
+  const { headers, translations }: GetTextTranslations = po.parse(readFileSync(path));
+  const [, count, plural] = PLURAL_FORMS.exec(headers["Plural-Forms"]?.trim() ?? "") ?? [];
+  if (plural === undefined) throw new Error(`${path}: the header Plural-Forms is missing or wrong`);
+  const sentences: Record<string, string | string[]> = {};
+  for (const { msgid, msgid_plural, msgstr } of Object.values(translations[""] ?? {})) {
+    if (!english.has(msgid) || msgstr.includes("")) continue;
+    if (msgid_plural !== undefined && msgstr.length !== Number(count))
+      throw new Error(`${path}: "${msgid}" has ${msgstr.length} plural forms instead of ${count}`);
+    sentences[msgid] = msgid_plural === undefined ? (msgstr[0] ?? "") : msgstr;
+  }
+  return `export default { plural: (n) => Number(${plural}), sentences: ${JSON.stringify(sentences)} };`;
+}
+
+/** `import catalogue from "./es.po?texts=owners"` gives the translations of the sentences of `texts/owners`. */
+export function translations(): Plugin {
+  return {
+    name: "minga:translations",
+    load(id) {
+      const [path = "", whom] = id.split("?texts=");
+      if (whom === undefined) return null;
+      this.addWatchFile(path);
+      return { code: compiledCatalogue(path, scriptSentences(whom)), moduleType: "js" };
+    },
+  };
+}

@@ -1,5 +1,0 @@
-import { number } from "../formatting";
-
-export const gallery = {
-  found: (found: number, all: number) => `${number(found)} of ${number(all)} tasks`,
-};

@@ -1,6 +1,0 @@
-/** Drafts that begin with what there is. */
-export const say = {
-  importing: "The file is on its way, and is taken apart.",
-  silent:
-    "The connection ended before the file was here. Leave its data out, and bring them in the step for data.",
-};

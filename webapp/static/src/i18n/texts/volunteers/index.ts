@@ -1,0 +1,19 @@
+/** Sentences for volunteers, by the part of a page that says them. */
+
+export { account } from "./account";
+export { card } from "./card";
+export { curves } from "./curves";
+export { figures } from "./figures";
+export { files } from "./files";
+export { gallery } from "./gallery";
+export { invite } from "./invite";
+export { own } from "./local-data";
+export { masked } from "./masked";
+export { mesh } from "./mesh";
+export { mistakes } from "./mistakes";
+export { people } from "./people";
+export { trial } from "./playground";
+export { round } from "./round";
+export { units } from "./units";
+export { url } from "./url-data";
+export { workers } from "./workers";

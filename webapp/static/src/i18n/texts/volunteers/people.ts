@@ -1,0 +1,16 @@
+import { _, ngettext } from "./gettext";
+
+export const people = {
+  you: _("You"),
+  browser: _("Browser"),
+  peer: _("Peer"),
+  doing: {
+    loading: _("getting ready"),
+    ready: _("ready"),
+    training: _("training"),
+    evaluating: _("measuring"),
+    reported: _("update is in"),
+    refused: _("update refused"),
+  },
+  updates: (count: number) => ngettext("%(count)s update", "%(count)s updates", count),
+};

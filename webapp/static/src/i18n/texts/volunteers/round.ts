@@ -1,0 +1,67 @@
+import { axisPercent, number } from "../../formatting";
+import { _, ngettext } from "./gettext";
+
+/** What a device does in a round that the server leads. */
+export const round = {
+  sending: _("Sending your update"),
+  sendingWhole: _("This is how your device would change the model."),
+  sendingMasked: (members: number) =>
+    _("Masked among %(members)s: the server can read the sum of all, and nothing less.", {
+      members: number(members),
+    }),
+  sendingPart: (percent: number) =>
+    _("%(share)s of the steps in time: they count as much as they are.", {
+      share: axisPercent(percent / 100),
+    }),
+  counting: (updates: number) =>
+    ngettext(
+      "%(count)s update of yours is part of the model.",
+      "%(count)s updates of yours are part of the model.",
+      updates,
+    ),
+  offline: _("Offline: trying again"),
+  offlineIn: (seconds: string) => _("Offline: trying again in %(seconds)s", { seconds }),
+  offlineNow: _("Offline: trying again now"),
+  unreachable: _("The server cannot be reached. Nothing is lost: this goes on by itself."),
+  updateReady: _("Your update is ready and goes out as soon as the server is back."),
+  trainsOn: (step: number, steps: number) =>
+    _("Your device trains on meanwhile: step %(step)s of %(steps)s.", {
+      step: number(step),
+      steps: number(steps),
+    }),
+  together: _("Putting the updates together"),
+  versionOf: (round: number) =>
+    _("A new version of the model comes out of round %(round)s.", { round: number(round) }),
+  /** `left` is what `atMost` says, or nothing. */
+  measured: (reported: number, cohort: number, left: string) =>
+    ngettext(
+      "%(reported)s of %(count)s participant measured it so far%(left)s.",
+      "%(reported)s of %(count)s participants measured it so far%(left)s.",
+      cohort,
+      { reported: number(reported), left },
+    ),
+  atMost: (seconds: string) => _(", at most %(seconds)s", { seconds }),
+  updatesIn: (reported: number, cohort: number) =>
+    ngettext(
+      "%(reported)s of %(count)s update in so far",
+      "%(reported)s of %(count)s updates in so far",
+      cohort,
+      { reported: number(reported) },
+    ),
+  counts: _("Your update counts"),
+  countsWaiting: (others: number, left: string) =>
+    ngettext(
+      "Your update counts: waiting for %(count)s other%(left)s",
+      "Your update counts: waiting for %(count)s others%(left)s",
+      others,
+      { left },
+    ),
+  stay: _("Stay until it ends: the masks come off the sum with everybody’s help."),
+  without: (round: number, done: string, left: string) =>
+    _("Round %(round)s is open without you: %(done)s%(left)s.", { round: number(round), done, left }),
+  goesOnWithout: _("This round goes on without you"),
+  masking: _("Masking your update"),
+  waitsForKeys: _("It waits for the keys of the others."),
+  makesMasks: _("Its masks are in the making."),
+  fetching: _("Training: fetching the examples"),
+};

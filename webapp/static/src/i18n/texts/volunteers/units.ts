@@ -1,0 +1,111 @@
+import { number, percent } from "../../formatting";
+import { figures } from "./figures";
+import { _, ngettext } from "./gettext";
+
+const agreeing = (checked: number) =>
+  ngettext(
+    "%(count)s result of yours in a row agrees with what others sent",
+    "%(count)s results of yours in a row agree with what others sent",
+    checked,
+  );
+
+/** What a device does in a task of work units. */
+export const units = {
+  press: _("Press the button and your device gets its first unit: a part of the examples."),
+  finishing: (units: number) =>
+    ngettext(
+      "Your device finishes %(count)s unit, then it stops.",
+      "Your device finishes %(count)s units, then it stops.",
+      units,
+    ),
+  unit: (unit: number, epoch: number) =>
+    _("Unit %(unit)s of epoch %(epoch)s", { unit: number(unit), epoch: number(epoch) }),
+  fetching: _("Training: fetching the examples"),
+  beginning: _("Training: the first step"),
+  allDone: _("All epochs are done. Thank you for your part in it!"),
+  sending: _("Sending what was learned"),
+  sendingHint: (unit: string) => _("%(unit)s: this is how your device would change the model.", { unit }),
+  waiting: _("Waiting for a unit"),
+  /** Why there is none now. */
+  idle: {
+    nothing: _(
+      "All that is to be done is with other devices, or waits for one in another network. Yours gets a unit as soon as there is one.",
+    ),
+    quota: _("Your device did as many units as it may do today. It goes on tomorrow."),
+    reliable: _(
+      "The last units of an epoch go to devices that were on time before. Yours gets one if they are not.",
+    ),
+    bound: _("Your device is far ahead. It waits until slower ones have caught up."),
+    released: _(
+      "Units were given back from here. The wait for the next grows each time, and ends by itself; results shorten it.",
+    ),
+    paused: _("The task’s owner paused it. Your device goes on by itself when the task does."),
+    over: _("All epochs are done."),
+  },
+  soon: _("It comes in a moment."),
+  quotaDone: _("Enough for today"),
+  ready: _("Your unit is ready and goes out as soon as the server is back."),
+  counting: (units: number) =>
+    ngettext("%(count)s unit of yours counts.", "%(count)s units of yours count.", units),
+  /** What becomes of a unit. */
+  doing: {
+    waiting: _("is next"),
+    training: _("is trained"),
+    sending: _("is sent"),
+    checked: _("is looked at"),
+    compared: _("waits until another device did it, too"),
+    blended: _("is part of the model"),
+    counted: _("counts: it agrees with what others sent"),
+    rejected: _("does not count"),
+    dropped: _("is not needed any more"),
+    released: _("was given back"),
+  },
+  step: (step: number, steps: number) =>
+    _("is trained: step %(step)s of %(steps)s", { step: number(step), steps: number(steps) }),
+  newcomer: _(
+    "Your device is new here. What it sends counts when another device, with the same examples, comes to the same.",
+  ),
+  newcomerSoFar: (checked: number) =>
+    _("%(agreeing)s. After some more they count at once.", { agreeing: agreeing(checked) }),
+  trusted: (checked: number) =>
+    _(
+      "%(agreeing)s: your device is trusted, and its results count at once. Now and then one is compared all the same.",
+      { agreeing: agreeing(checked) },
+    ),
+  sampled: (checked: number) =>
+    (checked === 0 ? "" : `${agreeing(checked)}. `) +
+    _(
+      "What your device sends counts as it comes. Now and then something is first compared with what others make of the same examples.",
+    ),
+  uncompared: _("What your device sends counts as it comes: nobody does the same examples again to compare."),
+  quota: (quota: number) =>
+    ngettext("It may do %(count)s more unit today.", "It may do %(count)s more units today.", quota),
+  epoch: (epoch: number, epochs: number) =>
+    _("Epoch %(epoch)s of %(epochs)s", { epoch: number(epoch), epochs: number(epochs) }),
+  done: (done: number, all: number) =>
+    ngettext("%(count)s of %(units)s is in the model", "%(count)s of %(units)s are in the model", done, {
+      units: ngettext("%(count)s unit", "%(count)s units", all),
+    }),
+  atWork: (leased: number) => ngettext("%(count)s is with devices", "%(count)s are with devices", leased),
+  compared: (compared: number) =>
+    ngettext("%(count)s waits to be compared", "%(count)s wait to be compared", compared),
+  people: (browsers: number, peers: number) =>
+    _("%(browsers)s and %(peers)s take part.", {
+      browsers: ngettext("%(count)s browser", "%(count)s browsers", browsers),
+      peers: ngettext("%(count)s peer", "%(count)s peers", peers),
+    }),
+  measured: (results: number, accuracy: number | null, loss: number) =>
+    accuracy === null
+      ? ngettext(
+          "With %(count)s result in it, the model has a loss of %(loss)s.",
+          "With %(count)s results in it, the model has a loss of %(loss)s.",
+          results,
+          { loss: figures.loss(loss) },
+        )
+      : ngettext(
+          "With %(count)s result in it, the model is right with %(accuracy)s of the examples that nobody trains on; its loss is %(loss)s.",
+          "With %(count)s results in it, the model is right with %(accuracy)s of the examples that nobody trains on; its loss is %(loss)s.",
+          results,
+          { accuracy: percent(accuracy), loss: figures.loss(loss) },
+        ),
+};
