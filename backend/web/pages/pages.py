@@ -30,6 +30,7 @@ from backend.server.tasks.model_inspection import fastest
 from backend.web.api.lineage import lineage
 from backend.web.auth.identity import signed_in, summaries_for
 from backend.web.pages.languages import FALLBACK, catalogue, negotiated
+from backend.web.pages.live_parts import asks_for_live_parts, render_live_parts
 from backend.web.pages.reader_language import ReaderLanguage
 from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
@@ -129,20 +130,22 @@ async def train(request: Request) -> Response:
     return page
 
 
-def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> HTMLResponse:
-    """Renders `template` in the reader's language, with the built scripts and styles that it needs."""
+def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> Response:
+    """Renders `template` in the reader's language, with the built scripts and styles that it needs.
+
+    A request for the live parts of the page gets nothing else.
+    """
     webapp, dist = _webapp(request), request.app.state.settings.dist
     language = negotiated(request.headers.get("accept-language", ""))
     # Pages without their own script, such as errors, use the gallery's.
     entries = (f"{SOURCES}/{name}.ts" for name in (Path(template).stem, "gallery"))
-    built = next(filter(None, (assets(dist, entry, language) for entry in entries)), None)
-    text = (
-        _environment(webapp, language)
-        .get_template(template)
-        .render(request=request, built=built, language=language, signed_in=signed_in(request), **context)
-    )
+    page = _environment(webapp, language).get_template(template)
+    values = {"request": request, "language": language, "signed_in": signed_in(request), **context}
     headers = {"Content-Language": language, "Vary": "Accept-Language", POLICY: page_policy()}
-    return HTMLResponse(text, status, headers)
+    if asks_for_live_parts(request, page):
+        return render_live_parts(request, page, values, headers)
+    built = next(filter(None, (assets(dist, entry, language) for entry in entries)), None)
+    return HTMLResponse(page.render(built=built, **values), status, headers)
 
 
 def assets(dist: Path, entry: str, language: str = FALLBACK) -> dict[str, Any] | None:

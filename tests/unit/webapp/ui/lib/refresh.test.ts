@@ -43,6 +43,14 @@ test("only parts that changed are replaced, and the callback gets their names", 
   expect(changes).toEqual([["first"]]);
 });
 
+test("the parts are asked for where the page is, so that the browser knows whether they are the same", async () => {
+  answer(pageOf("1", "2"));
+  const fetched = vi.spyOn(globalThis, "fetch");
+  await refresh();
+  const [address] = fetched.mock.calls[0] ?? [];
+  expect(address).toBe(`${location.origin}${location.pathname}?live=`);
+});
+
 test("a visible page refreshes by itself", async () => {
   answer(pageOf("1", "2"));
   await vi.advanceTimersByTimeAsync(EVERY * 1000 - 1);

@@ -1,4 +1,4 @@
-/** Refreshes the figures of a server-rendered page: fetches it again and replaces its `data-live` parts. */
+/** Refreshes the figures of a server-rendered page: fetches its `data-live` parts and replaces those that changed. */
 
 import { parseHtml } from "./parse-html";
 import { fetchAnswer } from "./responses";
@@ -10,14 +10,15 @@ export function startRefreshing(
   seconds: number,
   changed: RefreshListener = () => undefined,
 ): () => Promise<void> {
-  // Parts are compared with the server's last page, because scripts may have changed them since.
+  const address = liveAddress(location.href);
+  // Parts are compared with the server's last ones, because scripts may have changed them since.
   const latest = new Map(liveParts(document).map((part) => [liveName(part), part.outerHTML]));
 
   async function refresh(): Promise<void> {
     // If the server is away or the answer breaks off, the figures stay; the next refresh tries again.
-    const page = await fetchAnswer(location.href, "text/html", (response) => response.text());
-    if (page === null) return;
-    const fresh = parseHtml(page);
+    const parts = await fetchAnswer(address, "text/html", (response) => response.text());
+    if (parts === null) return;
+    const fresh = parseHtml(parts);
     const olds = new Map(liveParts(document).map((part) => [liveName(part), part]));
     // A part with the keyboard's focus is not replaced, because that would lose the focus.
     const busy = (part: HTMLElement) => olds.get(liveName(part))?.contains(document.activeElement) ?? false;
@@ -35,6 +36,13 @@ export function startRefreshing(
     if (document.visibilityState === "visible") void refresh();
   }, seconds * 1000);
   return refresh;
+}
+
+/** Returns where the server has the live parts of a page; the browser asks whether they are still the same. */
+function liveAddress(page: string): string {
+  const address = new URL(page);
+  address.searchParams.set("live", "");
+  return address.href;
 }
 
 function liveParts(root: ParentNode): HTMLElement[] {
