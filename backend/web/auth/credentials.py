@@ -66,10 +66,16 @@ async def by_password(request: Request) -> Response:
     """Signs in by name and password."""
     slow_down(request)
     refuse_readable(request)
-    body = await read_json(request, NameAndPassword)
+    return await signed_in(
+        request, await account_by_password(request, await read_json(request, NameAndPassword))
+    )
+
+
+async def account_by_password(request: Request, told: NameAndPassword) -> AccountRecord:
+    """Returns the account with this name and password. Raises SignInError, or TooFastError."""
     # Attackers may guess at one account from many addresses.
-    request.app.state.attempts.count(f"account {body.name}")
-    return await signed_in(request, await access_of(request).passwords.sign_in(body.name, body.password))
+    request.app.state.attempts.count(f"account {told.name}")
+    return await access_of(request).passwords.sign_in(told.name, told.password)
 
 
 async def passkey_wanted(request: Request) -> Response:

@@ -127,16 +127,25 @@ async def open_link(request: Request) -> Response:
     """Signs in by a link, which is used up."""
     slow_down(request)
     refuse_readable(request)
-    body = await read_json(request, LinkCode)
-    return await signed_in(request, await access_of(request).links.open(body.code, body.name))
+    return await signed_in(request, await account_by_link(request, await read_json(request, LinkCode)))
+
+
+async def account_by_link(request: Request, link: LinkCode) -> AccountRecord:
+    """Returns the account into which a link leads, a new one for a new person, and uses the link up."""
+    return await access_of(request).links.open(link.code, link.name)
 
 
 async def signed_in(request: Request, account: AccountRecord) -> Response:
     """Starts a session of `account` in the requesting browser and returns the response with its cookie."""
-    code = await access_of(request).sessions.begin(account.id, request.headers.get("user-agent", ""))
     response = fresh({"account": account.name})
-    set_cookie(request, response, "minga_session", code, SESSION_SECONDS)
+    await begin_session(request, account, response)
     return response
+
+
+async def begin_session(request: Request, account: AccountRecord, response: Response) -> None:
+    """Starts a session of `account` in the requesting browser, which gets its cookie with `response`."""
+    code = await access_of(request).sessions.begin(account.id, request.headers.get("user-agent", ""))
+    set_cookie(request, response, "minga_session", code, SESSION_SECONDS)
 
 
 async def sign_out(request: Request) -> Response:

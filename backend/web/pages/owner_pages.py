@@ -12,25 +12,23 @@ from backend.web.auth.identity import identify, summaries_for
 from backend.web.auth.sign_in import access_of, account_summary
 from backend.web.drafts.draft_requests import draft_service
 from backend.web.pages.pages import page_route, render
-
-PRIVATE = {"Cache-Control": "no-store"}
+from backend.web.pages.sign_in_form import UNCACHED, show_sign_in, sign_in_by_form
 
 
 def routes() -> list[BaseRoute]:
     """Returns the routes of the pages /sign-in and /account."""
-    return [page_route("/sign-in", sign_in), page_route("/account", account)]
-
-
-async def sign_in(request: Request) -> Response:
-    """Renders the sign-in page; a sign-in link has its code in the URL fragment."""
-    return _uncached(render(request, "account/sign-in.html", {}))
+    return [
+        page_route("/sign-in", show_sign_in),
+        page_route("/sign-in", sign_in_by_form, methods=["POST"]),
+        page_route("/account", account),
+    ]
 
 
 async def account(request: Request) -> Response:
     """Renders the account's page, or redirects to the sign-in page."""
     identity = await identify(request)
     if identity.account is None:
-        return RedirectResponse("/sign-in", 303, PRIVATE)
+        return RedirectResponse("/sign-in", 303, UNCACHED)
     summary = await account_summary(request, identity)
     place = request.app.state.tasks.place
     own_tasks = [
@@ -52,7 +50,9 @@ async def account(request: Request) -> Response:
         "scopes": scopes,
         "others": await _other_accounts(request, identity),
     }
-    return _uncached(render(request, "account/account.html", context))
+    page = render(request, "account/account.html", context)
+    page.headers.update(UNCACHED)
+    return page
 
 
 async def _other_accounts(
@@ -64,8 +64,3 @@ async def _other_accounts(
     records = access_of(request).records
     others = [record for record in await records.accounts() if record.id != identity.account]
     return [(record, await records.roles(record.id)) for record in others]
-
-
-def _uncached(page: Response) -> Response:
-    page.headers.update(PRIVATE)
-    return page

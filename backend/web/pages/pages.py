@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,12 @@ def routes() -> list[BaseRoute]:
     ]
 
 
-def page_route(path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> Route:
+def page_route(
+    path: str, endpoint: Callable[[Request], Awaitable[Response]], methods: Collection[str] | None = None
+) -> Route:
     """Returns a page's route in its reader's language, with compression, which shrinks it to a third."""
-    return Route(path, endpoint, middleware=[Middleware(GZipMiddleware), Middleware(ReaderLanguage)])
+    middleware = [Middleware(GZipMiddleware), Middleware(ReaderLanguage)]
+    return Route(path, endpoint, methods=methods, middleware=middleware)
 
 
 async def gallery(request: Request) -> Response:

@@ -1,10 +1,11 @@
-"""Reads request bodies: JSON, bytes up to a limit, and files in pieces."""
+"""Reads request bodies: JSON, forms, bytes up to a limit, and files in pieces."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
 from typing import TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -12,6 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from backend.errors import BadRequestError, TooLongError
 
 MAX_JSON_BYTES = 64 << 10
+FORM = "application/x-www-form-urlencoded"
+MAX_FORM_BYTES, MOST_FIELDS = 4 << 10, 16
 # Lists and objects within each other. No body needs a third of it; Python's own limit ends requests with 500.
 MOST_NESTED = 32
 # A string ends with the text at the latest, and `*+` gives nothing back: each byte is read once. A search
@@ -38,6 +41,21 @@ async def read_json(request: Request, kind: type[Body], max_bytes: int = MAX_JSO
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequestError(f"The body of this request cannot be used: {error}.") from None
+
+
+async def read_form(request: Request) -> dict[str, str]:
+    """Decodes the fields of a form without files. Raises BadRequestError, or TooLongError."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != FORM:
+        raise BadRequestError(f"Send a form, with the header Content-Type: {FORM}.")
+    data = await read_body(request, MAX_FORM_BYTES)
+    try:
+        return dict(
+            parse_qsl(data.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        )
+    except ValueError:
+        raise BadRequestError(
+            "The fields of this form cannot be read. Reload the page and try again."
+        ) from None
 
 
 def is_nested_deeper(data: bytes, most: int) -> bool:

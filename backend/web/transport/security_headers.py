@@ -8,6 +8,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "Content-Security-Policy"
+REFERRER = "Referrer-Policy"
+# A response may have others of these.
+_OWN = (POLICY, REFERRER)
 # Pages start workers and parse HTML by two policies of Trusted Types: client/workers/script-policy.ts and
 # ui/lib/parse-html.ts. Workers have no document, and libraries in them start threads by plain addresses. The
 # search of the documentation, which is MkDocs' own, writes markup.
@@ -43,12 +46,12 @@ HEADERS = {
     "Cross-Origin-Embedder-Policy": "require-corp",
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    REFERRER: "no-referrer",
 }
 
 
 class SecurityHeaders:
-    """Adds HEADERS to every HTTP response, but keeps the policy of a response that has one."""
+    """Adds HEADERS to every HTTP response, but keeps the policies of a response that has some."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -62,7 +65,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    if name != POLICY or POLICY not in headers:
+                    if name not in _OWN or name not in headers:
                         headers[name] = value
             await send(message)
 
