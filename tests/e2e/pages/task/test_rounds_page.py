@@ -133,7 +133,7 @@ async def made(server: Server, version: int) -> None:
 async def refreshed(page: Page) -> None:
     """Has the page refresh now, and waits until it has shown what came."""
     for _ in range(2):  # It was done with the first answer when it asks for the second.
-        async with page.expect_response(page.url) as answer:
+        async with page.expect_response(f"{page.url}?live=") as answer:
             await page.clock.fast_forward(EVERY_MILLISECONDS)
         await (await answer.value).finished()
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import zipfile
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -149,10 +150,11 @@ def test_launched_tasks_count_for_the_room_of_their_owner(
     with running(data.parent / "tasks", data) as server:
         ann = operator(server)
         draft = ann.ask("POST", "/api/drafts", {"name": "next"})["id"]
-        path, file = f"/api/drafts/{draft}/files/model", {"name": "model.keras", "bytes": 1000}
-        ann.ask("POST", path, file, 201)
+        path = f"/api/drafts/{draft}/files/model"
+        tus = {"Tus_Resumable": "1.0.0", "Upload_Metadata": f"filename {b64encode(b'model.keras').decode()}"}
+        ann.ask("POST", path, status=201, Upload_Length="1000", **tus)
         ann.ask("PUT", "/api/tasks/mine/members", {"account": "ann", "role": "owner"})
-        refused = ann.ask("POST", path, {**file, "bytes": 2000}, 413)["error"]["message"]
+        refused = ann.ask("POST", path, status=413, Upload_Length="2000", **tus)["error"]["message"]
         assert "Your drafts and tasks would take over 1 MiB" in refused
         ann.ask("DELETE", "/api/tasks/mine")
-        ann.ask("POST", path, {**file, "bytes": 2000}, 201)
+        ann.ask("POST", path, status=201, Upload_Length="2000", **tus)
