@@ -10,7 +10,8 @@ from rich.table import Table
 from backend.server.estimates.prices import Prices
 from backend.server.estimates.recorded_cost import Cost
 from backend.server.estimates.training_record import TrainingRecord
-from backend.web.pages.template_words import counted, number
+from backend.server.tasks.formatting import number
+from backend.web.pages.template_words import counted
 
 
 def print_cost(record: TrainingRecord, cost: Cost, prices: Prices, console: Console) -> None:

@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 
 from backend.server.estimates.devices import DEVICES
-from backend.server.tasks.formatting import between, operations, relative_error, shape, size
+from backend.server.tasks.formatting import between, number, operations, relative_error, shape, size
 from backend.server.tasks.model_inspection import Inspection, fastest
-from backend.web.pages.template_words import BACKENDS, counted, number
+from backend.web.pages.template_words import BACKENDS, counted
 from backend.web.pages.template_words import DEVICES as DEVICE_WORDS
 
 OPS_SHOWN = 6

@@ -15,7 +15,7 @@ from rich.table import Table
 from backend.commands.server_client import ServerClient, server_at
 from backend.commands.tokens import needed
 from backend.protocols.tasks.task_life import Order
-from backend.web.pages.template_words import number
+from backend.server.tasks.formatting import number
 
 ORDERS = {
     Order.LAUNCH: "a tested task goes live",

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from backend.server.tasks.formatting import size
-from backend.web.pages.template_words import ENGLISH, counted, number
+from backend.server.tasks.formatting import number, size
+from backend.web.pages.template_words import ENGLISH, counted
 
 JsonObject = Mapping[str, Any]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backend.server.tasks.formatting import between, operations, shape, size
+from backend.server.tasks.formatting import between, number, operations, shape, size
 from backend.web.pages.pages import assets
-from backend.web.pages.template_words import ENGLISH, counted, number
+from backend.web.pages.template_words import ENGLISH, counted
 
 MANIFEST = {
     "_shared.js": {"file": "assets/shared-1.js", "css": ["assets/shared-2.css"], "imports": ["_deep.js"]},

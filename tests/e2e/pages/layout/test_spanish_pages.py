@@ -12,7 +12,7 @@ import pytest
 from babel.messages.pofile import read_po
 
 from backend.server.drafts.review.wizard_steps import STEPS
-from tests.e2e.pages.layout.message_extraction import LOCALES
+from scripts.translations.command import LOCALES
 from tests.support.tasks.tiny_task import write_task
 from tests.support.web.draft_client import Drafter
 from tests.support.web.server_process import running
