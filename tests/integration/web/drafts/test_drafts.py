@@ -13,7 +13,7 @@ import pytest
 from tests.support.tasks.tiny_task import write_task
 from tests.support.web.draft_client import Drafter
 from tests.support.web.server_process import Server, running
-from tests.support.web.visitors import Visitor, operator, owner, program
+from tests.support.web.visitors import Visitor, owner, program
 
 NUMBERS = itertools.count(1)
 MODEL = b"PK\x03\x04 a model of the gallery"
@@ -31,18 +31,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         patch.setenv("MINGA_MAX_DATA_MIB", "1")
         with running(folder / "tasks", folder / "data") as server:
             yield server
-
-
-@pytest.fixture(scope="module")
-def ann(server: Server) -> Visitor:
-    """The operator."""
-    return operator(server)
-
-
-@pytest.fixture(scope="module")
-def bob(ann: Visitor) -> Drafter:
-    """A program of an owner who is no operator."""
-    return Drafter(program(owner(ann, "bob"), "create"))
 
 
 @pytest.fixture
