@@ -73,6 +73,14 @@ async def opened(browser: Browser, size: tuple[int, int], scheme: str = "light")
     await context.close()
 
 
+@asynccontextmanager
+async def forced(browser: Browser) -> AsyncIterator[Page]:
+    """A tab in which the system chooses the colours, on a dark ground."""
+    context = await browser.new_context(color_scheme="dark", forced_colors="active")
+    yield await context.new_page()
+    await context.close()
+
+
 LONG = pytest.param(ADDRESSES, marks=pytest.mark.long)
 addresses_by_lane = pytest.mark.parametrize("addresses", [SHORT, LONG])
 
@@ -92,6 +100,22 @@ async def test_axe_finds_nothing_serious(
                 "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
             )
             assert await findings(page) == [], address
+
+
+@addresses_by_lane
+async def test_colours_of_the_system_leave_edges_and_marks(
+    browser: Browser, gallery: Server, addresses: tuple[str, ...]
+) -> None:
+    async with forced(browser) as page:
+        for address in addresses:
+            await page.goto(gallery.url + address)
+            assert await findings(page) == [], address
+            lost = await page.locator(".button:visible, .dot:visible, progress:visible").evaluate_all(
+                "all => all.filter((one) => { const style = getComputedStyle(one);"
+                " return style.borderTopWidth === '0px' || style.borderTopColor === 'rgb(0, 0, 0)'; })"
+                ".map((one) => one.outerHTML)"
+            )
+            assert lost == [], address
 
 
 async def test_axe_does_find_what_is_wrong(browser: Browser, gallery: Server) -> None:
@@ -184,7 +208,7 @@ async def test_others_are_invited_by_an_address_to_copy(browser: Browser, galler
             button = page.get_by_role("button", name="Invite others")
             await button.click()
             dialog = page.get_by_role("dialog", name="Invite others")
-            await expect(dialog).to_contain_text("leads to this computer only")
+            await expect(dialog).to_contain_text("works on this computer only")
             assert await findings(page) == [], address
             await dialog.get_by_role("button", name="Copy").click()
             await expect(page.locator("[data-toast]")).to_have_text("The address is copied.")

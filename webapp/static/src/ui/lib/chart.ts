@@ -7,7 +7,7 @@ const DRAW_EVERY = 500;
 
 export interface CurveLine {
   readonly label: string;
-  /** A custom property of the stylesheet, such as `--lake`. */
+  /** A custom property of the stylesheet, such as `--progress`. */
   readonly colour: string;
   readonly side: "left" | "right";
   /** Fixed lower and upper bound; without it the values decide. */
@@ -81,7 +81,7 @@ export class Curve {
 
   #options(): uPlot.Options {
     const colour = (property: string) => getComputedStyle(this.#host).getPropertyValue(property).trim();
-    const [ink, grid] = [colour("--ink-soft"), colour("--line")];
+    const [ink, grid] = [colour("--text-muted"), colour("--border")];
     const own = this.#drawn.filter(({ scale }) => scale === undefined);
     const font = "12px system-ui, sans-serif";
     const common = { stroke: ink, font, labelFont: font, ticks: { show: false } };
@@ -96,7 +96,7 @@ export class Curve {
       cursor: { show: false },
       legend: {
         live: false,
-        markers: { width: 0, fill: (_, index) => colour(this.#drawn[index - 1]?.colour ?? "--ink-soft") },
+        markers: { width: 0, fill: (_, index) => colour(this.#drawn[index - 1]?.colour ?? "--text-muted") },
       },
       series: [
         { label: this.#title },

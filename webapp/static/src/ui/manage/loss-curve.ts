@@ -12,11 +12,11 @@ const LEFT = { side: "left", format: decimal } as const;
 const SHARED = { ...LEFT, scale: manage.heldOut } as const;
 
 const LINES: readonly CurveLine[] = [
-  { label: manage.heldOut, colour: "--lake", ...LEFT },
-  { label: manage.training, colour: "--saffron-strong", ...SHARED },
-  { label: manage.lowest, colour: "--ink-soft", ...SHARED, faint: true },
-  { label: manage.highest, colour: "--ink-soft", ...SHARED, faint: true },
-  { label: curves.leftBehind, colour: "--cochineal", ...SHARED, dashed: true, rare: true },
+  { label: manage.heldOut, colour: "--progress", ...LEFT },
+  { label: manage.training, colour: "--attention-strong", ...SHARED },
+  { label: manage.lowest, colour: "--text-muted", ...SHARED, faint: true },
+  { label: manage.highest, colour: "--text-muted", ...SHARED, faint: true },
+  { label: curves.leftBehind, colour: "--problem", ...SHARED, dashed: true, rare: true },
 ];
 
 /** Returns a function that shows the losses of a history in `host`. */

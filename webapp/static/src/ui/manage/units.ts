@@ -18,9 +18,9 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
   if (!board) return () => undefined;
   const range = { side: "left", format: axisPercent } as const;
   const curve = new Curve(requireElement(board, "scores-curve"), say.epoch, [
-    { label: say.accuracy, colour: "--lake", ...range },
-    { label: say.least, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
-    { label: say.most, colour: "--ink-soft", ...range, scale: say.accuracy, faint: true },
+    { label: say.accuracy, colour: "--progress", ...range },
+    { label: say.least, colour: "--text-muted", ...range, scale: say.accuracy, faint: true },
+    { label: say.most, colour: "--text-muted", ...range, scale: say.accuracy, faint: true },
   ]);
 
   async function look(): Promise<number> {

@@ -52,7 +52,7 @@ function drawStrokes(canvas: HTMLCanvasElement, strokes: readonly (readonly Stro
   const pen = canvas.getContext("2d");
   if (!pen) return;
   pen.clearRect(0, 0, canvas.width, canvas.height);
-  pen.strokeStyle = getComputedStyle(canvas).getPropertyValue("--ink").trim();
+  pen.strokeStyle = getComputedStyle(canvas).getPropertyValue("--text").trim();
   pen.lineWidth = PEN;
   pen.lineCap = "round";
   pen.lineJoin = "round";

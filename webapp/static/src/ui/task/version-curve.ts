@@ -10,21 +10,21 @@ import { bindFiles } from "./version-files";
 
 const ACCURACY: CurveLine = {
   label: say.curves.accuracy,
-  colour: "--lake",
+  colour: "--progress",
   side: "left",
   range: [0, 1],
   format: axisPercent,
 };
 const LOSS: CurveLine = {
   label: say.curves.loss,
-  colour: "--saffron-strong",
+  colour: "--attention-strong",
   side: "right",
   format: decimal,
 };
 const LEFT: CurveLine = {
   ...LOSS,
   label: say.curves.leftBehind,
-  colour: "--cochineal",
+  colour: "--accent",
   scale: LOSS.label,
   dashed: true,
   rare: true,

@@ -17,10 +17,10 @@ export class LossCurve {
   constructor(root: HTMLElement) {
     this.#root = root;
     this.#curve = new Curve(requireElement(root, "curve-mine"), say.curves.step, [
-      { label: say.curves.trend, colour: "--cochineal", side: "left", format: decimal },
+      { label: say.curves.trend, colour: "--accent", side: "left", format: decimal },
       {
         label: say.curves.eachStep,
-        colour: "--ink-soft",
+        colour: "--text-muted",
         side: "left",
         format: decimal,
         scale: say.curves.trend,
