@@ -6,11 +6,13 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from scripts.layout.aliases import find_aliases
 from scripts.layout.circles import circles, python_graph, typescript_graph
 from scripts.layout.culprit import Culprit
 from scripts.layout.facts import Facts
+from scripts.layout.old_phrases import find_old_phrases
 from scripts.layout.old_words import find_old_words
 from scripts.layout.settings import Settings
 from scripts.layout.tree import CODE
@@ -27,10 +29,15 @@ PYTHON_MODULES = (*PYTHON_PRODUCT, "tests/", "benchmarks/", "scripts/")
 
 @dataclass(frozen=True)
 class Measured:
-    """A tree after reading: all paths, and the facts of its files in Python and TypeScript."""
+    """A tree after reading: all paths, the facts of its files in Python and TypeScript, and all texts.
+
+    `root` is the folder of a working tree, None for a revision.
+    """
 
     paths: Sequence[str]
     files: Mapping[str, Facts]
+    texts: Mapping[str, str]
+    root: Path | None
 
     def below(self, folders: tuple[str, ...], suffix: str) -> dict[str, Facts]:
         """Returns the files of one language in some folders."""
@@ -132,6 +139,20 @@ def old_words(measured: Measured, settings: Settings) -> Iterator[Culprit]:
     return find_old_words(measured.files, settings.old_words)
 
 
+def old_phrases(measured: Measured, settings: Settings) -> Iterator[Culprit]:
+    """Finds phrases of the old vocabulary where people read."""
+    return find_old_phrases(measured.texts, settings.old_phrases)
+
+
+def missing_texts(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
+    """Finds sentences without a fitting translation, in the working tree of this repository."""
+    # Imported here because it reads the project's sentences; the other figures work without.
+    from scripts.translations.command import ROOT, all_problems
+
+    for problem in all_problems() if measured.root == ROOT else ():
+        yield Culprit(problem.text, str(problem.path.relative_to(ROOT)), problem.line)
+
+
 FIGURES = (
     Figure("folders_over_20", 0, folders_over_20, "Put files that belong together into a subfolder."),
     Figure("circles", 0, import_circles, "Move what both need into a module that imports neither."),
@@ -144,6 +165,8 @@ FIGURES = (
     Figure("sentence_aliases", 0, sentence_aliases, "Import the module by its own name."),
     Figure("host_isinstance", 0, host_isinstance, "Add a method to the host's protocol and call it."),
     Figure("old_words", 0, old_words, "Use the new word, which stands in parentheses."),
+    Figure("old_phrases", 0, old_phrases, "Write the sentence as the words in parentheses say."),
+    Figure("missing_texts", 0, missing_texts, "Add it to the catalogue, or remove what nothing uses."),
     Figure("files_under_40", None, files_under_40),
     Figure("files_over_400", None, files_over_400),
     Figure("functions_over_60", None, functions_over_60),

@@ -44,7 +44,8 @@ class Reader:
             with ProcessPoolExecutor(PROCESSES, get_context("fork"), initializer=gc.disable) as pool:
                 facts = list(pool.map(_read_file, missing, chunksize=CHUNK))
         self._facts.update(zip(missing, facts, strict=True))
-        return Measured(tree.paths, {path: self._facts[path, text] for path, text in tree.texts.items()})
+        files = {path: self._facts[path, text] for path, text in tree.texts.items()}
+        return Measured(tree.paths, files, {**tree.texts, **tree.prose}, tree.root)
 
 
 def count(measured: Measured, settings: Settings) -> Counts:

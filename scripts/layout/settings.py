@@ -10,6 +10,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 KINDS = ("class", "module", "function", "identifier")
+PHRASES = "phrase"
 
 
 @dataclass(frozen=True)
@@ -29,23 +30,26 @@ class OldWord:
 class Settings:
     """Ceilings by figure, and the exceptions `shared_names` (with reasons) and `aliases`.
 
-    `aliases` maps an allowed alias to its original.
+    `aliases` maps an allowed alias to its original, `old_phrases` a phrase to what replaces it.
     """
 
     ceilings: Mapping[str, int] = field(default_factory=dict)
     shared_names: Mapping[str, str] = field(default_factory=dict)
     aliases: Mapping[str, str] = field(default_factory=dict)
     old_words: tuple[OldWord, ...] = ()
+    old_phrases: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_settings(house: Path = HERE / "house.toml", words: Path = HERE / "old_words.toml") -> Settings:
     """Reads both files."""
     table = tomllib.loads(house.read_text("utf-8"))
+    text = words.read_text("utf-8")
     return Settings(
         table["ceilings"],
         table["shared_class_names"],
         table["aliases"],
-        read_old_words(words.read_text("utf-8")),
+        read_old_words(text),
+        tomllib.loads(text)[PHRASES],
     )
 
 
@@ -53,6 +57,8 @@ def read_old_words(text: str) -> tuple[OldWord, ...]:
     """Reads a table per kind; a word is `old = "new"` or `old = { new = "new", within = [...] }`."""
     old_words = []
     for kind, words in tomllib.loads(text).items():
+        if kind == PHRASES:
+            continue
         if kind not in KINDS:
             raise ValueError(f"[{kind}] is none of {', '.join(KINDS)}")
         for old, value in words.items():

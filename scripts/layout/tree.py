@@ -11,14 +11,21 @@ from pathlib import Path
 
 CODE = (".py", ".ts", ".tsx", ".css", ".html", ".toml", ".json", ".sh")
 SOURCE = (".py", ".ts", ".tsx")
+# Files of sentences.
+PROSE = (".html", ".md", ".po")
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Paths of all files, with `/`, and the texts of those in Python and TypeScript."""
+    """Paths of all files, with `/`, the texts of those in Python and TypeScript, and those of sentences.
+
+    `root` is the folder of a working tree, None for a revision.
+    """
 
     paths: tuple[str, ...]
     texts: Mapping[str, str]
+    prose: Mapping[str, str]
+    root: Path | None = None
 
 
 def git(root: Path, *arguments: str) -> bytes:
@@ -31,19 +38,24 @@ def working_tree(root: Path) -> Tree:
     """Returns tracked files as they are on disk, and new files that are not ignored."""
     listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
     paths = [name for name in listed.decode().split("\0") if name and (root / name).is_file()]
-    texts = {path: (root / path).read_text("utf-8") for path in paths if path.endswith(SOURCE)}
-    return Tree(tuple(sorted(paths)), texts)
+    texts, prose = (
+        {path: (root / path).read_text("utf-8") for path in paths if path.endswith(suffixes)}
+        for suffixes in (SOURCE, PROSE)
+    )
+    return Tree(tuple(sorted(paths)), texts, prose, root)
 
 
 def revision(root: Path, name: str) -> Tree:
     """Returns the files of a commit, branch or tag."""
     texts: dict[str, str] = {}
+    prose: dict[str, str] = {}
     paths: list[str] = []
     with tarfile.open(fileobj=io.BytesIO(git(root, "archive", "--format=tar", name))) as archive:
         for member in archive:
             if not member.isfile():
                 continue
             paths.append(member.name)
-            if member.name.endswith(SOURCE) and (file := archive.extractfile(member)) is not None:
-                texts[member.name] = file.read().decode("utf-8")
-    return Tree(tuple(sorted(paths)), texts)
+            for suffixes, found in ((SOURCE, texts), (PROSE, prose)):
+                if member.name.endswith(suffixes) and (file := archive.extractfile(member)) is not None:
+                    found[member.name] = file.read().decode("utf-8")
+    return Tree(tuple(sorted(paths)), texts, prose)

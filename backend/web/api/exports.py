@@ -118,7 +118,7 @@ async def version_file_for_people(request: Request) -> Response:
         return _file_response(request, file)
     registry, path = request.app.state.tasks, request.path_params
     context = {"task": registry.summary(path["name"]), "version": path["version"], "format": file.format}
-    page = render(request, "task/export_pending.html", context, 202)
+    page = render(request, "pages/export-pending.html", context, 202)
     page.headers.update({**_NO_STORE, "Refresh": str(RETRY_SECONDS)})
     return page
 
@@ -148,7 +148,7 @@ async def version_page(request: Request) -> Response:
         and number != summary["version"]
         and summary["scheme"] == "federated",
     }
-    return render(request, "task/version.html", context)
+    return render(request, "pages/version.html", context)
 
 
 async def _file(request: Request) -> VersionFile:

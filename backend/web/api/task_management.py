@@ -78,7 +78,7 @@ async def page(request: Request) -> Response:
         "may_delete": may(identity, "delete", place)
         and request.app.state.deletions.can_delete(registry.folder(name)),
     }
-    answer = render(request, "manage/manage.html", context)
+    answer = render(request, "pages/manage.html", context)
     answer.headers["Cache-Control"] = "no-store"
     return answer
 

@@ -62,7 +62,7 @@ class GivenRole(Struct, forbid_unknown_fields=True):
 
 async def join_page(request: Request) -> Response:
     """Renders the page that an invitation opens; its code is in the URL fragment."""
-    return render(request, "account/join.html", {})
+    return render(request, "pages/join.html", {})
 
 
 async def join(request: Request) -> Response:
@@ -88,7 +88,7 @@ async def access_page(request: Request) -> Response:
         "roles": ROLES,
         "may_share": may(identity, "share", place),
     }
-    page = render(request, "manage/access.html", context)
+    page = render(request, "pages/access.html", context)
     page.headers["Cache-Control"] = "no-store"
     return page
 

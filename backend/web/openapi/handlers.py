@@ -38,7 +38,7 @@ async def page(request: Request) -> Response:
         "sections": sections(document_json),
         "sockets": document_json["x-sockets"],
     }
-    return render(request, "docs/api.html", context)
+    return render(request, "pages/api.html", context)
 
 
 def _document(request: Request) -> dict[str, Any]:

@@ -48,7 +48,7 @@ async def drafts(request: Request) -> Response:
     return _uncached(
         render(
             request,
-            "drafts/drafts.html",
+            "pages/drafts.html",
             {"drafts": own_drafts, "limits": limits, "tasks": _editable_tasks(request, identity)},
         )
     )
@@ -78,7 +78,7 @@ async def step(request: Request) -> Response:
         "reachable": data_origin(current) if name == "data" else "",
         "models": await summaries_for(request) if name == "model" else [],
     }
-    page = render(request, "drafts/draft.html", context)
+    page = render(request, "pages/draft.html", context)
     # In the step `data`, the owner's browser fetches what volunteers' browsers will fetch.
     page.headers[POLICY] = page_policy(filter(None, [context["reachable"]]))
     return _uncached(page)

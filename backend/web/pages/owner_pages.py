@@ -50,7 +50,7 @@ async def account(request: Request) -> Response:
         "scopes": scopes,
         "others": await _other_accounts(request, identity),
     }
-    page = render(request, "account/account.html", context)
+    page = render(request, "pages/account.html", context)
     page.headers.update(UNCACHED)
     return page
 

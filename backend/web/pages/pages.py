@@ -68,7 +68,7 @@ async def gallery(request: Request) -> Response:
     tasks = by_need(task for task in await summaries_for(request) if task["state"] != "archived")
     matches = sum(search.matches(task) for task in tasks)
     context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": matches}
-    return render(request, "gallery/gallery.html", context)
+    return render(request, "pages/gallery.html", context)
 
 
 async def favicon(request: Request) -> Response:
@@ -82,7 +82,7 @@ async def task(request: Request) -> Response:
     context["contributions"] = await registry.contributions(name)
     context["rounds"] = await registry.rounds(name, 0, RECENT_ROUNDS)
     context |= await lineage(request, name)
-    return render(request, "task/task.html", context)
+    return render(request, "pages/task.html", context)
 
 
 async def rounds(request: Request) -> Response:
@@ -99,7 +99,7 @@ async def rounds(request: Request) -> Response:
         "older": oldest if oldest > 1 else None,
         "newer": None if before is None else newer,
     }
-    return render(request, "task/rounds.html", context)
+    return render(request, "pages/rounds.html", context)
 
 
 async def model(request: Request) -> Response:
@@ -119,7 +119,7 @@ async def model(request: Request) -> Response:
         "fastest": fastest(inspection.step_times),
         "reasons": inspection.reasons(),
     }
-    return render(request, "task/model.html", context)
+    return render(request, "pages/model.html", context)
 
 
 async def train(request: Request) -> Response:
@@ -196,6 +196,7 @@ def _environment(webapp: Path, language: str) -> Environment:
     environment.install_gettext_translations(sentences, newstyle=True)  # type: ignore[attr-defined]  # By i18n.
     environment.policies["ext.i18n.trimmed"] = True
     environment.filters.update(TemplateWords(language, sentences).filters())
+    environment.filters["partial"] = lambda scheme, name: WEB_SCHEMES[scheme].partial(templates, name)
     # The logo is inlined, so that it takes the colours of the light or dark theme.
     environment.globals["logo"] = Markup((templates / "logo.svg").read_text(encoding="utf-8"))  # noqa: S704
     return environment

@@ -62,7 +62,7 @@ def _checked(fields: dict[str, str], kind: type[Fields]) -> Fields:
 
 def _page(request: Request, fields: dict[str, str], problem: str, status: int) -> Response:
     name = "" if "code" in fields else fields.get("name", "")
-    page = render(request, "account/sign-in.html", {"problem": problem, "name": name}, status)
+    page = render(request, "pages/sign-in.html", {"problem": problem, "name": name}, status)
     # Without a referrer browsers do not say, either, that a form comes from a page of this server.
     page.headers.update({**UNCACHED, REFERRER: "same-origin"})
     return page

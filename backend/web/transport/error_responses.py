@@ -70,7 +70,7 @@ def _error_response(
             "message": message,
             "translated": message in (NOTHING_HERE, UNEXPECTED),
         }
-        page = pages.render(request, "error.html", context, status)
+        page = pages.render(request, "pages/error.html", context, status)
         page.headers.update(headers)
         return page
     return JSONResponse({"error": {"code": code, "message": message}}, status, headers)
