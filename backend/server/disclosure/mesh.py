@@ -25,8 +25,8 @@ def _server(file: TaskFile) -> Iterator[str]:
         "result of one group, so it learns the mean of that group's updates."
     )
     yield gettext(
-        "It is told how many examples you trained on, your loss and results on them, which weights you "
-        "have, with whom you are linked, and how fast."
+        "It receives how many examples you trained on, your loss and results on them, which weights you "
+        "have, whom you are connected to, and how fast."
     )
     if file.security.masks:
         yield gettext(
@@ -69,8 +69,8 @@ def _participants(file: TaskFile) -> Iterator[str]:
     else:
         yield of_public_examples(file)
     yield gettext(
-        "They are told how many examples you trained on. Who is linked with you directly sees your network "
-        "address, and recognizes your device by its key when you come back."
+        "They see how many examples you trained on. Those connected to you directly see your network "
+        "address, and recognize your device by its key when you return."
     )
     yield gettext("Like everyone, they see on this page how often your random number took part.")
 

@@ -44,8 +44,9 @@ def _server(file: TaskFile, units: Units) -> Iterator[str]:
 def _participants(file: TaskFile, units: Units) -> Iterator[str]:
     """Yields what other volunteers learn."""
     yield gettext(
-        "They are never sent your result. But each result is blended into the model when it comes, and "
-        "whoever begins next is given that: who compares two of them can tell about what was blended between."
+        "They never receive your result. But each result is blended into the model when it arrives, and the "
+        "next client starts from that model: comparing two such models reveals roughly what was blended in "
+        "between."
     )
     yield gettext("On this page they see how much came from your random number.")
     yield _made_up(file, units)

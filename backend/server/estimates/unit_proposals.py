@@ -75,10 +75,10 @@ def propose_units(
             "coordination.units.trust.replicas",
             _REPLICAS,
             ngettext(
-                "Two results that agree hold, since strangers do not make the same mistake. Whoever was "
-                "right %(count)s time is compared only now and then.",
-                "Two results that agree hold, since strangers do not make the same mistake. Whoever was "
-                "right %(count)s times is compared only now and then.",
+                "Two results that agree are accepted, since strangers do not make the same mistake. A client "
+                "that was right %(count)s time is compared only now and then.",
+                "Two results that agree are accepted, since strangers do not make the same mistake. A client "
+                "that was right %(count)s times is compared only now and then.",
                 units.trust.checked,
             )
             % {"count": units.trust.checked},
@@ -168,8 +168,8 @@ def _lease(
         "coordination.units.lease",
         value,
         gettext(
-            "%(device)s needs about %(duration)s for what it is given. After twice that, and two minutes at "
-            "least, without a sign of life somebody else gets the unit, too."
+            "%(device)s needs about %(duration)s for its unit. After twice that time without a message, and "
+            "at least two minutes, another client gets the unit, too."
         )
         % {"device": device_in_words(device), "duration": duration(needed)},
     )

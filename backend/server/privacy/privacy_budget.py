@@ -33,7 +33,7 @@ EVERYWHERE = (
     later("Volunteers choose themselves when to come, so nothing is claimed for being drawn by chance."),
 )
 CENTRAL = (
-    later("The server sees single updates before it adds noise: whoever runs it is trusted with them."),
+    later("The server sees single updates before it adds noise, so its operator is trusted with them."),
     later("The recorded rounds in which a client's update was accepted count."),
 )
 LOCAL = (
@@ -78,7 +78,7 @@ ASSUMPTIONS: dict[Kind, tuple[str, ...]] = {
 WHO: dict[Kind, str] = {
     "central": later("Whoever sees the model, but not the server,"),
     "local": later("The server and everybody else"),
-    "distributed": later("The server, which sees sums alone, and whoever sees the model"),
+    "distributed": later("The server, which sees only sums, and anyone who sees the model"),
     "examples": later("The server and everybody else"),
 }
 TREE = later(

@@ -9,7 +9,7 @@ test.each<[MaskedView["stage"], number, string]>([
   ["dealing", 6, "Exchanging keys with 5 other participants"],
   ["masked", 6, "Masked among 6: of you alone the server gets numbers that look random."],
   ["revealed", 6, "Masked among 6: the server reads the sum of all now."],
-  ["refused", 0, "This round goes on without you."],
+  ["refused", 0, "This round continues without you."],
 ])("in the stage %s the page says what becomes of the update", (stage, members, begin) => {
   expect(visibilityOf({ ...VIEW, stage, members }).line.startsWith(begin)).toBe(true);
 });

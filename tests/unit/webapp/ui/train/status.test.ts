@@ -217,7 +217,7 @@ describe("What the volunteer's device does, in words", () => {
     const reason = "Two clients of the roster have the same key.";
     const masked = { stage: "refused", members: 0, active: false, met: null, reason } as const;
     expect(statusOf(view(TRAINING, { progress, masked }), 0)).toMatchObject({
-      line: "This round goes on without you",
+      line: "This round continues without you",
       hint: reason,
     });
   });

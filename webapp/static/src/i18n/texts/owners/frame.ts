@@ -16,5 +16,5 @@ export const say = {
   },
   forget: (title: string) =>
     _("Delete the draft “%(title)s” with its files? This cannot be taken back.", { title }),
-  lost: _("The connection is lost; this goes on by itself once it is back."),
+  lost: _("The connection is lost; this continues when it is back."),
 };

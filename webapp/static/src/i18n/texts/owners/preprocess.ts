@@ -86,7 +86,7 @@ export const say = {
   notCut: _("The data are not cut yet."),
   cut: _("Cut the data"),
   again: _("Cut again"),
-  lost: _("The connection is lost; this goes on by itself once it is back."),
+  lost: _("The connection is lost; this continues when it is back."),
   fields: {
     height: _("Height in pixels"),
     width: _("Width in pixels"),

@@ -15,16 +15,16 @@ export const say = {
   sending: (name: string) => _("%(name)s is on its way. Stay on this page until it is there.", { name }),
   paused: (name: string) => _("%(name)s: paused. What came is kept.", { name }),
   lost: (name: string) =>
-    _("%(name)s: the connection is lost. It goes on by itself once it is back.", { name }),
+    _("%(name)s: the connection is lost. The upload continues when it is back.", { name }),
   cancelled: _("The upload was cancelled."),
   other: (name: string, bytes: number) =>
     _(
-      "This is another file than %(name)s (%(bytes)s), part of which is here. Choose that one to go on, or begin anew with this one.",
+      "Part of another file, %(name)s (%(bytes)s), is already here. Choose that file to continue, or start over with this one.",
       { name, bytes: size(bytes) },
     ),
   changed: (name: string) =>
     _(
-      "%(name)s is not as it was when part of it was sent: its content differs. Begin anew with it as it is now.",
+      "%(name)s has changed since part of it was sent. Start over to send it as it is now.",
       { name },
     ),
   unreadable: (name: string) =>

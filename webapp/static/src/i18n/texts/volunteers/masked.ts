@@ -4,7 +4,7 @@ import { _, ngettext } from "./gettext";
 /** Who sees an update, and what the volunteer may ask for. */
 export const masked = {
   nothing: (reason: string) => _("Nothing of you goes into this round. %(reason)s", { reason }),
-  without: _("This round goes on without you."),
+  without: _("This round continues without you."),
   /** `members` counts this device as well; 0 before they are known. */
   exchanging: (members: number) =>
     members > 0

@@ -17,9 +17,9 @@ export const mesh = {
   away: _("Server away: trying again"),
   awayIn: (seconds: string) => _("Server away: trying again in %(seconds)s", { seconds }),
   awayNow: _("Server away: trying again now"),
-  goesOn: _("Nothing is lost: this goes on by itself."),
+  goesOn: _("Nothing is lost: training continues by itself."),
   groupGoesOn: (links: number) =>
-    _("Your group goes on without it: %(links)s.", { links: directLinks(links) }),
+    _("Your group continues without it: %(links)s.", { links: directLinks(links) }),
   trainsOn: _("Your device trains on meanwhile."),
   peersGoOn: (others: number) =>
     ngettext(
@@ -28,7 +28,7 @@ export const mesh = {
       others,
     ),
   linksStand: (links: number) =>
-    _("Nothing is lost: %(links)s, and this goes on by itself.", { links: directLinks(links) }),
+    _("Nothing is lost: %(links)s, and training continues by itself.", { links: directLinks(links) }),
   yourDevice: _("Your device"),
   participant: (name: string) => _("Participant %(name)s", { name }),
   measured: (who: string, round: number, loss: number, examples: number) =>

@@ -22,7 +22,7 @@ export const round = {
   offline: _("Offline: trying again"),
   offlineIn: (seconds: string) => _("Offline: trying again in %(seconds)s", { seconds }),
   offlineNow: _("Offline: trying again now"),
-  unreachable: _("The server cannot be reached. Nothing is lost: this goes on by itself."),
+  unreachable: _("The server cannot be reached. Nothing is lost: training continues by itself."),
   updateReady: _("Your update is ready and goes out as soon as the server is back."),
   trainsOn: (step: number, steps: number) =>
     _("Your device trains on meanwhile: step %(step)s of %(steps)s.", {
@@ -59,7 +59,7 @@ export const round = {
   stay: _("Stay until it ends: the masks come off the sum with everybody’s help."),
   without: (round: number, done: string, left: string) =>
     _("Round %(round)s is open without you: %(done)s%(left)s.", { round: number(round), done, left }),
-  goesOnWithout: _("This round goes on without you"),
+  goesOnWithout: _("This round continues without you"),
   masking: _("Masking your update"),
   waitsForKeys: _("It waits for the keys of the others."),
   makesMasks: _("Its masks are in the making."),

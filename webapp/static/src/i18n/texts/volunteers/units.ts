@@ -31,7 +31,7 @@ export const units = {
     nothing: _(
       "All that is to be done is with other devices, or waits for one in another network. Yours gets a unit as soon as there is one.",
     ),
-    quota: _("Your device did as many units as it may do today. It goes on tomorrow."),
+    quota: _("Your device did as many units as it may do today. It continues tomorrow."),
     reliable: _(
       "The last units of an epoch go to devices that were on time before. Yours gets one if they are not.",
     ),
@@ -39,7 +39,7 @@ export const units = {
     released: _(
       "Units were given back from here. The wait for the next grows each time, and ends by itself; results shorten it.",
     ),
-    paused: _("The task’s owner paused it. Your device goes on by itself when the task does."),
+    paused: _("The task’s owner paused it. Your device continues when the task does."),
     over: _("All epochs are done."),
   },
   soon: _("It comes in a moment."),
@@ -63,7 +63,7 @@ export const units = {
   step: (step: number, steps: number) =>
     _("is trained: step %(step)s of %(steps)s", { step: number(step), steps: number(steps) }),
   newcomer: _(
-    "Your device is new here. What it sends counts when another device, with the same examples, comes to the same.",
+    "Your device is new here. A result counts once a second device gets the same result from the same examples.",
   ),
   newcomerSoFar: (checked: number) =>
     _("%(agreeing)s. After some more they count at once.", { agreeing: agreeing(checked) }),
