@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.layout.figures import FIGURES
 from scripts.layout.settings import Settings, read_old_words, read_settings
 from tests.unit.scripts.repository import found, repository, write
 
@@ -181,3 +182,28 @@ def test_no_new_word_is_an_old_one(tmp_path: Path) -> None:
     assert not {word.new for word in words} & {word.old for word in words}
     with pytest.raises(ValueError, match=r"\[words\] is none of"):
         read_old_words('[words]\nold = "new"\n')
+
+
+def test_old_phrases_are_found_where_people_read_in_any_case_and_over_line_ends(tmp_path: Path) -> None:
+    files = {
+        "backend/one.py": '"""Begins\n    ANEW here."""\nMESSAGE = "it goes " "on"\n',
+        "backend/two.py": '# This goes\n# on.\n"""Renewed, and manewers."""\n',
+        "docs/page.md": "One\nor whoever goes\non.\n",
+        "webapp/locales/es.po": 'msgid "Begin anew"\nmsgstr "De nuevo"\n',
+        "webapp/templates/page.html": "<p>Begin again</p>",
+        "tests/test_one.py": '"""Begins anew."""\n',
+    }
+    settings = Settings(old_phrases={"anew": "again", "goes on": "continues", "whoever": "anyone who"})
+    assert found(repository(tmp_path, files), "old_phrases", settings) == [
+        "backend/one.py:2: “anew” (again)",
+        "backend/one.py:3: “goes on” (continues)",
+        "backend/two.py:1: “goes on” (continues)",
+        "docs/page.md:2: “whoever” (anyone who)",
+        "docs/page.md:2: “goes on” (continues)",
+        "webapp/locales/es.po:1: “anew” (again)",
+    ]
+
+
+def test_missing_texts_are_those_of_this_repository(tmp_path: Path) -> None:
+    assert found(repository(tmp_path, {"webapp/locales/es.po": "nonsense"}), "missing_texts") == []
+    assert "missing_texts" in {figure.name for figure in FIGURES}
