@@ -111,7 +111,8 @@ def _trust(checked: bool, noisy: bool) -> str:
     if checked:
         return gettext(
             "Participants sign what they send and check one another, so a server that tells them different "
-            "things is found out. One that invents participants is, too, by whoever knows whom to expect."
+            "things is detected. A server that invents participants is noticed only by those who know whom to "
+            "expect."
         )
     if noisy:
         return gettext(
@@ -186,20 +187,21 @@ def _small_rounds(file: TaskFile) -> Iterator[str]:
     fewest = fewest_updates(file)
     if fewest == 1 and noised(file):
         yield gettext(
-            "A version may be made of one update only. Whoever compares it with the version before has that "
-            "update, but for the noise in it."
+            "A version may contain only one update. Comparing it with the previous version reveals that "
+            "update, except for the noise in it."
         )
     elif fewest == 1:
         yield gettext(
-            "A version may be made of one update only. Whoever compares it with the version before has that "
+            "A version may contain only one update. Comparing it with the previous version reveals that "
             "update."
         )
     elif fewest == 2 and noised(file):
         yield gettext(
-            "A version may be made of two updates only. Who sent the other one can subtract it and has "
-            "yours, but for the noise in it."
+            "A version may contain only two updates. The sender of the other one can subtract it to get "
+            "yours, except for the noise in it."
         )
     elif fewest == 2:
         yield gettext(
-            "A version may be made of two updates only. Who sent the other one can subtract it and has yours."
+            "A version may contain only two updates. The sender of the other one can subtract it to get "
+            "yours."
         )

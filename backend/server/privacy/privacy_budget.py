@@ -76,9 +76,9 @@ ASSUMPTIONS: dict[Kind, tuple[str, ...]] = {
     "examples": EXAMPLES,
 }
 WHO: dict[Kind, str] = {
-    "central": later("Whoever sees the model, but not the server,"),
+    "central": later("Readers of the model, but not the server,"),
     "local": later("The server and everybody else"),
-    "distributed": later("The server, which sees only sums, and anyone who sees the model"),
+    "distributed": later("The server, which sees only sums, and readers of the model"),
     "examples": later("The server and everybody else"),
 }
 TREE = later(

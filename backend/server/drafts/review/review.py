@@ -206,8 +206,8 @@ def _plan(file: TaskFile) -> Iterator[str]:
 def _privacy(file: TaskFile) -> Iterator[str]:
     disclosure = scheme_of(file).disclose(file, None)
     of_server, of_others = (
-        gettext("Volunteers are told of the server: %(sentence)s"),
-        gettext("And of others who take part: %(sentence)s"),
+        gettext("What volunteers read about the server: %(sentence)s"),
+        gettext("What they read about other participants: %(sentence)s"),
     )
     yield from (of_server % {"sentence": sentence} for sentence in disclosure.server)
     yield from (of_others % {"sentence": sentence} for sentence in disclosure.participants)

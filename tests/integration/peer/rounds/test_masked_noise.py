@@ -66,7 +66,7 @@ async def test_the_sum_has_the_claimed_noise_and_tells_nothing_else(tmp_path: Pa
     # Rounding to whole numbers costs a little.
     assert told["epsilon"] > gaussian_epsilon(NOISE, 1e-5)
     assert told["epsilon"] < 1.2 * gaussian_epsilon(NOISE, 1e-5)
-    assert "which sees sums alone" in told["sentence"]
+    assert "which sees only sums" in told["sentence"]
 
 
 @pytest.mark.parametrize(("moment", "counted"), [("after:shares", 5), ("before:reveal", 7)])

@@ -86,7 +86,7 @@ def test_public_data_are_nobodys() -> None:
 
 def test_small_rounds_give_an_update_away_to_whoever_compares_versions() -> None:
     alone = {"min_available_clients": 1, "quorum": 1}
-    assert "one update only" in text(disclose(task(OWN, ["open"], coordination=alone)).participants)
+    assert "only one update" in text(disclose(task(OWN, ["open"], coordination=alone)).participants)
     two = {"min_available_clients": 2, "quorum": 2}
     assert "subtract" in text(disclose(task(OWN, ["open"], coordination=two)).participants)
     five = text(disclose(task(OWN, ["open"])).participants)
@@ -142,7 +142,7 @@ def test_shares_of_noise_are_told_with_the_sum_that_they_are_in() -> None:
 def test_what_is_left_when_versions_are_compared_has_the_noise_in_it() -> None:
     alone = {"min_available_clients": 1, "quorum": 1}
     told = disclose(task(OWN, ["open"], coordination=alone, privacy=private("central")))
-    assert "has that update, but for the noise in it." in text(told.participants)
+    assert "reveals that update, except for the noise in it." in text(told.participants)
 
 
 ACCOUNT = Guarantee("Little can be told: epsilon 2.", 2.0, 1e-5, 8.0)
