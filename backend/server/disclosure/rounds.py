@@ -111,8 +111,8 @@ def _trust(checked: bool, noisy: bool) -> str:
     if checked:
         return gettext(
             "Participants sign what they send and check one another, so a server that tells them different "
-            "things is detected. A server that invents participants is noticed only by those who know whom to "
-            "expect."
+            "things is detected. A server that invents participants is noticed only by those who know "
+            "whom to expect."
         )
     if noisy:
         return gettext(
