@@ -190,7 +190,7 @@ class IceServer(Struct, frozen=True, forbid_unknown_fields=True):
 class Entered(WireFrame, frozen=True, tag="entered"):
     """Answer to `enter`: the peer's public id, the bundle, and the newest weights that the server recorded.
 
-    `run` names the run of the task, whose rounds count from 0; a task that begins anew has another one.
+    `run` identifies the run of the task; rounds count from 0, and a restarted task gets a new run.
     `outer` is the step that each peer makes before averaging (docs/reference/mesh.md, "What is averaged").
     """
 

@@ -146,7 +146,7 @@ class Welcome(WireFrame, frozen=True, tag="welcome"):
     """Answer to Hello. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
 
     `aggregation` is how this client's updates are added up: the task's first choice that the client offered.
-    `run` names the run of the task, whose versions count from 0; a task that begins anew has another one. A
+    `run` identifies the run of the task; versions count from 0, and a restarted task gets a new run. A
     client leaves a server whose plans do less than the terms of `masking` (None where updates are not masked)
     and of `privacy` (None without [privacy]).
     """

@@ -75,7 +75,10 @@ def _messages() -> frozenset[type]:
 
 @cache
 def used_aliases() -> frozenset[str]:
-    """Returns the names that fields of messages use, and those that these use."""
+    """Returns the names that fields of messages use, directly or through another name.
+
+    The words of a union are written out, so the names in it are not used.
+    """
     used: set[str] = set()
     nodes: list[ast.AST] = []
     assigned: dict[str, ast.expr] = {}
@@ -89,7 +92,8 @@ def used_aliases() -> frozenset[str]:
         for one in ast.walk(nodes.pop()):
             if isinstance(one, ast.Name) and one.id in assigned and one.id not in used:
                 used.add(one.id)
-                nodes.append(assigned[one.id])
+                if not isinstance(assigned[one.id], ast.BinOp):
+                    nodes.append(assigned[one.id])
     return frozenset(used)
 
 

@@ -9,7 +9,6 @@ export const MOST_IN_CHAIN = 32;
 export const way = fields.oneOf("webrtc", "websocket", "relay");
 export const ways = fields.list(way, 3, 1);
 export const exchange = fields.oneOf("full", "butterfly", "ring");
-export const plain = fields.oneOf("float32", "float16", "int8");
 export const precision = fields.oneOf("float32", "float16", "int8", "masked");
 export const subject = fields.oneOf("changes", "weights");
 export const reducer = fields.oneOf("mean", "trimmed_mean", "centered_clip");

@@ -142,8 +142,8 @@ export const iceServer = fields.record({
 /**
  * Answer to `enter`: the peer's public id, the bundle, and the newest weights that the server recorded.
  *
- * `run` names the run of the task, whose rounds count from 0; a task that begins anew has another one. `outer` is the
- * step that each peer makes before averaging (docs/reference/mesh.md, "What is averaged").
+ * `run` identifies the run of the task; rounds count from 0, and a restarted task gets a new run. `outer` is the step
+ * that each peer makes before averaging (docs/reference/mesh.md, "What is averaged").
  */
 export const entered = {
   task: fields.text(),
