@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import get_args
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from backend.numerics import philox
 from backend.numerics.aggregation.part_mean import pass_on, reduce_part, shares
 from backend.numerics.precision import checked, decode, encode
 from backend.numerics.vectors import Vector
+from backend.wire.mesh_fields import Reducer
 from tests.contract.vectors import write
 
 PRECISIONS = ("float32", "float16", "int8")
-REDUCERS = ("mean", "trimmed_mean", "centered_clip")
+REDUCERS = get_args(Reducer)
 # Zeros, subnormals of both kinds, ties, and what is too large for a float16, an average or a scale.
 SPECIAL = [
     *(

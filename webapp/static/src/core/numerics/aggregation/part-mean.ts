@@ -18,7 +18,16 @@ import {
 } from "./precision";
 import { centeredClip, trimmedMean } from "./robust-mean";
 
-export type Reducer = "mean" | "trimmed_mean" | "centered_clip";
+export const REDUCERS = ["mean", "trimmed_mean", "centered_clip"] as const;
+export type Reducer = (typeof REDUCERS)[number];
+
+/** Computes the mean of a block of members' values from their shares; it may overwrite the rows. */
+type BlockMean = (rows: readonly Float32Array[], fractions: Float32Array) => Vector;
+
+const BLOCK_MEANS: Readonly<Record<Exclude<Reducer, "centered_clip">, BlockMean>> = {
+  mean: weightedMean,
+  trimmed_mean: trimmedMean,
+};
 
 /** The properties of a part that its reducer needs. */
 export interface PartShape {
@@ -51,7 +60,7 @@ export function reducePart(
   if (reducer === "centered_clip") {
     return encode(centeredClip(pieces.map((piece) => decode(piece, values, precision))), precision);
   }
-  const each = shares(weights);
+  const fractions = shares(weights);
   const data = new Uint8Array(encodedSize(values, precision));
   const rows = pieces.map(() => new Float32Array(Math.min(values, BLOCK)));
   for (let from = 0; from < values; from += BLOCK) {
@@ -59,8 +68,7 @@ export function reducePart(
     block.forEach((row, i) => {
       readBlock(pieces[i] as Bytes, from, precision, row);
     });
-    const mean = reducer === "mean" ? weightedMean(block, each) : trimmedMean(block);
-    writeBlock(mean, from, precision, data);
+    writeBlock(BLOCK_MEANS[reducer](block, fractions), from, precision, data);
   }
   return data;
 }
@@ -72,10 +80,10 @@ export function passOn(before: Bytes | null, own: Float32Array, share: number, p
   return encode(total, precision);
 }
 
-function weightedMean(rows: readonly Float32Array[], each: Float32Array): Vector {
+function weightedMean(rows: readonly Float32Array[], fractions: Float32Array): Vector {
   const total = new Float32Array(rows[0]?.length ?? 0);
   rows.forEach((row, i) => {
-    addTo(total, row, each[i] as number);
+    addTo(total, row, fractions[i] as number);
   });
   return total;
 }
