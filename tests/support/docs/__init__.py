@@ -1,0 +1,1 @@
+"""Reads pages of docs/ as instructions, for tests that follow them."""
