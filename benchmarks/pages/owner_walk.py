@@ -39,9 +39,9 @@ STEPS = ("model", "data", "preprocess", "plan", "privacy", "about", "trial", "re
 ABOUT = {
     "What the task is for, in one sentence": "Tells ten kinds of things apart in small pictures.",
     "Text, with Markdown: # for headings, * for lists, **bold**": "Pictures of 32 by 32 pixels.",
-    "How could the trained model do harm, and what do you do about it?": "It is too weak to harm.",
-    "Who gains by it?": "Whoever learns how volunteers train together.",
-    "Whom can people ask? An address they can write to": "owner@example.org",
+    "How could the trained model do harm, and how do you prevent that?": "It is too weak to harm.",
+    "Who benefits from it?": "Whoever learns how volunteers train together.",
+    "Contact: an address that people can write to": "owner@example.org",
 }
 
 
@@ -143,7 +143,7 @@ class Owner:
     async def upload_files(self, model: Path, pictures: Path) -> None:
         await self._upload("Choose a model", model)
         await self._next("data")
-        source = self.page.get_by_role("radio", name="I bring them")
+        source = self.page.get_by_role("radio", name="I upload them")
         await expect(source).to_be_enabled()
         await source.check()
         await self._upload("Choose the data", pictures)
@@ -174,8 +174,8 @@ class Owner:
         await self._next("preprocess")
         await self._next("plan")
         # The walk has one volunteer.
-        await self.page.get_by_label("Participants before a round begins").fill("1")
-        await self.page.get_by_label("Participants before a round begins").blur()
+        await self.page.get_by_label("Participants needed to start a round").fill("1")
+        await self.page.get_by_label("Participants needed to start a round").blur()
         await expect(self.page.get_by_text("Saved", exact=True)).to_be_visible()
         await self._next("privacy")
         await self._next("about")
@@ -183,7 +183,7 @@ class Owner:
             await self.page.get_by_label(label).fill(text)
         await self.page.get_by_label("Licence of the trained model").select_option("Apache-2.0")
         await self.page.get_by_label("Licence of the data").select_option("other")
-        await self.page.get_by_label("Its terms, or where they stand").fill("As CIFAR-10's authors say.")
+        await self.page.get_by_label("Its terms, or where to find them").fill("As CIFAR-10's authors say.")
         await self.page.get_by_role("radio", name="published under a licence").check()
         await self.page.get_by_role("radio", name="no people in the data").check()
         await expect(self._step("about")).to_have_attribute("data-state", "done")
@@ -200,8 +200,8 @@ class Owner:
         self.walk.ready_to_launch = self.now()
         self.walk.server_worked = await self._server_seconds()
         await self.show("review")
-        await self.page.get_by_role("button", name="Begin a private test").click()
-        field = self.page.get_by_label("Invitation to send, shown this once")
+        await self.page.get_by_role("button", name="Start a private test").click()
+        field = self.page.get_by_label("Invitation link (shown only once)")
         await expect(field).to_have_value(re.compile(r".+/join#.+"))
         self.walk.private_test = self.now()
         await self.show("launched")
