@@ -155,7 +155,7 @@ def test_a_page_is_served_in_each_language_and_linked(checkout: Checkout, tmp_pa
     for text in ("It trains 1 model.", "Entrena 1 modelo.", '<a href="/about">About this server</a>'):
         assert text in page
     assert re.findall(r"^\d+", page, re.MULTILINE) == ["200"] * 3
-    checkout.run("python", "-m", "pytest", "-q", "-n0", "tests/integration/docs/test_http.py")
+    checkout.run("python", "-m", "pytest", "-q", "--noconftest", "tests/integration/docs/test_http.py")
     checkout.run(
         "npx", "biome", "check", "--error-on-warnings", "webapp/static/src/entries", "vite.config.ts"
     )
@@ -169,7 +169,7 @@ def test_a_command_shows_in_the_help_and_runs(checkout: Checkout) -> None:
     assert checkout.run("python", "-m", "backend", "hash", "LICENSE") == f"{wanted}\n"
     with pytest.raises(RecipeError, match="There is no file nothing"):
         checkout.run("python", "-m", "backend", "hash", "nothing")
-    checkout.run("python", "-m", "pytest", "-q", "-n0", "tests/integration/docs/test_commands.py")
+    checkout.run("python", "-m", "pytest", "-q", "--noconftest", "tests/integration/docs/test_commands.py")
     keeps_the_style(checkout)
 
 
@@ -181,7 +181,7 @@ def test_a_scheme_is_hosted_with_a_training_page(checkout: Checkout, tmp_path: P
     )
     assert re.findall(r"^\d+", page, re.MULTILINE) == ["200"] * 2
     assert '"scheme":"cyclic"' in page
-    checkout.run("python", "-m", "pytest", "-q", "-n0", "tests/unit/server/test_schemes.py")
+    checkout.run("python", "-m", "pytest", "-q", "--noconftest", "tests/unit/server/test_schemes.py")
     keeps_the_style(checkout)
     checkout.run("lint-imports", "--no-logo")
     checkout.run("python", "scripts/house.py", "--check")
