@@ -3,8 +3,8 @@
 Usage: python -m benchmarks.costs.idle [--scheme federated|volunteer] [--clients N] [--seconds S] [--json]
 
 All clients join one task of the server. Of a federated one, which waits until they are ready, one never is,
-so no round opens. Of a volunteer one they ask for a work unit: there is one, and whoever has it keeps it.
-Memory is what the server took for them after the last of them was in, processor time what it used while they
+so no round opens. Of a volunteer one they ask for a work unit: the task has a single unit, and the client
+that gets it keeps it. Memory is what the server took for them after the last of them was in, processor time what it used while they
 waited: pings and their answers. Nothing else happens in that time.
 """
 

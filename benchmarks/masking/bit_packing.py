@@ -5,7 +5,7 @@ Usage: python -m benchmarks.masking.bit_packing [--rounds N] [--json]
 Fifteen clients, one for each shard, train `--rounds` rounds of federated averaging: once with their updates
 as they are, and once for each number of bits, encoded, summed up modulo 2^bits and decoded. `error` is the L2
 norm of what encoding changed in a round's mean, as a fraction of the mean's, by members of the roster and
-bits; more than fifteen members tell the fifteen updates several times, each time rounded anew. Updates are
+bits; more than fifteen members tell the fifteen updates several times, each time rounded again. Updates are
 clipped to the norm of the longest. `unrotated` is what the same bits would do without a rotation. `ms` is the
 CPU time of a million values.
 """

@@ -8,7 +8,7 @@ A member is killed (`kill -9`), paused (SIGSTOP) or taken off the wire, at the m
 a phase comes to it: `begin`, `pieces`, `means`, or `decision` (the first `holds`, which only the leader
 hears). In half of the repetitions it is the leader. Seconds are from the fault to the last survivor's result.
 `different_bits` counts groups in which two results differ, and `failed` survivors without one. Afterwards the
-paused member goes on, and the wire is mended; what that member then says must be the survivors' result or
+paused member continues, and the wire is mended; what that member then says must be the survivors' result or
 none: `false_results`. Needs Linux, root, iproute2.
 """
 

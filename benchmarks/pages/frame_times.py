@@ -4,7 +4,7 @@ Usage: python -m benchmarks.pages.frame_times [--seconds S] [--json]
 
 `minga serve` hosts the gallery's digits for one browser, whose rounds follow one another. The times are those
 between calls of requestAnimationFrame, of three pages in turn: one that does nothing while nobody trains
-(`idle`), the training page while it trains (`training`), and, while that goes on in another window, the one
+(`idle`), the training page while it trains (`training`), and, while another window trains, the page
 that does nothing again (`beside`): what the machine leaves to any page when its cores are busy. Chromium
 draws once by itself (`software`), as without a graphics card, and once through an emulated one (`emulated`),
 which takes the cores from everything else but has WebGL. `main_percent` is the processor time of the training

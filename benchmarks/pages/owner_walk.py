@@ -40,7 +40,7 @@ ABOUT = {
     "What the task is for, in one sentence": "Tells ten kinds of things apart in small pictures.",
     "Text, with Markdown: # for headings, * for lists, **bold**": "Pictures of 32 by 32 pixels.",
     "How could the trained model do harm, and how do you prevent that?": "It is too weak to harm.",
-    "Who benefits from it?": "Whoever learns how volunteers train together.",
+    "Who benefits from it?": "Those who learn how volunteers train together.",
     "Contact: an address that people can write to": "owner@example.org",
 }
 

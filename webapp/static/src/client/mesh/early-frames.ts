@@ -28,7 +28,7 @@ interface EarlyGroup {
 }
 
 /**
- * A member that has begun is told `give_up` as soon as this peer declines its group, or when the patience of the last
+ * A member that has begun receives `give_up` as soon as this peer declines its group, or when the patience of the last
  * group passed without an order. So a group does not wait for half of its time for a peer that follows a server which
  * was started again.
  */

@@ -2,7 +2,7 @@
 
 import { errorFunction, exponential, hyperbolicTangent, logistic } from "./functions";
 
-// Functions are types here: AssemblyScript compiles generic code anew for each type, with its tests decided.
+// Functions are types here: AssemblyScript compiles generic code once for each type, with its tests decided.
 class Absolute {}
 class Negate {}
 class Square {}

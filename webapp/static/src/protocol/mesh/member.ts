@@ -284,7 +284,7 @@ function forgetAgreed(state: MemberState): MemberStep {
 function entered(state: MemberState, message: Entered): MemberStep {
   const open = openConnection({ ...state, entered: message, unseen: true });
   if (state.entered?.bundle !== message.bundle || state.entered.run !== message.run) {
-    // This is the first session, or the task began anew during an absence, perhaps with another model.
+    // This is the first session, or the task was restarted from zero during an absence, perhaps with another model.
     const enter = open.enter && withoutForeign(open.enter, message.bundle, message.run);
     const forgotten = forgetAll({ ...open, enter, ready: null, byPeers: false });
     return step(forgotten.state, ...forgotten.effects, { type: "load", bundle: message.bundle });

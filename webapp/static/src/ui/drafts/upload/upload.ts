@@ -18,7 +18,7 @@ const RUNNING = ["reading", "sending", "lost"];
 export function bindUpload(frame: DraftFrame, kind: FileKind): void {
   const root = requireElement(document, `upload-${kind}`);
   const input = requireElement<HTMLInputElement>(root, "upload-file");
-  const restartButton = requireElement<HTMLButtonElement>(root, "upload-anew");
+  const restartButton = requireElement<HTMLButtonElement>(root, "upload-restart");
   const address = `${frame.address}/files/${kind}`;
   let sending: FileUpload | null = null;
   let state: UploadListener["state"] = "done";
