@@ -369,8 +369,8 @@ class ShareMismatchError(MaskingError):
     def __init__(self, owners: Sequence[int]) -> None:
         places = ", ".join(map(str, owners))
         super().__init__(
-            f"Shares of secrets of the clients at place {places} do not recover them; the round cannot be "
-            "unmasked, and nothing of it is revealed."
+            f"The shares of the clients at places {places} do not recover their secrets; the round cannot "
+            f"be unmasked, and nothing is revealed."
         )
         self.owners = tuple(owners)
 

@@ -177,7 +177,7 @@ def _ice(environment: Mapping[str, str]) -> IceServers:
     turn = any(url.startswith("turn") for url in urls)
     if turn and not secret and not (username and credential):
         raise SettingsError(
-            "A TURN server wants a password: set MINGA_TURN_SECRET_FILE (coturn's static-auth-secret), or "
+            "A TURN server needs a password: set MINGA_TURN_SECRET_FILE (coturn's static-auth-secret), or "
             "MINGA_TURN_USERNAME and MINGA_TURN_PASSWORD_FILE."
         )
     return IceServers(urls, username, credential or "", secret or "")
@@ -293,7 +293,7 @@ def _port(text: str | None) -> int:
     if text is None:
         return PORT
     if not text.isdecimal() or int(text) > 65535:
-        raise SettingsError(f"'{text}' is no port; give a number from 0 (any free one) to 65535.")
+        raise SettingsError(f"'{text}' is not a port; give a number from 0 (any free one) to 65535.")
     return int(text)
 
 

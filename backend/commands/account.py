@@ -27,10 +27,10 @@ _LOCAL_ADDRESSES = ("127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 - compare
 def register(subparsers: Any) -> None:
     """Adds the command and its actions."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "account", help="let owners of this server's tasks sign in"
+        "account", help="create sign-in links for this server's accounts"
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    link = actions.add_parser("link", help="a link that signs in once, for a first or a lost account")
+    link = actions.add_parser("link", help="print a one-time sign-in link, for a new or locked-out account")
     link.add_argument("name", metavar="NAME", nargs="?", help="the account; without it the operator's")
     link.add_argument("--data-dir", type=Path, help="folder of the server (MINGA_DATA_DIR)")
     add_server_option(link)
@@ -80,4 +80,4 @@ async def _make(database: Database, name: str | None) -> str:
         if account.name == name:
             return await access.links.make(account=account.id)
     names = ", ".join(account.name for account in accounts) or "none"
-    raise NotFoundError(f"Say whose link you need: minga account link NAME. There are: {names}.")
+    raise NotFoundError(f"Name the account: minga account link NAME. Accounts:  {names}.")

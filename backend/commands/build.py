@@ -38,7 +38,7 @@ def register(subparsers: Any) -> None:
         help="only these; default: the whole gallery and the documentation",
     )
     parser.add_argument("--docs", action="store_true", help="with TASK_DIR: build the documentation, too")
-    parser.add_argument("--force", action="store_true", help="build also what is up to date")
+    parser.add_argument("--force", action="store_true", help="rebuild what is up to date, too")
     parser.set_defaults(run=run)
 
 
@@ -103,7 +103,7 @@ def _inside_built(folder: Path, task: TaskFile, path: str) -> Path:
     """Returns a path of the task file relative to the folder `built`. Raises TaskFileError if outside."""
     full = Path(os.path.normpath(folder / path))
     if full.parent == folder or not full.is_relative_to(folder / BUILT):
-        raise TaskFileError(f"{task.name}: '{path}' must lie in {BUILT}/, which minga build makes anew.")
+        raise TaskFileError(f"{task.name}: '{path}' must lie in {BUILT}/, which minga build recreates.")
     return full.relative_to(folder / BUILT)
 
 

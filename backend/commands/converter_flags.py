@@ -17,7 +17,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--custom",
         type=Path,
         metavar="FILE",
-        help="a Python file of your own with the model's layers; it is run, so never take a stranger's",
+        help="your Python file that defines the model's layers; it is executed, so never use a stranger's",
     )
     seconds, gibibytes = defaults.wall_seconds, defaults.memory_bytes / (1 << 30)
     parser.add_argument(
@@ -25,14 +25,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=seconds,
         metavar="SECONDS",
-        help=f"after which the conversion is given up, default {seconds:g}",
+        help=f"time limit for the conversion, default {seconds:g}",
     )
     parser.add_argument(
         "--memory",
         type=float,
         default=gibibytes,
         metavar="GIB",
-        help=f"that the conversion may take, default {gibibytes:g}",
+        help=f"memory limit for the conversion, default {gibibytes:g}",
     )
 
 

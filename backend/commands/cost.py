@@ -27,7 +27,7 @@ _MOST = 1000
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "cost", help="say what a training would have cost on rented machines, and in energy"
+        "cost", help="estimate what a training would have cost on rented machines, and its energy"
     )
     parser.add_argument("name", metavar="NAME", help="the task")
     add_server_option(parser)
@@ -36,10 +36,10 @@ def register(subparsers: Any) -> None:
         type=Path,
         default=DEFAULT_PRICES,
         metavar="FILE",
-        help="your own table of prices; default: ours",
+        help="your own price table; default: the built-in one",
     )
     parser.add_argument(
-        "--instance", metavar="NAME", help="reckon with this machine of the table only; default: with each"
+        "--instance", metavar="NAME", help="estimate for this machine of the table only; default: all"
     )
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         server = replace(server, token=token_for(server.url))
     record = training_record(server, args.name)
     if not record.work:
-        raise NotFoundError(f"Nobody worked on {args.name} so far, so that there is nothing to reckon.")
+        raise NotFoundError(f"Nobody worked on {args.name} so far, so there is nothing to estimate.")
     cost = cost_of(record, prices)
     if args.json:
         print(json.dumps(_as_json(record, cost, prices)))

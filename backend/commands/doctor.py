@@ -16,13 +16,13 @@ _MARKS = {True: "+", False: "-", None: "·"}
 
 def register(actions: Any, listen: Any, address: Any) -> None:
     """Adds the action; `listen` and `address` parse the values of these flags."""
-    doctor = actions.add_parser("doctor", help="say how other peers of a task can reach this machine")
+    doctor = actions.add_parser("doctor", help="check how other peers of a task can reach this machine")
     doctor.add_argument(
         "url", metavar="URL", help="address of the site, of the task's page, or of an invitation"
     )
-    doctor.add_argument("--task", metavar="NAME", help="the task, where the address does not say it")
+    doctor.add_argument("--task", metavar="NAME", help="the task, if the address does not name it")
     doctor.add_argument(
-        "--listen", type=listen, metavar="HOST:PORT", help="as you would give it to `join`: is it reached?"
+        "--listen", type=listen, metavar="HOST:PORT", help="as for `join`: check whether it can be reached"
     )
     doctor.add_argument("--address", type=address, metavar="URL", help="with --listen, as for `join`")
     doctor.add_argument("--json", action="store_true", help="report in JSON")
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if importlib.util.find_spec("aiortc") is None:
         raise PeerError("A peer needs aiortc: run `pip install 'minga[peer]'` and try again.")
     if args.address and not args.listen:
-        raise PeerError("--address says how others reach what --listen opens: give both.")
+        raise PeerError("--address is for the port that --listen opens: give both.")
     if args.listen and not args.listen[1]:
         raise PeerError("--listen needs a port for this, like 0.0.0.0:9000.")
     results = asyncio.run(_examine(args))

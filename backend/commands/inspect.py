@@ -40,7 +40,7 @@ BATCH_SIZE = 32
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "inspect", help="say what a model asks of phones, laptops and GPUs"
+        "inspect", help="show what a model needs on phones, laptops and GPUs"
     )
     targets = f"a bundle, a task folder or file, or a model: {FORMATS}"
     parser.add_argument("target", type=Path, metavar="PATH", help=targets)

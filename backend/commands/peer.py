@@ -45,7 +45,7 @@ def register(subparsers: Any) -> None:
     join.add_argument(
         "url", metavar="URL", help="address of the site, of the task's page, or of an invitation"
     )
-    join.add_argument("--task", metavar="NAME", help="the task, where the address does not say it")
+    join.add_argument("--task", metavar="NAME", help="the task, if the address does not name it")
     join.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one"
     )
@@ -59,59 +59,59 @@ def register(subparsers: Any) -> None:
         "--min-masked",
         type=_clients,
         metavar="N",
-        help="take part only where this peer's updates are masked among at least N clients",
+        help="take part only if updates are masked among at least N clients",
     )
     join.add_argument(
         "--min-noise",
         type=_noise,
         metavar="X",
-        help="take part only where this peer itself adds noise, of X times the clip at least",
+        help="take part only if this peer itself adds noise of at least X times the clip",
     )
-    join.add_argument(
-        "--roster", type=Path, metavar="FILE", help="identities of the clients that you trust; no others"
-    )
+    join.add_argument("--roster", type=Path, metavar="FILE", help="identities of the only clients to trust")
     join.add_argument(
         "--transport",
         choices=tuple(WAYS),
         default="auto",
-        help="in a task without a server that averages: how to reach other peers, default auto",
+        help="in a decentralized task: how to reach other peers, default auto",
     )
     join.add_argument(
         "--listen",
         type=_listen,
         metavar="HOST:PORT",
-        help="take WebSockets of other peers there (port 0: any)",
+        help="accept WebSockets of other peers there (port 0: any)",
     )
     join.add_argument(
         "--address",
         type=_address,
         metavar="URL",
-        help="with --listen: how others reach that, ws:// or wss://, where it is not HOST:PORT",
+        help="with --listen: the ws:// or wss:// address for other peers, if not HOST:PORT",
     )
     join.add_argument(
         "--at-once",
         type=_units,
         metavar="N",
-        help="in a task of work units: train so many at the same time, default 1",
+        help="in a task of work units: train N units at the same time, default 1",
     )
     join.add_argument(
         "--exact",
         action="store_true",
-        help="train by the browsers' worker in Node.js, with the same bits as they, in place of TensorFlow",
+        help="train with the browsers' worker in Node.js instead of TensorFlow, for the same bits as "
+        "browsers",
     )
     join.add_argument(
         "--preemptible",
         action="store_true",
-        help="this machine may be taken away: heed its provider's notice (Amazon EC2, Google Compute Engine)",
+        help="this machine may be reclaimed: watch for its provider's notice (Amazon EC2, Google Compute "
+        "Engine)",
     )
     join.add_argument(
         "--give-up-after",
         type=_seconds,
         metavar="SECONDS",
-        help="end where the server did not answer at first, or was away from work units, for so long; "
+        help="exit when the server does not answer at first, or stays away from work units, for this long; "
         "default 3600",
     )
-    join.add_argument("--json", action="store_true", help="report in JSON, a line each")
+    join.add_argument("--json", action="store_true", help="report as JSON, one line per event")
     join.set_defaults(run=run)
     doctor.register(actions, _listen, _address)
     identity = actions.add_parser("identity", help="print this peer's identity, for others' rosters")
@@ -176,7 +176,7 @@ def print_identity(_: argparse.Namespace) -> int:
     try:
         print(stored_identity(STATE.expanduser()).public)
     except OSError as error:
-        raise PeerError(f"The identity cannot be kept: {error}. Make {STATE} writable.") from error
+        raise PeerError(f"The identity cannot be saved: {error}. Make {STATE} writable.") from error
     return 0
 
 
@@ -229,7 +229,7 @@ async def _join(args: argparse.Namespace) -> bool:
 
     server = parse_address(args.url)
     if args.address and not args.listen:
-        raise PeerError("--address says how others reach what --listen takes; give --listen HOST:PORT too.")
+        raise PeerError("--address is for the port of --listen; give --listen HOST:PORT too.")
     if args.exact and args.device == "cuda":
         raise PeerError("An exact peer computes on the processor; leave --device out.")
     host, port = args.listen or ("", 0)

@@ -17,11 +17,13 @@ from backend.server.privacy.mechanism import Mechanism
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "privacy", help="say how much noise a privacy guarantee takes, and what noise is worth"
+        "privacy", help="compute the noise that a privacy guarantee needs, or the guarantee that noise gives"
     )
     question = parser.add_mutually_exclusive_group(required=True)
-    question.add_argument("--epsilon", type=_positive, metavar="E", help="how much noise keeps within this?")
-    question.add_argument("--noise-multiplier", type=_positive, metavar="Z", help="what is this noise worth?")
+    question.add_argument("--epsilon", type=_positive, metavar="E", help="compute the noise for this epsilon")
+    question.add_argument(
+        "--noise-multiplier", type=_positive, metavar="Z", help="compute the epsilon of this noise"
+    )
     parser.add_argument("--rounds", type=_count, required=True, metavar="N", help="rounds of the task")
     parser.add_argument(
         "--taken", type=_count, metavar="N", help="rounds that one client takes part in; default all"
@@ -35,7 +37,7 @@ def register(subparsers: Any) -> None:
         "--sampling",
         type=_probability,
         metavar="Q",
-        help="as if each client were drawn for a round with this chance: to compare with papers only",
+        help="assume each client is drawn for a round with this probability; only to compare with papers",
     )
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
@@ -45,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """Queries the privacy accountant and prints its answer. Raises TaskFileError."""
     participations = args.taken or args.rounds
     if participations > args.rounds:
-        raise TaskFileError("--taken is over --rounds: nobody takes part more often than there are rounds.")
+        raise TaskFileError("--taken exceeds --rounds: a client takes part in at most all rounds.")
     if args.sampling and (args.tree or args.mechanism != "central"):
-        raise TaskFileError("--sampling goes with central noise without a tree; leave one of them out.")
+        raise TaskFileError("--sampling needs central noise without --tree; leave one of them out.")
     figures = _noise_for(args, participations) if args.epsilon else _worth(args, participations)
     print(json.dumps(figures) if args.json else _sentences(figures, args, participations))
     return 0
@@ -81,17 +83,18 @@ def _sentences(figures: dict[str, float], args: argparse.Namespace, participatio
     ]
     if args.mechanism == "local":
         lines.append(
-            "Each update is noised by itself, so this holds against the server, too; "
-            "the mean of n updates carries noise of 1 / √n of that."
+            "Each client adds noise to its own update, so this holds against the server too; the mean of n "
+            "updates has 1 / √n of that noise."
         )
     else:
         lines.append(
             f"The sum of a round's updates gets noise of {noise:.4g} times the clip, so the mean of n "
-            f"updates gets {noise:.4g} / n of it: the more take part, the less it harms."
+            f"updates gets {noise:.4g} / n of it: the more clients take part, the less it costs in accuracy."
         )
     if args.sampling:
         lines.append(
-            "Volunteers choose themselves, so Minga claims nothing for sampling: compare papers by it."
+            "Volunteers choose when to take part, so Minga claims no gain from sampling: use this only to "
+            "compare with papers."
         )
     return "\n".join(lines)
 

@@ -46,19 +46,19 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--parameters",
         metavar="ADDRESS",
-        help="where parameters of work units stand: memory, redis://, postgresql:// (MINGA_PARAMETERS)",
+        help="where parameters of work units are stored: memory, redis://, postgresql:// (MINGA_PARAMETERS)",
     )
     parser.add_argument(
         "--parameter-servers",
         metavar="N",
-        help="how many assimilate results of one task: 3, or as needed 1-4 (MINGA_PARAMETER_SERVERS)",
+        help="parameter servers of one task: 3, or a range such as 1-4 (MINGA_PARAMETER_SERVERS)",
     )
-    parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
+    parser.add_argument("--json", action="store_true", help="report as JSON, one line per event")
     parser.add_argument(
         "--metrics-token-file",
         type=Path,
         metavar="FILE",
-        help="show /metrics to who sends the token in FILE (MINGA_METRICS_TOKEN_FILE)",
+        help="show /metrics to requests with the token in FILE (MINGA_METRICS_TOKEN_FILE)",
     )
     parser.add_argument("--log-format", help="console or json, on standard error (MINGA_LOG_FORMAT)")
     parser.add_argument("--log-level", help="debug, info, warning or error (MINGA_LOG_LEVEL, default info)")
@@ -94,6 +94,6 @@ def _report(settings: Settings, app: Starlette, url: str) -> None:
     console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
     console.print(table)
     if link:
-        console.print("\n  This server is nobody's yet. Open this link once to make it yours:")
+        console.print("\n  This server has no owner yet. Open this link once to become its owner:")
         console.print(f"  [bold cyan]{link}[/bold cyan]", soft_wrap=True)
-    console.print("\n  Ctrl-C ends it. The next start goes on from the last version.\n")
+    console.print("\n  Ctrl-C stops it. The next start continues from the last version.\n")

@@ -165,8 +165,8 @@ class ServerClient:
     def _unreachable(self, error: Exception) -> UnreachableError:
         reason = getattr(error, "reason", None) or error
         return UnreachableError(
-            f"No server answers at {self.url} ({reason}). Start one with `minga serve`, or say where it "
-            "is with --server URL."
+            f"No server answers at {self.url} ({reason}). Start one with `minga serve`, or give its address "
+            f"with --server URL."
         )
 
     def _error_content(self, error: HTTPError, key: str) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def server_at(address: str, token: str | None = None) -> ServerClient:
     except ValueError:
         valid = False
     if not valid:
-        raise SettingsError(f"'{address}' is no address of a server; write it like {DEFAULT}.")
+        raise SettingsError(f"'{address}' is not a server address; write it like {DEFAULT}.")
     if token is not None and not keeps_secrets(url):
         raise SettingsError(f"A token is not sent to {url}, where others could read it: use https.")
     return ServerClient(url.rstrip("/"), token)

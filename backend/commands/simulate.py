@@ -42,9 +42,11 @@ def register(subparsers: Any) -> None:
         type=_share,
         default=0.1,
         metavar="SHARE",
-        help="of the plans, those whose client drops out while it works on them; default 0.1",
+        help="share of the plans whose client drops out while working on them; default 0.1",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="the same seed, the same run")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the run; the same seed repeats it"
+    )
     parser.add_argument(
         "--rounds", type=_positive, metavar="N", help=f"default {ROUNDS}, or what the task has if fewer"
     )
@@ -60,7 +62,7 @@ def register(subparsers: Any) -> None:
         type=_positive,
         default=200,
         metavar="N",
-        help="what volunteers bring in the median, where they bring their own data; default 200",
+        help="examples of the median volunteer, if volunteers bring their own data; default 200",
     )
     parser.add_argument(
         "--upload", type=_rate, default=10.0, metavar="MBIT", help="median; default 10 Mbit/s"
@@ -69,7 +71,11 @@ def register(subparsers: Any) -> None:
         "--download", type=_rate, default=50.0, metavar="MBIT", help="median; default 50 Mbit/s"
     )
     parser.add_argument(
-        "--server", type=_rate, default=1000.0, metavar="MBIT", help="the server's line; default 1000 Mbit/s"
+        "--server",
+        type=_rate,
+        default=1000.0,
+        metavar="MBIT",
+        help="bandwidth of the server; default 1000 Mbit/s",
     )
     parser.add_argument(
         "--set",
@@ -80,12 +86,12 @@ def register(subparsers: Any) -> None:
         help="replaces a value of the task file",
     )
     parser.add_argument(
-        "--variants", action="store_true", help="also with half and double the deadline and the quorum"
+        "--variants", action="store_true", help="also simulate half and double the deadline and the quorum"
     )
     parser.add_argument(
         "--train",
         action="store_true",
-        help="really train, with TensorFlow on this machine, and show the curve: as slow as that is",
+        help="really train with TensorFlow on this machine and show the curve: as slow as training is",
     )
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
@@ -103,12 +109,13 @@ def run(args: argparse.Namespace) -> int:
     file = read_task_file(path, overrides)
     if file.coordination.decentralized:
         raise TaskFileError(
-            f"{path}: a decentralized task cannot be simulated: its clients would talk to a server only. "
+            f"{path}: a decentralized task cannot be simulated: simulated clients talk to a server only. "
             "Try it with real peers: `minga serve` and, several times, `minga peer join`."
         )
     if file.coordination.volunteer:
         raise TaskFileError(
-            f"{path}: the work units of a volunteer task cannot be simulated: its clients would play rounds. "
+            f"{path}: the work units of a volunteer task cannot be simulated: simulated clients take part "
+            f"in rounds. "
             "The plan page of a draft says how many units an epoch has, how often each is done and what that "
             "costs. Or try it with real peers: `minga serve` and, twice at least, `minga peer join`."
         )
@@ -160,21 +167,21 @@ def _clients(text: str) -> int:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
     return int(text)
 
 
 def _share(text: str) -> float:
     value = number(text)
     if not 0.0 <= value <= 1.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is no share; give a number from 0 to 1")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a share; give a number from 0 to 1")
     return value
 
 
 def _rate(text: str) -> float:
     value = number(text)
     if not 0.01 <= value <= 1e6:
-        raise argparse.ArgumentTypeError(f"'{text}' is no rate; give Mbit/s from 0.01 to 1000000")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a rate; give Mbit/s from 0.01 to 1000000")
     return value
 
 
@@ -187,7 +194,7 @@ def _devices(text: str) -> dict[DeviceName, float]:
         matches = [name for name in device_names if name == word]
         if not matches:
             raise argparse.ArgumentTypeError(
-                f"'{word}' is no device; write shares of {', '.join(device_names)}, "
+                f"'{word}' is not a device; write shares of {', '.join(device_names)}, "
                 "such as phone=40,laptop=60"
             )
         shares[matches[0]] = number(amount or "1")

@@ -36,7 +36,7 @@ def token_for(url: str, environment: Mapping[str, str] = os.environ) -> str | No
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"The tokens in {path} cannot be read ({error}).") from error
     if sys.platform != "win32" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise SettingsError(f"Others can read the tokens in {path}; keep them to yourself: chmod 600 {path}")
+        raise SettingsError(f"Others can read the tokens in {path}; make the file private: chmod 600 {path}")
     try:
         tokens = tomllib.loads(content)
     except ValueError as error:

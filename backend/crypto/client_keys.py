@@ -46,7 +46,7 @@ def agree_all(private: bytes, publics: Iterable[bytes]) -> list[bytes]:
         return [key.exchange(X25519PublicKey.from_public_bytes(public)) for public in publics]
     except ValueError as error:
         raise BadKeyError(
-            "A client's key is no X25519 key that one can agree with; it must send new keys."
+            "A client's key is not a valid X25519 public key; it must send new keys."
         ) from error
 
 

@@ -95,7 +95,7 @@ class FrameOpener:
             frame = self._cipher.decrypt(nonce, sealed, None)
         except InvalidTag as error:
             raise LinkError(
-                "What came over the link is not the next frame that the other peer sealed; link again."
+                "The received frame is not the next one that the other peer sealed; link again."
             ) from error
         self._opened += 1
         return frame

@@ -53,5 +53,5 @@ def unseal(key: bytes, context: bytes, sender: int, receiver: int, sealed: bytes
         return AESGCM(key).decrypt(_NONCE, part, fields(context, place(sender), place(receiver)))
     except (InvalidTag, ValueError) as error:
         raise UnsealError(
-            f"The shares of client {sender} were not sealed for this client; nothing of it is revealed."
+            f"The shares of client {sender} were not sealed for this client; nothing is revealed."
         ) from error

@@ -94,7 +94,7 @@ def _unreachable(request: DownloadRequest, error: OSError | http.client.HTTPExce
     known = (TimeoutError, http.client.HTTPException, ssl.SSLError, ConnectionError)
     if isinstance(error, known):
         reason = str(error) or type(error).__name__
-        return UnreachableError(f"{request.host} does not answer as it should ({reason}).")
+        return UnreachableError(f"{request.host} sent an invalid answer ({reason}).")
     return UnreachableError(f"{request.host} cannot be reached ({error.strerror or error}).")
 
 
@@ -121,16 +121,17 @@ def _receive(
     actual = digest.hexdigest()
     if request.sha256 is not None and actual != request.sha256:
         raise DataError(
-            f"{request.address} is another file than the task's owner meant: its SHA-256 is {actual[:12]}…, "
-            f"not {request.sha256[:12]}…. The owner has to put the file back, or make a task of the new one."
+            f"{request.address} is not the file that the task's owner declared: its SHA-256 is "
+            f"{actual[:12]}…, "
+            f"not {request.sha256[:12]}…. The owner must restore the file, or create a task for the new one."
         )
     return actual
 
 
 def _too_long(request: DownloadRequest) -> str:
     return (
-        f"{request.address} is longer than the {request.bytes:,} bytes that were announced; "
-        "it was not read on."
+        f"{request.address} is longer than the {request.bytes:,} bytes that were announced; reading stopped "
+        f"there."
     )
 
 
@@ -152,13 +153,13 @@ def _check(request: DownloadRequest, response: http.client.HTTPResponse) -> None
     status = response.status
     if 300 <= status < 400:
         raise DataError(
-            f"{request.address} sends on to another address, which is not followed. Name the address where "
-            "the file itself lies."
+            f"{request.address} redirects to another address, which is not followed. Give the address of "
+            f"the file itself."
         )
     if status >= 500 or status == 429:
         raise UnreachableError(f"{request.host} answers {status}.")
     if status != 200:
-        raise DataError(f"{request.address} is not there for everybody: {request.host} answers {status}.")
+        raise DataError(f"{request.address} is not public: {request.host} answers {status}.")
     if response.length is not None and response.length > request.bytes:
         raise DataError(_too_long(request))
 

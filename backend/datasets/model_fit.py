@@ -22,8 +22,8 @@ def check_fits(fitted: Fitted, manifest: Manifest) -> None:
         made = _classes(fitted, number)
         if made is not None and spec.classes is not None and made[0] > spec.classes:
             raise DataError(
-                f"The data have {made[0]} {made[1]} for '{spec.name}' where the model tells {spec.classes} "
-                f"apart; give the model {made[0]} outputs."
+                f"The data have {made[0]} {made[1]} for '{spec.name}' where the model has {spec.classes}; "
+                f"give the model {made[0]} outputs."
             )
 
 

@@ -98,7 +98,7 @@ def _abandoned(plan: RunFigures, chosen: Coordination, slow: bool) -> Iterator[s
     if not slow:
         remedies.append("raise coordination.min_available_clients, so that a few who drop out do not matter")
     text = ", or ".join(remedies) if remedies else "give them more time as said above"
-    yield f"{share:.0%} of the rounds came to nothing, for want of {chosen.quorum} updates: {text}."
+    yield f"{share:.0%} of the rounds failed for lack of {chosen.quorum} updates: {text}."
 
 
 def _not_unmasked(plan: RunFigures, file: TaskFile) -> Iterator[str]:
@@ -116,8 +116,8 @@ def _not_unmasked(plan: RunFigures, file: TaskFile) -> Iterator[str]:
             "raise coordination.min_available_clients, so that rounds begin with more",
         ]
     yield (
-        f"{share:.0%} of the rounds came to nothing: {members} clients were to be masked together in the "
-        f"median, and fewer stayed than the {max(chosen, shares)} that it takes to unmask their sum: "
+        f"{share:.0%} of the rounds failed: {members} clients were to be masked together in the median, and "
+        f"fewer remained than the {max(chosen, shares)} that it takes to unmask their sum: "
         f"{', or '.join(remedies)}."
     )
 
@@ -142,7 +142,7 @@ def _waiting(plan: RunFigures, chosen: Coordination, slow: bool) -> Iterator[str
         else "A larger coordination.over_selection, or a shorter deadline, ends them earlier."
     )
     yield (
-        f"{share:.0%} of the rounds lasted as long as they might, for clients who were not heard of again. "
+        f"{share:.0%} of the rounds lasted until their deadline, waiting for clients that had dropped out. "
         f"{remedy}"
     )
 

@@ -51,7 +51,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             failure, self._failure = self._failure, None
             raise failure
         if timeout is None:
-            raise DeadlockError("Everybody waits for somebody else, for ever.")
+            raise DeadlockError("All simulated clients wait for each other forever.")
         self._now += timeout
         # A timer must not fire early, not even by a nanosecond: its callback could reschedule itself with
         # zero delay forever.

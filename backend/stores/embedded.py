@@ -89,7 +89,7 @@ def _refuse_missing_records(records: Path, blobs: Path) -> None:
     if (not records.is_file() or not records.stat().st_size) and any(blobs.glob("??/*")):
         raise StoreError(
             f"The records {records} are missing or empty, but models are there. Restore the file from a "
-            f"backup, or move {blobs} away to begin anew."
+            f"backup, or move {blobs} away to start over."
         )
 
 

@@ -4,8 +4,8 @@ Usage: python -m benchmarks.costs.idle [--scheme federated|volunteer] [--clients
 
 All clients join one task of the server. Of a federated one, which waits until they are ready, one never is,
 so no round opens. Of a volunteer one they ask for a work unit: the task has a single unit, and the client
-that gets it keeps it. Memory is what the server took for them after the last of them was in, processor time what it used while they
-waited: pings and their answers. Nothing else happens in that time.
+that gets it keeps it. Memory is what the server took for them after the last of them was in, processor time
+what it used while they waited: pings and their answers. Nothing else happens in that time.
 """
 
 from __future__ import annotations

@@ -27,7 +27,9 @@ def import_custom(path: Path) -> dict[str, Any]:
     """
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
-        raise Refusal(f"{path} is no Python file; --custom wants the file that defines the model's layers.")
+        raise Refusal(
+            f"{path} is not a Python file; --custom needs the file that defines the model's layers."
+        )
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     sys.path.insert(0, str(path.resolve().parent))
@@ -35,7 +37,7 @@ def import_custom(path: Path) -> dict[str, Any]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise Refusal(
-            f"{path.name} cannot be run ({type(error).__name__}: {error}); mend it, or leave only the "
+            f"{path.name} cannot be run ({type(error).__name__}: {error}); repair it, or leave only the "
             "model's layers, losses and functions in it, and convert again."
         ) from error
     definitions = {

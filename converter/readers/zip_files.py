@@ -85,7 +85,7 @@ def _parts(item: zipfile.ZipInfo) -> tuple[str, ...]:
     wrong = path.is_absolute() or ".." in path.parts or "\\" in name or ":" in name or len(name) > 500
     if wrong or not plain or not path.parts or "\0" in getattr(item, "orig_filename", name):
         raise Refusal(
-            f"The zip file holds {name[:80]!r}, a link or a path that leads elsewhere; "
-            "zip the model's folder again, with plain files only."
+            f"The zip file holds {name[:80]!r}, a link, or a path outside the zip file; zip the model's "
+            f"folder again, with plain files only."
         )
     return path.parts

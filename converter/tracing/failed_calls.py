@@ -23,7 +23,7 @@ _CAUSES = (
     (r"as a Python `?bool|as a `?bool|[Ii]terating over|must be a string or a real number"
      r"|int\(\) argument|__float__|__int__|__index__|cannot be interpreted as an integer", _PYTHON),
 )  # fmt: skip
-_OTHER = "Replace that part, or mend its call()"
+_OTHER = "Replace that part, or repair its call()"
 
 
 def keras_reason(error: BaseException, length: int = 300) -> str:

@@ -35,7 +35,7 @@ def test_tasks_are_the_gallery_unless_told_otherwise() -> None:
 
 @pytest.mark.parametrize("port", ["-1", "65536", "http", "", "80.5"])
 def test_what_is_no_port_is_refused(port: str) -> None:
-    with pytest.raises(SettingsError, match="is no port"):
+    with pytest.raises(SettingsError, match="is not a port"):
         read_settings({"port": port}, {})
 
 
@@ -141,5 +141,5 @@ def test_parameter_servers_are_a_number_or_a_range(text: str) -> None:
 
 
 def test_parameters_cannot_stand_anywhere() -> None:
-    with pytest.raises(SettingsError, match="--parameters: 'mysql://localhost' is no place"):
+    with pytest.raises(SettingsError, match="--parameters: 'mysql://localhost' is not a place"):
         read_settings({"parameters": "mysql://localhost"}, {})

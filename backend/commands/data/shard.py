@@ -29,9 +29,7 @@ def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
     parser: argparse.ArgumentParser = subparsers.add_parser("shard", help="cut data into shards")
     parser.add_argument("data", type=Path, metavar="DATA", help=KINDS)
-    parser.add_argument(
-        "--task", type=Path, metavar="FILE", help="the task file, whose [data.preprocess] is followed"
-    )
+    parser.add_argument("--task", type=Path, metavar="FILE", help="the task file with [data.preprocess]")
     parser.add_argument(
         "--set",
         action="append",
@@ -49,13 +47,13 @@ def register(subparsers: Any) -> None:
     )
     holdout_group.add_argument("--test", type=Path, metavar="DATA", help="hold out all of these data instead")
     register_url(parser)
-    parser.add_argument("--clients", type=int, metavar="N", help="deal the data out to so many clients")
+    parser.add_argument("--clients", type=int, metavar="N", help="split the data among this many clients")
     parser.add_argument(
         "--alpha", type=float, help="unevenly, by a Dirichlet distribution; small: few classes each"
     )
-    parser.add_argument("--shard-examples", type=int, metavar="N", help="at most so many in a shard")
+    parser.add_argument("--shard-examples", type=int, metavar="N", help="maximum of examples in a shard")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same shards, default 0")
-    parser.add_argument("--skip-broken", action="store_true", help="leave broken files and rows out")
+    parser.add_argument("--skip-broken", action="store_true", help="skip broken files and rows")
     parser.add_argument("--force", action="store_true", help="replace shards that are there")
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
@@ -75,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
     def note(error: DataError) -> None:
         if not args.skip_broken:
-            raise DataError(f"{error} Repair it, or leave it out by --skip-broken.")
+            raise DataError(f"{error} Repair it, or skip it with --skip-broken.")
         broken.append(str(error))
         console.print(f"left out: {error}", markup=False)
 
@@ -102,7 +100,7 @@ def _plan(args: argparse.Namespace, task: TaskFile | None) -> CutPlan:
     data = task.data if task else None
     holdout = args.holdout if args.holdout is not None else (data.holdout if data else 0.1)
     if not 0 <= holdout < 1:
-        raise DataError("--holdout is a share from 0 up to, but not, 1; for example 0.1.")
+        raise DataError("--holdout must be at least 0 and below 1; for example 0.1.")
     if args.shard_examples is not None and args.shard_examples < 1:
         raise DataError("--shard-examples has to be at least 1.")
     return CutPlan(
@@ -121,7 +119,7 @@ def _declared(settings: Sequence[str], declared: Preprocess | None) -> Preproces
         set_value(table, setting)
     if "kind" not in table:
         raise DataError(
-            "What the data are has to be declared: [data.preprocess] in the task file (--task), or --set "
+            "Declare the kind of data: [data.preprocess] in the task file (--task), or --set "
             "kind=image (or table, text, array). See docs/reference/preprocessing.md."
         )
     try:
@@ -135,7 +133,7 @@ def _declared(settings: Sequence[str], declared: Preprocess | None) -> Preproces
 def _partition(args: argparse.Namespace, declared: Partition | None) -> Partition | None:
     if args.clients is None:
         if args.alpha is not None:
-            raise DataError("--alpha goes with --clients, the number of clients to deal the data out to.")
+            raise DataError("--alpha needs --clients, the number of clients to split the data among.")
         return declared
     if args.clients < 1 or (args.alpha is not None and args.alpha <= 0):
         raise DataError("--clients has to be at least 1, and --alpha above 0.")
@@ -147,10 +145,12 @@ def _output(args: argparse.Namespace, task: TaskFile | None) -> Path:
     if output is not None:
         return output
     if task is None:
-        raise TaskFileError("Say where the shards go: -o DIR, or --task, whose [data] names the folder.")
+        raise TaskFileError(
+            "Name the folder for the shards: -o DIR, or --task, whose [data] names the folder."
+        )
     if task.data.shards is None:
         what = "data that clients fetch (see --url)" if task.data.url else "volunteers' own data"
-        raise TaskFileError(f"This task learns from {what}; say where the shards go: -o DIR.")
+        raise TaskFileError(f"This task learns from {what}; name the folder for the shards: -o DIR.")
     folder: Path = args.task.parent / task.data.shards
     return folder
 

@@ -49,9 +49,9 @@ def describe(
     """Counts the examples as clients will, and prints the table. Raises DataError."""
     path, address = args.data, args.url
     if args.task is None:
-        raise TaskFileError("Say which task this is for: --task FILE; preprocess.json goes beside it.")
+        raise TaskFileError("Name the task file: --task FILE; preprocess.json is written beside it.")
     if not path.is_file():
-        raise DataError(f"{path} is no file: give the one that lies at {address}; make a zip of a folder.")
+        raise DataError(f"{path} is not a file: give the file stored at {address}; zip a folder first.")
     fitted, train, held_out = counted(path, declared, holdout)
     if manifest is not None:
         check_fits(fitted, manifest)
@@ -74,7 +74,7 @@ def describe(
     lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
     inside = ", ".join(f"{key} = {json.dumps(value)}" for key, value in file.items())
     print("\n".join(["[data.url]", *lines, f"files = [{{ {inside} }}]"]))
-    message = problem or f"The file lies at {address}, byte by byte."
+    message = problem or f"The file at {address} is identical, byte for byte."
     Console(stderr=True, highlight=False, soft_wrap=True).print(message, markup=False)
     return 0
 

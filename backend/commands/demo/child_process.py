@@ -50,7 +50,7 @@ class Child:
                         return report
                 await self._process.wait()
                 raise DemoError(self.exit_message())
-        raise DemoError(f"{self.name} did not come up within {seconds:.0f} s. {self._last_error()}".strip())
+        raise DemoError(f"{self.name} did not start within {seconds:.0f} s. {self._last_error()}".strip())
 
     async def wait(self) -> int:
         """Waits for the end of the process and returns its exit code."""

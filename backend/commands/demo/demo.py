@@ -32,7 +32,7 @@ ROUNDS_FOR_PEOPLE = 300
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "demo", help="see it work: server, task and peer at once"
+        "demo", help="try it: start a server, a task and a peer together"
     )
     parser.add_argument("--host", default=HOST, help=f"0.0.0.0 lets your network join; default {HOST}")
     parser.add_argument("--port", type=int, help=f"default {PORT}, or a free one with --headless")
@@ -40,7 +40,9 @@ def register(subparsers: Any) -> None:
         "--headless", action="store_true", help="two headless browsers train instead of yours"
     )
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="with --headless; default 15")
-    parser.add_argument("--json", action="store_true", help="with --headless: report in JSON, a line each")
+    parser.add_argument(
+        "--json", action="store_true", help="with --headless: report as JSON, one line per event"
+    )
     parser.set_defaults(run=run)
 
 
@@ -78,7 +80,7 @@ async def _for_people(args: argparse.Namespace) -> int:
     port = PORT if args.port is None else args.port
     try:
         async with Ensemble() as ensemble:
-            console.print("\n  Starting. The first time takes a minute, for the model is built.\n")
+            console.print("\n  Starting. The first start takes a minute, because the model is built.\n")
             rounds = f"{TASK}.coordination.rounds={ROUNDS_FOR_PEOPLE}"
             url = await ensemble.start_server(args.host, port, rounds)
             await ensemble.start_peer(url)
@@ -92,7 +94,7 @@ async def _for_people(args: argparse.Namespace) -> int:
     except asyncio.CancelledError:
         console.print("\n  The demo has ended.\n")
         return 0
-    raise DemoError("The demo ended without being asked to; please report it.")
+    raise DemoError("The demo ended unexpectedly; please report it.")
 
 
 async def _headless(args: argparse.Namespace) -> int:

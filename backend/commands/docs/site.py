@@ -32,7 +32,7 @@ def build_site(root: Path, dist: Path, force: bool = False) -> str:
     if not (root / "mkdocs.yml").is_file():
         return "as they came with the package."
     if find_spec("mkdocs") is None:
-        return "left out: MkDocs is not installed. It comes with pip install -e '.[docs]'."
+        return "skipped: MkDocs is not installed. Install it with pip install -e '.[docs]'."
     digest = source_hash(root)
     stamp = dist / _STAMP
     if not force and stamp.is_file() and stamp.read_text("utf-8") == digest:

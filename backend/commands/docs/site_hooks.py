@@ -101,9 +101,7 @@ def list_of_decisions(decisions: dict[str, str]) -> str:
         f"- [{text.partition(chr(10))[0].removeprefix('# ')}]({name})"
         for name, text in sorted(decisions.items())
     ]
-    return "\n".join(
-        ["# Decisions", "", "What was decided, when there was a choice, and why.", "", *lines, ""]
-    )
+    return "\n".join(["# Decisions", "", "The main decisions and their reasons.", "", *lines, ""])
 
 
 def stylesheet(path: Path) -> str:

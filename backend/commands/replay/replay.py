@@ -30,7 +30,7 @@ DIFFERS = 3
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "replay", help="train a work unit again, and compare the bits of its results"
+        "replay", help="train a work unit again and compare its results bit for bit"
     )
     parser.add_argument("task", metavar="TASK", help="the task")
     parser.add_argument("unit", metavar="UNIT", type=int, help="the number of the work unit")
@@ -42,7 +42,8 @@ def register(subparsers: Any) -> None:
         "--against",
         type=Path,
         metavar="FILE",
-        help="compare with another machine's trace: at which step and op they part, and which is wrong",
+        help="compare with another machine's trace: find the first step and op that differ, and which "
+        "machine is wrong",
     )
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     other = read_trace(args.against) if args.against else None
     facts = _facts(server, args.task, args.unit)
     if other is not None and other.work != facts.work:
-        raise PeerError(f"{args.against} is a trace of other work than unit {args.unit} of {args.task}.")
+        raise PeerError(f"{args.against} is not a trace of unit {args.unit} of {args.task}.")
     report = asyncio.run(_replay(server, facts, other, args.save))
     if args.json:
         print(json.dumps({key: value for key, value in report.items() if key != "sentences"}))

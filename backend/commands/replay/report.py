@@ -20,7 +20,7 @@ def result_sentence(row: Mapping[str, Any]) -> str:
     if row["backend"] != "exact":
         return f"{who}: not comparable, since only the backend exact has the same bits; {judged}."
     if row["start"] != "given":
-        return f"{who}: not comparable, since it began at weights of its own; {judged}."
+        return f"{who}: not comparable, since it started from its own weights; {judged}."
     if row["equal"]:
         return f"{who}: the same bits; {judged}."
     where = _where(row["parts"], row["steps"])
@@ -62,6 +62,6 @@ def finding_sentence(comparison: TraceComparison, steps: int, clients: Sequence[
             )
         case "form":
             return (
-                f"{wrong.capitalize()} {verb} wrong: at step {finding.step} it has not the hashes that this "
-                f"model has.{origin}"
+                f"{wrong.capitalize()} {verb} wrong: at step {finding.step} its hashes are not those of "
+                f"this model.{origin}"
             )

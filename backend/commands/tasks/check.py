@@ -36,7 +36,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--convert", action="store_true", help="convert the model here, and say which devices can train it"
     )
-    parser.add_argument("--to", metavar="URL", help="ask a server, too: does the token do, is the name free?")
+    parser.add_argument(
+        "--to", metavar="URL", help="also ask a server whether the token is valid and the name free"
+    )
     parser.add_argument("--json", action="store_true", help="report in JSON")
 
 
@@ -73,10 +75,10 @@ def is_sound(items: list[CheckedItem]) -> bool:
 def verdict(items: list[CheckedItem]) -> str:
     """Summarises the checks in a sentence."""
     if not is_sound(items):
-        return "A server would refuse this: mend what is marked with -."
+        return "A server would refuse this: fix the items marked -."
     if any(item.state == "todo" for item in items):
-        return "Sound as far as it goes; a launch needs what is marked with ·, too."
-    return "Nothing is missing: `minga task push` brings it to a server."
+        return "No errors. Complete the items marked · before launch."
+    return "Nothing is missing: upload it with `minga task push`."
 
 
 def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[CheckedItem]:
@@ -147,7 +149,7 @@ def _server(folder: Folder, address: str) -> Iterator[CheckedItem]:
     url = server_at(address).url
     server = server_at(address, needed(url))
     account = server.get("/api/account", "account")["account"]
-    yield CheckedItem("token", "done", f"{url} takes the token as {account['name']}'s.")
+    yield CheckedItem("token", "done", f"{url} accepts the token, which belongs to {account['name']}.")
     server.get("/api/drafts", "drafts")
     name = folder.tables.get("name")
     if any(item["name"] == name for item in server.summaries()):

@@ -93,4 +93,4 @@ def _read(answer: HTTPResponse, url: str) -> bytes:
 
 
 def _damaged(url: str) -> UnreachableError:
-    return UnreachableError(f"The file from {url} came damaged or cut short; try again.")
+    return UnreachableError(f"The file from {url} arrived damaged or incomplete; try again.")

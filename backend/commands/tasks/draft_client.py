@@ -129,7 +129,7 @@ def open_draft(server: ServerClient, name: str, tell: Tell) -> RemoteDraft:
     """Opens the user's draft of that name, or creates it."""
     for draft in server.get("/api/drafts", "drafts")["drafts"]:
         if draft["name"] == name:
-            tell("draft", f"Goes on with the draft '{name}'.", draft=draft["id"])
+            tell("draft", f"Continuing the draft '{name}'.", draft=draft["id"])
             return RemoteDraft(server, draft["id"], tell)
     created: Mapping[str, Any] = server.send("POST", "/api/drafts", {"name": name}).json
     tell("draft", f"Began the draft '{name}'.", draft=created["id"])

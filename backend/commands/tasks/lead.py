@@ -18,18 +18,18 @@ from backend.protocols.tasks.task_life import Order
 from backend.server.tasks.formatting import number
 
 ORDERS = {
-    Order.LAUNCH: "a tested task goes live",
-    Order.PAUSE: "no round opens and no work unit goes out; participants wait",
-    Order.RESUME: "training goes on after a pause, a finish or a stop",
-    Order.FINISH: "the open round or epoch is the last",
-    Order.STOP: "ends it at once; what is being trained does not count",
-    Order.ARCHIVE: "puts an ended task away: nobody takes part, its versions stay",
-    Order.RESTORE: "takes an archive back, or an earlier version of the model",
+    Order.LAUNCH: "launch a tested task",
+    Order.PAUSE: "stop opening rounds and giving out work units; participants wait",
+    Order.RESUME: "continue training after a pause, a finish or a stop",
+    Order.FINISH: "end after the open round or epoch",
+    Order.STOP: "end at once; work in progress does not count",
+    Order.ARCHIVE: "archive an ended task: it admits nobody and keeps its versions",
+    Order.RESTORE: "restore an archived task, or an earlier version of the model",
 }
 TREATMENTS = {
-    "remove": "sends a participant away; it may come back",
-    "ban": "sends a participant away and lets it in no more",
-    "unban": "lets a participant in again",
+    "remove": "disconnect a participant, who may return",
+    "ban": "disconnect a participant and refuse it from now on",
+    "unban": "admit a banned participant again",
 }
 
 
@@ -38,13 +38,13 @@ def add_actions(actions: Any, common: argparse.ArgumentParser) -> None:
     for order, words in ORDERS.items():
         parser = _named(actions, order, common, words)
         parser.add_argument(
-            "--reason", default="", metavar="TEXT", help="what participants and others are told"
+            "--reason", default="", metavar="TEXT", help="the reason that participants and others see"
         )
         if order is Order.PAUSE:
             parser.add_argument(
                 "--now",
                 action="store_true",
-                help="open rounds and work units end at once, for nothing; else they end in their own time",
+                help="discard open rounds and work units at once; without it they finish first",
             )
         if order is Order.RESTORE:
             parser.add_argument(
@@ -52,10 +52,10 @@ def add_actions(actions: Any, common: argparse.ArgumentParser) -> None:
                 metavar="VERSION",
                 type=int,
                 nargs="?",
-                help="a version that is kept: it becomes the newest again",
+                help="a stored version, which becomes the newest again",
             )
         parser.set_defaults(act=_order, order=str(order), now=False, version=None)
-    listing = _named(actions, "participants", common, "who is here, who is kept out, who helped most")
+    listing = _named(actions, "participants", common, "list connected, banned and most helpful participants")
     listing.set_defaults(act=_participants)
     for act, words in TREATMENTS.items():
         parser = _named(actions, act, common, words)
@@ -90,7 +90,7 @@ def _order(server: ServerClient, args: argparse.Namespace) -> None:
     else:
         print(
             f"{args.name} is {answer['state']}. "
-            f"It may be asked to: {', '.join(answer['orders']) or 'nothing'}."
+            f"Possible commands: {', '.join(answer['orders']) or 'nothing'}."
         )
 
 
@@ -107,7 +107,7 @@ def _participants(server: ServerClient, args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps({"participants": rows}))
     elif not rows:
-        print("Nobody is here, and nobody was.")
+        print("No participants so far.")
     else:
         Console(highlight=False).print(_table(rows))
 
@@ -119,7 +119,7 @@ def _treat(server: ServerClient, args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(answer))
     else:
-        done = {"remove": "was sent away", "ban": "is kept out from now on", "unban": "may come in again"}
+        done = {"remove": "was sent away", "ban": "is banned from now on", "unban": "may come in again"}
         print(f"{args.client} {done[args.treatment]}.")
 
 

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"task": args.name, "folder": str(folder), "from": args.source}))
         return 0
-    print(f"{folder} is a task now: change its task.toml, build.py and README.md to what you want. Then:")
+    print(f"{folder} is a new task: adapt its task.toml, build.py and README.md. Then:")
     print(f"  minga build {folder}")
     print(f"  minga serve --tasks {folder}")
     return 0
@@ -52,7 +52,7 @@ def new_task(name: str, source: str, folder: Path) -> Path:
     known_sources = sources()
     if source not in known_sources:
         raise TaskFileError(
-            f"There is no task '{source}' to begin from; take one of {', '.join(known_sources)}."
+            f"There is no task '{source}' to start from; use one of {', '.join(known_sources)}."
         )
     if folder.exists():
         raise TaskFileError(f"{folder} is there already; choose another name, or another folder by --output.")
@@ -72,7 +72,7 @@ def _rename(file: Path, name: str) -> None:
     """Sets the task's name in its file. Raises TaskFileError if the name is not valid."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,63}", name):
         raise TaskFileError(
-            f"'{name}' is no name for a task: take at most 64 of a to z, 0 to 9 and -, and no - first."
+            f"'{name}' is not a valid task name: use at most 64 of a to z, 0 to 9 and -, not starting with -."
         )
     text = file.read_text("utf-8")
     file.write_text(re.sub(r'(?m)^name = ".*"$', f'name = "{name}"', text, count=1), "utf-8")

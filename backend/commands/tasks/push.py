@@ -33,13 +33,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     ending = parser.add_mutually_exclusive_group()
     ending.add_argument("--launch", action="store_true", help="launch it when everything is ready")
-    ending.add_argument("--test", action="store_true", help="launch it for those whom you invite")
+    ending.add_argument("--test", action="store_true", help="launch it only for people you invite")
     parser.add_argument(
         "--no-browser",
         action="store_true",
-        help="launch it for Python peers although no browser has taken its step",
+        help="launch it for Python peers without a dry run in a browser",
     )
-    parser.add_argument("--json", action="store_true", help="report in JSON, a line each")
+    parser.add_argument("--json", action="store_true", help="report as JSON, one line per event")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,7 +113,7 @@ def _make_ready(draft: RemoteDraft, kinds: Sequence[str], stale: float | None = 
 def _without_browser(draft: RemoteDraft) -> None:
     trial = draft.server.get(f"{draft.path}/trial", "trial")["trial"]
     if trial is None:
-        raise NotReadyError("There was no dry run yet, so that it cannot be told who can take part.")
+        raise NotReadyError("There was no dry run yet, so it is not known which devices can take part.")
     draft.server.send("POST", f"{draft.path}/tried", {"outcome": "no-browser", "of": trial["of"]})
 
 

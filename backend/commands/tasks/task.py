@@ -32,7 +32,7 @@ LOOK_SECONDS = 1.0
 def register(subparsers: Any) -> None:
     """Adds the command and its actions."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "task", help="look at the tasks of a running server, or begin one of your own"
+        "task", help="view and manage tasks of a running server, or create one"
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     common = argparse.ArgumentParser(add_help=False)
@@ -43,9 +43,9 @@ def register(subparsers: Any) -> None:
     show = actions.add_parser("show", parents=[common], help="one task and its newest rounds")
     show.add_argument("name", metavar="NAME", help="the task")
     show.set_defaults(run=run, act=_show)
-    log = actions.add_parser("log", parents=[common], help="how its rounds went, a line each")
+    log = actions.add_parser("log", parents=[common], help="results of its rounds, one per line")
     log.add_argument("name", metavar="NAME", help="the task")
-    log.add_argument("--follow", action="store_true", help="go on until the task is finished, or Ctrl-C")
+    log.add_argument("--follow", action="store_true", help="continue until the task finishes, or Ctrl-C")
     log.add_argument(
         "--last", type=_count, default=USUAL, metavar="N", help=f"begin with the newest N, default {USUAL}"
     )
@@ -56,16 +56,16 @@ def register(subparsers: Any) -> None:
     task_download.add_flags(download)
     download.set_defaults(run=run, act=task_download.act)
     lead.add_actions(actions, common)
-    new = actions.add_parser("new", help="begin a task of your own from a starter or one of the gallery")
+    new = actions.add_parser("new", help="create a task from a template or a task of the gallery")
     task_new.add_flags(new)
     new.set_defaults(run=task_new.run)
-    check = actions.add_parser("check", help="say early what would be refused, and what is still missing")
+    check = actions.add_parser("check", help="show what a server would refuse and what is still missing")
     task_check.add_flags(check)
     check.set_defaults(run=task_check.run)
     pin = actions.add_parser("pin", help="pin a bundle to the program that computes the same bits everywhere")
     task_pin.add_flags(pin)
     pin.set_defaults(run=task_pin.run)
-    push = actions.add_parser("push", help="bring a task's folder to a server, and launch it")
+    push = actions.add_parser("push", help="upload a task's folder to a server and launch it")
     task_push.add_flags(push)
     push.set_defaults(run=task_push.run)
 

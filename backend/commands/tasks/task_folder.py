@@ -61,7 +61,7 @@ def open_folder(path: Path, model: Path | None, data: Path | None) -> Folder:
         text = file.read_text("utf-8")
         readme = (path / README).read_text("utf-8") if (path / README).is_file() else ""
     except FileNotFoundError as error:
-        raise TaskFileError(f"There is no {file}; begin one with `minga task new`.") from error
+        raise TaskFileError(f"There is no {file}; create one with `minga task new`.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise TaskFileError(f"The task in {path} cannot be read: {error}.") from error
     for one in (model, data):
@@ -142,5 +142,5 @@ def _stored(kind: FileKind, path: Path) -> StoredFile:
 
 def _text_of(folder: Folder) -> list[CheckedItem]:
     if folder.readme.strip():
-        return [CheckedItem("readme", "done", "README.md tells people about the task.")]
+        return [CheckedItem("readme", "done", "README.md describes the task.")]
     return []

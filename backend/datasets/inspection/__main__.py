@@ -33,7 +33,7 @@ def main() -> int:
     except MingaError as error:
         return _answer(False, str(error).replace(f"{job.data}", job.name), "bad-data")
     except MemoryError:
-        return _answer(False, f"{job.name} needs more memory than one may use; bring fewer data.", "bad-data")
+        return _answer(False, f"{job.name} needs more memory than allowed; use less data.", "bad-data")
     return _answer(True, message)
 
 
@@ -64,7 +64,7 @@ def _show(job: ShowJob) -> str:
     made = preview(Path(job.data), job.declared, job.holdout, folder, manifest)
     made.broken = [text.replace(job.data, job.name) for text in made.broken]
     (folder / SHOWN).write_bytes(msgspec.json.encode(made))
-    return "This is what becomes of some examples."
+    return "Here are some examples after preprocessing."
 
 
 def _cut(job: CutJob) -> str:
@@ -76,7 +76,7 @@ def _cut(job: CutJob) -> str:
     def note(error: DataError) -> None:
         if job.strict:
             raise DataError(
-                f"{error} Clients fetch this file and have to read all of it: repair it, or take it out."
+                f"{error} Clients fetch this file and must read all of it: repair it, or leave it out."
             )
         broken.append(str(error))
         if len(broken) <= job.most_told:

@@ -45,7 +45,7 @@ def inspect_arrays(path: Path, model_input: ModelInput) -> DataFindings:
                 f"'{x}' has {inputs.shape[0]:,} examples and '{y}' {labels.shape[0]:,}; both need as many."
             )
         examples, classes = inputs.shape[0], _count(labels)
-        notes = [shown(f"'{x}' is taken as what goes in and '{y}' as what is to come out.")]
+        notes = [shown(f"'{x}' is taken as the input and '{y}' as the label.")]
         shape = list(inputs.shape[1:])
     if model_input.shape is not None and model_input.shape != shape:
         notes.append(f"An example of '{x}' has the shape {shape}, and the model takes {model_input.shape}.")
@@ -56,7 +56,7 @@ def inspect_arrays(path: Path, model_input: ModelInput) -> DataFindings:
 def _inputs_alone(x: list[str], examples: int, found: list[Array], scale: float) -> DataFindings:
     """Returns the findings of arrays `x` without labels."""
     preprocess = {"kind": "array", "x": x, "y": [], "scale": scale}
-    notes = [shown(f"There are no labels. What goes in: {', '.join(x)}.")]
+    notes = [shown(f"There are no labels. Inputs: {', '.join(x)}.")]
     return DataFindings("array", examples, {}, arrays=found, preprocess=preprocess, notes=notes)
 
 

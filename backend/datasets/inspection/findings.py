@@ -83,4 +83,6 @@ def read_findings(content: bytes) -> DataFindings:
     try:
         return msgspec.json.decode(content, type=DataFindings)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"What was found in the data cannot be read ({error}); bring them again.") from error
+        raise DataError(
+            f"The result of the inspection cannot be read ({error}); upload the data again."
+        ) from error

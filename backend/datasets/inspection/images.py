@@ -25,7 +25,7 @@ def inspect_pictures(files: Files, model_input: ModelInput, folder: Path) -> Dat
     """Inspects some pictures of each class and writes thumbnails to `folder`. Raises DataError."""
     counts = Counter(folder_of(name) for name in files.names)
     loose = counts.pop("", 0)
-    notes = [f"{loose:,} pictures lie in no folder, so that their class is not known. Sort them in."]
+    notes = [f"{loose:,} pictures are in no class folder, so their class is unknown. Move them into one."]
     notes = notes if loose else []
     if len(counts) < 2:
         raise DataError(
@@ -121,7 +121,7 @@ def _fit(classes: dict[str, int], model_input: ModelInput) -> list[str]:
     shape, model_classes = model_input.shape, model_input.classes
     notes = []
     if shape is not None and (len(shape) != 3 or shape[2] not in (1, 3)):
-        notes.append(f"The model takes {shape}, which is no picture: [height, width, 1 or 3] is.")
+        notes.append(f"The model takes {shape}, which is not a picture: [height, width, 1 or 3] is.")
     if model_classes is not None and model_classes < len(classes):
-        notes.append(f"The model tells {model_classes} classes apart, and the folders are {len(classes)}.")
+        notes.append(f"The model has {model_classes} classes, but there are {len(classes)} folders.")
     return notes

@@ -84,5 +84,5 @@ def read_shown(content: bytes) -> PreviewResult:
         return msgspec.json.decode(content, type=PreviewResult)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DataError(
-            f"What was made of the examples cannot be read ({error}); bring the data again."
+            f"The preprocessed examples cannot be read ({error}); upload the data again."
         ) from error

@@ -131,9 +131,9 @@ def _table(
         notes.append(shown(f"Missing values become the mean, or no category: {', '.join(incomplete)}."))
     label, classes = _label(columns[target], target, model_input) if target is not None else (None, {})
     if label is None:
-        notes.append("No column looks like what is to be predicted: choose one as the label.")
+        notes.append("No column looks like a label: choose the column to predict.")
     else:
-        notes.append(shown(f"'{target}' is taken as what is to be predicted; change it if it is not."))
+        notes.append(shown(f"'{target}' is taken as the label to predict; change it if that is wrong."))
     preprocess = {
         "kind": "table",
         "columns": [_input(columns[name], name) for name in usable],
@@ -229,7 +229,7 @@ def _names(path: Path, delimiter: str) -> list[str]:
     if not 1 <= len(names) <= MAX_COLUMNS:
         raise DataError(f"The table has {len(names)} columns; 1 to {MAX_COLUMNS} can be used.")
     if len(set(names)) < len(names) or not all(names):
-        raise DataError("Two columns have one name, or one has none; name each in the first row.")
+        raise DataError("Two columns have the same name, or one has none; name each in the first row.")
     return names
 
 
@@ -238,7 +238,7 @@ def _csv(path: Path, delimiter: str) -> Iterator[list[str]]:
         with path.open(encoding="utf-8", newline="") as lines:
             yield from islice(csv.reader(lines, delimiter=delimiter, strict=True), 1)
     except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"The table is no CSV in UTF-8 ({error}); save the table again.") from error
+        raise DataError(f"The table is not CSV in UTF-8 ({error}); save the table again.") from error
 
 
 def _dialect(path: Path) -> tuple[str, str]:

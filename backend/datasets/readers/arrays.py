@@ -77,5 +77,5 @@ def _stored(name: str, array: Array) -> Array:
     with np.errstate(over="ignore"):
         values = array.astype(np.float32, copy=False)
     if not np.isfinite(values).all():
-        raise DataError(f"{name} has values that are no finite float32; fill them in first.")
+        raise DataError(f"{name} has values that are not finite float32 numbers; fill them in first.")
     return values

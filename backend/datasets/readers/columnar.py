@@ -37,8 +37,8 @@ class _Allowance:
         self.unpacked += size
         if self.unpacked > max(_RATIO_MATTERS, MAX_RATIO * self.file_bytes):
             raise DataError(
-                f"its rows unpack to over {MAX_RATIO} times the file's size; leave out columns that always "
-                "say the same, or write it as CSV."
+                f"its rows unpack to over {MAX_RATIO} times the file's size; leave out constant columns, or "
+                f"write it as CSV."
             )
 
 

@@ -102,7 +102,7 @@ def _zip(path: Path) -> Files:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError) as error:
-        raise DataError(f"{path} is damaged, or no zip file ({error}); make it anew.") from error
+        raise DataError(f"{path} is damaged or not a zip file ({error}); create it again.") from error
     members = {item.filename: item for item in archive.infolist() if not item.is_dir()}
     for item in members.values():
         check_member(path, item)
@@ -121,13 +121,13 @@ def check_member(path: Path, item: zipfile.ZipInfo) -> None:
     escapes = name.startswith("/") or ".." in name.split("/") or "\\" in name or ":" in name or "\0" in name
     if escapes or kind not in (0, stat.S_IFREG):
         raise DataError(
-            f"{path} holds {name[:80]!r}, a link or a path that leads elsewhere; zip plain files."
+            f"{path} holds {name[:80]!r}, a link, or a path outside the zip file; zip plain files."
         )
     if item.flag_bits & 1:
-        raise DataError(f"{path} is locked with a password; make it without one.")
+        raise DataError(f"{path} is encrypted with a password; create it without one.")
     if item.file_size > _RATIO_MATTERS and item.file_size > MAX_RATIO * max(item.compress_size, 1):
         raise DataError(
-            f"{path}: {name[:80]} unpacks to over {MAX_RATIO} times its size; that is no data file."
+            f"{path}: {name[:80]} unpacks to over {MAX_RATIO} times its size, which no data file does."
         )
 
 
@@ -138,5 +138,5 @@ def _member(path: Path, archive: zipfile.ZipFile, item: zipfile.ZipInfo) -> byte
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
         raise DataError(f"{path}: {item.filename} is damaged ({error}).") from error
     if len(content) != item.file_size:
-        raise DataError(f"{path}: {item.filename} does not have the length that the zip file says.")
+        raise DataError(f"{path}: {item.filename} does not have the length given in the zip file.")
     return content

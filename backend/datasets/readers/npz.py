@@ -58,7 +58,7 @@ class NpzRows:
         if len(content) != size:
             raise DataError(f"{self.name} ends early; write the file again.")
         if self._done == self.shape[0] and self._file.read(1):
-            raise DataError(f"{self.name} goes on after its end; write the file again.")
+            raise DataError(f"{self.name} continues after its end; write the file again.")
         return np.frombuffer(content, self.dtype).reshape(shape)
 
 
@@ -87,7 +87,7 @@ def open_npz(path: Path, names: Sequence[str]) -> Iterator[list[NpzRows]]:
                 for name, member in zip(names, members, strict=True)
             ]
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        raise DataError(f"{path} is no .npz file of plain numbers ({error}).") from error
+        raise DataError(f"{path} is not an .npz file of plain numbers ({error}).") from error
 
 
 def check_ratio(path: Path, archive: zipfile.ZipFile) -> None:
@@ -121,7 +121,7 @@ def _opened(file: IO[bytes], name: str, size: int) -> NpzRows:
     if columns_first and len(shape) > 1:
         if size > _MAX_COLUMNS_FIRST:
             raise DataError(
-                f"{name} lies column by column and has over {_MAX_COLUMNS_FIRST >> 30} GiB; "
+                f"{name} is stored in column order and has over {_MAX_COLUMNS_FIRST >> 30} GiB; "
                 "save numpy.ascontiguousarray of it."
             )
         rows.load()

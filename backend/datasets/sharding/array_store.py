@@ -49,7 +49,7 @@ def store(
     except OSError as error:
         raise DataError(f"{folder} cannot be written: {error.strerror}.") from error
     if not sum(map(len, held_out)):
-        raise DataError("There is no example left; see what is said about the files above.")
+        raise DataError("No example is left; see the messages about the files above.")
     mask = np.concatenate(held_out)
     arrays = [_opened(path, spec, len(mask)) for path, spec in zip(paths, specs, strict=True)]
     count = len(fitted.inputs)

@@ -27,6 +27,6 @@ class ByteBudget:
         self.left -= size
         if self.left < 0:
             raise OverQuotaError(
-                "The shards and what is written to make them take more of the disk than is left. "
-                "Make room, or bring fewer data."
+                "The shards and their temporary files need more disk space than is free. Free some, or use "
+                "less data."
             )

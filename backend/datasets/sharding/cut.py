@@ -137,12 +137,12 @@ def _parts(plan: CutPlan, fitted: Fitted, stored: StoredArrays) -> list[Numbers]
     if partition is None:
         return [random.permutation(train)]
     if len(train) < partition.clients:
-        raise DataError(f"{len(train)} examples cannot be dealt out to {partition.clients} clients.")
+        raise DataError(f"{len(train)} examples cannot be split among {partition.clients} clients.")
     if partition.alpha is None:
         return [train[part] for part in iid(len(train), partition.clients, random)]
     labels = class_numbers(fitted, stored.y)
     if labels is None:
-        raise DataError('kind = "dirichlet" deals out classes, and these data have none; use "iid".')
+        raise DataError('kind = "dirichlet" splits by class, and these data have none; use "iid".')
     try:
         parts = dirichlet(labels[train], partition.clients, partition.alpha, random)
     except ValueError as error:

@@ -158,9 +158,9 @@ class Units(TaskTable, frozen=True):
             raise ValueError("rows does not go with n_push, which says how long a unit is; leave one out")
         if self.keeps_own and self.trust.comparison != "none":
             raise ValueError(
-                f'with assimilation "{name_of(chosen)}" clients go on from weights of their own, so that '
-                "nobody can do their work again to compare it: set trust.replicas = 1 and "
-                "trust.spot_checks = 0, and invite only whom you trust, or take vc-asgd"
+                f'with assimilation "{name_of(chosen)}" clients continue from their own weights, so '
+                "nobody can repeat their work to compare it: set trust.replicas = 1 and "
+                "trust.spot_checks = 0, and invite only people you trust, or use vc-asgd"
             )
 
     @property

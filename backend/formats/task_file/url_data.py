@@ -93,7 +93,7 @@ class UrlData(TaskTable, frozen=True):
             )
         names = [file.name for file in self.files]
         if len(set(names)) < len(names):
-            raise ValueError("two of the files have one name; place them apart by `path`")
+            raise ValueError("two of the files have the same name; give them different ones by `path`")
         if len(names) > 1 and any(name.lower().endswith((".zip", ".npz", ".csv", ".tsv")) for name in names):
             raise ValueError("of several files none can be a zip, a table or arrays; make one file of them")
         if self.train > MOST_SHARDS * self.most:

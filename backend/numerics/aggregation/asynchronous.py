@@ -227,8 +227,8 @@ def _by_blocks(rule: Rule, params: Vector, result: ClientResult, memory: Memory)
     """Applies `rule` to all values. Raises ValueError if the vectors differ in length."""
     if not len(params) == len(result.weights) == len(result.base):
         raise ValueError(
-            f"Vectors of {len(params)}, {len(result.weights)} and {len(result.base)} values are of unlike "
-            "models."
+            f"Vectors of {len(params)}, {len(result.weights)} and {len(result.base)} values belong to "
+            f"different models."
         )
     moved, slots = np.empty(len(params), np.float32), []
     with np.errstate(over="ignore", invalid="ignore"):

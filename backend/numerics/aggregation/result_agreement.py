@@ -53,7 +53,7 @@ class Agreement(StrEnum):
 def likeness(first: Vector, second: Vector) -> Likeness:
     """Returns the likeness of two vectors [P], in float64. Raises ValueError if their lengths differ."""
     if len(first) != len(second):
-        raise ValueError(f"Vectors of {len(first)} and {len(second)} values are of unlike models.")
+        raise ValueError(f"Vectors of {len(first)} and {len(second)} values belong to different models.")
     apart = squares_a = squares_b = inner = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for part in blocks(len(first)):

@@ -54,5 +54,5 @@ class WeightedMean:
     def mean(self) -> Vector64:
         """Returns the current mean, float64 [size]. Raises ValueError before the first update."""
         if not self.count:
-            raise ValueError("There is no mean of no updates.")
+            raise ValueError("A mean needs at least one update.")
         return self._sum / self.weight

@@ -47,11 +47,11 @@ def class_label(classes: Sequence[str] | None, found: Iterable[str], encoding: E
     """Returns the label of declared or found classes. Raises DataError for duplicates or fewer than two."""
     names = list(classes) if classes is not None else ordered(found)
     if len(set(names)) < len(names):
-        raise DataError("classes: a name is there twice; name each class once.")
+        raise DataError("classes: a name occurs twice; name each class once.")
     if len(names) < 2:
         known = f"only one class, '{names[0]}'" if names else "no class"
         raise DataError(
-            f"There is {known}: a model learns to tell at least two apart. Put the files of each class into "
+            f"There is {known}: a model needs at least two. Put the files of each class into "
             "a folder with its name, or declare all `classes`."
         )
     if encoding == "number" and len(names) != 2:

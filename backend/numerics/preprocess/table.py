@@ -118,8 +118,8 @@ def parse_number(text: str, decimal: str, column: str) -> float:
     pattern = rf"[+-]?([0-9]+({digits}[0-9]*)?|{digits}[0-9]+)([eE][+-]?[0-9]+)?"
     if not re.fullmatch(pattern, text):
         raise DataError(
-            f"column '{column}': '{text[:60]}' is no number. If it means that none is known, "
-            "list it in `missing`."
+            f"column '{column}': '{text[:60]}' is no number. If it marks a missing value, list it in "
+            f"`missing`."
         )
     value = float(text.replace(decimal, "."))
     if abs(value) > _LARGEST:
@@ -130,8 +130,8 @@ def parse_number(text: str, decimal: str, column: str) -> float:
 def _number_values(column: NumberColumn, text: str, missing: bool, decimal: str) -> list[float]:
     if missing and column.missing == "error":
         raise DataError(
-            f"column '{column.column}': the value is missing; fill it in, or declare what stands for it, "
-            'for example missing = "median".'
+            f"column '{column.column}': the value is missing; fill it in, or declare a replacement, for "
+            'example missing = "median".'
         )
     value = column.fill if missing else parse_number(text, decimal, column.column)
     scaled = (value - column.subtract) / column.divide
@@ -152,8 +152,8 @@ def _position(column: CategoryColumn, text: str, missing: bool) -> int:
     if missing:
         if column.missing == "error":
             raise DataError(
-                f"column '{column.column}': the value is missing; fill it in, or declare what stands for it, "
-                'for example missing = "own".'
+                f"column '{column.column}': the value is missing; fill it in, or declare a replacement, for "
+                'example missing = "own".'
             )
         return len(column.categories) if column.missing == "own" else -1
     position = positions(tuple(column.categories)).get(text)

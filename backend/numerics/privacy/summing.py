@@ -48,7 +48,7 @@ class PrivateMean:
         Raises ValueError before the first update.
         """
         if not self.count:
-            raise ValueError("There is no mean of no updates.")
+            raise ValueError("A mean needs at least one update.")
         noised = self._sum.copy()
         self._add_noise(noised)
         noised /= self.count

@@ -29,12 +29,12 @@ async def load_local_data(
     if data.volunteer is None or data.preprocess is None:
         if path is None:
             return None
-        raise PeerError("This task deals its own examples out and takes no others; leave --data out.")
+        raise PeerError("This task assigns its own examples and takes no others; leave --data out.")
     if path is None:
         limits = describe_requirements(data.preprocess, data.volunteer)
         raise PeerError(
             f"This task learns from its volunteers' own examples: {limits}. "
-            "Say where yours are with --data PATH; they stay on this machine."
+            "Give yours with --data PATH; they stay on this machine."
         )
     reporter.tell("reading", f"Reading {path}.")
     local_data = await asyncio.to_thread(read_local_data, path, data.preprocess, data.volunteer, is_canceled)
@@ -61,9 +61,7 @@ async def load_url_data(
     if local_data is None:
         return None
     count, holdout = len(local_data.held_out), int(local_data.held_out.sum())
-    sentence = (
-        f"{count:,} examples are here, {holdout:,} of them to measure on; rounds deal out parts of them."
-    )
+    sentence = f"{count:,} examples are here, {holdout:,} of them to measure on; rounds assign parts of them."
     reporter.tell("fetched", sentence, examples=count, holdout=holdout)
     return local_data
 

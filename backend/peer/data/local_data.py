@@ -45,7 +45,7 @@ class LocalData:
         Raises PeerError for the name of other data.
         """
         if self.partition is None:
-            raise PeerError("This task trains on its clients' own data, and its server deals nothing out.")
+            raise PeerError("This task trains on its clients' own data, and its server assigns none.")
         try:
             half, number = parse_part(self.partition.key, name)
             examples = self.train if half == "train" else self.holdout
@@ -107,7 +107,7 @@ def read_local_data(
         raise DataError(_too_few(path, count, limits.minimum, broken))
     local_data = _joined(fitted, loaded, broken)
     if local_data.held_out.all():
-        raise DataError(f"{path} leaves no example to train on once some are held out; bring more.")
+        raise DataError(f"{path} leaves no example to train on after some are held out; use more.")
     return local_data
 
 
@@ -123,7 +123,7 @@ def read_shared_data(
         if n > most:
             raise DataError(
                 f"The files hold {n:,} examples or more; the task says {most:,}. "
-                "Tell its owner: they have to make it anew."
+                "Tell its owner, who must create it again."
             )
         return n
 

@@ -81,7 +81,7 @@ def fetch_url_data(
     if (train, holdout) != (url.train, url.held_out):
         raise DataError(
             f"The files hold {train:,} examples to train on and {holdout:,} held out; the task says "
-            f"{url.train:,} and {url.held_out:,}. Tell its owner: they have to make it anew."
+            f"{url.train:,} and {url.held_out:,}. Tell its owner, who must create it again."
         )
     return replace(
         local_data,
@@ -120,7 +120,7 @@ def _cached_file(
         nonlocal reported
         if time.monotonic() - reported > _REPORT_SECONDS:
             reported = time.monotonic()
-            reporter.tell("fetching", f"{100 * length // file.bytes} % of {file.name} are here.")
+            reporter.tell("fetching", f"{100 * length // file.bytes} % of {file.name} fetched.")
 
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".", delete=False) as draft:
         draft.close()

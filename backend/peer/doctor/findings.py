@@ -52,11 +52,11 @@ class Sentence:
 def sentences(findings: NetworkFindings) -> list[Sentence]:
     """Returns the conclusions, in the order in which peers try ways to link."""
     milliseconds = round(1000 * findings.server_seconds)
-    server = Sentence("server", True, f"The server takes peers of the mesh; it answers in {milliseconds} ms.")
-    servers = [_ice_sentence(finding) for finding in findings.ice]
-    relay = (
-        "Where no other way is found, bytes go through the task's server, sealed: nothing is needed for it."
+    server = Sentence(
+        "server", True, f"The server accepts peers of the mesh; it answers in {milliseconds} ms."
     )
+    servers = [_ice_sentence(finding) for finding in findings.ice]
+    relay = "If no other way works, sealed bytes go through the task's server, which needs no setup."
     return [
         server,
         _listening_sentence(findings),
@@ -72,19 +72,19 @@ def _listening_sentence(findings: NetworkFindings) -> Sentence:
             "listen",
             None,
             "Other Python peers cannot connect to this one, only this one to them. If they can reach this "
-            "machine, try --listen HOST:PORT, and --address where it has another one for them.",
+            "machine, try --listen HOST:PORT, and --address if it has a different address for them.",
         )
     if findings.listening:
         return Sentence(
             "listen",
             False,
             f"At {findings.address} this machine does not reach itself: {findings.listening}. Forward the "
-            "port to it, let it through the firewall, or say by --address how others come to it.",
+            "port to it, let it through the firewall, or give the address for others with --address.",
         )
     return Sentence(
         "listen",
         True,
-        f"This machine reaches itself at {findings.address}. Whether others do, only they can tell.",
+        f"This machine reaches itself at {findings.address}. Only other machines can tell whether they do.",
     )
 
 
@@ -94,7 +94,7 @@ def _ice_sentence(finding: IceFinding) -> Sentence:
         return Sentence(
             about,
             False,
-            f"{finding.url} is of no use here: {finding.problem}. A firewall may be in the way of UDP.",
+            f"{finding.url} does not work here: {finding.problem}. A firewall may block UDP.",
         )
     address = f"{finding.address[0]} port {finding.address[1]}"
     if finding.is_turn:
@@ -111,8 +111,8 @@ def _webrtc_sentence(findings: NetworkFindings) -> Sentence:
     turn = "the TURN server then carries the bytes" if has_turn else "bytes then go through the task's server"
     if not any(not finding.is_turn for finding in findings.ice):
         text = (
-            "The server names no STUN server, so that WebRTC links this machine only with peers of its own "
-            f"network, or with those that can be reached from everywhere; {turn} otherwise."
+            "The server names no STUN server, so WebRTC links this machine only with peers of its own "
+            "network or with publicly reachable ones; {turn} otherwise."
         )
         return Sentence("webrtc", None, text)
     if not public_addresses:
@@ -126,13 +126,13 @@ def _webrtc_sentence(findings: NetworkFindings) -> Sentence:
     if len(set(findings.mapped)) > 1:
         text = (
             "The router here gives each connection another port (a symmetric NAT): WebRTC links are direct "
-            f"only with peers that can be reached from everywhere; {turn} otherwise."
+            "only with publicly reachable peers; {turn} otherwise."
         )
         return Sentence("webrtc", has_turn, text)
     if len(findings.mapped) < 2:
         text = (
-            "A router translates addresses here; WebRTC links are mostly direct. With a second STUN server "
-            "its kind could be told."
+            "A router translates addresses here; WebRTC links are mostly direct. A second STUN server would "
+            "show its kind."
         )
         return Sentence("webrtc", True, text)
     return Sentence(

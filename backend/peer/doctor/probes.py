@@ -102,9 +102,9 @@ async def enter_and_leave(
             f"The server's socket at {address} cannot be used: {why}. A proxy may not let WebSockets through."
         ) from error
     if isinstance(reply, Closing):
-        raise UnreachableError(f"The server does not take this peer: {reply.reason}")
+        raise UnreachableError(f"The server refuses this peer: {reply.reason}")
     if not isinstance(reply, Entered):
-        raise UnreachableError("The server did not answer as the server of a mesh does.")
+        raise UnreachableError("The server did not answer like the server of a mesh.")
     return seconds, reply.ice
 
 

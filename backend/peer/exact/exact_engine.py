@@ -173,9 +173,7 @@ async def _measured(worker: WorkerProcess, message: Message, halt: Halt) -> Mess
 def _rows(data: PlanData) -> ShardRows:
     if isinstance(data, ShardRows):
         return data
-    raise PeerError(
-        "An exact peer trains on a task's shards alone, not on files of its own; leave --exact out."
-    )
+    raise PeerError("An exact peer trains only on a task's shards, not on its own files; leave --exact out.")
 
 
 def _plan(plan: TrainingPlan, rows: ShardRows, manifest: Manifest) -> Mapping[str, Any]:

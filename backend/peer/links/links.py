@@ -249,7 +249,7 @@ class LinkManager:
             link.close()
             return
         if old := pair.links.get(link.way):
-            self._drop(pair, old, "the other began a new link")
+            self._drop(pair, old, "the other peer started a new link")
         self._rejected.remember(pair.neighbour)
         pair.links[link.way] = link
         pair.linking.opened(link.way)
@@ -338,7 +338,7 @@ class LinkManager:
         for client, pair in list(self._pairs.items()):
             self._backpressure.notify(client)
             for link in pair.expired(now):
-                self._drop(pair, link, f"nothing came for {link.keepalive.silence(now):.0f} seconds")
+                self._drop(pair, link, f"nothing arrived for {link.keepalive.silence(now):.0f} seconds")
             if pair.sending is not None:
                 self._check_silence(pair, now, patience, interval)
             if client in self._targets:

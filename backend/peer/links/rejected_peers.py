@@ -23,8 +23,8 @@ class RejectedPeers:
             self._refused.add((client, identity))
             self._listener.refused(
                 client,
-                f"Peer {client} has another identity than before, or one that is not on your list; "
-                "it gets no link.",
+                f"Peer {client} has a different identity than before, or is not on your list; it gets no "
+                f"link.",
             )
         return True
 

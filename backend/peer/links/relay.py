@@ -171,7 +171,7 @@ class Relays(Maker):
 
     def _link(self, client: str, handshake: Handshake, peer_key: SealKey, is_initiator: bool) -> None:
         if old := self._links.get(client):
-            self.fail(old, "the other began a new link")
+            self.fail(old, "the other peer started a new link")
         try:
             link = RelayLink(self._events, self, client, handshake, peer_key, is_initiator)
         except MingaError as error:

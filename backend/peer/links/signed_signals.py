@@ -45,5 +45,5 @@ def checked_signal(local: LocalPeer, sender: Neighbour, note: bytes) -> SignedSi
         )
     )
     if not verify(sender.identity, signal.signature, statement):
-        raise LinkError(f"The signal was not signed by peer {sender.client}; nothing of it is believed.")
+        raise LinkError(f"The signal was not signed by peer {sender.client}; it is ignored.")
     return signal

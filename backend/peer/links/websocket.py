@@ -230,7 +230,7 @@ class WebSockets(Maker):
                 await self._send_key(connection, client, handshake)
                 session, peer_key, _ = await self._receive_key(connection, client)
             if session != handshake.session:
-                raise LinkError("It answered another connection than this one.")
+                raise LinkError("It answered a different connection.")
             return self._link(connection, client, handshake, peer_key, True)
         except BaseException:
             connection.transport.abort()
@@ -268,9 +268,9 @@ class WebSockets(Maker):
         data = await connection.recv(decode=False)
         answer = decode_peer(data)
         if not isinstance(answer, Passed):
-            raise LinkError("It did not say who it is.")
+            raise LinkError("It did not identify itself.")
         if expected not in (None, answer.client):
-            raise LinkError("Another peer than the expected one answers at this address.")
+            raise LinkError("An unexpected peer answers at this address.")
         await self._wait_for_neighbour(answer.client)
         signal = self._events.check_signal(answer.client, answer.data)
         body = decode_body(signal)

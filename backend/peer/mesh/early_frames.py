@@ -14,7 +14,7 @@ from backend.wire.peer_messages import Begin, GiveUp, GroupFrame
 
 # Frames of a group that arrive before its order: a few of each member, before any piece.
 MOST_EARLY = 64
-NO_ORDER = "This peer has no order for that group."
+NO_ORDER = "This peer is not assigned to that group."
 # A group's round and number.
 GroupKey: TypeAlias = tuple[int, int]
 

@@ -87,7 +87,7 @@ class Exchange:
                 else PartBuffers(order, self._place, vector)
             )
         except ValueError as error:
-            raise GroupError(f"The order of this group cannot be followed: {error}") from error
+            raise GroupError(f"This group assignment cannot be used: {error}") from error
         self._places = {client: place for place, client in enumerate(order.members)}
         others = [client for client in order.members if client != own]
         self._receivers = {client: Receiver(len(order.bounds) - 1) for client in others}

@@ -73,7 +73,7 @@ class Learner:
         plan_without_version = replace(plan, version=0)
         cached = self._update_cache.take(bundle, plan_without_version)
         if cached is not None:
-            sentence = f"Round {plan.round}: what was trained for the round before still holds."
+            sentence = f"Round {plan.round}: the update trained for the previous round is used again."
             self._reporter.tell("kept", sentence, round=plan.round)
             return cached
         report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)

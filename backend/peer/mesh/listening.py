@@ -22,7 +22,7 @@ class Listening:
         host = urlsplit(self.address).hostname or "" if self.address else self.host
         if is_ip(host) and not is_allowed(host, reach):
             raise PeerError(
-                f"Others of this task do not connect to {host}: it is no public address. Say by --address "
-                "how they reach this machine, leave --listen out, or ask the task's owner for lan = true in "
+                f"Others of this task do not connect to {host}: it is not a public address. Give one with "
+                f"--address, leave --listen out, or ask the task's owner for lan = true in "
                 "[coordination.averaging]."
             )

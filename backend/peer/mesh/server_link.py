@@ -84,4 +84,4 @@ async def deposit(client: httpx.AsyncClient, address: str, weights: bytes) -> No
         raise UnreachableError(f"The server answers {response.status_code}; it may be restarting.")
     if response.status_code >= 400:
         reason = response.text[:_MOST_REASON]
-        raise PeerError(f"The server does not take the weights ({response.status_code}): {reason}")
+        raise PeerError(f"The server refuses the weights ({response.status_code}): {reason}")

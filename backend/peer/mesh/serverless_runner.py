@@ -88,7 +88,7 @@ class ServerlessRunner:
                     tell_peers_evaluation(self._reporter, local, frame, self._metrics())
             case serverless_events.Agree(frame):
                 if isinstance(frame, Train):
-                    sentence = f"Round {frame.round}: the peers go on without the server."
+                    sentence = f"Round {frame.round}: the peers continue without the server."
                     self._reporter.tell("onward", sentence, round=frame.round)
                 self._post(member_events.Agreed(frame))
             case serverless_events.ReconnectNow():

@@ -95,7 +95,7 @@ class MeshSession:
         self.machine = MeshMember()
         self._upstream = Upstream(address, member.headers)
         self._loop: SessionLoop[member_events.Event, ServerToPeer] = SessionLoop(
-            self._upstream, member_events.ServerFrame, reporter, random, "; training and averaging go on"
+            self._upstream, member_events.ServerFrame, reporter, random, "; training and averaging continue"
         )
         ways: tuple[Way, ...] = tuple(member.enter.ways)
         local = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)

@@ -81,5 +81,6 @@ def parse_facts(content: bytes, server: str) -> UnitFacts:
         return msgspec.json.decode(content, type=UnitFacts)
     except msgspec.DecodeError as error:
         raise UnreachableError(
-            f"{server} does not tell the unit as expected ({error}); is Minga as new here as there?"
+            f"{server} describes the unit in an unknown form ({error}); install the server's version of "
+            f"Minga."
         ) from error

@@ -209,7 +209,7 @@ class RoundsSession:
         report = session_jobs.report_steps(f"Round {plan.round}", self._reporter)
         result = self._update_cache.take(name, plan)
         if result is not None:
-            sentence = f"Round {plan.round}: what was trained for the round before still holds."
+            sentence = f"Round {plan.round}: the update trained for the previous round is used again."
             self._reporter.tell("kept", sentence, round=plan.round)
         else:
             sentence = f"Round {plan.round}: training from version {plan.version}."

@@ -79,7 +79,7 @@ class SpentVersions:
         the folder. Peers of one folder that are in the same round all spend its version.
         """
         if version >= MOST_SPENT:
-            raise PeerError(f"No server comes to version {version}; no shares are revealed for it.")
+            raise PeerError(f"Version {version} is impossibly high; no shares are revealed for it.")
         with self._opened() as runs:
             known, spent = runs.get(run, SpentRun()), version + 1
             if spent < known.spent or (spent == known.spent and context != known.context):
@@ -95,8 +95,8 @@ class SpentVersions:
         recent = {name for name, each in runs.items() if each.seconds > since}
         if run not in recent and len(recent) >= RUNS_A_DAY:
             raise PeerError(
-                f"This task started from the beginning more than {RUNS_A_DAY} times within a day. A "
-                "server could use that to sum one update again and again. Take part tomorrow, or ask its "
+                f"This task started from the beginning more than {RUNS_A_DAY} times within a day. A server "
+                f"could use that to sum one update repeatedly. Take part tomorrow, or ask its "
                 "owner."
             )
 
@@ -117,8 +117,9 @@ class SpentVersions:
                 os.close(lock)
         except (OSError, msgspec.MsgspecError) as error:
             raise PeerError(
-                f"{self._path} cannot be read and written ({error}), which says whose sums this peer is in. "
-                "Without it no update is masked; make the folder writable, or repair the file."
+                f"{self._path} cannot be read and written ({error}). It records which sums contain this "
+                f"peer's updates, and without it no update is masked; make the folder writable, or repair "
+                f"the file."
             ) from error
 
     def _read(self, path: Path) -> Runs:

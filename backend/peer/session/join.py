@@ -99,14 +99,14 @@ class JoinRequest:
 
     def _refuse_unit_options(self) -> None:
         if self.options.at_once is not None:
-            raise PeerError("Only a task of work units has several for one peer; leave --at-once out.")
+            raise PeerError("Only a task of work units gives several to one peer; leave --at-once out.")
         if self.options.give_up_after is not None:
-            raise PeerError("Only a peer of work units gives its server up; leave --give-up-after out.")
+            raise PeerError("--give-up-after is for tasks of work units; leave it out.")
 
     def _refuse_min_noise(self) -> None:
         if self.options.min_noise:
             raise PeerError(
-                "Only where a server adds updates up do clients add noise; leave --min-noise out, or choose "
+                "Clients add noise only in tasks whose server sums updates; leave --min-noise out, or choose "
                 "another task."
             )
 
@@ -178,7 +178,7 @@ class JoinRequest:
         self._refuse_min_noise()
         if options.min_masked or options.roster is not None:
             raise PeerError(
-                "In this task each result is looked at by itself, and nothing is masked; leave --min-masked "
+                "This task checks each result individually, and nothing is masked; leave --min-masked "
                 "and --roster out."
             )
         address = self.server.socket(self.task.name)
@@ -200,7 +200,7 @@ class JoinRequest:
         read = self.local_data.for_bundle if self.local_data else None
         if self.options.exact and read is not None:
             raise PeerError(
-                "An exact peer trains on a task's shards: files are decoded otherwise on other machines. "
+                "An exact peer trains on a task's shards: other machines may decode files differently. "
                 "Leave --exact out, or choose another task."
             )
         engine: TrainingEngine

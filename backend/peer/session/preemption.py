@@ -107,7 +107,7 @@ async def watch(
             for task in tasks:
                 task.cancel()
         name = next(iter(done)).result()
-    teller.tell("preempted", f"{name} is about to take this machine away.", provider=name)
+    teller.tell("preempted", f"{name} is about to reclaim this machine.", provider=name)
     stop.set()
 
 
@@ -126,7 +126,7 @@ async def _wait_for_notice(
                 return provider.name
             if not has_answered:
                 has_answered = True
-                sentence = f"Watching {provider.name} for the notice that it takes this machine away."
+                sentence = f"Watching {provider.name} for the notice that it reclaims this machine."
                 teller.tell("preemptible", sentence, provider=provider.name)
             await asyncio.sleep(poll_seconds)
         except (httpx.HTTPError, UnreachableError):

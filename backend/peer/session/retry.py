@@ -77,8 +77,8 @@ async def retry(
             remaining = end - clock()
             if remaining <= 0.0:
                 raise UnreachableError(
-                    f"{error} This peer waits no longer than {give_up_after:.0f} s. Check the address, or "
-                    "ask whoever runs the server, and join again when it answers."
+                    f"{error} This peer gives up after {give_up_after:.0f} s. Check the address, or ask the "
+                    f"server's operator, and join again when it answers."
                 ) from error
             if not isinstance(error, UnreachableError):
                 failures = policy.last_of_pass(failures)
@@ -99,7 +99,7 @@ async def retry_start(
     """Returns the result of work that a session needs before it begins; reports an unreachable server."""
 
     def report(error: PeerError, pause: float) -> None:
-        advice = f"Trying again in {pause:.2g} s; check the address if this goes on."
+        advice = f"Trying again in {pause:.2g} s; check the address if this continues."
         reporter.tell("offline", f"{error} {advice}", seconds=round(pause, 3))
 
     return await retry(work, START, report, is_canceled, give_up_after)

@@ -142,7 +142,7 @@ async def choose_task(client: httpx.AsyncClient, server: ServerAddress, name: st
     offer = f"{server.root} has {_task_list(list(tasks))}"
     if name is None:
         if len(tasks) != 1:
-            raise PeerError(f"{offer}; say which with --task NAME.")
+            raise PeerError(f"{offer}; choose one with --task NAME.")
         return next(iter(tasks.values()))
     if name not in tasks:
         raise PeerError(f"There is no task '{name}': {offer}.")
@@ -160,7 +160,8 @@ async def task_data(client: httpx.AsyncClient, server: ServerAddress, task: str)
         return msgspec.json.decode(content, type=TaskData)
     except msgspec.DecodeError as error:
         raise PeerError(
-            f"{server.root} does not say what data {task} takes ({error}); is Minga as new here as there?"
+            f"{server.root} describes the data of {task} in an unknown form ({error}); install the server's "
+            f"version of Minga."
         ) from error
 
 

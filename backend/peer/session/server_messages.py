@@ -106,7 +106,7 @@ def tell_partial(reporter: Reporter, number: int, steps: int, planned: int) -> N
     """Reports an update with fewer steps than planned."""
     if steps < planned:
         share = f"{100 * steps / planned:.0f} % of the steps ({steps} of {planned})"
-        sentence = f"Round {number}: sending {share}, what was done in time."
+        sentence = f"Round {number}: sending {share}, the part finished in time."
         reporter.tell("partial", sentence, round=number, steps=steps, planned=planned)
 
 

@@ -188,5 +188,5 @@ class SessionLoop(Generic[Event, Inbound]):
 def _final_error(frame: object, reason: str | None) -> MingaError:
     """Returns the error that explains why this peer must not rejoin."""
     if isinstance(frame, Closing) and frame.code == ReplacedError.code:
-        return ReplacedError(reason or "Another peer took this one's place.")
-    return UnfitError(reason or "The task does not take this peer.")
+        return ReplacedError(reason or "Another peer replaced this one.")
+    return UnfitError(reason or "The task refuses this peer.")

@@ -94,7 +94,7 @@ async def converse(
     except (OSError, WebSocketException) as error:
         return str(error) or type(error).__name__
     except FrameError as error:
-        return f"it said something that is not of this protocol: {error}"
+        return f"it sent a message outside this protocol: {error}"
 
 
 async def _listen(

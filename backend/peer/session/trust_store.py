@@ -66,8 +66,8 @@ def read_roster(path: Path) -> frozenset[str]:
         words = line.partition("#")[0].split()
         if words and not _IDENTITY.fullmatch(words[0]):
             raise PeerError(
-                f"Line {number} of {path} begins with '{words[0][:70]}', which is no identity: those have 64 "
-                "digits 0-9 and a-f. Each client prints its own with `minga peer identity`."
+                f"Line {number} of {path} begins with '{words[0][:70]}', which is not an identity: an "
+                f"identity has 64 digits 0-9 and a-f. Each client prints its own with `minga peer identity`."
             )
         identities.update(words[:1])
     return frozenset(identities)

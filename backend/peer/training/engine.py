@@ -26,7 +26,7 @@ class ShardRows:
         """Raises PeerError if the shards have fewer examples."""
         if self.count is not None and not 0 < self.count <= available - self.first:
             raise PeerError(
-                f"A plan is of rows {self.first} to {self.first + self.count} of a shard that has "
+                f"A plan names rows {self.first} to {self.first + self.count} of a shard that has "
                 f"{available}; tell the task's owner."
             )
 

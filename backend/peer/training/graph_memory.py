@@ -111,7 +111,7 @@ def _in_order(name: str, nodes: Sequence[Node]) -> Iterator[Node]:
             if not missing[consumer]:
                 ready.append(consumer)
     if count < len(nodes):
-        raise BundleError(f"The graph {name} goes in a circle; convert the model again.")
+        raise BundleError(f"The graph {name} has a cycle; convert the model again.")
 
 
 def _constant_sizes(tf: Any, node: Node) -> Iterator[int]:
@@ -151,7 +151,8 @@ def _size(output: Any) -> int | None:
 def _check_size(name: str, node: str, size: int | None, most_bytes: int) -> None:
     if size is None:
         raise BundleError(
-            f"The graph {name} has a tensor, '{node}', whose size only a run tells; convert the model again."
+            f"The graph {name} has a tensor, '{node}', whose size is known only at run time; convert the "
+            f"model again."
         )
     if size > most_bytes:
         raise _too_large(name, f"its tensor '{node}'", size, most_bytes)

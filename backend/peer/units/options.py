@@ -35,6 +35,6 @@ class UnitOptions:
         limit = self.give_up_after
         if away > limit:
             raise UnreachableError(
-                f"The server is away ({reason}), and this peer waits no longer than {limit:.0f} s. "
-                "Ask whoever runs the server, and join again when it is back."
+                f"The server is away ({reason}), and this peer gives up after {limit:.0f} s. "
+                "Ask the server's operator, and join again when it is back."
             )

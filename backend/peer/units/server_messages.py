@@ -18,11 +18,11 @@ from backend.wire.unit_messages import (
 )
 
 _IDLE = {
-    "nothing": "those left in this epoch are with others, or wait until somebody else did them, too",
-    "quota": "this peer had as many units as one may have in a day",
-    "reliable": "the last units of an epoch go to the quickest first",
+    "nothing": "the remaining units of this epoch are with others, or wait for another client's result",
+    "quota": "this peer reached the daily limit of units",
+    "reliable": "the last units of an epoch go to the fastest clients first",
     "bound": "this peer is further ahead of the slowest than the task allows",
-    "released": "this peer gave work back, and waits longer after each time until a result of it counts",
+    "released": "this peer gave work back, and waits longer each time until one of its results counts",
     "over": "the task is over",
     "paused": "the owner has paused the task",
 }
@@ -87,9 +87,9 @@ class UnitNews:
             return
         self._trusted = frame.trusted
         sentence = (
-            f"Trusted: {frame.checked} results in a row held, so that few are checked from now on."
+            f"Trusted: {frame.checked} results in a row were right, so few are checked from now on."
             if frame.trusted
-            else "Every result is compared with another's again."
+            else "Every result is compared with another client's again."
         )
         self._reporter.tell("standing", sentence, trusted=frame.trusted, checked=frame.checked)
 

@@ -214,7 +214,8 @@ class UnitsSession:
 
     def _tell_partial(self, unit: Unit, result: TrainingResult) -> None:
         if result.steps < result.planned:
-            sentence = f"Unit {unit.unit}: sending {result.steps} of {result.planned} steps, what was done."
+            steps_text = f"{result.steps} of {result.planned} steps"
+            sentence = f"Unit {unit.unit}: sending {steps_text}, the finished part."
             steps = {"steps": result.steps, "planned": result.planned}
             self._reporter.tell("partial", sentence, lease=unit.lease, examples=result.examples, **steps)
 

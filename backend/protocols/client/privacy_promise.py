@@ -12,7 +12,7 @@ from backend.protocols.secagg.terms import most_sharers
 from backend.wire.messages import AggregationTerms, Masking, PrivacyTerms, Train, Welcome
 
 # The client leaves a server that breaks the agreement: it could learn what is to be hidden.
-BROKEN_WORD = "The server asks for updates in another way than was agreed on, so this client left it."
+BROKEN_WORD = "The server asks for updates in a different form than agreed, so this client left it."
 BROKEN_PROMISE = (
     "The server protects updates less than it promised when this client joined, so this client left it. If "
     "the new terms suit you, reload the page or start the client again."

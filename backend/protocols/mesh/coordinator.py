@@ -199,7 +199,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
     def recorded(self, version: int, now: float) -> list[Effect]:
         """Takes that the host recorded `version`."""
         if self.depositing is None or version != self.version + 1:
-            raise IllegalEventError(f"Version {version} was not asked for.")
+            raise IllegalEventError(f"Version {version} was not requested.")
         outcome = self.depositing.outcome
         self.holdings.recorded = (outcome.round, outcome.weights)
         return self._version_made(version, outcome.seconds, now)
@@ -258,7 +258,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             return []
         if not self.holdings.unseen(self.attendance.connected):
             return []
-        return self._abandon("Peers brought the result of a round that this server saw no end of.", now)
+        return self._abandon("Peers reported the result of a round whose end this server missed.", now)
 
     def _put_out(self, client: str, member: Trainee, error: UpdateRefusedError) -> list[Effect]:
         member.standing = MeshMemberStage.FAILED
@@ -368,7 +368,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if not deposit.over(now):
             return []
         return self._abandon(
-            "The peers averaged, but nobody brought the weights for the record. They go on from them.", now
+            "The peers averaged and continue from these weights, but none uploaded them for the record.", now
         )
 
     def _take_back(self, running: MeshRound) -> None:

@@ -223,7 +223,9 @@ def misreport(group: Group, client: str, said: Averaged) -> UpdateRefusedError |
     survivors = set(said.survivors)
     fits = len(survivors) == len(said.survivors) and all(place < len(group.members) for place in survivors)
     if not fits or len(survivors) < group.least or group.members.index(client) not in survivors:
-        return BadExamplesError(f"These survivors cannot be: you and at least {group.least} of your group.")
+        return BadExamplesError(
+            f"These survivors are impossible: name yourself and at least {group.least} of your group."
+        )
     if not 0.0 < said.fraction <= 1.0 + 1e-9 or not 0.0 <= said.seconds < math.inf:
         return NotFiniteError("The fraction is above 0 and at most 1, and the seconds are not negative.")
     return None

@@ -64,7 +64,7 @@ def objection(
     if member.standing is CohortStage.GONE:
         return not_selected(offer.round)
     if member.standing is not CohortStage.TRAINING:
-        return DuplicateError(f"Your update of round {offer.round} was offered before; one counts.")
+        return DuplicateError(f"Your update of round {offer.round} was already offered; only one counts.")
     if offer.version != version:
         return StaleRoundError(
             f"Round {offer.round} trains version {version}, not {offer.version}. Load that version."
@@ -83,8 +83,8 @@ def _reveals(offer: Offer) -> UpdateRefusedError | None:
     if not (offer.examples or offer.steps or offer.loss or offer.sums):
         return None
     return BadExamplesError(
-        f"Round {offer.round} is masked: its offers say nothing of their updates. "
-        "Send 0 for examples, steps and loss, and no sums."
+        f"Round {offer.round} is masked: its offers must not describe updates. Send 0 for examples, steps "
+        f"and loss, and no sums."
     )
 
 
@@ -92,11 +92,11 @@ def too_much(work: PlannedWork, examples: int, steps: int) -> UpdateRefusedError
     """Refuses numbers of examples or steps that a client with this `work` cannot have trained."""
     if not 1 <= examples <= work.examples:
         return BadExamplesError(
-            f"{examples} examples cannot be: your plan makes 1 to {work.examples}. "
-            "Count those that were trained on."
+            f"{examples} examples are impossible: your plan allows 1 to {work.examples}. Count the examples "
+            f"that were trained on."
         )
     if not 1 <= steps <= work.steps:
-        return BadExamplesError(f"{steps} steps cannot be: your plan makes 1 to {work.steps}.")
+        return BadExamplesError(f"{steps} steps are impossible: your plan allows 1 to {work.steps}.")
     return None
 
 

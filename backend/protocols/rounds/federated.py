@@ -110,8 +110,8 @@ class Round(Rounds[Cohort, Effect]):
         seconds = self.exclusions.add(client, self.plan.deadline, now)
         self.attendance.keep_out(client, member.household)
         error = FalseSharesError(
-            f"Shares that your device sent kept round {self.round} from being unmasked. It may take part "
-            f"again in {seconds / 60:.0f} minutes; use the newest program, and one that nobody changed."
+            f"Shares from your device prevented round {self.round} from being unmasked. It may take part "
+            f"again in {seconds / 60:.0f} minutes; use the newest, unmodified program."
         )
         return [RefuseUpdate(client, self.round, error)]
 
@@ -141,10 +141,10 @@ class Round(Rounds[Cohort, Effect]):
     def aggregated(self, version: int, now: float, repeats: int = 0) -> list[Effect]:
         """Continues after the host recorded `version`; so far `repeats` versions equal the one before.
 
-        Raises IllegalEventError when it was not asked for.
+        Raises IllegalEventError when it was not requested.
         """
         if self.phase is not RoundPhase.AGGREGATING or version != self.version + 1:
-            raise IllegalEventError(f"Version {version} was not asked for.")
+            raise IllegalEventError(f"Version {version} was not requested.")
         self.repeats = repeats
         seconds = self.open.ended - self.open.opened if self.open else 0.0
         return self._version_made(version, seconds, now)
@@ -167,7 +167,7 @@ class Round(Rounds[Cohort, Effect]):
             raise OrderError("A version is being made at this moment. Ask again in a few seconds.")
         if self.phase is RoundPhase.FINISHED or self.reason_to_finish():
             raise OrderError(
-                "The task is finished, so that nobody would train on. Take the version as a file."
+                "This task has finished, so training cannot continue. Download this version instead."
             )
         effects = self.cut_short(reason, now)
         self.evaluation = None

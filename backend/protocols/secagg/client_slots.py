@@ -71,7 +71,7 @@ def keys_refusal(keys: Keys, client: str, base: bytes, taken: Collection[bytes])
     if not unique_values(keys).isdisjoint(taken):
         return "Another client sent one of the keys, or has the same identity; each needs its own."
     if not client_keys.usable(keys.mask_key) or not client_keys.usable(keys.share_key):
-        return "One of the keys is no X25519 key that others can agree with; make new ones."
+        return "One of the keys is not a valid X25519 public key; make new ones."
     return None
 
 

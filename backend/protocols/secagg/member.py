@@ -235,7 +235,9 @@ class MaskedMember:
         if event.wrong:
             return self._give_up(current, "The roster has keys that cannot be used, or were not signed.")
         if event.changed:
-            return self._give_up(current, "A client of the roster is not who it was, or is not on the list.")
+            return self._give_up(
+                current, "A client of the roster changed its identity, or is not on the list."
+            )
         self.stage = MemberStage.SEALING_SHARES
         current.neighbours = neighbours_of(current.place, event.order, current.degree.neighbours)
         return [

@@ -141,7 +141,7 @@ class MemberRound:
         """Returns why this member refuses a list of survivors."""
         threshold = self.degree.threshold
         if not ascend(alive, len(self.members)):
-            return "The survivors are no list of places in the roster."
+            return "The survivors are not a list of places in the roster."
         if len(alive) < self.minimum:
             return f"Only {len(alive)} updates would be added up; this client wants {self.minimum} at least."
         survivors = set(alive)

@@ -177,7 +177,7 @@ class MaskedRound:
         if slot is None or frame == slot.reveal:
             return []
         if self.stage is not ServerStage.UNMASK or not slot.accepted or slot.reveal is not None:
-            return self._refuse(slot, NotMaskedError("Nobody asked for what you revealed."), now)
+            return self._refuse(slot, NotMaskedError("The server did not ask for these shares."), now)
         place = self.graph.places[client]
         expected = len(self.graph.owners(place))
         if len(frame.shares) != expected:

@@ -11,13 +11,13 @@ def declined_sentence(frame: Decline, version: int) -> str:
     """Returns the answer to a client that declined the round that makes `version`'s successor."""
     if frame.spent:
         return f"Your update of version {version} was to be summed before. Wait for the next version."
-    return f"You gave masked round {frame.round} up. Wait for the next one."
+    return f"You left masked round {frame.round}. Wait for the next one."
 
 
 def too_few_keys(sent: int, least: int) -> str:
     """Returns why `sent` clients that sent keys are too few; `least` are needed."""
     if sent >= least:
-        return f"{sent} clients sent keys, and want to be among more."
+        return f"{sent} clients sent keys, fewer than they require."
     return f"{sent} of at least {least} clients sent keys."
 
 
@@ -25,11 +25,11 @@ def too_few_shares(shared: int, least: int, members: int) -> str:
     """Returns why `shared` of so many `members` that exchanged shares are too few; `least` are needed."""
     if shared < least:
         return f"{shared} of at least {least} clients exchanged shares."
-    return f"{shared} of {members} clients exchanged shares, too few to mask among."
+    return f"{shared} of {members} clients exchanged shares, too few to mask."
 
 
 def not_unmasked(false_sharers: Sized, revealed: int, alive: int) -> str:
     """Returns why shares that `revealed` of the `alive` survivors revealed do not unmask the sum."""
     if len(false_sharers):
-        return f"Shares did not rebuild the secrets; {len(false_sharers)} clients are kept out for that."
-    return f"{revealed} of {alive} clients revealed what unmasks the sum, too few."
+        return f"Shares did not recover the secrets; {len(false_sharers)} clients are excluded for that."
+    return f"{revealed} of {alive} clients revealed their shares, too few to unmask the sum."

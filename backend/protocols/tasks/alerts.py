@@ -97,7 +97,8 @@ class Alarms:
             return []
         return self._raise(
             Trouble.NUMBERS,
-            "The newest version's loss is not a number. Roll back to an older one; learn at a lower rate.",
+            "The newest version's loss is not a number. Roll back to an older one and lower the learning "
+            "rate.",
         )
 
     def store_failed(self, reason: str) -> list[Effect]:

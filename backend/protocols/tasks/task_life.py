@@ -129,7 +129,7 @@ class Life:
 
     def _choice(self) -> str:
         words = [str(order) for order in self.orders]
-        return f"It may be asked to {' or to '.join(words)}." if words else "Nothing more can be asked of it."
+        return f"It may be asked to {' or to '.join(words)}." if words else "It accepts no further commands."
 
 
 def _end(state: LifeState) -> LifeState:

@@ -48,8 +48,8 @@ from backend.protocols.units.transitioner import Transitioner
 from backend.protocols.units.unit_selector import UnitSelector
 from backend.protocols.units.unit_table import EpochProgress, UnitTable
 
-_OVER = "You have no such work (any more); ask for some."
-_NOT_COMPARABLE = "A part of this unit cannot be compared with what others do of it: they do it whole."
+_OVER = "You do not have this work unit; ask for another."
+_NOT_COMPARABLE = "A part of this unit cannot be compared with other clients' complete results."
 
 
 class Scheduler:
@@ -216,7 +216,7 @@ class Scheduler:
         if lease_record is None:
             return [RefuseResult(client, _OVER)]
         if after(LEASES, lease_record.state, LeaseEvent.RETURN) is None:
-            return [RefuseResult(client, "This result was here before.")]
+            return [RefuseResult(client, "This result was already received.")]
         unit, table_client = self._unit_table.units[lease_record.unit], self._client_table.clients[client]
         done_part = part or lease_record.part
         if done_part != unit.part and not self._transitioner.accept_part(unit, lease_record, done_part):

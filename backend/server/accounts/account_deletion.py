@@ -26,12 +26,12 @@ class AccountDeletion:
         if only_owned:
             names = ", ".join(f"'{task}'" for task in only_owned)
             raise OrderError(
-                f"{account.name} is the only owner of {names}. Make somebody else an owner first, under "
-                "invitations and roles, or delete what is not needed."
+                f"{account.name} is the only owner of {names}. Transfer them first, under invitations and "
+                f"roles, or delete them."
             )
         operators = [record for record in await self.records.accounts() if record.operator]
         if account.operator and len(operators) == 1:
-            raise OrderError(f"{account.name} is the only operator. Make a link for another one first.")
+            raise OrderError(f"{account.name} is the only operator. Add another operator by a link first.")
 
     async def remove(self, account: AccountRecord, tasks: Collection[str]) -> None:
         """Deletes the account, its keys, sessions, tokens, links and roles. Raises OrderError, as `check`."""

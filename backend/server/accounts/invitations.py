@@ -26,7 +26,9 @@ class Invitations:
         Raises BadRequestError.
         """
         if len(await self.of(task)) >= MAX_INVITATIONS:
-            raise BadRequestError(f"'{task}' has {MAX_INVITATIONS} invitations. Revoke one that is used up.")
+            raise BadRequestError(
+                f"'{task}' has {MAX_INVITATIONS} invitations. Revoke one that is no longer needed."
+            )
         code, now = new_code(), self.clock()
         expires = None if days is None else now + days * DAY
         await self.records.add_invitation(Invitation(hashed(code), task, note, now, uses, expires))
@@ -45,8 +47,8 @@ class Invitations:
         task = await self.records.admit(hashed(code), hashed(visitor), self.clock())
         if task is None:
             raise ForbiddenError(
-                "This invitation does not hold: it has expired, was revoked, or as many came as it was for. "
-                "Ask whoever sent it for another."
+                "This invitation is not valid: it expired, was revoked, or has no uses left. "
+                "Ask its sender for another."
             )
         return task
 

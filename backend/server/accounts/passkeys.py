@@ -36,7 +36,7 @@ class RelyingParty:
             return host
         raise BadRequestError(
             "Passkeys need an address with a name: http://localhost on the server's own machine, or https "
-            "with a name of its own. A password works at every address."
+            "with a domain name. A password works at every address."
         )
 
 
@@ -69,7 +69,7 @@ class Passkeys:
 
         passkeys = await self.of(account.id)
         if len(passkeys) >= MAX_PASSKEYS:
-            raise BadRequestError(f"You have {MAX_PASSKEYS} passkeys. Remove one that is not used any more.")
+            raise BadRequestError(f"You have {MAX_PASSKEYS} passkeys. Remove one that is no longer used.")
         options = generate_registration_options(
             rp_id=site.name,
             rp_name="Minga",
@@ -123,7 +123,7 @@ class Passkeys:
         challenge = self._challenge(answer, None)
         passkey = await self._records.passkey(str(answer.get("id", "")))
         if passkey is None:
-            raise SignInError("This passkey is not known here (any more). Sign in another way.")
+            raise SignInError("This passkey is not known here. Sign in another way.")
         assertion = _verified(
             lambda: verify_authentication_response(
                 credential=dict(answer),
@@ -172,10 +172,8 @@ def _verified(verify: Callable[[], Verified]) -> Verified:
     try:
         return verify()
     except (WebAuthnException, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise SignInError(
-            "What the device answered does not fit. Try again, or sign in another way."
-        ) from error
+        raise SignInError("The device's answer is not valid. Try again, or sign in another way.") from error
 
 
 def _expired() -> SignInError:
-    return SignInError("That took too long, or was answered before. Try again.")
+    return SignInError("That took too long, or was already answered. Try again.")

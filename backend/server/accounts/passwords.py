@@ -49,9 +49,7 @@ class Passwords:
         stored = None if account is None else account.password
         holds = await self.holds(stored, password)
         if account is None or not holds:
-            raise SignInError(
-                "Name or password is wrong. Whoever runs the server can make you a link that signs you in."
-            )
+            raise SignInError("Name or password is wrong. The server's operator can send you a sign-in link.")
         return account
 
     async def holds(self, stored: str | None, password: str) -> bool:

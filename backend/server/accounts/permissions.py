@@ -103,7 +103,7 @@ def refusal(identity: Requester, action: Action, task: TaskAccess | None = None)
         # The answer must not reveal whether a hidden task exists.
         return unknown()
     if identity.account is None:
-        return SignInError("Sign in first: this is for those who run tasks here. The page is /sign-in.")
+        return SignInError("Sign in first, on the page /sign-in: this is for owners of tasks.")
     if not identity.covers(action):
         return ForbiddenError(
             f"This API token is not for '{action}'. Make one with that scope on the page /account."
@@ -122,4 +122,4 @@ def refusal(identity: Requester, action: Action, task: TaskAccess | None = None)
 
 def unknown() -> NotFoundError:
     """Returns the error for a task that does not exist, or that is hidden from the requester."""
-    return NotFoundError("There is no task of that name; the gallery lists all.")
+    return NotFoundError("There is no task with that name; the gallery lists all.")

@@ -32,14 +32,14 @@ class Roles:
         if role != "owner":
             owners = [member.account for member in await self.members(task) if member.role == "owner"]
             if owners == [account]:
-                raise BadRequestError(f"'{task}' needs an owner: make somebody else one first.")
+                raise BadRequestError(f"'{task}' needs an owner: add another one first.")
         await self.records.grant(task, account, role)
 
     async def grant_by_name(self, task: str, name: str, role: Role | None) -> None:
         """Sets the role of the account called `name`. Raises NotFoundError, or as `grant`."""
         account = await self.records.account_named(name)
         if account is None:
-            raise NotFoundError(f"Nobody is called '{name}' here. An operator can invite them on /account.")
+            raise NotFoundError(f"There is no account '{name}'. An operator can create one on /account.")
         await self.grant(task, account.id, role)
 
     async def of(self, account: str) -> dict[str, str]:

@@ -79,10 +79,10 @@ class SignInLinks:
 
 def _used() -> SignInError:
     return SignInError(
-        "This link was used before, or has expired. Ask for another; whoever runs the server gets one by "
+        "This link was already used, or has expired. Ask for another; the server's operator makes one with "
         "`minga account link`."
     )
 
 
 def _taken(name: str) -> BadRequestError:
-    return BadRequestError(f"Somebody is called '{name}' here already. Take another name.")
+    return BadRequestError(f"The name '{name}' is taken. Choose another name.")

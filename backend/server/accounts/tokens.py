@@ -32,7 +32,7 @@ class Tokens:
         if unknown or not scopes:
             raise BadRequestError(f"A token's scopes are some of {', '.join(SCOPES)}.")
         if len(await self.records.tokens(account)) >= MAX_TOKENS:
-            raise BadRequestError(f"You have {MAX_TOKENS} API tokens. Revoke one that is not used any more.")
+            raise BadRequestError(f"You have {MAX_TOKENS} API tokens. Revoke one that is no longer used.")
         code, now = PREFIX + new_code(), self.clock()
         expires = None if days is None else now + days * DAY
         await self.records.add_token(

@@ -72,7 +72,7 @@ class AlertLog:
         """Marks an alert as seen by the owner. Raises NotFoundError or StoreError."""
         index = next((index for index, alert in enumerate(self._alerts) if alert.id == id), None)
         if index is None:
-            raise NotFoundError("There is no such alert (any more); the dashboard shows the newest.")
+            raise NotFoundError("There is no such alert; the dashboard shows the newest.")
         if id > 0:
             await self._store.acknowledge(self._task, id, at)
         alert = self._alerts[index]
@@ -88,7 +88,7 @@ class AlertLog:
         passes = f"{scheme.passes}{'' if done == 1 else 's'}"
         version = host.history.current.version
         recorded = f"Nothing that was recorded is lost: {done} {passes} and version {version}."
-        await self.add(RESTARTED, f"The server was started anew. {recorded} {scheme.after_restart}", now, now)
+        await self.add(RESTARTED, f"The server restarted. {recorded} {scheme.after_restart}", now, now)
 
 
 async def open_alert_log(task: str, store: AlertStore) -> AlertLog:

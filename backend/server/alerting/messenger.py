@@ -117,6 +117,6 @@ def check_destinations(file: TaskFile, destinations: AlertDestinations) -> None:
         webhook.check_webhook(file.name, file.alerts.webhook, destinations.origins)
     if file.alerts.email and not destinations.mailbox.host:
         raise TaskFileError(
-            f"{file.name}: alerts.email needs a mail server, and this server knows none. Ask its operator to "
+            f"{file.name}: alerts.email needs a mail server, and this server has none. Ask its operator to "
             "set MINGA_SMTP_HOST, or take it out."
         )

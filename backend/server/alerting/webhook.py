@@ -22,7 +22,7 @@ def origin_of(url: str) -> str:
     """Returns scheme, host and port of an address: `https://hooks.example.org:443`. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname or parts.username is not None or parts.fragment:
-        raise ValueError("it is no address like https://hooks.example.org/path")
+        raise ValueError("it is not an address like https://hooks.example.org/path")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}:{parts.port or _PORTS[parts.scheme]}"
 

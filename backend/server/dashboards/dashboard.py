@@ -208,7 +208,7 @@ class Dashboard:
         Raises NotFoundError if the task has none, and StoreError.
         """
         if self._board is None:
-            raise NotFoundError("This task has no work units: its clients train all at once.")
+            raise NotFoundError("This task has no work units: its clients train in rounds.")
         return await self._board.overview()
 
     def history(self) -> dict[str, Any]:

@@ -21,29 +21,29 @@ def disclose_mesh(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
 def _server(file: TaskFile) -> Iterator[str]:
     """Yields what the server learns, which introduces peers and keeps the record."""
     yield gettext(
-        "No update of yours goes to the server: peers average among themselves. In a round it is brought the "
-        "result of one group, so it learns the mean of that group's updates."
+        "The server never receives your update: peers average among themselves. In each round one group's "
+        "result is uploaded, so the server learns the mean of that group's updates."
     )
     yield gettext(
-        "It receives how many examples you trained on, your loss and results on them, which weights you "
-        "have, whom you are connected to, and how fast."
+        "It learns how many examples you trained on, your loss and results on them, which weights you have, "
+        "which peers you are linked with, and how fast the links are."
     )
     if file.security.masks:
         yield gettext(
-            "It says who averages with whom. One that invented peers could have you average with those "
-            "alone, and would learn your update, masked or not."
+            "It forms the groups. A dishonest server could group you with invented peers only, and would "
+            "learn your update, masked or not."
         )
     else:
         yield gettext(
-            "It says who averages with whom. One that invented peers could have you average with those "
-            "alone, and would learn your update."
+            "It forms the groups. A dishonest server could group you with invented peers only, and would "
+            "learn your update."
         )
     yield gettext(
-        "Where two devices cannot reach each other, what they say goes through it, sealed: it sees how much, "
-        "and not what."
+        "If two devices cannot reach each other, the server relays their data, sealed: it sees the amount, "
+        "not the content."
     )
     if file.data.own and file.fraction_evaluate > 0.0:
-        yield gettext("It is also told how well the model does on the examples that you hold out.")
+        yield gettext("It also learns the model's results on your held-out examples.")
     yield gettext(
         "It knows your device by a random number and a key, and what it computes with, when it takes part "
         "and how often. As for every web site, it sees your network address."
@@ -57,19 +57,19 @@ def _participants(file: TaskFile) -> Iterator[str]:
     yield from _of_masked() if masks else [_of_update(file)]
     if file.data.own and masks:
         yield gettext(
-            "A sum says something of all of you together: after few steps, and in a small group, perhaps "
-            "which labels there are, or whether a certain example is among them."
+            "A sum reveals something about the whole group: after few steps in a small group, perhaps which "
+            "labels occur, or whether a certain example is present."
         )
     elif file.data.own:
         yield gettext(
-            "An update says more than it seems to: which labels your examples have, whether a certain "
-            "example is among them, and after few steps sometimes the examples themselves. Nothing hides it "
-            "from your group here."
+            "An update reveals more than it seems to: your examples' labels, whether a certain example is "
+            "among them, and after few steps sometimes the examples themselves. Nothing hides it from your "
+            "group here."
         )
     else:
         yield of_public_examples(file)
     yield gettext(
-        "They see how many examples you trained on. Those connected to you directly see your network "
+        "They learn how many examples you trained on. Peers linked directly with you see your network "
         "address, and recognize your device by its key when you return."
     )
     yield gettext("Like everyone, they see on this page how often your random number took part.")
@@ -81,9 +81,9 @@ def _of_masked() -> Iterator[str]:
         "updates, and nothing of yours alone."
     ) % {"least": LEAST_MASKED}
     yield gettext(
-        "That holds while they do what the protocol says. A member that invented the loss of another, or "
-        "kept what came too late to be added up, could get two sums and compare them; and all others "
-        "together know what you gave."
+        "This holds if they follow the protocol. A member that falsely reports another as lost, or keeps "
+        "data that arrived too late for the sum, could compare two sums; and all other members together can "
+        "compute your update."
     )
     yield gettext("Nobody can inspect a single update, so nobody sees whether one is implausibly large.")
 
@@ -95,8 +95,8 @@ def _of_update(file: TaskFile) -> str:
         return gettext("Every member of your group is sent your whole update.")
     if averages.exchange == "ring":
         return gettext(
-            "The member after you in the ring is sent your values of one part alone, and of the others added "
-            "to those of members before you. There are up to %(size)s members."
+            "The member after you in the ring receives your values of one part alone, and your values of "
+            "the other parts added to those of members before you. There are up to %(size)s members."
         ) % {"size": size}
     parts = gettext(
         "Each member of your group, of up to %(size)s, is sent its own part of your update, and together "

@@ -44,14 +44,12 @@ def _promise(privacy: PrivacyTable, guarantee: Guarantee) -> Iterator[str]:
         yield guarantee.sentence
     elif epsilon > 0.0:
         meaning = gettext(
-            "So whatever they see is at most %(times)s times as likely with %(whom)s as without, but for a "
-            "chance of %(delta)s."
+            "So anything they see is at most %(times)s times as likely with %(whom)s as without, except "
+            "with probability %(delta)s."
         ) % {"times": _times(epsilon), "whom": whom, "delta": f"{guarantee.delta:g}"}
         yield f"{guarantee.sentence} {meaning}"
     else:
-        yield gettext(
-            "Every round costs some privacy. None was made yet; this page says how much it came to."
-        )
+        yield gettext("Every round costs some privacy. There was none yet; this page will show the total.")
     if guarantee.budget is not None:
         yield gettext(
             "The task ends before epsilon passes %(budget)s (at most %(times)s times as likely)."
@@ -95,14 +93,15 @@ def _masked(file: TaskFile) -> Iterator[str]:
     yield masked % {"least": masking.min_clients}
     yield _trust(masking.server == "active", noisy=privacy is not None)
     yield gettext(
-        "It can compare the sum of a round with you to that of another without you. No update is in two "
-        "sums, but a device's next update may be much like the one before. The server chooses how devices "
-        "train: one that lies can make the two almost the same, and read yours. Only noise limits that."
+        "It can compare the sum of a round with you to the sum of another round without you. No update is "
+        "in two sums, but a device's next update may resemble its previous one. The server chooses how "
+        "devices train: a dishonest server can make the two rounds nearly equal and read your update. Only "
+        "noise limits that."
     )
     if "open" in file.security.aggregation:
         yield gettext(
-            "Where a device cannot mask, updates are not. The next page says which it is, and lets you ask "
-            "for masks."
+            "Devices that cannot mask send unmasked updates. The next page says whether yours masks, and "
+            "lets you require it."
         )
 
 
@@ -110,18 +109,17 @@ def _trust(checked: bool, noisy: bool) -> str:
     """Returns what a server that lies could do, if devices check one another or not."""
     if checked:
         return gettext(
-            "Participants sign what they send and check one another, so a server that tells them different "
-            "things is detected. A server that invents participants is noticed only by those who know "
-            "whom to expect."
+            "Participants sign what they send and check one another, so a server that sends them different "
+            "data is detected. Invented participants are detected by anyone who knows the real ones."
         )
     if noisy:
         return gettext(
-            "That holds while the server keeps to the rules. One that invented all other participants could "
-            "take your mask off, and find your update with no more than your share of the noise."
+            "This holds if the server follows the rules. A server that invented all other participants "
+            "could remove your mask and see your update with only your share of the noise."
         )
     return gettext(
-        "That holds while the server keeps to the rules. One that invented all other participants could "
-        "take your mask off."
+        "This holds if the server follows the rules. A server that invented all other participants could "
+        "remove your mask."
     )
 
 
@@ -132,14 +130,14 @@ def _open(file: TaskFile) -> Iterator[str]:
         return
     if file.privacy and file.privacy.mechanism == "local":
         yield gettext(
-            "Your device cuts your update to a length and adds noise before it leaves: that is all the "
-            "server sees of it. It knows how many examples you have."
+            "Your device limits the length of your update and adds noise before sending it: the server sees "
+            "nothing else of it. It knows how many examples you have."
         )
         return
     if file.privacy and file.privacy.of_examples and file.privacy.noise_multiplier:
         cut = gettext(
-            "While your device trains it cuts what each single example changes to a length, and adds noise "
-            "in every step."
+            "While training, your device limits the effect of each single example and adds noise in every "
+            "step."
         )
         yield f"{_seen_with_count(file.security.masks)} {cut}"
         yield gettext("What your examples have in common can still be seen.")
@@ -147,25 +145,23 @@ def _open(file: TaskFile) -> Iterator[str]:
     results = "" if file.privacy else gettext("It also sees your device's loss and results on them.")
     yield f"{_seen_with_count(file.security.masks)} {results}".rstrip()
     yield gettext(
-        "An update says more than it seems to: which labels your examples have, whether a certain example is "
-        "among them, and after few steps sometimes the examples themselves."
+        "An update reveals more than it seems to: your examples' labels, whether a certain example is among "
+        "them, and after few steps sometimes the examples themselves."
     )
     if file.fraction_evaluate > 0.0:
-        yield gettext("It is also told how well the model does on the examples that you hold out.")
+        yield gettext("It also learns the model's results on your held-out examples.")
 
 
 def _seen_alone(masks: bool) -> str:
     if masks:
-        return gettext("Without masks the server sees your update by itself.")
-    return gettext("The server sees your update by itself.")
+        return gettext("Without masks the server sees your single update.")
+    return gettext("The server sees your single update.")
 
 
 def _seen_with_count(masks: bool) -> str:
     if masks:
-        return gettext(
-            "Without masks the server sees your update by itself, with the number of your examples."
-        )
-    return gettext("The server sees your update by itself, with the number of your examples.")
+        return gettext("Without masks the server sees your single update, with the number of your examples.")
+    return gettext("The server sees your single update, with the number of your examples.")
 
 
 def _participants(file: TaskFile) -> Iterator[str]:
@@ -187,21 +183,20 @@ def _small_rounds(file: TaskFile) -> Iterator[str]:
     fewest = fewest_updates(file)
     if fewest == 1 and noised(file):
         yield gettext(
-            "A version may contain only one update. Comparing it with the previous version reveals that "
-            "update, except for the noise in it."
+            "A version may consist of one update. Anyone who compares it with the previous version can "
+            "compute that update, apart from its noise."
         )
     elif fewest == 1:
         yield gettext(
-            "A version may contain only one update. Comparing it with the previous version reveals that "
-            "update."
+            "A version may consist of one update. Anyone who compares it with the previous version can "
+            "compute that update."
         )
     elif fewest == 2 and noised(file):
         yield gettext(
-            "A version may contain only two updates. The sender of the other one can subtract it to get "
-            "yours, except for the noise in it."
+            "A version may consist of two updates. The sender of the other one can subtract it and get "
+            "yours, apart from its noise."
         )
     elif fewest == 2:
         yield gettext(
-            "A version may contain only two updates. The sender of the other one can subtract it to get "
-            "yours."
+            "A version may consist of two updates. The sender of the other one can subtract it and get yours."
         )

@@ -38,8 +38,8 @@ def data_host(file: TaskFile) -> Iterator[str]:
     """Yields what the host of the examples learns if clients fetch them from another server."""
     if file.data.url is not None:
         yield gettext(
-            "Your device fetches the examples from %(host)s, and not from this server. Who runs that sees "
-            "your network address, and when you came, as if you had opened a page there."
+            "Your device fetches the examples from %(host)s, not from this server. That site sees your "
+            "network address and the time, as if you had opened a page there."
         ) % {"host": origin_of(file)}
 
 
@@ -51,8 +51,8 @@ def origin_of(file: TaskFile) -> str:
 def of_public_examples(file: TaskFile) -> str:
     """Returns what an update says that was computed from public examples."""
     return gettext(
-        "It was computed from public examples that came from %(host)s: it says how far your device came "
-        "with them, and nothing else about you."
+        "It was computed from public examples from %(host)s: it shows how far your device got with them, "
+        "and nothing else about you."
     ) % {"host": origin_of(file)}
 
 
@@ -66,21 +66,18 @@ def readers(file: TaskFile, promise: Iterable[str] = ()) -> Iterator[str]:
     if file.data.own and noised(file):
         whom = gettext("one example") if file.privacy and file.privacy.of_examples else gettext("one person")
         sentence = gettext(
-            "Noise in every version limits what the model gives away about %(whom)s, as it does for the "
-            "server."
+            "Noise in every version limits what the model reveals about %(whom)s, to the server too."
         )
         if file.privacy and file.privacy.mechanism == "central":
-            sentence = gettext("Noise in every version limits what the model gives away about %(whom)s.")
+            sentence = gettext("Noise in every version limits what the model reveals about %(whom)s.")
         yield sentence % {"whom": whom}
         yield from promise
     elif file.data.own:
-        traces = gettext(
-            "The model keeps traces of the examples it was made from, the more so the fewer there are."
-        )
+        traces = gettext("The model keeps traces of its training examples, more so if there are few.")
         if file.security.masks:
-            unlimited = gettext("Nothing limits here what it gives away about one person, masks neither.")
+            unlimited = gettext("Nothing here limits what it reveals about one person; masks do not either.")
         else:
-            unlimited = gettext("Nothing limits here what it gives away about one person.")
+            unlimited = gettext("Nothing here limits what it reveals about one person.")
         yield f"{traces} {unlimited}"
     else:
         yield gettext("The model is made of public examples: there is nothing of yours in it.")

@@ -23,17 +23,17 @@ def disclose_units(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
 
 def _server(file: TaskFile, units: Units) -> Iterator[str]:
     """Yields what the server learns, which leases units and compares results."""
-    seen = gettext("The server sees your result by itself.")
+    seen = gettext("The server sees your single result.")
     yield f"{seen} {of_public_examples(file)}"
     if units.trust.comparison != "none":
         yield gettext(
-            "It compares your results with others' of the same examples, and remembers under your random "
-            "number how many held: who is trusted is checked more seldom. Only one that a peer of the owner "
-            "refutes costs that trust; one that others outvote, or that is late, does not."
+            "It compares your results with others' results on the same examples, and stores with your "
+            "random number how many were right: trusted clients are checked less often. You lose trust only "
+            "if a peer of the owner refutes a result, not if others outvote it or it is late."
         )
     yield gettext(
-        "It remembers which units you had, when, and how long each took, so that it can give you some that "
-        "your device can do in time; the owner of this task sees that."
+        "It remembers which units you had, when, and how long each took, to give you units that your device "
+        "can finish in time; the owner of this task sees that."
     )
     yield gettext(
         "It knows your device by that random number, and what it computes with, and which shards it keeps. "
@@ -44,9 +44,8 @@ def _server(file: TaskFile, units: Units) -> Iterator[str]:
 def _participants(file: TaskFile, units: Units) -> Iterator[str]:
     """Yields what other volunteers learn."""
     yield gettext(
-        "They never receive your result. But each result is blended into the model when it arrives, and the "
-        "next client starts from that model: comparing two such models reveals roughly what was blended in "
-        "between."
+        "They are never sent your result. But each result is blended into the model when it arrives, and "
+        "the next client receives that model: comparing two models shows roughly what was blended in between."
     )
     yield gettext("On this page they see how much came from your random number.")
     yield _made_up(file, units)
@@ -58,17 +57,17 @@ def _made_up(file: TaskFile, units: Units) -> str:
         return gettext("No results are compared here: a made-up result enters the model.")
     if may_be_provisional(file, units):
         return gettext(
-            "Some may send made-up results, which may be in the model for a while. A peer of the owner does "
-            "samples again while it is connected. If it refutes one, all results of its sender that nobody "
-            "repeated are taken out of the model. Who makes up only a few may not be found."
+            "Some may send made-up results, which may be in the model for a while. A peer of the owner "
+            "repeats samples while it is connected. If it refutes one, all unrepeated results of its sender "
+            "are removed from the model. A sender of only a few may not be detected."
         )
     if units.trust.trusted:
         return gettext(
-            "Some may send made-up results. While a peer of the owner is connected it does samples again, "
-            "and what it refutes does not count."
+            "Some may send made-up results. While a peer of the owner is connected it repeats samples, and "
+            "results that it refutes do not count."
         )
     return gettext(
-        "Some may send made-up results. Those who know each other can confirm them for one another, and one "
-        "alone can send some where nothing is compared, after a few good ones. Then they are in the model: "
-        "this task has no peer of its owner that would find out."
+        "Some may send made-up results. Accomplices can confirm each other's, and after a few good results "
+        "a single client can send some that are not compared. These enter the model: this task's owner runs "
+        "no peer that would detect them."
     )

@@ -31,7 +31,7 @@ log = structlog.stdlib.get_logger("minga.drafts")
 
 MIB = 1 << 20
 DAY_SECONDS = 86_400.0
-_DISK_FULL = "The server's disk is too full for this. Tell who runs it, or bring fewer data."
+_DISK_FULL = "The server's disk is too full for this. Tell its operator, or use less data."
 
 
 class Drafts:
@@ -97,7 +97,7 @@ class Drafts:
         """Returns the draft whose id is `name`. Raises NotFoundError."""
         draft = self._drafts.get(check_id(name))
         if draft is None:
-            raise NotFoundError("There is no such draft; your list of drafts has all that there are.")
+            raise NotFoundError("There is no such draft; your list of drafts shows all you have.")
         return draft
 
     def exists(self, draft: Draft) -> bool:
@@ -107,14 +107,13 @@ class Drafts:
     def check_exists(self, draft: Draft) -> None:
         """Raises NotFoundError if the draft was deleted or launched while something was written into it."""
         if not self.exists(draft):
-            raise NotFoundError("The draft was deleted meanwhile; nothing of this is kept.")
+            raise NotFoundError("The draft was deleted in the meantime; this change was not saved.")
 
     async def create(self, owner: str, task: dict[str, Any], readme: str, onward: bool = False) -> Draft:
         """Creates a draft. Raises OverQuotaError if its owner has the maximum number of drafts."""
         if len(self.of(owner)) >= self.limits.max_drafts:
             raise OverQuotaError(
-                f"You have {self.limits.max_drafts} drafts, as many as one may. "
-                "Delete one that you do not need."
+                f"You have {self.limits.max_drafts} drafts, the limit. Delete one that you do not need."
             )
         now = self.clock()
         draft = Draft(secrets.token_hex(8), owner, now, now, task, readme, onward)
@@ -153,7 +152,7 @@ class Drafts:
         """Returns a complete file of the draft. Raises NotFoundError if there is none."""
         stored = draft.files.get(kind)
         if stored is None:
-            raise NotFoundError(f"This draft has no {kind} yet; bring one first.")
+            raise NotFoundError(f"This draft has no {kind} yet; upload one first.")
         return self.folder(draft) / f"{kind}{stored.suffix}"
 
     def used_bytes(self, owner: str) -> int:
@@ -229,8 +228,8 @@ class Drafts:
 
     def _over_quota(self) -> str:
         return (
-            f"Your drafts and tasks would take over {self.limits.max_owner_mib} MiB, as much as one may. "
-            "Delete a draft or a task that you do not need, or bring fewer data."
+            f"Your drafts and tasks would take over {self.limits.max_owner_mib} MiB, the limit. Delete a "
+            f"draft or a task that you do not need, or use less data."
         )
 
 

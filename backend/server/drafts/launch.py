@@ -90,7 +90,7 @@ async def new_task_records(
             await roles.put_back(name, access)
             await _restore_life(lives, name, life, bans)
         except StoreError as error:
-            log.error("a launch failed, and its records stay", task=name, reason=str(error))
+            log.error("a launch failed, and its records remain", task=name, reason=str(error))
         await queue.resume(draft, live_jobs)
         raise
 

@@ -140,5 +140,5 @@ def write_draft(folder: Path, draft: Draft) -> None:
 def check_id(text: str) -> str:
     """Returns `text` if it is a valid draft id, which names a folder. Raises NotFoundError."""
     if not ID.fullmatch(text):
-        raise NotFoundError("There is no such draft; your list of drafts has all that there are.")
+        raise NotFoundError("There is no such draft; your list of drafts shows all you have.")
     return text

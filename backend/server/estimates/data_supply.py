@@ -59,6 +59,6 @@ def own_supply(file: TaskFile, brought: int | None) -> Supply:
     """Returns one volunteer's training examples of `brought` ones, within the task's bounds and holdout."""
     own = file.data.own
     if own is None:
-        raise ValueError("The task deals out shards.")
+        raise ValueError("The task assigns shards.")
     bounded = min(own.maximum, max(own.minimum, brought or DEFAULT_EXAMPLES))
     return Supply(max(1, math.floor(bounded * (1.0 - own.holdout))), counted=brought is not None)

@@ -97,8 +97,8 @@ def _taking_out(file: TaskFile) -> Iterator[str]:
         )
     elif not units.trust.trusted:
         yield gettext(
-            "Equal results of two strangers prove nothing: they may know each other. Name a peer of your own "
-            "as trusted, then lies that are in the model can be taken out of it."
+            "Equal results of two strangers prove nothing: they may know each other. If you name a peer of "
+            "your own as trusted, false results can be removed from the model."
         )
 
 

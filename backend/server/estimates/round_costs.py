@@ -233,9 +233,9 @@ def _notes(file: TaskFile, volunteers: int, devices: list[DeviceCost]) -> list[s
     chosen, notes = file.coordination, []
     if volunteers < chosen.min_available_clients:
         none_opens = ngettext(
-            "With %(count)s volunteer no round would open: it takes %(least)s "
+            "With %(count)s volunteer no round would open: it needs %(least)s "
             "(coordination.min_available_clients).",
-            "With %(count)s volunteers no round would open: it takes %(least)s "
+            "With %(count)s volunteers no round would open: it needs %(least)s "
             "(coordination.min_available_clients).",
             volunteers,
         )
@@ -247,14 +247,13 @@ def _notes(file: TaskFile, volunteers: int, devices: list[DeviceCost]) -> list[s
         if device.in_time == "none":
             late = gettext(
                 "No %(devices)s will be done within the deadline of %(deadline)s s: raise the deadline, or "
-                "ask for less work in a round."
+                "assign less work in a round."
             )
             notes.append(late % words)
         elif device.in_time == "some":
             late = gettext(
-                "Slow %(devices)s will not be done within the deadline of %(deadline)s s. What they have by "
-                "then still counts; to have them do it all, raise the deadline, or ask for less work in a "
-                "round."
+                "Slow %(devices)s will not be done within the deadline of %(deadline)s s. What they finish "
+                "by then still counts; for complete work, raise the deadline or assign less work in a round."
             )
             notes.append(late % words)
     return notes

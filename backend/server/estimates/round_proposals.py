@@ -99,13 +99,15 @@ def _visits(steps: int, step: float | None) -> Iterator[Proposal]:
     if step is not None and steps * step > _MAX_SECONDS:
         count = max(1, math.floor(_TARGET_SECONDS / step))
         yield Proposal(
-            "training.epochs", None, gettext("Steps are counted instead: one visit to all is too long.")
+            "training.epochs",
+            None,
+            gettext("Steps are counted instead: one visit to all examples takes too long."),
         )
         yield Proposal(
             "training.steps",
             count,
             gettext(
-                "One visit to all of its examples takes %(steps)s, on a slow device %(duration)s. So many "
+                "One visit to all of its examples takes %(steps)s, on a slow device %(duration)s. This many "
                 "steps take it a minute."
             )
             % {"steps": steps_in_words(steps), "duration": duration(steps * step)},
@@ -133,17 +135,15 @@ def _proximal(supply: Supply) -> Iterator[Proposal]:
             "training.proximal_mu",
             _PROXIMAL,
             gettext(
-                "What people have differs from one to the next: this pulls each device a little back to the "
-                "common model (FedProx, Li et al. 2020)."
+                "People's data differ: this pulls each device slightly back to the common model (FedProx, "
+                "Li et al. 2020)."
             ),
         )
     else:
         yield Proposal(
             "training.proximal_mu",
             0.0,
-            gettext(
-                "Shards are mixed, so that all devices learn from alike examples: nothing pulls them apart."
-            ),
+            gettext("Shards are mixed, so all devices learn from similar examples and do not drift apart."),
         )
 
 
@@ -175,7 +175,7 @@ def _quorum(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
     if file.coordination.decentralized and file.security.masks:
         minimum = 3
     if file.security.masks:
-        why = gettext("Updates are masked among %(least)s at least.") % {"least": minimum}
+        why = gettext("Updates are masked among at least %(least)s.") % {"least": minimum}
     elif supply.own:
         why = gettext("With two, each could subtract its own update from the result and have the other's.")
     else:
@@ -183,7 +183,7 @@ def _quorum(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
     yield Proposal("coordination.min_available_clients", minimum, why)
     quorum = minimum if supply.own or file.security.masks else 1
     reason = (
-        gettext("A version is made of so many updates at least, so that none stands alone in it.")
+        gettext("A version combines at least this many updates, so that none can be seen alone.")
         if quorum > 1
         else gettext("Examples are public, so a version of one update gives nothing away.")
     )

@@ -164,7 +164,7 @@ def _notes(file: TaskFile, volunteers: int, steps: int, devices: Sequence[Device
     if steps > compared and replicas > 1:
         yield gettext(
             "A unit takes %(steps)s steps. Beyond %(most)s rounding makes honest results as unlike as wrong "
-            "ones, so comparing finds less: make units smaller (coordination.units.rows), or visit their "
+            "ones, so comparison detects less: make units smaller (coordination.units.rows), or visit their "
             "examples less often."
         ) % {"steps": number(steps), "most": compared}
     if not devices:

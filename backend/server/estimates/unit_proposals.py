@@ -65,9 +65,7 @@ def propose_units(
         Proposal(
             "training.proximal_mu",
             0.0,
-            gettext(
-                "Shards are mixed, so that all units are of alike examples: nothing pulls devices apart."
-            ),
+            gettext("Shards are mixed, so all units have similar examples and devices do not drift apart."),
         ),
         _passes(supply, epochs),
         *_lease(units, wire, times, None if step is None else epochs * steps * step),
@@ -75,10 +73,10 @@ def propose_units(
             "coordination.units.trust.replicas",
             _REPLICAS,
             ngettext(
-                "Two results that agree are accepted, since strangers do not make the same mistake. A client "
-                "that was right %(count)s time is compared only now and then.",
-                "Two results that agree are accepted, since strangers do not make the same mistake. A client "
-                "that was right %(count)s times is compared only now and then.",
+                "Two results that agree are accepted, since strangers do not make the same mistake. A "
+                "client that was right %(count)s time is compared only occasionally.",
+                "Two results that agree are accepted, since strangers do not make the same mistake. A "
+                "client that was right %(count)s times is compared only occasionally.",
                 units.trust.checked,
             )
             % {"count": units.trust.checked},
@@ -168,8 +166,8 @@ def _lease(
         "coordination.units.lease",
         value,
         gettext(
-            "%(device)s needs about %(duration)s for its unit. After twice that time without a message, and "
-            "at least two minutes, another client gets the unit, too."
+            "%(device)s needs about %(duration)s for its unit. After twice that without a heartbeat, at "
+            "least two minutes, another client also gets the unit."
         )
         % {"device": device_in_words(device), "duration": duration(needed)},
     )
@@ -181,7 +179,7 @@ def _alpha(units: Units) -> Iterator[Proposal]:
             "coordination.units.assimilation.alpha",
             None,
             gettext(
-                "Left out, the model keeps e/(e+1) of itself in epoch e: it learns fast at first and calms "
-                "down, which did best where it was measured."
+                "By default the model keeps e/(e+1) of itself in epoch e: it learns fast at first and "
+                "slower later, which measured best."
             ),
         )

@@ -117,7 +117,7 @@ class Exporter:
         if self._stopped.is_set():
             raise CancelledError("The server ends.")
         if not source.values.is_file():
-            raise GoneError("This version was let go to save space while it waited; take a newer one.")
+            raise GoneError("This version was deleted to save space in the meantime; choose a newer one.")
         with self._cache.temporary_folder() as folder:
             file = folder / "file"
             if format.converted:

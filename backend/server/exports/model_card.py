@@ -168,7 +168,7 @@ def _use(facts: Facts) -> Iterator[str]:
         yield f"Input `{port.name}`: {port.dtype}, [rows{''.join(f', {n}' for n in port.shape)}]"
     scale, offset = manifest.preprocess.scale, manifest.preprocess.offset
     if scale != 1.0 or offset != 0.0:
-        yield f"Inputs are stored values times {scale} plus {offset}; the model wants them so."
+        yield f"Inputs are stored values times {scale} plus {offset}; the model expects them so."
     declared = facts.task.file.data.preprocess
     if declared is not None:
         kind = declared.__struct_config__.tag

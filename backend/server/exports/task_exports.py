@@ -249,5 +249,7 @@ def _record(history: VersionHistory, number: int) -> VersionRecord:
 def _stored(history: VersionHistory, number: int) -> VersionRecord:
     record = _record(history, number)
     if record.let_go is not None:
-        raise GoneError(f"Version {number} was let go to save space; the task's page shows which are kept.")
+        raise GoneError(
+            f"Version {number} was deleted to save space; the task's page lists the stored versions."
+        )
     return record

@@ -19,11 +19,12 @@ def objection(task: Task, kind: Kind, ready: Ready) -> NotExactError | None:
     if ready.backend == BACKEND and ready.program == pins.program:
         return None
     if kind == "browser":
-        return NotExactError(f"{_WHY}, and this page computes by another program. Reload the page.")
+        return NotExactError(f"{_WHY}, and this page computes with a different program. Reload the page.")
     if ready.backend != BACKEND:
         return NotExactError(f"{_WHY}, and {ready.backend} rounds differently. Join with --exact.")
     return NotExactError(
-        f"{_WHY}, and this peer computes by another program than {pins.program[:12]}. Install the version of "
+        f"{_WHY}, and this peer computes with a different program than {pins.program[:12]}. Install the "
+        f"version of "
         "Minga that the server has."
     )
 

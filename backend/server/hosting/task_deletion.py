@@ -54,8 +54,8 @@ class Deletions:
         folder = registry.folder(name)
         if not self.can_delete(folder):
             raise OrderError(
-                "This task lies in a folder of the server's operator, who can take it out of there; only "
-                "what was launched from a draft can be deleted here."
+                "This task is in a folder of the server's operator, who can remove it there; only tasks "
+                "launched from a draft can be deleted here."
             )
         destination = self.deleted / folder.name
         with translated("The task's folder cannot be moved away"):

@@ -16,10 +16,10 @@ from backend.stores.task_lives import Ban, Lives
 
 log = structlog.stdlib.get_logger("minga.lifecycle")
 
-ARCHIVED = "This task is archived: its training is over, and its versions can be had from its page."
+ARCHIVED = "This task is archived: its training is over, and its page offers its versions."
 # Reasons sent to clients if the owner gives none.
 REASONS = {
-    Order.PAUSE: "The owner paused this training: what was being trained does not count.",
+    Order.PAUSE: "The owner paused this training: unfinished work does not count.",
     Order.FINISH: "The owner finished this training.",
     Order.STOP: "The owner stopped this training.",
     Order.ARCHIVE: ARCHIVED,
@@ -91,7 +91,7 @@ class TaskLifecycle:
 
     async def remove(self, client: str) -> None:
         """Disconnects a client, which may join again."""
-        reason = "The owner of this task sent this device away. You may come back."
+        reason = "The owner of this task disconnected this device. You may join again."
         await self._host.send_away([client], RemovedError(reason))
 
     async def ban(self, client: str, reason: str = "") -> None:

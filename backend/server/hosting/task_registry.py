@@ -235,7 +235,7 @@ class TaskRegistry:
         """
         host, picture = self.host(name), self._scheme(name).picture
         if picture is None:
-            raise NotFoundError("This task has no mesh: its server adds up what clients send it.")
+            raise NotFoundError("This task has no mesh: its server averages updates itself.")
         return picture(host)
 
     async def assimilations(
@@ -247,21 +247,23 @@ class TaskRegistry:
         """
         host, assimilations = self.host(name), self._scheme(name).assimilations
         if assimilations is None:
-            raise NotFoundError("This task has no work units: its clients train all at once.")
+            raise NotFoundError("This task has no work units: its clients train in rounds.")
         return await assimilations(host, after, last)
 
     async def unit_facts(self, name: str, unit: int) -> dict[str, Any]:
         """Returns what a recent work unit was. Raises NotFoundError if there is none of that number."""
         host, unit_facts = self.host(name), self._scheme(name).unit_facts
         if unit_facts is None:
-            raise NotFoundError("This task has no work units: its clients train all at once.")
+            raise NotFoundError("This task has no work units: its clients train in rounds.")
         return await unit_facts(host, unit)
 
     def deposits(self, name: str) -> WeightsDeposits:
         """Returns the target of uploads of whole weights. Raises NotFoundError if the task takes none."""
         host, deposits = self.host(name), self._scheme(name).deposits
         if deposits is None:
-            raise NotFoundError("Peers bring weights to decentralized tasks only; this one makes its own.")
+            raise NotFoundError(
+                "Peers upload weights to decentralized tasks only; in this task the server computes them."
+            )
         return deposits(host)
 
     async def restore(self, name: str, number: int, reason: str) -> VersionRecord:

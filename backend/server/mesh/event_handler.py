@@ -78,7 +78,7 @@ class MeshEventHandler:
         peer, client, effects = event.peer, event.peer.client, list[Effect]()
         older = self.peers.by_id.get(client.id)
         if older is not None:
-            older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
+            older.link.close(ReplacedError("You opened this task elsewhere; that connection continues."))
             effects += self._leave(client.id, older.link, now, lost=True)
         self.peers.by_id[client.id] = peer
         self.connected.add(client)

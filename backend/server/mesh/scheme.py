@@ -42,7 +42,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
 async def restore(_host: MeshHost, _number: int, _reason: str) -> VersionRecord:
     """Raises OrderError: the server of a decentralized task cannot replace the model of its peers."""
     raise OrderError(
-        "The peers of a decentralized task hold the model themselves: this server cannot take them back."
+        "The peers of a decentralized task hold the model themselves: this server cannot roll them back."
     )
 
 
@@ -74,7 +74,7 @@ MESH = Scheme(
     restore=restore,
     passes="round",
     piece=later("a round"),
-    after_restart="Peers went on among themselves and bring what they made.",
+    after_restart="Peers continued among themselves and report their result.",
     picture=picture_of,
     deposits=deposits_of,
 )

@@ -53,4 +53,4 @@ def outer_step_of(optimizer: ServerOptimizerChoice) -> Outer:
             return Outer(kind="fedavgm", learning_rate=optimizer.learning_rate, momentum=optimizer.momentum)
         case Nesterov():
             return Outer(kind="nesterov", learning_rate=optimizer.learning_rate, momentum=optimizer.momentum)
-    raise TaskFileError(f"No peer takes the step {name_of(optimizer)} by itself; take nesterov.")
+    raise TaskFileError(f"Peers cannot take the step {name_of(optimizer)} themselves; use nesterov.")

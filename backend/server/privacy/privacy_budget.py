@@ -25,15 +25,13 @@ MEANINGFUL = 100.0
 # If the server is not trusted, abandoned rounds count: the curve covers this multiple of the task's rounds.
 UNTRUSTED_ROUNDS = 10
 
-NAMES = later(
-    "A client is who keeps one name: a person with several names is protected less for each of them."
-)
+NAMES = later("A client is one name: a person with several names is protected less with each of them.")
 EVERYWHERE = (
     later("What updates say is hidden. Who takes part, how often, and with how many examples is not."),
-    later("Volunteers choose themselves when to come, so nothing is claimed for being drawn by chance."),
+    later("Volunteers choose when to take part, so no gain from random sampling is claimed."),
 )
 CENTRAL = (
-    later("The server sees single updates before it adds noise, so its operator is trusted with them."),
+    later("The server sees single updates before it adds noise: its operator must be trusted with them."),
     later("The recorded rounds in which a client's update was accepted count."),
 )
 LOCAL = (
@@ -47,27 +45,24 @@ DISTRIBUTED = (
         "Clients add shares of the noise under their masks, so that the server sees no sum with less noise."
     ),
     later(
-        "The shares of as many clients as it takes to unmask a sum make all of the noise. Who adds none on "
-        "purpose takes its share away."
+        "The noise is complete with the shares of the fewest clients that can unmask a sum. A client that "
+        "adds none on purpose removes its share."
     ),
     later(
-        "Counted are the rounds in which a client's update was accepted, and every round that made no "
+        "The rounds that count are those in which a client's update was accepted, and all that made no "
         "version."
     ),
 )
 EXAMPLES = (
     later(
-        "Each client clips what each example asks of the model, and adds noise in every step, before "
-        "anything leaves the device: the server need not be trusted."
+        "Each client clips the gradient of each example, and adds noise in every step, before anything "
+        "leaves the device: the server need not be trusted."
     ),
     later(
-        "Hidden is what one example adds. What many examples of one client have in common is not: for a "
+        "The effect of one example is hidden. What many examples of one client have in common is not: for a "
         "number of them together epsilon is that many times as large, or larger."
     ),
-    later(
-        "Counted is every visit to an example in every round that was opened, as if its client had been in "
-        "each."
-    ),
+    later("Every visit to an example counts in every opened round, as if its client had been in each."),
 )
 ASSUMPTIONS: dict[Kind, tuple[str, ...]] = {
     "central": (*CENTRAL, NAMES),
@@ -76,9 +71,9 @@ ASSUMPTIONS: dict[Kind, tuple[str, ...]] = {
     "examples": EXAMPLES,
 }
 WHO: dict[Kind, str] = {
-    "central": later("Readers of the model, but not the server,"),
+    "central": later("Anyone who sees the model, but not the server,"),
     "local": later("The server and everybody else"),
-    "distributed": later("The server, which sees only sums, and readers of the model"),
+    "distributed": later("The server, which sees only sums, and anyone who sees the model"),
     "examples": later("The server and everybody else"),
 }
 TREE = later(
@@ -156,7 +151,7 @@ class PrivacyBudget:
             }
         if epsilon is None:
             return gettext(
-                "Nothing worth a number is guaranteed: after %(rounds)s rounds epsilon is over %(most)s. "
+                "There is no meaningful guarantee: after %(rounds)s rounds epsilon is over %(most)s. "
                 "More noise or fewer rounds would change that."
             ) % {"rounds": taken, "most": f"{MEANINGFUL:g}"}
         if self.privacy.of_examples:
@@ -254,8 +249,8 @@ async def open_account(
     )
     if uncovered and privacy.epsilon is not None:
         raise TaskFileError(
-            f"{file.name}: {uncovered} versions were made with less noise than [privacy] asks for now, so no "
-            "epsilon can be kept. Convert the model again to begin anew, or take privacy.epsilon out."
+            f"{file.name}: {uncovered} versions were made with less noise than [privacy] asks for now, so "
+            f"no epsilon can be guaranteed. Convert the model again to start over, or remove privacy.epsilon."
         )
     if not privacy.noise_multiplier:
         return PrivacyBudget(privacy, None, uncovered)

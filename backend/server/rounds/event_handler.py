@@ -69,7 +69,7 @@ class RoundEventHandler:
         effects: list[Effect] = []
         older = self._state.connected.clients.get(client.id)
         if older is not None:
-            older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
+            older.link.close(ReplacedError("You opened this task elsewhere; that connection continues."))
             effects += self._leave(client.id, older.link, now, lost=True)
         self._state.connected.add(client)
         file = self._state.task.file

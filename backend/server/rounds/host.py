@@ -184,9 +184,7 @@ class RoundsHost(TaskHost):
             self._effect_runner.perform(masked.time_passed(now), now)
             self._state.connected.state_changed(now)
         for client, number in self._state.uploads.stalled(now):
-            error = SlowUploadError(
-                "Too little of the update came in too long a time. Try a better connection."
-            )
+            error = SlowUploadError("The upload is too slow. Try a better connection.")
             self._state.connected.tell_credits(self._state.uploads.drop(client, now))
             self._effect_runner.perform(self._state.machine.update_failed(client, number, error, now), now)
         self._state.connected.tell_credits(self._state.uploads.fill(now))

@@ -26,7 +26,7 @@ def negotiate(security: Security, offered: Sequence[Aggregation], min_masked: in
 def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: int) -> str:
     if not security.masks:
         return (
-            "This task takes updates in the open, and you ask for them to be masked. "
+            "This task takes unmasked updates, and you require masking. "
             "Allow open updates, or choose another task."
         )
     least = security.masked.min_clients
@@ -36,8 +36,8 @@ def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: in
             f"Ask for {least} or fewer, or choose another task."
         )
     return (
-        f"This task takes masked updates only, among {least} clients at least, and your program offers none. "
-        "Use a newer one, or allow it to mask."
+        f"This task takes masked updates only, among {least} clients at least, and your program does not "
+        f"offer masking. Use a newer one, or allow masking."
     )
 
 

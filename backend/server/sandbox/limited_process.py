@@ -191,7 +191,7 @@ def _warn_once(sentence: str) -> None:
     if sentence in _lacking or len(_lacking) == _MOST_LACKING:
         return
     _lacking.add(sentence)
-    logging.getLogger(__name__).warning("Conversions are less shut in than they could be: %s", sentence)
+    logging.getLogger(__name__).warning("Conversions are not fully isolated: %s", sentence)
 
 
 def _environment(folder: Path, root: Path, own: Mapping[str, str]) -> dict[str, str]:
@@ -227,7 +227,7 @@ def _explain_death(
     if done.returncode in (-signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
         gibibytes = limits.memory_bytes / (1 << 30)
         raise BundleError(
-            f"{work.what} died, most often for want of memory ({gibibytes:g} GiB allowed). {remedy}."
+            f"{work.what} died, usually for lack of memory ({gibibytes:g} GiB allowed). {remedy}."
         )
     last = plain_text(done.stderr.strip().rpartition("\n")[2][:_LINE_CHARACTERS])
     raise BundleError(f"{work.what} failed unexpectedly ({last}); please report this with the file.")

@@ -25,7 +25,7 @@ _ENTRY_BYTES, _BLOCK_BYTES = 4096, 512
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Characters that no UTF-8 has, and those that a terminal obeys.
 _NO_TEXT = ("Cs", "Cc")
-_REMEDY = "The file that was read may hold an attack: do not use it, and tell who runs the server."
+_REMEDY = "The file that was read may hold an attack: do not use it, and tell the server's operator."
 
 
 def plain_text(text: str) -> str:
@@ -65,7 +65,7 @@ def tree_bytes(folder: Path, counts: Callable[[Path], bool] = lambda _path: True
             if stat.S_ISDIR(state.st_mode):
                 places.append((path, depth + 1))
             if entries > MAX_ENTRIES or depth > MAX_DEPTH:
-                raise BundleError(f"The work on the file makes files without end. {_REMEDY}")
+                raise BundleError(f"The work on the file creates too many files. {_REMEDY}")
     return total
 
 
@@ -75,7 +75,7 @@ def check_results(folder: Path, depth: int, largest: int) -> None:
     They may lie in folders within it, `depth` deep.
     """
     if not stat.S_ISDIR(_state(folder).st_mode):
-        raise BundleError(f"The result is no folder. {_REMEDY}")
+        raise BundleError(f"The result is not a folder. {_REMEDY}")
     places = [(folder, 0)]
     while places:
         place, level = places.pop()

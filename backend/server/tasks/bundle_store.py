@@ -72,7 +72,9 @@ def check_bundle(folder: Path, allowed: frozenset[str]) -> Manifest:
             f"The bundle in {folder} cannot be read: {error}. Run `minga convert` first."
         ) from error
     if not all_finite(weights):
-        raise BundleError(f"{folder / 'weights.bin'} holds NaN or infinity; convert a sound model.")
+        raise BundleError(
+            f"{folder / 'weights.bin'} holds NaN or infinity; convert a model with finite weights."
+        )
     return manifest
 
 

@@ -21,10 +21,7 @@ _CC_BY = KnownLicence(
 )
 _CC_BY_SA = KnownLicence(
     "Creative Commons Attribution-ShareAlike 4.0",
-    later(
-        "Everybody may use and change it, names you, and gives what they make of it away under the same "
-        "terms."
-    ),
+    later("Anyone may use and change it if they credit you and share derived work under the same terms."),
 )
 _CC_BY_NC = KnownLicence(
     "Creative Commons Attribution-NonCommercial 4.0",

@@ -98,7 +98,7 @@ def own_data(declared: Preprocess | None, manifest: Manifest) -> Fitted:
     fitted = None if declared is None else resolve(declared)
     if fitted is None:
         raise DataError(
-            "[data.preprocess] leaves something to be learnt from data that nobody has yet. Declare it: "
+            "[data.preprocess] needs values learnt from data that nobody has yet. Declare them: "
             "classes, categories, numbers in place of missing ones, tokens. "
             "See docs/reference/preprocessing.md."
         )

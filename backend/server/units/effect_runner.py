@@ -19,9 +19,9 @@ from backend.server.units.validation.validator import ValidationJobs
 from backend.wire import unit_messages
 
 NOT_NEEDED = "Others were faster: this is not needed any more."
-INVALID = "It is unlike what others made of the same unit, so that it does not count."
-DOUBTFUL = "It could not be told whether this result is right. That says nothing about you."
-DISMISSED = "Another result of yours was wrong, so that this one was not looked at."
+INVALID = "It differs from other clients' results of the same unit, so it does not count."
+DOUBTFUL = "The server could not verify this result. That is not held against you."
+DISMISSED = "Another result of yours was wrong, so this one was not checked."
 # Leases whose result may still arrive, or is yet to be compared with the valid one.
 _TO_COMPARE = frozenset({LeaseState.LEASED, LeaseState.EXPIRED, LeaseState.ABORTED, LeaseState.RETURNED})
 

@@ -108,7 +108,7 @@ class EpochController:
         if state.progress.reason() or (state.run.ending is not None and idle and inactive):
             return True
         if rules.seconds is not None and state.progress.spent + state.run.epoch.lasted(now) >= rules.seconds:
-            state.run.ending = f"The epochs lasted {rules.seconds:g} seconds, as long as they may."
+            state.run.ending = f"The epochs lasted {rules.seconds:g} seconds, their limit."
             return True
         return False
 

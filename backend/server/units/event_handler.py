@@ -110,7 +110,7 @@ class UnitEventHandler:
         effects: list[Effect] = []
         older = state.clients.members.get(client.id)
         if older is not None:
-            older.link.close(ReplacedError("You opened this task elsewhere; that connection goes on."))
+            older.link.close(ReplacedError("You opened this task elsewhere; that connection continues."))
             effects += self._left(client.id, older.link, lost=True)
         numbers = {shard.sha256: number for number, shard in enumerate(state.task.shards.train)}
         shards = tuple(numbers[address] for address in event.enlist.shards if address in numbers)

@@ -48,12 +48,12 @@ class Households:
     def _too_many(self, suspended: bool) -> str:
         if suspended:
             return (
-                "A result from your network was found false today, so that only one new device an hour may "
-                "join from there. Try again in an hour, or ask for an invitation."
+                "A result from your network was found false today, so only one new device an hour may join "
+                "from there. Try again in an hour, or ask for an invitation."
             )
         return (
-            f"{self._trust.newcomers} new devices an hour may join this task from one network, and as "
-            "many came from yours. Try again in an hour, or ask for an invitation."
+            f"{self._trust.newcomers} new devices an hour may join this task from one network, and yours "
+            f"reached that number. Try again in an hour, or ask for an invitation."
         )
 
     def _identity(self, client: ClientId, link: ClientLink) -> str:

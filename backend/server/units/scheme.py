@@ -41,8 +41,8 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
 async def restore(_host: UnitsHost, _number: int, _reason: str) -> VersionRecord:
     """Raises OrderError: a version of work units cannot be restored."""
     raise OrderError(
-        "Each result of a work unit is in the model at once: this server cannot take them back. Take "
-        "the version as a file, and begin a new task with it."
+        "Each result of a work unit enters the model immediately, so this server cannot roll back. Download "
+        "the version, and start a new task from it."
     )
 
 
@@ -52,11 +52,11 @@ def describe(plan: Coordination) -> Iterator[str]:
         raise ValueError("The task has rounds.")
     yield gettext(
         "Clients train work units, each at its own pace, and the server blends each result into the model "
-        "when it arrives (%(method)s). All shards are gone over %(epochs)s times."
+        "when it arrives (%(method)s). It goes over all shards %(epochs)s times."
     ) % {"method": name_of(units.assimilation), "epochs": number(units.epochs)}
-    yield gettext("A client has %(seconds)s seconds at most for a unit; then another gets it, too.") % {
-        "seconds": f"{units.lease:g}"
-    }
+    yield gettext(
+        "A client has at most %(seconds)s seconds for a unit; then another client also gets it."
+    ) % {"seconds": f"{units.lease:g}"}
     match units.trust.comparison:
         case "newcomers":
             yield gettext("A newcomer's unit is done by %(clients)s clients, whose results are compared.") % {

@@ -30,7 +30,7 @@ from backend.server.versions.checkpoints import Checkpoint
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord
 
-OTHER_DATA = "The data were changed while the server was away: the epoch ended with what it had."
+OTHER_DATA = "The data changed while the server was down: the epoch ended with the results it had."
 
 
 @dataclass(frozen=True)

@@ -243,7 +243,7 @@ class VersionHistory:
         if record is None:
             raise NotFoundError(f"There is no version {number}; the newest is {self.current.version}.")
         if record.let_go is not None:
-            raise GoneError(f"Version {number} was let go to save space; choose one that is kept.")
+            raise GoneError(f"Version {number} was deleted to save space; choose a stored one.")
         size = self._task.bundle.manifest.parameters
         weights = from_bytes(await self._read(record.weights, "weights"), size.total)
         state, control = no_state(), None

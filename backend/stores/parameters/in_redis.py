@@ -194,8 +194,8 @@ class RedisParameters:
             raise self._taken_over()
         if None in reply:
             raise ParametersGoneError(
-                f"The parameters of {self._task} do not stand in Redis (any more): it was restarted or lacks "
-                "memory, or nobody began with them."
+                f"The parameters of {self._task} are missing from Redis: it restarted or lacks memory, or "
+                f"they were never stored."
             )
         return values
 

@@ -69,5 +69,7 @@ class MemoryParameters:
 
     def _require_stored(self) -> StoredParameters:
         if self._stored is None:
-            raise ParametersGoneError("No parameters stand in memory yet; the task's host begins with them.")
+            raise ParametersGoneError(
+                "No parameters are stored in memory yet; the task's host stores the first."
+            )
         return self._stored

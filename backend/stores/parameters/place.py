@@ -59,7 +59,7 @@ def check_address(address: str) -> None:
     scheme = urlsplit(address).scheme
     if scheme not in REDIS + POSTGRES:
         raise ValueError(
-            f"'{_redacted(address)}' is no place for parameters: give memory, redis://host:6379/0 (with "
+            f"'{_redacted(address)}' is not a place for parameters: give memory, redis://host:6379/0 (with "
             "?shards=16: in shards) or postgresql://user@host/database"
         )
     shards = dict(parse_qsl(urlsplit(address).query)).get("shards")

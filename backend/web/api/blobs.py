@@ -69,7 +69,7 @@ async def _absence(request: Request, address: str, identity: Requester) -> Minga
         with suppress(NotFoundError):
             if may(identity, "view", request.app.state.tasks.place(task)):
                 return GoneError(
-                    f"Version {version} of '{task}' was let go to save space; its page has the newest."
+                    f"Version {version} of '{task}' was deleted to save space; its page has the newest."
                 )
     return NotFoundError(f"There is nothing at the address {address}.")
 

@@ -20,7 +20,9 @@ async def deposit(request: Request) -> Response:
     deposits: WeightsDeposits = request.app.state.tasks.deposits(request.path_params["name"])
     address = request.path_params["sha256"]
     if not deposits.wants(address):
-        raise NotWantedError("These weights are not wanted now: they are recorded, or no group made them.")
+        raise NotWantedError(
+            "These weights are not needed: they are already recorded, or no group made them."
+        )
     data = await _body(request, deposits.weights_bytes)
     if (await asyncio.to_thread(hashlib.sha256, data)).hexdigest() != address:
         raise BadRequestError("The bytes are not those of this address; send the weights again.")

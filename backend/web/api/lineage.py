@@ -38,6 +38,6 @@ async def check_follows(request: Request, earlier: object) -> None:
     exists = any(host.name == earlier for host in registry.hosts)
     if not exists or not may(await identify(request), "edit", registry.place(str(earlier))):
         raise NotReadyError(
-            f"The draft says that it follows '{earlier}', which is no task that you may change. "
-            "Take `follows` out of its task file."
+            f"The draft follows '{earlier}', which is not a task that you may change. Remove `follows` from "
+            f"its task file."
         )

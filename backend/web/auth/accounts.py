@@ -70,7 +70,7 @@ async def remove(request: Request) -> Response:
     await person(request)
     account = await access_of(request).records.account(identified(request))
     if account is None:
-        raise NotFoundError("There is no such account (any more).")
+        raise NotFoundError("There is no such account.")
     await _remove(request, account)
     return Response(status_code=204)
 

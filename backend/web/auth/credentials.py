@@ -102,7 +102,7 @@ async def set_password(request: Request) -> Response:
         request.app.state.attempts.count(f"account {account.name}")
         if not await access.passwords.holds(account.password, body.current):
             raise SignInError(
-                "The current password is wrong. Signing in anew lets you set another without it."
+                "The current password is wrong. If you sign in again, you can set another without it."
             )
     await access.passwords.set(account.id, body.password)
     for other in await access.sessions.of(account.id):
@@ -139,7 +139,7 @@ async def remove_passkey(request: Request) -> Response:
         if id_of(hashed(passkey.id)) == id:
             await passkeys.remove(account, passkey.id)
             return Response(status_code=204)
-    raise NotFoundError("You have no such passkey (any more).")
+    raise NotFoundError("You have no such passkey.")
 
 
 async def _account(request: Request) -> AccountRecord:

@@ -116,7 +116,7 @@ async def revoke(request: Request) -> Response:
     name = request.path_params["name"]
     await require(request, "manage", name)
     if not await access_of(request).invitations.revoke(name, identified(request)):
-        raise NotFoundError("There is no such invitation (any more).")
+        raise NotFoundError("There is no such invitation.")
     await connections_of(request).recheck()
     return Response(status_code=204)
 

@@ -199,7 +199,7 @@ async def invite(request: Request) -> Response:
     if body.account is not None:
         target = await access.records.account_named(body.account)
         if target is None:
-            raise NotFoundError(f"Nobody is called '{body.account}' here.")
+            raise NotFoundError(f"There is no account '{body.account}' here.")
     code = await access.links.make(body.operator, None if target is None else target.id)
     return fresh({"code": code, "path": f"/sign-in#{code}"}, 201)
 
@@ -211,7 +211,7 @@ async def person(request: Request) -> str:
     """
     identity = await identify(request)
     if identity.account is None or identity.scopes is not None:
-        raise SignInError("Sign in on the page /sign-in first; an API token does not do for this.")
+        raise SignInError("Sign in on the page /sign-in first; an API token is not enough for this.")
     return identity.account
 
 
@@ -237,7 +237,7 @@ def slow_down(request: Request) -> None:
 
 def _removed(account: bool, what: str) -> Response:
     if not account:
-        raise NotFoundError(f"You have no such {what} (any more).")
+        raise NotFoundError(f"You have no such {what}.")
     return Response(status_code=204)
 
 

@@ -31,7 +31,7 @@ async def owned(request: Request, name: str) -> Draft:
     identity = await require(request, "create")
     draft = draft_service(request).drafts.get(name)
     if draft.owner != identity.account and not identity.operator:
-        raise NotFoundError("There is no such draft; your list of drafts has all that there are.")
+        raise NotFoundError("There is no such draft; your list of drafts shows all you have.")
     return draft
 
 

@@ -175,7 +175,7 @@ async def picture(request: Request) -> Response:
     draft = await draft_of(request)
     path = draft_service(request).drafts.folder(draft) / LOOKED / f"{request.path_params['number']}.png"
     if not path.is_file():
-        raise NotFoundError("There is no such picture; look at the data first.")
+        raise NotFoundError("There is no such picture; inspect the data first.")
     return FileResponse(path, media_type="image/png", headers=FRESH)
 
 
@@ -185,7 +185,7 @@ async def shown(request: Request) -> Response:
     name = {"before": f"{number}.png", "after": f"{number}-in.png"}.get(side)
     path = draft_service(request).drafts.folder(draft) / SHOWN / (name or "")
     if name is None or not path.is_file():
-        raise NotFoundError("There is no such picture; have some examples shown first.")
+        raise NotFoundError("There is no such picture; request some examples first.")
     return FileResponse(path, media_type="image/png", headers=FRESH)
 
 

@@ -17,7 +17,7 @@ from backend.web.requests.body import read_pieces
 
 OFFSET, LENGTH, METADATA = "Upload-Offset", "Upload-Length", "Upload-Metadata"
 
-_CUT_MESSAGE = "The connection ended; what came is kept."
+_CUT_MESSAGE = "The connection ended; the received bytes are kept."
 
 
 def routes() -> list[BaseRoute]:

@@ -29,26 +29,26 @@ BACKENDS = {
 KINDS = {"browser": later("Browser"), "peer": later("Headless peer")}
 RUNNERS = {"browser": later("browser"), "peer": later("peer")}
 REFUSALS = {
-    "bad-certificate": later("not signed by the peers that made the version before"),
+    "bad-certificate": later("not signed by the peers that made the previous version"),
     "bad-examples": later("impossible count of examples or steps"),
     "doubtful": later("nobody could tell whether it was right"),
     "duplicate": later("offered twice"),
-    "false-shares": later("shares kept a masked sum from being read"),
-    "invalid": later("unlike what others made of the same examples"),
+    "false-shares": later("shares prevented unmasking a sum"),
+    "invalid": later("different from others' results on the same examples"),
     "norm-too-large": later("change too large"),
     "no-commitment": later("sent without the commitment that comes first"),
     "no-vector": later("salt sent without its vector"),
     "not-finite": later("values not finite"),
     "not-masked": later("part of a masked round missing or wrong"),
     "not-selected": later("not chosen for the round"),
-    "over": later("too late to be looked at"),
+    "over": later("too late to be checked"),
     # Only in records of earlier servers, which called a slow result of a work unit so.
     "slow-upload": later("sent too slowly"),
     "stale-round": later("too late"),
     "too-slow": later("sent too slowly"),
-    "wrong-commitment": later("another result than the one committed to"),
+    "wrong-commitment": later("not the result that was committed to"),
     "wrong-length": later("incomplete, or of another model"),
-    "wrong-salt": later("salt that does not fit the result"),
+    "wrong-salt": later("salt that does not match the result"),
 }
 # The data that volunteers bring, by the kind of preprocessing.
 BRINGS = {
@@ -222,7 +222,7 @@ class TemplateWords:
         if plan.keep_every:
             parts.append(self._("every %(count)sth") % {"count": number(plan.keep_every)})
         return self._(
-            "Kept are the weights of %(versions)s and version 0; others are let go to save space."
+            "Kept are the weights of %(versions)s and version 0; others are deleted to save space."
         ) % {"versions": ", ".join(parts)}
 
     def device(self, word: str) -> str:

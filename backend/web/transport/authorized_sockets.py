@@ -20,8 +20,8 @@ log = structlog.stdlib.get_logger("minga.socket")
 # Interval for noticing permissions that expire.
 RECHECK_SECONDS = 60.0
 TAKEN_BACK = (
-    "What let you in here was taken back: an invitation, a role, a sign-in or a token. Ask whoever runs the "
-    "task if that is a mistake."
+    "Your access was revoked: an invitation, a role, a sign-in or a token. If that is a mistake, ask the "
+    "task's owner."
 )
 
 
@@ -59,7 +59,7 @@ class AuthorizedSockets:
             except StoreError:
                 raise
             except MingaError:
-                log.info("a connection lost its right", task=entry.task, action=entry.action)
+                log.info("a connection lost its authorization", task=entry.task, action=entry.action)
                 entry.close(ClosedError(TAKEN_BACK))
 
     async def run(self) -> None:
@@ -69,7 +69,7 @@ class AuthorizedSockets:
             try:
                 await self.recheck()
             except StoreError as error:
-                log.warning("connections were not looked at", reason=str(error))
+                log.warning("connections were not checked", reason=str(error))
 
 
 def connections_of(connection: HTTPConnection) -> AuthorizedSockets:

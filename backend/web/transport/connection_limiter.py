@@ -80,8 +80,8 @@ class ConnectionLimiter:
             self._by_visitor[visitor] += 1
             return None
         return BusyError(
-            f"{maximum} connections come from your network address already, as many as one may have here. "
-            "Close some pages, or try again in a minute."
+            f"{maximum} connections already come from your network address, the limit here. Close some "
+            f"pages, or try again in a minute."
         )
 
     def dismiss_visitor(self, visitor: str | None) -> None:

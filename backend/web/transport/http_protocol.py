@@ -117,7 +117,7 @@ class Http(HttpToolsProtocol):
 
     def _deadline_passed(self, seconds: float) -> None:
         self._deadline = None
-        self._refuse(408, f"A request must be here whole within {seconds:.0f} seconds.")
+        self._refuse(408, f"A request must arrive completely within {seconds:.0f} seconds.")
 
     def _refuse(self, status: int, message: str) -> None:
         """Sends an error, unless another response has begun, and closes."""

@@ -152,7 +152,7 @@ class Sockets(WebSocketsSansIOProtocol):
         if self.closing or close is None:
             return
         error = TooLongError if close.code == TooLongError.close_code else FrameError
-        frame = Frame(Opcode.BINARY, last_frame(error(f"The connection cannot go on: {close.reason}.")))
+        frame = Frame(Opcode.BINARY, last_frame(error(f"The connection cannot continue: {close.reason}.")))
         self._end(frame.serialize(mask=False), close.code, close.reason)
 
     def _handle_frame(self, frame: Frame) -> None:
@@ -220,7 +220,7 @@ class Sockets(WebSocketsSansIOProtocol):
             return
         self.refuse(
             TooSlowError(
-                f"A message must be here whole within {self._message_seconds:.0f} seconds. "
+                f"A message must arrive completely within {self._message_seconds:.0f} seconds. "
                 "Connect again with a better connection."
             )
         )
@@ -233,7 +233,7 @@ class Sockets(WebSocketsSansIOProtocol):
             self.schedule_ping()
             return
         seconds = self._slot.limiter.limits.idle_seconds
-        self.refuse(IdleError(f"Nothing was heard from you for {seconds} seconds. Connect again."))
+        self.refuse(IdleError(f"Nothing arrived from you for {seconds} seconds. Connect again."))
 
     def pause_writing(self) -> None:
         """Extends uvicorn's: aborts unless the client reads the waiting bytes, pongs included, in time."""

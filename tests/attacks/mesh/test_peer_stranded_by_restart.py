@@ -80,7 +80,7 @@ async def test_a_peer_that_has_the_server_leaves_nobody_waiting_in_a_group_of_th
         early = EarlyFrames(back.links, lambda _round, group: group >= FIRST_SERVERLESS_GROUP)
         exchange = begin(alone, order)
         await keep_early(early, back)
-        assert "can be talked to" in await told_of_its_end(alone, exchange)
+        assert "can be reached" in await told_of_its_end(alone, exchange)
 
 
 async def test_a_peer_that_gets_no_order_says_so_after_the_patience(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_a_peer_that_gets_no_order_says_so_after_the_patience(tmp_path: Pa
         early.join(Group(**before))
         exchange = begin(alone, order)
         await keep_early(early, back)
-        assert "can be talked to" in await told_of_its_end(alone, exchange)
+        assert "can be reached" in await told_of_its_end(alone, exchange)
 
 
 async def test_a_peer_whose_order_comes_late_is_waited_for(tmp_path: Path) -> None:

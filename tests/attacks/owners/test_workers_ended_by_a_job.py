@@ -82,7 +82,7 @@ async def test_a_job_that_ends_the_server_is_not_begun_for_ever(tmp_path: Path) 
         async with opened(tmp_path) as (drafts, queue):
             job = await ended(queue, drafts.get(draft.id))
     assert (job.state, job.restarts) == ("failed", MOST_RESTARTS)
-    assert f"ended {MOST_RESTARTS + 1} times in the middle of this" in job.log[-1].text
+    assert f"ended {MOST_RESTARTS + 1} times during this job" in job.log[-1].text
 
 
 async def test_a_zip_with_such_a_name_leaves_no_draft_that_cannot_be_recorded(

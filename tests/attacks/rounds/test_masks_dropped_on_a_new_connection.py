@@ -24,7 +24,7 @@ from tests.support.attacks.lying_rounds_server import new_token, plan_of
 from tests.support.attacks.plain_server import PlainServer, leaving, left, listening, welcome
 
 OPEN = replace(plan_of(1, 0), masking=None)
-LEFT = "in another way than was agreed on"
+LEFT = "in a different form than agreed"
 
 
 async def test_an_open_update_is_not_sent_after_a_masked_welcome(tmp_path: Path) -> None:

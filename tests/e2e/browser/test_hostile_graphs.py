@@ -82,7 +82,7 @@ REFUSED: dict[str, tuple[list[Node], str]] = {
     "keeps state": ([X, node("result", "HashTableV2")], "the op HashTableV2"),
     "invents an op": ([X, node("result", "constructor", "x")], "the op constructor"),
     "waits for itself": ([X, node("result", "AddV2", "x", "result")], "waits for its own result"),
-    "goes in a circle": (
+    "has a cycle": (
         [X, node("result", "AddV2", "x", "other"), node("other", "Neg", "result:0")],
         "waits for its own result",
     ),

@@ -80,11 +80,11 @@ def test_a_peer_whose_server_never_answers_tries_for_as_long_as_it_was_told(
     away = f"{nobody} does not answer (All connection attempts failed)."
     for one in news:
         assert one["message"].startswith(f"{away} Trying again in ")
-        assert one["message"].endswith(" s; check the address if this goes on.")
+        assert one["message"].endswith(" s; check the address if this continues.")
     # The last attempt is made when the time is over, and not after it.
     assert sum(one["seconds"] for one in news) < 2.01
     assert done.returncode == 2
     assert done.stderr == (
-        f"minga: {away} This peer waits no longer than 2 s. Check the address, or ask whoever runs the "
-        "server, and join again when it answers.\n"
+        f"minga: {away} This peer gives up after 2 s. Check the address, or ask the server's "
+        f"operator, and join again when it answers.\n"
     )

@@ -27,12 +27,12 @@ def test_it_says_what_noise_is_worth_and_what_figures_with_sampling_are_for(
     assert main(["privacy", "--noise-multiplier", "1", "--rounds", "100", "--sampling", "0.1"]) == 0
     told = capsys.readouterr().out
     assert "epsilon 7.047 at delta 1e-05 for a client that takes part in 100 of 100 rounds" in told
-    assert "Minga claims nothing for sampling" in told
+    assert "Minga claims no gain from sampling" in told
 
 
 def test_local_noise_and_trees_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["privacy", "--epsilon", "8", "--rounds", "50", "--mechanism", "local"]) == 0
-    assert "against the server, too" in capsys.readouterr().out
+    assert "against the server too" in capsys.readouterr().out
     assert main(["privacy", "--epsilon", "4", "--rounds", "100", "--taken", "1", "--tree", "--json"]) == 0
     tree = json.loads(capsys.readouterr().out)["noise_multiplier"]
     assert main(["privacy", "--epsilon", "4", "--rounds", "100", "--taken", "1", "--json"]) == 0
@@ -42,7 +42,7 @@ def test_local_noise_and_trees_are_told_apart(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        (["--epsilon", "8", "--rounds", "10", "--taken", "11"], "nobody takes part more often"),
+        (["--epsilon", "8", "--rounds", "10", "--taken", "11"], "takes part in at most all rounds"),
         (["--epsilon", "8", "--rounds", "10", "--sampling", "0.1", "--tree"], "leave one of them out"),
     ],
 )

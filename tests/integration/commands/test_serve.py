@@ -73,7 +73,7 @@ def test_a_data_folder_in_use_is_a_sentence(tasks: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--port", "many"), "'many' is no port"),
+        (("--port", "many"), "'many' is not a port"),
         (("--tasks", "nowhere"), "There is no task.toml in nowhere"),
         (("--set", "other.title=x"), "there is no task 'other'"),
     ],
@@ -91,7 +91,7 @@ def test_a_wrong_flag_is_a_sentence(
 def test_the_environment_sets_what_flags_do_not(tasks: Path, tmp_path: Path) -> None:
     ended = minga("serve", MINGA_PORT="77777", MINGA_DATA_DIR=str(tmp_path / "data"), MINGA_TASKS=str(tasks))
     assert ended.returncode == 2
-    assert "'77777' is no port" in ended.stderr
+    assert "'77777' is not a port" in ended.stderr
 
 
 def test_people_read_the_address_and_the_tasks(tasks: Path, tmp_path: Path) -> None:

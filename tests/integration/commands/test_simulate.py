@@ -132,10 +132,10 @@ def test_the_report_fits_a_terminal_of_80_columns_and_says_what_is_meant(tiny: P
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--clients", "0"], "'0' is no whole number of at least 1"),
+        (["--clients", "0"], "'0' is not a whole number of at least 1"),
         (["--clients", "100000"], "a task holds at most"),
-        (["--churn", "2"], "'2' is no share; give a number from 0 to 1"),
-        (["--devices", "toaster=1"], "'toaster' is no device"),
+        (["--churn", "2"], "'2' is not a share; give a number from 0 to 1"),
+        (["--devices", "toaster=1"], "'toaster' is not a device"),
         (["--devices", "phone=-1"], "has no shares above 0"),
         (["--upload", "fast"], "'fast' is no number"),
         (["--clients", "3"], "3 clients are fewer than the 4 that this task waits for"),
@@ -176,7 +176,7 @@ def test_a_masked_task_is_tried_and_advice_says_what_its_rounds_lack(tiny: Path)
     assert calm["advice"] == []
     assert restless == facts(*words, "--churn", "0.5")
     assert restless["plan"]["abandoned_share"] > 0.2
-    (sentence,) = (one for one in restless["advice"] if "came to nothing" in one)
+    (sentence,) = (one for one in restless["advice"] if "of the rounds failed" in one)
     members = restless["plan"]["clients_per_round"]
     assert f"{members:.0f} clients were to be masked together" in sentence
     assert "that it takes to unmask their sum" in sentence

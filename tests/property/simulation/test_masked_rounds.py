@@ -192,7 +192,7 @@ def test_where_more_than_a_third_drop_out_rounds_fail_and_say_for_want_of_what(t
     played = play(tmp_path, churn=0.6, seconds=1200.0)
     lost = [one for one in played.rounds if one.outcome == "abandoned"]
     assert len(lost) > len(played.rounds) / 3
-    assert any(one.reason.endswith("clients exchanged shares, too few to mask among.") for one in lost)
+    assert any(one.reason.endswith("clients exchanged shares, too few to mask.") for one in lost)
     means_of_pretended_updates(played)
 
 

@@ -70,7 +70,7 @@ def test_what_is_damaged_repeated_or_out_of_order_does_not_open() -> None:
     sealer, opener = Sealer(KEY), FrameOpener(KEY)
     first, second = sealer.seal(b"first"), sealer.seal(b"second")
     for bad in (second, b"", first[:-1], bytes([first[0] ^ 1]) + first[1:]):
-        with pytest.raises(LinkError, match="not the next frame"):
+        with pytest.raises(LinkError, match="not the next one"):
             opener.open(bad)
     assert opener.open(first) == b"first"
     with pytest.raises(LinkError):

@@ -161,7 +161,7 @@ def test_with_too_few_true_shares_the_sum_stays_masked(owner: int, holders: list
     else:
         bad = replace(revealed, mask_keys={**revealed.mask_keys, owner: false})
     before = masked.copy()
-    with pytest.raises(ShareMismatchError, match=f"place {owner}") as caught:
+    with pytest.raises(ShareMismatchError, match=f"places {owner}") as caught:
         unmask(masked, bad, 1, one_by_one)
     assert np.array_equal(masked, before)
     assert not any(share.hex() in str(caught.value) for share in shares.values())

@@ -54,12 +54,12 @@ def test_a_file_comes_whole_and_says_how_far_it_is(server: Elsewhere, tmp_path: 
 @pytest.mark.parametrize(
     ("name", "changes", "told"),
     [
-        ("good", {"sha256": "0" * 64}, "another file than the task's owner meant"),
+        ("good", {"sha256": "0" * 64}, "not the file that the task's owner declared"),
         ("good", {"bytes": 1000}, "longer than the 1,000 bytes that were announced"),
         ("longer", {}, "longer than the 256,000 bytes"),
         ("endless", {}, "longer than the 256,000 bytes"),
-        ("gone", {}, "not there for everybody: .* answers 404"),
-        ("moved", {}, "sends on to another address"),
+        ("gone", {}, "not public: .* answers 404"),
+        ("moved", {}, "redirects to another address"),
         ("good", {"private": False}, "127.0.0.1, an address of a local network"),
     ],
 )
@@ -94,7 +94,7 @@ def test_nobody_at_the_address_is_told(tmp_path: Path) -> None:
 
 def test_a_place_that_speaks_no_tls_is_told(server: Elsewhere, tmp_path: Path) -> None:
     address = server.origin.replace("http", "https") + "/good.npz"
-    with pytest.raises(UnreachableError, match="does not answer as it should"):
+    with pytest.raises(UnreachableError, match="sent an invalid answer"):
         get(DownloadRequest(address, 10, private=True), tmp_path)
 
 

@@ -23,7 +23,7 @@ LABEL = {"name": "class", "kind": "class"}
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"columns": COLUMNS, "labels": [LABEL]}, "3 classes for 'class' where the model tells 2 apart"),
+        ({"columns": COLUMNS, "labels": [LABEL]}, "3 classes for 'class' where the model has 2"),
         ({"columns": COLUMNS[:1], "labels": [LABEL]}, r"\[1\] for 'x' where the model takes \[2\]"),
         ({"columns": COLUMNS}, r"0 labels where the model takes 1 \(class\)"),
         ({"columns": COLUMNS, "labels": [{**LABEL, "encoding": "one-hot"}]}, r"\[3\] for 'class'.*one-hot"),

@@ -83,8 +83,8 @@ def test_classes_of_devices_with_hardly_a_plan_are_not_judged(tmp_path: Path) ->
     ("change", "said"),
     [
         ({"rounds": 0}, "No round ended"),
-        ({"abandoned_share": 0.3}, "30% of the rounds came to nothing, for want of 2 updates: lower"),
-        ({"full_length_share": 0.8}, "80% of the rounds lasted as long as they might"),
+        ({"abandoned_share": 0.3}, "30% of the rounds failed for lack of 2 updates: lower"),
+        ({"full_length_share": 0.8}, "80% of the rounds lasted until their deadline"),
         ({"wasted_work": 0.6}, "60% of what clients trained is in no version"),
         ({"server_line_share": 0.9}, "The server's line was in use for 90% of the time"),
         ({"hours_to_all_versions": 4.0}, "enough for about 50 of its 100 versions"),
@@ -114,15 +114,15 @@ def test_masked_rounds_that_fail_say_how_many_must_stay(tmp_path: Path, least: i
     """Of eleven members eight hold enough shares."""
     (sentence,) = advice(replace(GOOD, abandoned_share=0.34), masked(tmp_path, least))
     assert sentence.startswith(
-        "34% of the rounds came to nothing: 11 clients were to be masked together in the median, and fewer "
-        f"stayed than the {needed} that it takes to unmask their sum: ask for less work"
+        "34% of the rounds failed: 11 clients were to be masked together in the median, and fewer "
+        f"remained than the {needed} that it takes to unmask their sum: ask for less work"
     )
     assert ("lower security.masking.min_clients" in sentence) == (needed == least)
 
 
 def test_in_a_sparse_graph_no_third_of_all_must_stay(tmp_path: Path) -> None:
     (sentence,) = advice(replace(GOOD, abandoned_share=0.34, clients_per_round=200.0), masked(tmp_path, 10))
-    assert "fewer stayed than the 10" in sentence
+    assert "fewer remained than the 10" in sentence
 
 
 def test_a_spent_budget_is_said_first(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_those_who_wait_for_each_other_are_told() -> None:
     async def main() -> None:
         await asyncio.Event().wait()
 
-    with pytest.raises(DeadlockError, match="for ever"):
+    with pytest.raises(DeadlockError, match="forever"):
         run(main())
 
 

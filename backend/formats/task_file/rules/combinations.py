@@ -47,7 +47,7 @@ NEEDS = (
         "coordination.fraction_evaluate",
         lambda file: file.data.own is not None and file.fraction_evaluate > 0.0,
         "measurements",
-        "Each client would tell what it measured on examples of its own. Leave fraction_evaluate out",
+        "Each client would reveal results on its own examples. Leave fraction_evaluate out",
     ),
 )
 
@@ -83,8 +83,8 @@ def _privacy_conflicts(file: TaskFile) -> Iterator[str]:
         )
     if privacy.of_examples and file.data.own is None:
         yield (
-            'privacy.mechanism = "examples" needs data.source = "volunteer": a shard goes to several '
-            'clients, and nobody counts how often one of its examples was seen. Take mechanism = "central".'
+            'privacy.mechanism = "examples" needs data.source = "volunteer": a shard goes to '
+            'several clients, and visits to its examples are not counted. Take mechanism = "central".'
         )
     if privacy.of_examples and privacy.microbatch > (file.training.batch_size or file.model.batch_size):
         yield (

@@ -260,7 +260,7 @@ class Views:
             case AnswerVerdict.NEXT_VIEW:
                 self._enter(self.promised[0] + 1)
             case AnswerVerdict.LEFT_OUT:
-                self.failure = "The others have to go on without this member."
+                self.failure = "The others must continue without this member."
             case AnswerVerdict.WAIT:
                 pass
         return False
@@ -286,7 +286,7 @@ class Views:
                     self.leader = Leader(self._step, self._least, (candidate, 0))
                 return
         reachable = self._links.reachable()
-        self.failure = f"{reachable} of at least {self._least} members can be talked to."
+        self.failure = f"{reachable} of at least {self._least} members can be reached."
 
     def _promise(self, ballot: Ballot) -> None:
         if ballot[0] != self.promised[0]:

@@ -259,7 +259,7 @@ class AllReduce:
             if self._views.leader is not None:
                 self._views.leader.add_complaint(step.place, place, fault)
             else:
-                reason = f"Nothing comes from place {place}."
+                reason = f"Nothing arrives from place {place}."
                 complaint = Complain(*step.header, place, fault, reason)
                 self._links.send(("complain", plan.ballot, place, fault), [leader], complaint)
 
@@ -293,7 +293,7 @@ class AllReduce:
         means = self._received.means
         if not all(digest in by_digest for digest, by_digest in zip(frame.parts, means, strict=True)):
             self._enter(MemberPhase.FAILED)
-            self._links.effects.append(FailGroup("The group went on without this member."))
+            self._links.effects.append(FailGroup("The group continued without this member."))
             return
         self._enter(MemberPhase.FINISHED)
         lengths = [end - start for start, end in pairwise(self._step.order.bounds)]

@@ -113,13 +113,13 @@ def least_members(order: Group, place: int) -> int:
 def begin_error(order: Group, weight: float, commitments: Sequence[bytes], key: bytes) -> str | None:
     """Why a member cannot begin with these; None if it can."""
     if not (math.isfinite(weight) and 0 < weight <= order.most_weight):
-        return "Its weight is not over 0, or it is over what the group allows."
+        return "Its weight is not above 0, or exceeds what the group allows."
     masked = order.precision == "masked"
     expected = 0 if order.exchange == "ring" or masked else len(order.bounds) - 1
     if len(commitments) != expected:
-        return f"It committed itself to {len(commitments)} pieces instead of {expected}."
+        return f"It committed to {len(commitments)} pieces instead of {expected}."
     if not (usable(key) if masked else key == b""):
-        return "Its key is not what this group needs."
+        return "Its key is not of the kind that this group needs."
     return None
 
 

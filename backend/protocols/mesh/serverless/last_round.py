@@ -192,4 +192,4 @@ def order_error(order: Group, last: Group, certificate: Certificate, own: str) -
         least=order.least,
         subject="changes",
     )
-    return None if same == order else "It is not as groups of this task are."
+    return None if same == order else "It does not match the groups of this task."

@@ -117,7 +117,7 @@ def summary_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "to
             "to take part."
         )
     if tried and not current:
-        return "todo", gettext("Take the step in a browser again: something that it depends on was changed.")
+        return "todo", gettext("Take the step in a browser again: something it depends on has changed.")
     return "todo", gettext("Take the same step in your own browser.")
 
 
@@ -128,7 +128,7 @@ def _stepped(backend: str, agrees: bool, browser_loss: float, loss: float, gradi
             f"{name} took the server's step: its gradient is off by {_small(gradient_error)} of its length."
         )
     return (
-        f"{name} took another step than the server: its loss is {browser_loss:.6g} where {loss:.6g} was "
+        f"{name} took a different step than the server: its loss is {browser_loss:.6g} where {loss:.6g} was "
         f"expected, its gradient off by {_small(gradient_error)} of its length. {AGREE:g} is allowed."
     )
 

@@ -62,7 +62,7 @@ def dry_run_file(draft: Draft, folder: Path, sha256: str) -> Path:
     for address, path in _files(draft, folder, dry_run_files(draft, folder)):
         if address == sha256:
             return path
-    raise NotFoundError("This draft has no such file any more: the model or the data were changed. Reload.")
+    raise NotFoundError("This draft no longer has that file: the model or the data changed. Reload.")
 
 
 def _files(draft: Draft, folder: Path, dry_run: DryRunFiles) -> Iterator[tuple[str, Path]]:

@@ -12,8 +12,8 @@ from backend.server.drafts.transfer.url_data import address_state
 NEEDS: dict[JobKind, str] = {
     "convert": "Bring a model first.",
     "look": "Bring data first.",
-    "show": "Bring data and look at them first.",
-    "cut": "Bring data and convert the model first.",
+    "show": "Upload and inspect the data first.",
+    "cut": "Upload data and convert the model first.",
     "rehearse": "Convert the model first, and cut the data, if there are any.",
 }
 

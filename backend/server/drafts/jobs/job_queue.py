@@ -67,13 +67,13 @@ class DraftJobQueue:
 
     async def _restart(self, draft: Draft, kind: JobKind, job: DraftJob) -> None:
         if job.state == "running" and job.restarts >= MOST_RESTARTS:
-            text = f"The server ended {MOST_RESTARTS + 1} times in the middle of this. Ask for it again."
+            text = f"The server ended {MOST_RESTARTS + 1} times during this job. Start it again."
             self._count(kind, MingaError.code)
             await self._end(draft, job, "failed", text)
             return
         # What only waits ends no server.
         job.restarts += job.state == "running"
-        self._append_log(job, "The server was started again in the middle of this; it begins anew.")
+        self._append_log(job, "The server restarted during this job; it starts over.")
         job.state = "waiting"
         self._turns.add(draft, kind)
         await self._drafts.save(draft, touched=False)
@@ -89,7 +89,7 @@ class DraftJobQueue:
     async def ask(self, draft: Draft, kind: JobKind) -> DraftJob:
         """Queues a job. Raises NotWantedError if it waits or runs already, or lacks its inputs."""
         if (previous := draft.jobs.get(kind)) is not None and previous.live:
-            raise NotWantedError("This is being done already; wait for it, or cancel it.")
+            raise NotWantedError("This job is already running; wait for it or cancel it.")
         if not is_ready(draft, kind, self._drafts.folder(draft)):
             raise NotWantedError(NEEDS[kind])
         job = draft.jobs[kind] = DraftJob("waiting", fingerprint(draft, kind), self._drafts.clock())
@@ -107,7 +107,7 @@ class DraftJobQueue:
         """Cancels a job that waits or runs. Raises NotFoundError if there is none."""
         job = draft.jobs.get(kind)
         if job is None or not job.live:
-            raise NotFoundError("Nothing of that kind is being done.")
+            raise NotFoundError("No such job is running.")
         if (running := self._turns.runs(draft, kind)) is not None:
             running.cancel.set()
             return
@@ -156,7 +156,7 @@ class DraftJobQueue:
         Raises NotFoundError.
         """
         if kind not in draft.jobs:
-            raise NotFoundError("Nothing of that kind was asked for yet.")
+            raise NotFoundError("No such job was started yet.")
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while draft.jobs[kind].live and len(draft.jobs[kind].log) <= after:
@@ -193,17 +193,19 @@ class DraftJobQueue:
         try:
             await self.advance(draft)
         except MingaError as error:
-            log.error("a draft does not go on", draft=draft.id, reason=str(error))
+            log.error("the next job of a draft did not start", draft=draft.id, reason=str(error))
         except Exception:
             # A shell, as in `_run_queue`.
-            log.exception("a draft does not go on", draft=draft.id)
+            log.exception("the next job of a draft did not start", draft=draft.id)
 
     async def _discard(self, queued: QueuedJob) -> None:
         """Fails a job without its log and result, which may be what cannot be recorded."""
         draft, kind = queued.draft, queued.kind
         try:
             job = draft.jobs[kind] = DraftJob("failed", draft.jobs[kind].of, draft.jobs[kind].asked)
-            await self._end(draft, job, "failed", "This failed unexpectedly, and left nothing. Ask again.")
+            await self._end(
+                draft, job, "failed", "This job failed unexpectedly and left no result. Start it again."
+            )
         except Exception:
             log.exception("a job is not recorded", draft=draft.id, kind=kind)
 
@@ -254,7 +256,9 @@ class DraftJobQueue:
             return await asyncio.to_thread(perform, self._drafts, draft, kind, work)
         except OverQuotaError as error:
             # The process itself does not know whether the quota or the disk ends it.
-            raise OverQuotaError(f"This was ended, and nothing of it is kept. {reason or error}") from error
+            raise OverQuotaError(
+                f"This job was ended, and its work was discarded. {reason or error}"
+            ) from error
         finally:
             await self._drafts.measure(draft)
 

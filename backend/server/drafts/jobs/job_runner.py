@@ -113,7 +113,7 @@ def _show(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
         work.cancelled,
         room=work.room,
     )
-    return msgspec.to_builtins(preview), "This is what becomes of some examples."
+    return msgspec.to_builtins(preview), "Here are some examples after preprocessing."
 
 
 def _cut(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
@@ -159,7 +159,7 @@ def _declared(draft: Draft) -> tuple[Preprocess, float]:
     data = task_tables.parsed(draft.task).data
     if data.preprocess is None:
         raise NotWantedError(
-            "Say how the data are read first: [data.preprocess], which looking at them proposes."
+            "First declare how to read the data: [data.preprocess], which the inspection proposes."
         )
     return data.preprocess, data.holdout
 

@@ -150,7 +150,7 @@ def _job_item(draft: Draft, folder: Path, kind: JobKind, todo: str) -> Item:
         return Item(kind, "done", last)
     if job.of == fingerprint(draft, kind) and job.state == "failed":
         return Item(kind, "failed", last)
-    changed = gettext("Something that it depends on was changed.")
+    changed = gettext("Something it depends on has changed.")
     return Item(kind, "todo", f"{todo} {changed}" if job.state == "done" else todo)
 
 

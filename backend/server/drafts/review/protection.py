@@ -137,7 +137,7 @@ def _sentences(file: TaskFile, account: PrivacyBudget | None, converted: bool) -
     points = account.curve.points if account is not None and account.curve is not None else []
     step = max(1, len(points) // _CURVE_POINTS)
     within = [point for point in points if point[0] <= rounds]
-    waits = gettext("Convert the model first: what noise is worth depends on it.")
+    waits = gettext("Convert the model first: the guarantee of the noise depends on it.")
     return {
         "problem": None,
         "waits": waits if file.privacy is not None and not converted else None,

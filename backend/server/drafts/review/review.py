@@ -85,7 +85,7 @@ def _model(draft: Draft, file: TaskFile | None, inspection: Inspection | None) -
 def _objectives(file: TaskFile) -> Iterator[str]:
     for place, objective in enumerate(file.model.objectives or (), 1):
         losses = ", ".join(_measure_name(loss) for loss in objective.losses)
-        rest = gettext("everything that no other one trains")
+        rest = gettext("everything that no other objective trains")
         sentence = gettext("The objective %(name)s trains %(layers)s, by %(losses)s.")
         if objective.optimizer:
             sentence = gettext("The objective %(name)s trains %(layers)s with %(optimizer)s, by %(losses)s.")

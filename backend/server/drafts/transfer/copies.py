@@ -27,7 +27,7 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
     NotFoundError if the copy is deleted meanwhile.
     """
     if any(job.live for job in of.jobs.values()):
-        raise NotWantedError("Work on this draft is being done; wait for it, or cancel it, then copy it.")
+        raise NotWantedError("A job of this draft is running; wait for it or cancel it, then copy the draft.")
     files, jobs, tried = copy.deepcopy((of.files, of.jobs, of.tried))
     size = drafts.draft_bytes(of)
     drafts.check_room(owner, size)

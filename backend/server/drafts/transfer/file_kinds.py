@@ -100,8 +100,8 @@ def check_head(kind: FileKind, name: str, head: bytes) -> None:
     beginnings = accepted.beginnings[suffix]
     if beginnings and not head.startswith(beginnings):
         raise RefusedFileError(
-            f"{name} does not begin as a {suffix} file does: it is damaged, or of another kind. "
-            "Open it where you made it, and save it again."
+            f"{name} does not begin like a {suffix} file: it is damaged or of another type. Open it in the "
+            f"program that made it, and save it again."
         )
     if not beginnings and b"\0" in head:
         raise RefusedFileError(f"{name} is no text; save it as UTF-8 text.")

@@ -28,7 +28,7 @@ async def take_model(drafts: Drafts, draft: Draft, folder: Path) -> None:
     tables = await asyncio.to_thread(task_tables.read_tables, folder / task_tables.WHERE)
     source = folder / str(tables["model"]["bundle"]) / "model.keras"
     if not await asyncio.to_thread(source.is_file):
-        raise NotFoundError("This task keeps no file of its model; begin with another, or bring a file.")
+        raise NotFoundError("This task has no model file; start from another task, or upload a file.")
     replaced = draft.files["model"].bytes if "model" in draft.files else 0
     size = max(0, source.stat().st_size - replaced)
     with drafts.reserved(draft, size), translated("The model cannot be copied"):

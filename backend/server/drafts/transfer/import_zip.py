@@ -99,7 +99,7 @@ async def _take(drafts: Drafts, draft: Draft, parts: list[Path]) -> None:
     folder = drafts.folder(draft)
     by_name = {path.name.partition(".")[0]: path for path in parts}
     if any(not stat.S_ISREG(path.lstat().st_mode) for path in parts) or "task" not in by_name:
-        raise RefusedFileError("The zip file could not be taken apart; export the draft again.")
+        raise RefusedFileError("The zip file could not be unpacked; export the draft again.")
     draft.task = await asyncio.to_thread(task_tables.from_bytes, _read(by_name["task"]))
     if "README" in by_name:
         draft.readme = _read(by_name["README"]).decode("utf-8", "replace")
@@ -127,6 +127,6 @@ def _read(path: Path) -> bytes:
 
 def _too_long(limit: int) -> TooLongError:
     return TooLongError(
-        f"A zip of a draft has at most {limit // MIB} MiB here. Export it without its data, and bring them "
-        "in the step for data, where an upload may be cut off and go on."
+        f"A zip of a draft has at most {limit // MIB} MiB here. Export it without its data, and upload them "
+        f"in the data step, where an interrupted upload can resume."
     )

@@ -43,7 +43,9 @@ class DraftUploads:
         if size > self.max_bytes(kind):
             what = "a smaller model" if kind == "model" else "fewer or smaller examples"
             max_mib = self.max_bytes(kind) // MIB
-            raise TooLongError(f"{name} has {size / MIB:,.0f} MiB; {max_mib} MiB are the most. Bring {what}.")
+            raise TooLongError(
+                f"{name} has {size / MIB:,.0f} MiB; the limit is {max_mib} MiB. Upload {what}."
+            )
         if sha256 is not None and not _SHA256.fullmatch(sha256):
             raise BadRequestError("`sha256` is 64 lower-case hexadecimal digits, or left out.")
         with self._exclusive(draft, kind):
@@ -73,7 +75,7 @@ class DraftUploads:
             return unfinished, self.offset(draft, kind)
         if stored is not None and stored.upload is not None and stored.upload.id == upload_id:
             return stored.upload, stored.bytes
-        raise NotFoundError("There is no such upload: it was discarded or replaced. Begin again.")
+        raise NotFoundError("There is no such upload: it was discarded or replaced. Start again.")
 
     def offset(self, draft: Draft, kind: FileKind) -> int:
         """Returns how many bytes of the unfinished upload were received. Raises NotFoundError without one."""
@@ -93,7 +95,8 @@ class DraftUploads:
             received = self.offset(draft, kind)
             if offset != received:
                 raise NotWantedError(
-                    f"Byte {received} is due, not {offset}. Ask for the offset, and go on from there."
+                    f"Byte {received} was expected, not {offset}. Request the offset, and continue from "
+                    f"there."
                 )
             path = self._drafts.part(draft, kind)
             with translated("The upload cannot be written"), path.open("ab") as file:
@@ -102,8 +105,8 @@ class DraftUploads:
                         received += len(part)
                         if received > upload.bytes:
                             raise RefusedFileError(
-                                f"{upload.name} was announced with {upload.bytes} bytes, and more came. "
-                                "Begin again with the file as it is now."
+                                f"{upload.name} was announced with {upload.bytes} bytes, and more arrived. "
+                                f"Start again with the current file."
                             )
                         self._drafts.check_exists(draft)
                         self._drafts.check_free(len(part))
@@ -148,7 +151,7 @@ class DraftUploads:
         self._drafts.check_exists(draft)
         if upload.sha256 not in (None, sha256):
             raise RefusedFileError(
-                f"{upload.name} changed on its way, or while it was read: its SHA-256 begins with "
+                f"{upload.name} changed during the upload, or while it was read: its SHA-256 begins with "
                 f"{sha256[:12]}, not with {(upload.sha256 or '')[:12]}. Send it again."
             )
         suffix = suffix_of(kind, upload.name)
@@ -170,7 +173,7 @@ class DraftUploads:
     def _exclusive(self, draft: Draft, kind: FileKind) -> Iterator[None]:
         """Lets only one request at a time write into a file. Raises NotWantedError for a second one."""
         if (draft.id, kind) in self._busy:
-            raise NotWantedError("This file is being received already; wait until that piece is here.")
+            raise NotWantedError("This file is already being received; wait for that piece.")
         self._busy.add((draft.id, kind))
         try:
             yield
@@ -188,7 +191,7 @@ async def _no_bytes() -> AsyncIterator[bytes]:
 def _open_upload(draft: Draft, kind: FileKind) -> DraftUpload:
     upload = draft.uploads.get(kind)
     if upload is None:
-        raise NotFoundError(f"No {kind} is on its way into this draft; begin an upload first.")
+        raise NotFoundError(f"No {kind} is being uploaded to this draft; start an upload first.")
     return upload
 
 

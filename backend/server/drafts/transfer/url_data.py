@@ -49,7 +49,8 @@ def address_state(draft: Draft) -> tuple[bool, str]:
     files = url.get("files") if isinstance(url, Mapping) else None
     if not isinstance(files, list) or not files or not isinstance(files[0], Mapping):
         return False, gettext(
-            "Say where clients fetch the data: the address of the very file that you bring here."
+            "Give the address where clients fetch the data: it must serve exactly the file that you upload "
+            "here."
         )
     address = str(files[0].get("address", ""))
     if len(files) > 1:
@@ -59,10 +60,10 @@ def address_state(draft: Draft) -> tuple[bool, str]:
     stored = draft.files.get("data")
     if stored is not None and files[0].get("sha256") not in (stored.sha256, _FILE_PLACEHOLDERS["sha256"]):
         return False, gettext(
-            "The task file tells of another file than the one that is here. Cut the data again."
+            "The task file describes a different file than the uploaded one. Cut the data again."
         )
     return True, gettext(
-        "Clients fetch the data from %(address)s, which has to be the very file that you brought."
+        "Clients fetch the data from %(address)s, which must serve exactly the file that you uploaded."
     ) % {"address": address}
 
 

@@ -87,7 +87,7 @@ class CommittedResults:
         if waiting.salt is None:
             self._ask_for_salt(waiting, now)
             return []
-        text = "The vector does not fit the commitment that was made to it."
+        text = "The vector does not match its commitment."
         return self._checked(waiting, waiting.salt, update, WrongCommitmentError(text), now)
 
     def salt_told(self, client: ClientId, told: unit_messages.Salt, now: float) -> Sequence[Effect]:
@@ -101,11 +101,11 @@ class CommittedResults:
         if waiting.due is None:
             self.drop(told.lease)
             self._uploads.drop_upload(client, told.lease)
-            text = "The salt of a commitment came without the vector that it belongs to."
+            text = "The salt of a commitment arrived without its vector."
             self._refuse(client, told.lease, MissingVectorError(text))
             return []
         if waiting.update is not None:
-            text = "The salt does not fit the vector and the commitment that was made to it."
+            text = "The salt does not match the vector and its commitment."
             return self._checked(waiting, told.salt, waiting.update, WrongSaltError(text), now)
         other = self._other(waiting.result)
         if other is not None and waiting.fits(told.salt, other):

@@ -21,7 +21,7 @@ from backend.wire import messages, unit_messages
 
 # Results of units in these states are not compared.
 _NOT_JUDGED = frozenset({UnitState.FAILED, UnitState.DROPPED})
-OVER = "This work is over; ask for other."
+OVER = "This unit has ended; ask for another."
 
 
 class ResultReceiver:
@@ -92,7 +92,7 @@ class ResultReceiver:
     def stalled(self, now: float) -> list[Effect]:
         """Drops uploads that are too slow, and rejects their results."""
         effects: list[Effect] = []
-        error = SlowUploadError("Too little of the update came in too long a time. Try a better connection.")
+        error = SlowUploadError("The upload is too slow. Try a better connection.")
         for client, lease in self._uploads.stalled(now):
             self._uploads.drop_upload(client, lease)
             self.committed.drop(lease)

@@ -232,6 +232,6 @@ SERVER: dict[str, messages.ServerFrame] = {
     "unmask": messages.Unmask(round=7, alive=[0, 1], vouchers=[1], signatures=[KEY + KEY]),
     "abandoned": messages.Abandoned(round=7, reason="0 of at least 1 updates arrived in time."),
     "closing": messages.Closing(
-        code="replaced", reason="You opened this task elsewhere; that connection goes on."
+        code="replaced", reason="You opened this task elsewhere; that connection continues."
     ),
 }

@@ -102,7 +102,7 @@ async def test_a_file_that_is_none_is_refused_by_a_sentence(context: BrowserCont
     await choose.set_input_files({"name": "m.pkl", "mimeType": "", "buffer": b"\x80\x04."})
     await expect(page.get_by_role("alert").first).to_contain_text("a pickle, which is a program")
     await choose.set_input_files({"name": "m.keras", "mimeType": "", "buffer": b"<html>" + b"x" * 100})
-    await expect(page.get_by_role("alert").first).to_contain_text("does not begin as a .keras file does")
+    await expect(page.get_by_role("alert").first).to_contain_text("does not begin like a .keras file")
     await page.goto(f"{draft}/data")
     await page.get_by_label("Choose the data").set_input_files(
         {"name": "d.csv", "mimeType": "", "buffer": b"a\n"}

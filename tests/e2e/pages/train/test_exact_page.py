@@ -67,7 +67,7 @@ async def test_a_page_from_before_an_update_is_told_to_be_loaded_again(
     await page.add_init_script(OLD_PAGE)
     await page.goto(f"{exact_server.url}/tasks/digits/train")
     await page.locator("[data-action=start]").click()
-    await expect(page.locator("[data-status-hint]")).to_contain_text("another program. Reload the page.")
+    await expect(page.locator("[data-status-hint]")).to_contain_text("a different program. Reload the page.")
     await expect(page.locator("[data-action=start]")).to_be_visible()
     assert complaints == []
 

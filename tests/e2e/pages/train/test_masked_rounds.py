@@ -117,7 +117,7 @@ async def test_a_task_in_the_open_says_so_to_who_wants_masks(page: Page, server:
     await expect(page.locator("[data-minimum-note]")).to_contain_text("adds updates up in the open")
     await page.locator("[data-action=start]").click()
     hint = page.locator("[data-status-hint]")
-    await expect(hint).to_contain_text("takes updates in the open")
+    await expect(hint).to_contain_text("takes unmasked updates")
 
 
 @pytest.mark.timeout(HEAVY)

@@ -75,7 +75,7 @@ def test_data_that_clients_fetch_are_counted_and_fitted_and_their_place_is_tried
     [
         ("in.csv", "http://data.example.org/in.csv", "not encrypted"),
         ("in.csv", "https://data.example.org/in.parquet", "does not end in .csv"),
-        (".", "https://data.example.org/in.csv", "make a zip of a folder"),
+        (".", "https://data.example.org/in.csv", "zip a folder first"),
     ],
 )
 def test_what_clients_could_not_fetch_is_refused(
@@ -102,7 +102,7 @@ def test_data_without_a_task_file_are_declared_by_flags(
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        ([], "has to be declared"),
+        ([], "Declare the kind of data"),
         (["--set", "kind=sound"], 'Write for example kind = "image", "table", "text" or "array".'),
         (["--set", "kind=image"], "The key is missing: `size`. Write for example size = [32, 32]"),
         (["--set", "kind=image", "--set", "size=32"], "Write for example size = [32, 32]"),
@@ -113,9 +113,9 @@ def test_data_without_a_task_file_are_declared_by_flags(
             ["--set", "kind=text", "--set", "tokenizer=bytes", "--set", "length=8"],
             "what it holds ends in .png",
         ),
-        (["--set", "kind=image", "--set", "size=[2,2]", "--holdout", "1"], "--holdout is a share"),
-        (["--set", "kind=image", "--set", "size=[2,2]", "--alpha", "1"], "--alpha goes with --clients"),
-        (["--set", "kind=image", "--set", "size=[2,2]", "--clients", "99"], "cannot be dealt out"),
+        (["--set", "kind=image", "--set", "size=[2,2]", "--holdout", "1"], "--holdout must be"),
+        (["--set", "kind=image", "--set", "size=[2,2]", "--alpha", "1"], "--alpha needs --clients"),
+        (["--set", "kind=image", "--set", "size=[2,2]", "--clients", "99"], "cannot be split"),
     ],
 )
 def test_flags_that_make_no_sense_are_refused(

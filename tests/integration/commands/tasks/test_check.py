@@ -56,7 +56,7 @@ def test_what_is_missing_for_a_launch_is_told_apart_from_what_is_wrong(
     }
     assert about(found, "data")["text"].startswith("The data are 1,500 examples (table) in 2 classes.")
     assert main(["task", "check", str(cats)]) == 0
-    assert capsys.readouterr().out.endswith("a launch needs what is marked with ·, too.\n")
+    assert capsys.readouterr().out.endswith("Complete the items marked · before launch.\n")
 
 
 def test_a_fault_of_the_task_file_is_told_with_its_line(
@@ -75,7 +75,7 @@ def test_files_that_are_not_what_they_say_are_found(cats: Path, capsys: pytest.C
     (cats / "data.csv").write_bytes(b"a,b\n1,2\n3\n")
     code, found = check(capsys, cats)
     assert code == 2
-    assert "does not begin as a .keras file does" in about(found, "model-file")["text"]
+    assert "does not begin like a .keras file" in about(found, "model-file")["text"]
     assert about(found, "data")["state"] == "failed"
 
 
@@ -114,7 +114,7 @@ def test_a_server_is_asked_for_the_name_and_the_token(
     monkeypatch.setitem(os.environ, "MINGA_TOKEN", program(ann, "create").token or "")
     code, found = check(capsys, cats, "--to", server.url)
     assert (code, about(found, "name")["state"]) == (0, "done")
-    assert about(found, "token")["text"] == f"{server.url} takes the token as ann's."
+    assert about(found, "token")["text"] == f"{server.url} accepts the token, which belongs to ann."
     file = cats / "task.toml"
     file.write_text(file.read_text("utf-8").replace('name = "cats"', 'name = "tiny"'), "utf-8")
     code, found = check(capsys, cats, "--to", server.url)

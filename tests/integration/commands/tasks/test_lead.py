@@ -49,12 +49,12 @@ async def test_owners_lead_their_task_from_a_terminal(server: Server, ann: Visit
         listed = await ask(token, "participants", "tiny", *where)
         assert one.id in listed.stdout
         banned = await ask(token, "ban", "tiny", one.id, "--reason", "Nonsense.", *where)
-        assert banned.stdout == f"{one.id} is kept out from now on.\n"
+        assert banned.stdout == f"{one.id} is banned from now on.\n"
     (row,) = json.loads((await ask(token, "participants", "tiny", "--json", *where)).stdout)["participants"]
     assert (row["client"], row["banned"]) == (one.id, "Nonsense.")
     assert "may come in again" in (await ask(token, "unban", "tiny", one.id, *where)).stdout
     resumed = await ask(token, "resume", "tiny", *where)
-    assert resumed.stdout == "tiny is live. It may be asked to: pause, finish, stop.\n"
+    assert resumed.stdout == "tiny is live. Possible commands: pause, finish, stop.\n"
 
 
 def test_what_cannot_be_is_refused_with_a_sentence(server: Server, ann: Visitor) -> None:

@@ -33,9 +33,9 @@ def test_every_task_of_the_gallery_and_four_starters_can_be_begun_from(tmp_path:
 @pytest.mark.parametrize(
     ("name", "source", "words"),
     [
-        ("birds", "pictures", "take one of image"),
-        ("My Birds", "image", "is no name for a task"),
-        ('a"b', "image", "is no name for a task"),
+        ("birds", "pictures", "use one of image"),
+        ("My Birds", "image", "is not a valid task name"),
+        ('a"b', "image", "is not a valid task name"),
         ("taken", "image", "is there already"),
     ],
 )

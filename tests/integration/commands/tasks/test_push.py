@@ -144,7 +144,7 @@ def test_what_cannot_be_pushed_is_refused_before_anything_is_sent(
     (pickle / "model.pkl").write_bytes(b"\x80\x04.")
     cases = [
         (None, (str(bare),), "This needs an API token"),
-        (token, (str(tmp_path / "nothing"),), "begin one with `minga task new`"),
+        (token, (str(tmp_path / "nothing"),), "create one with `minga task new`"),
         (token, (str(bare), "--launch"), "Bring the model."),
         (token, (str(wrong),), "line 19: "),
         (token, (str(pickle), "--model", str(pickle / "model.pkl")), "a program and never opened"),

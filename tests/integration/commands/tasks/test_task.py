@@ -169,7 +169,7 @@ def test_a_server_that_is_not_running_is_a_sentence() -> None:
     done = minga("list", "--server", "127.0.0.1:9")
     assert (done.returncode, done.stdout) == (2, "")
     assert "No server answers at http://127.0.0.1:9" in done.stderr
-    assert "Start one with `minga serve`, or say where it is with --server URL." in done.stderr
+    assert "Start one with `minga serve`, or give its address with --server URL." in done.stderr
     assert "No server answers at http://127.0.0.1:8" in minga("list", MINGA_SERVER="127.0.0.1:8").stderr
 
 
@@ -184,7 +184,7 @@ def test_a_task_that_is_not_there_is_told_with_those_that_are(server: Server, ac
 def test_what_is_no_address_is_told(address: str) -> None:
     done = minga("list", "--server", address)
     assert done.returncode == 2
-    assert f"'{address}' is no address of a server; write it like http://127.0.0.1:8000." in done.stderr
+    assert f"'{address}' is not a server address; write it like http://127.0.0.1:8000." in done.stderr
 
 
 @contextmanager

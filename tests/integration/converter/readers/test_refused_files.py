@@ -321,5 +321,5 @@ def test_custom_code_that_fails_is_refused(tmp_path: Path) -> None:
     (tmp_path / "my_layers.py").write_text("import sys\n\nsys.exit('give --data')")
     with pytest.raises(Refusal, match=r"my_layers.py cannot be run \(SystemExit: give --data\)"):
         load_model(tmp_path / "model.keras", Limits(), tmp_path / "my_layers.py")
-    with pytest.raises(Refusal, match="no Python file"):
+    with pytest.raises(Refusal, match="not a Python file"):
         load_model(tmp_path / "model.keras", Limits(), tmp_path / "none.py")

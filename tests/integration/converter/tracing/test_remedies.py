@@ -149,7 +149,7 @@ BODIES = {
     "return ops.cast(ops.cast(x, 'float64'), 'float32')": "computes in float64 .*float32",
     "return ops.real(tf.cast(x, tf.complex64))": "computes in complex64 .*no complex numbers",
     "return x + ops.cast(tf.strings.length(tf.strings.as_string(x)), 'float32')": "it works on text",
-    "raise ValueError('a layer of mine')": "a layer of mine.* mend its call",
+    "raise ValueError('a layer of mine')": "a layer of mine.* repair its call",
 }
 
 

@@ -61,7 +61,7 @@ def test_servers_that_do_not_answer_are_named_with_the_reason() -> None:
         FOUND,
         ice=[IceFinding(STUN, None, "it does not answer"), IceFinding(TURN, None, "it does not answer")],
     )
-    assert about(found, "stun").text.startswith(f"{STUN} is of no use here: it does not answer.")
+    assert about(found, "stun").text.startswith(f"{STUN} does not work here: it does not answer.")
     assert about(found, "turn").is_good is False
     assert about(found, "webrtc").is_good is False
 

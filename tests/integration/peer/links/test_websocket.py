@@ -183,7 +183,9 @@ async def test_a_link_that_a_cut_line_stalled_is_replaced(
             monkeypatch.setattr(peer_links, "GLARE_SECONDS", 0.0)
             stalled.set()
             ups = len(one.log)
-            await until(lambda: ("down", other.own.client, "the other began a new link") in one.log[ups:])
+            await until(
+                lambda: ("down", other.own.client, "the other peer started a new link") in one.log[ups:]
+            )
             await until(lambda: are_linked(one, other))
             other.links.send(one.own.client, Fetch(weights=HASH, offset=3))
             await until(lambda: one.frames)

@@ -60,7 +60,7 @@ async def test_weights_are_brought_as_they_are(store: Store) -> None:
 async def test_a_server_that_does_not_want_them_says_why(store: Store) -> None:
     store.status = 409
     async with httpx.AsyncClient() as client:
-        with pytest.raises(PeerError, match=r"does not take the weights \(409\): No group signed") as refused:
+        with pytest.raises(PeerError, match=r"refuses the weights \(409\): No group signed") as refused:
             await deposit(client, store.url, b"weights")
     assert not isinstance(refused.value, UnreachableError)
 

@@ -63,14 +63,12 @@ def test_weights_that_the_server_no_longer_keeps(
 
 def test_a_server_that_tells_something_else(unit: int, refused: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ServerClient, "send", lambda *_: ServerAnswer(200, {}, b'{"unit": 1}'))
-    assert "does not tell the unit as expected" in refused("digits", unit)
+    assert "describes the unit in an unknown form" in refused("digits", unit)
 
 
 def test_a_trace_of_another_unit(server: Server, unit: int, tmp_path: Path, refused: Any) -> None:
     file = trace_of(server, unit, tmp_path / "trace", seed=1)
-    assert f"is a trace of other work than unit {unit} of digits" in refused(
-        "digits", unit, "--against", file
-    )
+    assert f"is not a trace of unit {unit} of digits" in refused("digits", unit, "--against", file)
 
 
 def test_a_damaged_trace(server: Server, unit: int, tmp_path: Path, refused: Any) -> None:
@@ -106,7 +104,7 @@ def test_a_result_with_other_bits_and_a_made_up_trace_are_named(
     assert lines[1].startswith(f"{client[:12]} (exact): DIFFERENT, its update has the SHA-256 ")
     assert "and its weights went wrong between step 1 and 32 of 512;" in lines[1]
     assert lines[1].endswith("the server's verdict is valid.")
-    assert lines[2].startswith("The other trace is wrong: at step 1 it has not the hashes")
+    assert lines[2].startswith("The other trace is wrong: at step 1 its hashes are not")
 
 
 def _weights() -> Path:

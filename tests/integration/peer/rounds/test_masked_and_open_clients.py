@@ -118,7 +118,7 @@ async def test_who_declines_again_late_or_as_a_stranger_changes_nothing(tmp_path
         (told,) = server.get("/api/tasks/tiny/rounds")["rounds"]
     assert (refused.code, refused.reason) == (
         "not-masked",
-        "You gave masked round 1 up. Wait for the next one.",
+        "You left masked round 1. Wait for the next one.",
     )
     assert next(one for one in client.heard if isinstance(one, Refused)) is refused
     assert sum(isinstance(one, Refused) for one in client.heard) == 2
@@ -138,10 +138,10 @@ async def test_a_client_whose_identity_changed_is_not_trusted_where_the_server_m
         (told,) = server.get("/api/tasks/tiny/rounds")["rounds"]
     said = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (unsafe,) = [news for news in said if news["event"] == "unsafe"]
-    assert "A client of the roster is not who it was" in unsafe["message"]
+    assert "A client of the roster changed its identity" in unsafe["message"]
     # It was not waited for until its shares were late.
     (refused,) = [news for news in said if news["event"] == "refused"]
-    assert "You gave masked round 1 up" in refused["message"]
+    assert "You left masked round 1" in refused["message"]
     assert (told["outcome"], told["accepted"]) == ("version", CLIENTS)
 
 

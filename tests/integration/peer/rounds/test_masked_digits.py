@@ -68,7 +68,7 @@ def test_a_peer_that_wants_to_be_masked_leaves_an_open_task(digits: Path, tmp_pa
     ):
         code, complaint = peer.end()
     assert code == 2
-    assert "This task takes updates in the open, and you ask for them to be masked." in complaint
+    assert "This task takes unmasked updates, and you require masking." in complaint
 
 
 def test_a_peer_does_not_train_with_those_who_are_not_on_its_list(digits: Path, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_peer_does_not_train_with_those_who_are_not_on_its_list(digits: Path, 
         for number in range(PEERS - 1):
             stack.enter_context(joined(tmp_path / f"home{number}", server.url))
         news = wary.expect("unsafe")
-        assert "is not who it was, or is not on the list" in news["message"]
+        assert "changed its identity, or is not on the list" in news["message"]
         assert server.get("/api/tasks/digits")["version"] == 0
 
 

@@ -141,7 +141,7 @@ def test_with_a_damaged_file_nothing_is_masked(tmp_path: Path, content: bytes) -
     one.spend(RUN, 4, CONTEXT)
     (file,) = tmp_path.glob("*.json")
     file.write_bytes(content)
-    with pytest.raises(PeerError, match="Without it no update is masked"):
+    with pytest.raises(PeerError, match="without it no update is masked"):
         one.first_unspent(RUN)
 
 

@@ -114,7 +114,7 @@ def test_who_is_sent_away_says_why_and_comes_back(
         other.join("another-client-with-its-token")
         with joined(tmp_path / "home", server.url) as peer:
             news = peer.expect("offline")
-            assert "as many as this task may have" in news["message"]
+            assert "the limit of this task" in news["message"]
             assert "Next attempt in" in news["message"]
             assert news["seconds"] >= 4
             other.send(encode(Leave()))

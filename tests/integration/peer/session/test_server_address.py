@@ -52,7 +52,7 @@ def test_a_peer_listens_where_others_connect() -> None:
     Listening("0.0.0.0", 9000, "ws://peer.example.org:9000").check("public")  # noqa: S104 - not bound to.
     Listening("192.168.1.4", 9000).check("lan")
     for listening in (Listening("192.168.1.4", 9000), Listening("127.0.0.1", 9000, "wss://[::1]:9000")):
-        with pytest.raises(PeerError, match="Say by --address how they reach this machine"):
+        with pytest.raises(PeerError, match="Give one with --address"):
             listening.check("public")
 
 

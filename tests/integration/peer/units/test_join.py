@@ -97,8 +97,8 @@ def test_a_peer_that_was_killed_comes_back_to_its_units_and_its_shards(
     ("words", "sentence"),
     [
         (["--listen", "127.0.0.1:0"], "In this task the server averages, and no peer connects"),
-        (["--min-masked", "8"], "In this task each result is looked at by itself, and nothing is masked"),
-        (["--min-noise", "1"], "Only where a server adds updates up do clients add noise"),
+        (["--min-masked", "8"], "This task checks each result individually, and nothing is masked"),
+        (["--min-noise", "1"], "Clients add noise only in tasks whose server sums updates"),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(

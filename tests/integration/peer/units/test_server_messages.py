@@ -55,7 +55,7 @@ def test_trust_is_told_when_it_changes() -> None:
         news.report(standing)
     assert [sentence.partition(":")[0] for _, sentence, _ in told.events] == [
         "Trusted",
-        "Every result is compared with another's again.",
+        "Every result is compared with another client's again.",
     ]
 
 

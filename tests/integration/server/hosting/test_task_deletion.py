@@ -86,7 +86,7 @@ async def test_a_task_is_taken_away_whole_and_deleted_for_good(server: Server, d
         kept = await blobs_after_a_round(server, data, "other")
         bob.ask("DELETE", "/api/tasks/mine", None, 403)
         program(ann, "manage").ask("DELETE", "/api/tasks/mine", None, 403)
-        assert "out of there" in ann.ask("DELETE", "/api/tasks/theirs", None, 409)["error"]["message"]
+        assert "remove it there" in ann.ask("DELETE", "/api/tasks/theirs", None, 409)["error"]["message"]
         async with watching(ann, "mine") as socket:
             ann.ask("DELETE", "/api/tasks/mine", None, 204)
             closing = await one.next(Closing)

@@ -283,7 +283,7 @@ async def test_a_mesh_whose_weights_nobody_brings_goes_on_from_them_all_the_same
             await one.averaged(group, vector(1.0), range(3))
         told = await those[0].next(Abandoned)
         plan = await those[0].next(Train)
-    assert "nobody brought" in told.reason
+    assert "none uploaded" in told.reason
     assert plan.weights == address_of(vector(1.0))
 
 

@@ -288,7 +288,7 @@ KINDS: dict[str, tuple[Callable[[Place], Awaitable[Answer]], str, str]] = {
     "huge example count": (saying(examples=2**60), "bad-examples", "examples"),
     "garbage": (raw(garbage, 4000), "bad-frame", "not a message"),
     "truncated message": (raw(half_a_message, 4000), "bad-frame", "not a message"),
-    "truncated update": (cut_short, "too-slow", "Too little"),
+    "truncated update": (cut_short, "too-slow", "too slow"),
     "chunk out of order": (out_of_order, "wrong-length", "out of order"),
     "duplicate": (twice, "duplicate", "one counts"),
     "stale round": (saying(round=0), "stale-round", "not open"),

@@ -24,4 +24,4 @@ async def test_a_client_that_only_masks_is_not_let_into_an_open_task(serve: Serv
     (closing,) = client.heard
     assert isinstance(closing, Closing)
     assert closing.code == "unfit"
-    assert "takes updates in the open" in closing.reason
+    assert "takes unmasked updates" in closing.reason

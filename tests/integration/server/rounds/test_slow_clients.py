@@ -164,7 +164,7 @@ async def test_a_full_task_says_so_and_takes_its_own_clients_back(
             await Client(server.url).__aenter__()
         assert refused.value.rcvd is not None
         assert refused.value.rcvd.code == 4013
-        assert "2 participants are here, as many as this task may have" in refused.value.rcvd.reason
+        assert "2 participants are connected, the limit of this task" in refused.value.rcvd.reason
         async with Client(server.url, token=ann.token) as again:
             assert again.id == ann.id
     async with Client(server.url) as late:

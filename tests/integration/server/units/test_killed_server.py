@@ -174,4 +174,4 @@ async def test_where_the_data_are_others_after_a_restart_the_epoch_ends_with_wha
         (given,) = server.get("/api/tasks/tiny/contributions")["contributions"]
         assert given["accepted"] == 1 + len(there)
         first, _ = server.table("/api/tasks/tiny/figures/rounds.csv")
-        assert first["reason"].startswith("The data were changed while the server was away")
+        assert first["reason"].startswith("The data changed while the server was down")

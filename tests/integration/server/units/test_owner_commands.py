@@ -102,7 +102,7 @@ async def test_after_a_restart_an_owner_is_told_how_many_epochs_there_are(units:
     ann.host = urlsplit(server.url).netloc
     (alert,) = ann.ask("GET", "/api/tasks/tiny/dashboard")["alerts"]
     assert alert["text"] == (
-        "The server was started anew. Nothing that was recorded is lost: 1 epoch and version 1. "
+        "The server restarted. Nothing that was recorded is lost: 1 epoch and version 1. "
         "Work units whose results were not recorded are done again."
     )
 

@@ -87,7 +87,7 @@ async def test_a_task_ends_when_its_seconds_are_over_and_goes_on_with_more_of_th
             await until_finished(client)
         summary = server.get("/api/tasks/tiny")
         assert (summary["phase"], summary["round"]) == ("finished", 1)
-        assert reasons(server, "tiny") == ["The epochs lasted 2 seconds, as long as they may."]
+        assert reasons(server, "tiny") == ["The epochs lasted 2 seconds, their limit."]
     with running(tmp_path / "tasks", tmp_path / "data", "--set", f"{limit}=2") as server:
         async with UnitClient(server.url) as client:
             await until_finished(client)

@@ -26,9 +26,9 @@ def test_places_that_parameters_can_stand_at(address: str) -> None:
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("", "is no place"),
-        ("mysql://root@localhost", "is no place"),
-        ("localhost:6379", "is no place"),
+        ("", "is not a place"),
+        ("mysql://root@localhost", "is not a place"),
+        ("localhost:6379", "is not a place"),
         ("redis://localhost?shards=0", "from 1 to 1024"),
         ("redis://localhost?shards=1025", "from 1 to 1024"),
         ("redis://localhost?shards=many", "from 1 to 1024"),
@@ -41,7 +41,7 @@ def test_other_places_are_refused_with_what_would_do(address: str, told: str) ->
 
 
 def test_nobody_is_told_a_password() -> None:
-    with pytest.raises(ValueError, match="is no place") as refused:
+    with pytest.raises(ValueError, match="is not a place") as refused:
         check_address("mysql://root:secret@localhost/minga")
     assert "secret" not in str(refused.value)
     assert "root@localhost" in str(refused.value)

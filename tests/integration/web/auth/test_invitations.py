@@ -117,7 +117,7 @@ def test_an_invitation_lets_a_browser_in_and_is_remembered(stranger: Visitor, an
     # The same browser once more does not use it up, another is too much.
     stranger.ask("POST", "/api/join", {"code": code})
     told = Visitor(f"http://{stranger.host}").ask("POST", "/api/join", {"code": code}, 403)
-    assert "as many came" in told["error"]["message"]
+    assert "has no uses left" in told["error"]["message"]
     (listed,) = [
         one
         for one in ann.ask("GET", "/api/tasks/closed/invitations")["invitations"]

@@ -53,7 +53,7 @@ def invited(server: Server, ann: Visitor) -> tuple[Visitor, str]:
 async def told_and_gone(client: Client) -> None:
     """Returns once the client was told that it may stay no longer."""
     closing = await client.next(Closing)
-    assert (closing.code, "was taken back" in closing.reason) == ("closed", True)
+    assert (closing.code, "was revoked" in closing.reason) == ("closed", True)
     with pytest.raises(ConnectionClosed):
         await client.next(Closing)
 
@@ -84,7 +84,7 @@ async def test_a_role_that_is_taken_away_closes_the_dashboard_with_a_sentence(
     async with watching(bob, "open") as his, watching(ann, "open") as hers:
         await until(his, "now", lambda _: True)
         ann.ask("PUT", "/api/tasks/open/members", {"account": "bob", "role": None})
-        assert "was taken back" in (await until(his, "ended", lambda _: True))["reason"]
+        assert "was revoked" in (await until(his, "ended", lambda _: True))["reason"]
         with pytest.raises(ConnectionClosed):
             await his.recv()
         await until(hers, "now", lambda _: True)

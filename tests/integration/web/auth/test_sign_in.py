@@ -237,7 +237,7 @@ def test_the_command_makes_a_link_while_the_server_runs(ann: Visitor, server: Se
     assert Visitor(server.url).ask("POST", "/api/sign-in/link", {"code": code}) == {"account": "ann"}
     unknown = link("nobody", "--data-dir", str(folder / "data"))
     assert unknown.returncode == 2
-    assert "There are: ann" in unknown.stderr
+    assert "Accounts: ann" in unknown.stderr
     nothing = link("--data-dir", str(folder))
     assert "--data-dir" in nothing.stderr
 

@@ -261,7 +261,7 @@ def test_tasks_of_others_are_neither_copied_compared_nor_followed(bob: Drafter, 
         bob.send("PATCH", draft, {"task": task})
         refused = bob.send("POST", f"{draft}/launch", {})
         assert refused.status == 409
-        assert "no task that you may change" in refused.json["error"]["message"]
+        assert "not a task that you may change" in refused.json["error"]["message"]
 
 
 def test_the_pages_of_a_task_and_of_its_new_version_link_to_each_other(server: Server) -> None:

@@ -81,7 +81,7 @@ def test_a_draft_begins_with_the_model_of_a_task(bob: Drafter, draft: str) -> No
     assert (shown["task"]["model"]["batch_size"], shown["task"]["title"]) == (4, shown["task"]["name"])
     assert {item["key"]: item["state"] for item in shown["checklist"]}["model-file"] == "done"
     # Nothing of the model is lost where the other one cannot be had.
-    for task, sentence in (("bare", "keeps no file of its model"), ("nothing", "no task")):
+    for task, sentence in (("bare", "has no model file"), ("nothing", "no task")):
         refused = bob.send("POST", f"{draft}/model", {"task": task})
         assert (refused.status, sentence in refused.text) == (404, True), refused.text
     assert bob.send("GET", draft).json["files"] == shown["files"]
@@ -126,11 +126,11 @@ HOSTILE: list[tuple[str, str, str, Any, dict[str, str], int, str]] = [
     ("a look at nothing", "POST", "/jobs", {"kind": "look"}, {}, 409, "Bring data first"),
     ("a cut of nothing", "POST", "/jobs", {"kind": "cut"}, {}, 409, "convert the model first"),
     ("a dry run of nothing", "POST", "/jobs", {"kind": "rehearse"}, {}, 409, "Convert the model first"),
-    ("a log of nothing", "GET", "/jobs/convert", None, {}, 404, "asked for yet"),
+    ("a log of nothing", "GET", "/jobs/convert", None, {}, 404, "started yet"),
     ("a log of no kind", "GET", "/jobs/rm", None, {}, 404, "no such work"),
     ("a log from below zero", "GET", "/jobs/convert?after=-1", None, {}, 400, "whole number"),
-    ("an end of nothing", "DELETE", "/jobs/convert", None, {}, 404, "Nothing of that kind"),
-    ("a picture of nothing", "GET", "/pictures/3", None, {}, 404, "look at the data first"),
+    ("an end of nothing", "DELETE", "/jobs/convert", None, {}, 404, "No such job"),
+    ("a picture of nothing", "GET", "/pictures/3", None, {}, 404, "inspect the data first"),
     ("a launch of no kind", "POST", "/launch", {"test": "yes"}, {}, 400, "bool"),
     ("a launch too early", "POST", "/launch", {}, {}, 409, "Bring the model. Convert the model."),
 ]

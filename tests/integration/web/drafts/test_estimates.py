@@ -44,7 +44,7 @@ def test_costs_and_protection_are_told_and_nothing_is_saved(bob: Drafter, draft:
     assert "Convert the model first" in told["waits"]
     mesh = before["task"] | {"coordination": before["task"]["coordination"] | {"scheme": "decentralized"}}
     privacy = bob.send("POST", f"{draft}/privacy", {"task": mesh}).json
-    assert "No update of yours goes to the server" in privacy["disclosure"]["server"][0]
+    assert "The server never receives your update" in privacy["disclosure"]["server"][0]
     assert len(privacy["options"]) == 8
     assert bob.send("GET", draft).json == before
 

@@ -110,7 +110,7 @@ def open_piece(bob: Drafter, url: str, offset: int, content: bytes, length: int 
 def wait_until_received(bob: Drafter, url: str, whole: bool) -> None:
     """Sends pieces of no bytes until the one before is being received, or has ended."""
     end = time.monotonic() + PATIENCE
-    while ("received already" in bob.piece(url, 8, b"").text) == whole:
+    while ("already being received" in bob.piece(url, 8, b"").text) == whole:
         assert time.monotonic() < end
         time.sleep(0.02)
 

@@ -320,7 +320,7 @@ def test_who_is_silent_is_let_go(server: Server) -> None:
     with joined(server, "127.0.0.23") as client:
         assert told(client) == (
             "idle",
-            f"Nothing was heard from you for {SECONDS} seconds. Connect again.",
+            f"Nothing arrived from you for {SECONDS} seconds. Connect again.",
             4008,
         )
 
@@ -369,7 +369,7 @@ def test_compression_is_not_taken(server: Server) -> None:
         client.socket.sendall(b"\xc2" + Frame(Opcode.BINARY, b"squeezed").serialize(mask=True)[1:])
         code, reason, number = told(client)
         assert (code, number) == ("bad-frame", 1002)
-        assert "cannot go on" in reason
+        assert "cannot continue" in reason
 
 
 def test_after_all_that_others_are_served(server: Server) -> None:

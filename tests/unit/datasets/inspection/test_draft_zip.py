@@ -84,7 +84,7 @@ HOSTILE: list[tuple[str, Callable[[], bytes], str]] = [
         "twice",
     ),
     ("ten thousand parts", lambda: zip_bytes({f"data.{n}": b"" for n in range(10_000)}), "no part of"),
-    ("a link", linked, "a link or a path"),
+    ("a link", linked, "a link, or a path"),
     ("a password", locked, "password"),
     ("a bomb", lambda: zip_bytes({"task.toml": TASK, "data.csv": bytes(8 << 20)}), "200 times"),
     ("a lie about lengths", lying, "damaged"),

@@ -100,13 +100,13 @@ def no_arrays(folder: Path) -> Path:
 
 
 CASES: list[tuple[str, Make, str]] = [
-    ("a path out of the folder", named("../../cat/2.png"), "a path that leads elsewhere"),
-    ("an absolute path", named("/etc/cat/2.png"), "a path that leads elsewhere"),
-    ("a path of Windows", named("C:\\cat\\2.png"), "a path that leads elsewhere"),
+    ("a path out of the folder", named("../../cat/2.png"), "a path outside"),
+    ("an absolute path", named("/etc/cat/2.png"), "a path outside"),
+    ("a path of Windows", named("C:\\cat\\2.png"), "a path outside"),
     ("a link", lambda folder: linked(folder / "d.zip"), "a link"),
     ("a bomb", bomb, "unpacks to over 200 times its size"),
-    ("a locked zip", locked, "locked with a password"),
-    ("a zip cut off", cut_off, "damaged, or no zip file"),
+    ("a locked zip", locked, "encrypted with a password"),
+    ("a zip cut off", cut_off, "damaged or not a zip file"),
     ("a zip whose files are damaged", damaged, "None of these pictures can be read"),
     ("an empty zip", archive(), "holds no file"),
     ("only hidden files", archive((".hidden/a", b"x"), ("__MACOSX/b", b"x")), "holds no file"),
@@ -129,14 +129,14 @@ CASES: list[tuple[str, Make, str]] = [
     ("a table without rows", content("d.csv", b"a,b,c\n"), "no row of examples"),
     ("an empty table", content("d.csv", b"\n\n"), "0 columns"),
     ("a ragged table", content("d.csv", b"a,b\n1,2\n1,2,3\n"), "row 2 has 3 cells"),
-    ("two columns of one name", content("d.csv", b"a,a\n1,2\n"), "Two columns have one name"),
+    ("two columns of one name", content("d.csv", b"a,a\n1,2\n"), "Two columns have the same name"),
     (
         "a column without a name",
         content("d.csv", b"a,,b\n1,2,3\n"),
-        "Two columns have one name, or one has none",
+        "Two columns have the same name, or one has none",
     ),
-    ("a table in another encoding", content("d.csv", b"a,b\n\xff\xfe,2\n"), "no CSV in UTF-8"),
-    ("a header in another encoding", content("d.csv", b"\xff\xfea,b\n1,2\n"), "no CSV in UTF-8"),
+    ("a table in another encoding", content("d.csv", b"a,b\n\xff\xfe,2\n"), "not CSV in UTF-8"),
+    ("a header in another encoding", content("d.csv", b"\xff\xfea,b\n1,2\n"), "not CSV in UTF-8"),
     ("a quote that never ends", content("d.csv", b'a,b\n"1,2\n3,4\n'), "is no CSV"),
     ("a cell without end", content("d.csv", b"a,b\n" + b"x" * 200_000 + b",2\n"), "is no CSV"),
     (

@@ -54,8 +54,8 @@ def test_pictures_are_proposed_as_the_model_takes_them(tmp_path: Path) -> None:
     proposed = inspect_file(data, model([16, 20, 1], [2], 2), tmp_path).preprocess
     assert (proposed["size"], proposed["channels"], proposed["encoding"]) == ([16, 20], 1, "one-hot")
     assert inspect_file(data, model([16, 16, 3], [], 5, scales=True), tmp_path).preprocess["scale"] == 1.0
-    assert "tells 1 classes apart" in " ".join(inspect_file(data, model([8, 8, 3], [], 1), tmp_path).notes)
-    assert "which is no picture" in " ".join(inspect_file(data, model([8], [], 2), tmp_path).notes)
+    assert "has 1 classes" in " ".join(inspect_file(data, model([8, 8, 3], [], 1), tmp_path).notes)
+    assert "which is not a picture" in " ".join(inspect_file(data, model([8], [], 2), tmp_path).notes)
 
 
 TABLE = "id;name;age;town;height;class\n" + "".join(
@@ -201,5 +201,5 @@ def test_too_much_work_is_ended_with_a_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_findings_of_a_process_that_was_taken_over_are_refused(content: bytes) -> None:
-    with pytest.raises(DataError, match="bring them again"):
+    with pytest.raises(DataError, match="upload the data again"):
         read_findings(content)

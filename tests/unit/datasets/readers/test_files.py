@@ -22,7 +22,7 @@ def archive(path: Path, name: str, content: bytes, mode: int = stat.S_IFREG | 0o
 
 @pytest.mark.parametrize("name", ["../a.png", "/a.png", "a/../../b.png", "c:a.png", "a\\b.png"])
 def test_a_path_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(DataError, match="leads elsewhere"):
+    with pytest.raises(DataError, match="a path outside"):
         list_files(archive(tmp_path / "a.zip", name, b"x"))
 
 
@@ -48,7 +48,7 @@ def test_a_damaged_member_is_named_when_it_is_read(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_zip_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"no zip")
-    with pytest.raises(DataError, match="no zip file"):
+    with pytest.raises(DataError, match="not a zip file"):
         list_files(tmp_path / "a.zip")
 
 

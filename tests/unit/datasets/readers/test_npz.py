@@ -57,9 +57,9 @@ def test_what_is_no_array_or_does_not_keep_its_length_is_refused(tmp_path: Path)
     for content, words in [
         (whole[:-8], "ends early"),
         (larger, "ends early"),
-        (whole + bytes(8), "goes on after its end"),
-        (b"not NumPy's", "no .npz file"),
-        (b"", "no .npz file"),
+        (whole + bytes(8), "continues after its end"),
+        (b"not NumPy's", "not an .npz file"),
+        (b"", "not an .npz file"),
     ]:
         with zipfile.ZipFile(tmp_path / "in.npz", "w") as archive:
             archive.writestr("x.npy", content)
@@ -72,12 +72,12 @@ def test_a_damaged_byte_is_noticed(tmp_path: Path) -> None:
     content = bytearray((tmp_path / "in.npz").read_bytes())
     content[4000] ^= 1
     (tmp_path / "in.npz").write_bytes(content)
-    with pytest.raises(DataError, match=r"no \.npz file"), open_npz(tmp_path / "in.npz", ["x"]) as (x,):
+    with pytest.raises(DataError, match=r"not an \.npz file"), open_npz(tmp_path / "in.npz", ["x"]) as (x,):
         x.take(1000)
 
 
 def test_other_files_and_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npz").write_text("not a zip file")
-    for name, words in (("text.npz", "no .npz file"), ("away.npz", "There is no file")):
+    for name, words in (("text.npz", "not an .npz file"), ("away.npz", "There is no file")):
         with pytest.raises(DataError, match=words), open_npz(tmp_path / name, ["x"]):
             pass

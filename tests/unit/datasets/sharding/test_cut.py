@@ -183,7 +183,7 @@ def test_arrays_are_taken_as_they_are(tmp_path: Path) -> None:
     [
         ({"x": np.zeros((2, 2))}, "no array 'y'"),
         ({"x": np.zeros((2, 2)), "y": np.zeros(3)}, "equally many examples"),
-        ({"x": np.full((2, 2), np.nan), "y": np.zeros(2)}, "no finite float32"),
+        ({"x": np.full((2, 2), np.nan), "y": np.zeros(2)}, "not finite float32"),
         ({"x": np.zeros((2, 2)), "y": np.array([1, 2**40])}, "beyond int32"),
         ({"x": np.zeros((2, 2)), "y": np.array(["a", "b"])}, "no numbers"),
         ({"x": np.zeros((2, 2)), "y": np.array([{}, {}])}, "holds object, no numbers"),

@@ -333,7 +333,7 @@ def private(changes: dict[str, Any], **others: Any) -> dict[str, Any]:
         (private({"sigma": 3.0}), "unknown field `sigma`"),
         (private({"microbatch": 2}), 'microbatch goes with mechanism = "examples"'),
         (private({"mechanism": "examples", "tree": True}), 'go with mechanism = "central"'),
-        (private({"mechanism": "examples"}), "nobody counts how often"),
+        (private({"mechanism": "examples"}), "visits to its examples are not counted"),
         (private({"mechanism": "examples", "microbatch": 99}, data=OWN_DATA), "more than a batch has"),
     ],
 )

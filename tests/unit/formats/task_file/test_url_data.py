@@ -92,7 +92,7 @@ def test_volunteers_are_told_who_sees_their_address() -> None:
     file = parse_task(tables(), "task.toml")
     sentences = scheme_of(file).disclose(file, None).server
     assert any("fetches the examples from data.example.org" in one for one in sentences)
-    assert any("public examples that came from data.example.org" in one for one in sentences)
+    assert any("public examples from data.example.org" in one for one in sentences)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_volunteers_are_told_who_sees_their_address() -> None:
         ({"files": [FILE | {"bytes": 0}]}, "bytes"),
         ({"files": [FILE | {"bytes": 10**10}]}, "bytes"),
         ({"files": [FILE | {"path": "../../etc/passwd.npz"}]}, "path"),
-        ({"files": [FILE, FILE]}, "two of the files have one name"),
+        ({"files": [FILE, FILE]}, "two of the files have the same name"),
         ({"files": [FILE, FILE | {"path": "other.npz"}]}, "make one file of them"),
         ({"files": [FILE | {"bytes": 400 << 20}, FILE | {"bytes": 400 << 20, "path": "b.npz"}]}, "512 MiB"),
         ({"files": [FILE | {"path": "digits.pkl"}]}, "does not end in .npz"),

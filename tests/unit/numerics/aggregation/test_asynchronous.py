@@ -84,7 +84,7 @@ def test_inputs_are_left_alone_and_every_block_is_treated_alike(name: str) -> No
 
 @EVERY
 def test_vectors_of_other_models_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="unlike models"):
+    with pytest.raises(ValueError, match="different models"):
         ASSIMILATIONS[name]()(vector(1), ClientResult(vector(2, 49), vector(3)), no_memory())
 
 

@@ -53,7 +53,7 @@ def test_zeros_are_like_zeros_only_and_no_number_is_like_nothing() -> None:
     for wrong in (np.nan, np.inf):
         bad = np.full(4, wrong, np.float32)
         assert likeness(bad, bad) == Likeness(math.inf, -1.0)
-    with pytest.raises(ValueError, match="unlike models"):
+    with pytest.raises(ValueError, match="different models"):
         likeness(zeros, np.zeros(5, np.float32))
 
 

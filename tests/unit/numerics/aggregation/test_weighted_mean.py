@@ -95,5 +95,5 @@ def test_what_does_not_fit_raises_and_changes_nothing(size: int, weight: int) ->
 
 
 def test_there_is_no_mean_of_nothing() -> None:
-    with pytest.raises(ValueError, match="no updates"):
+    with pytest.raises(ValueError, match="at least one update"):
         WeightedMean(3).mean()

@@ -57,7 +57,7 @@ def test_wrong_shapes_and_empty_means_are_refused() -> None:
     mean = PrivateMean(3, 1.0, silence)
     with pytest.raises(ValueError, match="cannot take"):
         mean.add(np.zeros(2, np.float32))
-    with pytest.raises(ValueError, match="no updates"):
+    with pytest.raises(ValueError, match="at least one update"):
         mean.mean()
 
 

@@ -89,7 +89,7 @@ async def test_a_job_reports_the_failures_that_its_long_pauses_follow(pauses: li
 async def test_a_peer_that_starts_reports_each_failure(pauses: list[float]) -> None:
     reporter = Reporter()
     assert await retry_start(Work(*away(7)), reporter) == "done"
-    advice = "s; check the address if this goes on."
+    advice = "s; check the address if this continues."
     assert reporter.told == [
         ("offline", f"{AWAY} Trying again in {pause} {advice}") for pause in (1, 2, 4, 8, 16, 30, 30)
     ]
@@ -144,7 +144,7 @@ async def test_it_gives_up_when_its_time_is_over_and_not_after_it(
         raise UnreachableError(AWAY)
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    with pytest.raises(UnreachableError, match=r"waits no longer than 10 s\. Check the address"):
+    with pytest.raises(UnreachableError, match=r"gives up after 10 s\. Check the address"):
         await retry_start(work, Reporter(), give_up_after=10)
     assert attempts == [0, 1, 3, 7, 10]
 

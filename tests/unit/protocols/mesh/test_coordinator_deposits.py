@@ -79,7 +79,7 @@ def test_nobody_waits_for_weights_whose_holders_are_all_gone() -> None:
     assert machine.timer() == 18.0 + RETURN_SECONDS
     [abandoned] = machine.time_passed(23.0)
     assert isinstance(abandoned, Abandon)
-    assert "nobody brought" in abandoned.reason
+    assert "none uploaded" in abandoned.reason
 
 
 def test_weights_that_nobody_has_any_more_are_given_up_for_those_of_the_record() -> None:

@@ -184,7 +184,7 @@ def test_an_aggregate_of_another_version_is_refused() -> None:
     deliver(machine, "a", 2.0)
     deliver(machine, "b", 2.0)
     before = deepcopy(inside(machine))
-    with pytest.raises(IllegalEventError, match="not asked for"):
+    with pytest.raises(IllegalEventError, match="not requested"):
         machine.aggregated(2, 3.0)
     assert inside(machine) == before
 

@@ -296,5 +296,5 @@ def test_nothing_is_restored_while_a_version_is_made_or_after_the_last() -> None
         machine.restoring_failed(3.0)
     machine.stop_requested("Enough.")
     machine.aggregated(1, 4.0)
-    with pytest.raises(OrderError, match="The task is finished"):
+    with pytest.raises(OrderError, match="This task has finished"):
         machine.restore_requested("Back.", 5.0)

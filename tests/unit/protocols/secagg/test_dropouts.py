@@ -201,7 +201,7 @@ def test_a_volunteer_that_wants_more_company_than_there_is_stays_out() -> None:
     world.settle()
     assert world.outcome == "failed"
     # The round is over for all: nobody is left out of it alone.
-    assert world.failed == "5 clients sent keys, and want to be among more."
+    assert world.failed == "5 clients sent keys, fewer than they require."
     assert not world.excluded
 
 

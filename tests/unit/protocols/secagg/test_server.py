@@ -265,7 +265,7 @@ def test_false_shares_of_too_many_end_in_a_closed_failure() -> None:
     assert world.outcome == "failed"
     assert world.sum is None
     assert world.recoveries == 0
-    assert "2 clients are kept out" in str(world.failed)
+    assert "2 clients are excluded" in str(world.failed)
     assert world.false_sharers == set(FIVE[:2])
 
 

@@ -338,7 +338,7 @@ def test_a_new_epoch_drops_what_is_open_and_forgets_the_one_before_the_last() ->
     one.begin_epoch(works(1, first=20))
     one.begin_epoch(works(1, first=30))
     assert one.returned("ann", old.lease, 1.0) == [
-        RefuseResult("ann", "You have no such work (any more); ask for some.")
+        RefuseResult("ann", "You do not have this work unit; ask for another.")
     ]
 
 
@@ -351,7 +351,7 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
         assert isinstance(call("ann", 99, 1.0)[0], RefuseResult)
     assert isinstance(one.released("eve", grant.lease)[0], RefuseResult)
     one.returned("ann", grant.lease, 1.0)
-    assert one.returned("ann", grant.lease, 2.0) == [RefuseResult("ann", "This result was here before.")]
+    assert one.returned("ann", grant.lease, 2.0) == [RefuseResult("ann", "This result was already received.")]
     for unit, verdicts in ((9, {0: VALID}), (grant.unit, {}), (grant.unit, {99: VALID})):
         with pytest.raises(ValueError, match="nobody asked for a comparison"):
             one.judged(unit, verdicts)

@@ -28,12 +28,12 @@ def told(data: dict[str, Any], *, masked: bool = False, **averaging: Any) -> Dis
 
 def test_the_server_sees_no_update_and_what_it_does_see_is_said() -> None:
     server = text(told(OWN).server)
-    assert "No update of yours goes to the server" in server
+    assert "The server never receives your update" in server
     for word in (
         "your loss and results",
         "network address",
         "sealed",
-        "with whom you are linked",
+        "which peers you are linked with",
         "the mean",
     ):
         assert word in server
@@ -81,7 +81,7 @@ def test_readers_of_the_model_learn_what_they_learn_elsewhere() -> None:
 
 def test_nothing_is_said_of_masks_that_are_not_there_or_of_a_server_that_adds_up() -> None:
     for data in (OWN, PUBLIC):
-        assert "sees your update by itself" not in everything(told(data))
+        assert "sees your single update" not in everything(told(data))
         assert "In a masked round" not in everything(told(data))
 
 

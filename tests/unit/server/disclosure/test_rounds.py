@@ -45,7 +45,7 @@ def everything(told: Disclosure) -> str:
 
 def test_open_rounds_of_own_data_say_what_a_single_update_gives_away() -> None:
     told = disclose(task(OWN, ["open"]))
-    assert "sees your update by itself" in told.server[0]
+    assert "sees your single update" in told.server[0]
     for word in ("labels", "a certain example", "the examples themselves"):
         assert word in told.server[1]
     assert "network address" in told.server[-1]
@@ -56,25 +56,25 @@ def test_open_rounds_of_own_data_say_what_a_single_update_gives_away() -> None:
 def test_masked_rounds_say_among_how_many_and_that_the_server_keeps_to_the_rules() -> None:
     told = disclose(task(OWN, ["masked"]))
     assert "the sum of at least 5 updates" in told.server[0]
-    assert "while the server keeps to the rules" in told.server[1]
+    assert "if the server follows the rules" in told.server[1]
     assert "No update is in two sums" in told.server[2]
     assert "by itself" not in text(told.server)
     assert "sealed shares" in text(told.participants)
-    assert "masks neither" in told.readers[0]
+    assert "masks do not either" in told.readers[0]
 
 
 def test_a_server_that_may_lie_is_checked_but_for_participants_that_it_invents() -> None:
     told = disclose(task(OWN, ["masked"], security={"masking": {"min_clients": 5, "server": "active"}}))
     assert "sign" in told.server[1]
-    assert "invents participants" in told.server[1]
-    assert "keeps to the rules" not in text(told.server)
+    assert "Invented participants" in told.server[1]
+    assert "follows the rules" not in text(told.server)
 
 
 def test_where_open_rounds_are_an_alternative_both_are_told() -> None:
     told = disclose(task(OWN, ["masked", "open"]))
     assert "masked on your device" in told.server[0]
-    assert "Where a device cannot mask" in text(told.server)
-    assert "Without masks the server sees your update by itself" in text(told.server)
+    assert "Devices that cannot mask" in text(told.server)
+    assert "Without masks the server sees your single update" in text(told.server)
 
 
 def test_public_data_are_nobodys() -> None:
@@ -86,7 +86,7 @@ def test_public_data_are_nobodys() -> None:
 
 def test_small_rounds_give_an_update_away_to_whoever_compares_versions() -> None:
     alone = {"min_available_clients": 1, "quorum": 1}
-    assert "only one update" in text(disclose(task(OWN, ["open"], coordination=alone)).participants)
+    assert "consist of one update" in text(disclose(task(OWN, ["open"], coordination=alone)).participants)
     two = {"min_available_clients": 2, "quorum": 2}
     assert "subtract" in text(disclose(task(OWN, ["open"], coordination=two)).participants)
     five = text(disclose(task(OWN, ["open"])).participants)
@@ -101,9 +101,9 @@ def test_the_fewest_updates_of_a_version_are_the_quorum_or_the_masked() -> None:
 
 
 def test_measuring_on_examples_held_out_is_told() -> None:
-    assert "hold out" not in everything(disclose(task(OWN, ["open"])))
+    assert "held-out examples" not in everything(disclose(task(OWN, ["open"])))
     told = disclose(task(OWN, ["open"], coordination={"fraction_evaluate": 1.0}))
-    assert "hold out" in text(told.server)
+    assert "held-out examples" in text(told.server)
 
 
 def test_the_licence_of_the_model_is_named_or_said_to_be_missing() -> None:
@@ -127,7 +127,7 @@ def test_noise_of_the_server_hides_clients_from_readers_and_not_from_the_server(
 
 def test_noise_of_the_device_is_all_that_the_server_sees() -> None:
     told = disclose(task(OWN, ["open"], privacy=private("local")))
-    assert "adds noise before it leaves" in told.server[0]
+    assert "adds noise before sending it" in told.server[0]
     assert "by itself" not in text(told.server)
     assert "labels" not in text(told.server)
 
@@ -135,14 +135,14 @@ def test_noise_of_the_device_is_all_that_the_server_sees() -> None:
 def test_shares_of_noise_are_told_with_the_sum_that_they_are_in() -> None:
     told = disclose(task(OWN, ["masked"], privacy=private("distributed")))
     assert "at least 5 updates, with noise of which your device adds a share, and nothing" in told.server[0]
-    assert "no more than your share of the noise" in told.server[1]
+    assert "only your share of the noise" in told.server[1]
     assert "losses" not in everything(told)
 
 
 def test_what_is_left_when_versions_are_compared_has_the_noise_in_it() -> None:
     alone = {"min_available_clients": 1, "quorum": 1}
     told = disclose(task(OWN, ["open"], coordination=alone, privacy=private("central")))
-    assert "reveals that update, except for the noise in it." in text(told.participants)
+    assert "can compute that update, apart from its noise." in text(told.participants)
 
 
 ACCOUNT = Guarantee("Little can be told: epsilon 2.", 2.0, 1e-5, 8.0)
@@ -152,9 +152,9 @@ def test_an_account_is_told_with_what_epsilon_means() -> None:
     readers = text(disclose(task(OWN, ["open"], privacy=private("central")), ACCOUNT).readers)
     assert "epsilon 2" in readers
     assert f"at most {math.exp(2.0):.2g} times as likely with you as without" in readers
-    assert "a chance of 1e-05" in readers
+    assert "probability 1e-05" in readers
     assert "ends before epsilon passes 8 (at most 2,981 times" in readers
-    assert "Nothing limits" not in readers
+    assert "Nothing here limits" not in readers
 
 
 def test_the_account_stands_where_its_noise_hides_something() -> None:
@@ -163,7 +163,7 @@ def test_the_account_stands_where_its_noise_hides_something() -> None:
     for mechanism, aggregation in (("local", "open"), ("examples", "open"), ("distributed", "masked")):
         told = disclose(task(OWN, [aggregation], privacy=private(mechanism)), ACCOUNT)
         assert "epsilon 2" in text(told.server)
-        assert "as it does for the server" in text(told.readers)
+        assert "to the server too" in text(told.readers)
 
 
 def test_privacy_of_examples_hides_one_and_not_what_they_have_in_common() -> None:
@@ -185,4 +185,4 @@ def test_where_nothing_is_guaranteed_no_number_stands_in_its_place() -> None:
 
 def test_before_the_first_round_nothing_was_spent() -> None:
     none = Guarantee("epsilon 0", 0.0, 1e-5, None)
-    assert "None was made yet" in text(disclose(task(OWN, ["open"], privacy=private("local")), none).server)
+    assert "There was none yet" in text(disclose(task(OWN, ["open"], privacy=private("local")), none).server)

@@ -19,28 +19,34 @@ def told(**units: Any) -> Disclosure:
 
 def test_the_server_sees_results_one_by_one_and_says_what_it_remembers() -> None:
     server = text(told().server)
-    for word in ("by itself", "public examples", "how many held", "how long each took", "network address"):
+    for word in (
+        "your single result",
+        "public examples",
+        "how many were right",
+        "how long each took",
+        "network address",
+    ):
         assert word in server
 
 
 def test_where_nothing_is_compared_nothing_is_said_of_trust() -> None:
-    assert "how many held" not in text(told(trust={"replicas": 1, "spot_checks": 0.0}).server)
-    assert "how many held" in text(told(trust={"replicas": 1}).server)
+    assert "how many were right" not in text(told(trust={"replicas": 1, "spot_checks": 0.0}).server)
+    assert "how many were right" in text(told(trust={"replicas": 1}).server)
 
 
 def test_others_can_work_out_single_results_and_there_are_no_rounds() -> None:
     told_all = told()
     others = text(told_all.participants)
     assert "never sent your result" in others
-    assert "blended between" in others
+    assert "blended in between" in others
     assert "round" not in others + text(told_all.server)
     assert "nothing of yours in it" in text(told_all.readers)
 
 
 def test_whether_made_up_results_come_into_the_model_is_said() -> None:
     peer = {"trusted": ["0123456789abcdef"]}
-    assert "confirm them for one another" in text(told().participants)
-    assert "one alone can send some where nothing is compared" in text(told().participants)
-    assert "does samples again" in text(told(trust=peer).participants)
+    assert "confirm each other's" in text(told().participants)
+    assert "a single client can send some that are not compared" in text(told().participants)
+    assert "repeats samples" in text(told(trust=peer).participants)
     unchecked = {"replicas": 1, "spot_checks": 0.0}
     assert "No results are compared here" in text(told(trust=unchecked).participants)

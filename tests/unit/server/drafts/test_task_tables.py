@@ -134,7 +134,7 @@ def test_a_change_makes_what_depends_on_it_due_again(tmp_path: Path) -> None:
     draft.files["data"] = StoredFile("e.zip", ".zip", 5, "c" * 64, 0.0)
     texts = {item.key: item.text for item in missing(checklist(draft, tmp_path, None))}
     assert "look" in texts
-    assert "was changed" in texts["look"]
+    assert "has changed" in texts["look"]
 
 
 def test_a_result_whose_files_are_gone_is_due_again(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_too_few_volunteers_and_too_short_a_deadline_are_said() -> None:
     slow = of(
         task(coordination={"min_available_clients": 9, "deadline": 1.0}), volunteers=4, train=5 * 10**10
     )
-    assert "With 4 volunteers no round would open: it takes 9" in slow.notes[0]
+    assert "With 4 volunteers no round would open: it needs 9" in slow.notes[0]
     assert any("No phones will be done within the deadline of 1 s" in one for one in slow.notes)
     assert {one.device: one.in_time for one in slow.devices}["phone"] == "none"
     assert of(task()).notes == []
@@ -121,7 +121,7 @@ def test_own_data_are_what_a_volunteer_brings_without_what_is_held_out() -> None
     assert (supply.examples, supply.own, supply.counted) == (45, True, True)
     found = of(file, supply)
     assert (found.examples, found.data) == (45, 0)
-    with pytest.raises(ValueError, match="deals out"):
+    with pytest.raises(ValueError, match="assigns"):
         own_supply(task(), 10)
 
 

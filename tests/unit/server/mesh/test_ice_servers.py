@@ -49,7 +49,7 @@ def test_settings_take_the_servers_and_the_password_from_a_file(tmp_path: Path) 
     [
         ({"MINGA_ICE_SERVERS": "stun.example.org"}, "give addresses such as stun:"),
         ({"MINGA_ICE_SERVERS": ",".join([STUN] * 9)}, "9 addresses; 8 are the most"),
-        ({"MINGA_ICE_SERVERS": TURN}, "wants a password"),
+        ({"MINGA_ICE_SERVERS": TURN}, "needs a password"),
         ({"MINGA_TURN_SECRET_FILE": "/nowhere/at/all"}, "secret in /nowhere/at/all cannot be read"),
     ],
 )

@@ -136,7 +136,7 @@ async def test_every_visit_to_an_example_is_counted_and_the_unit_is_the_example(
     assert (told["unit"], told["mechanism"]) == ("example", "examples")
     assert told["epsilon"] == pytest.approx(gaussian_epsilon(6.0 / 12**0.5, 1e-5))
     assert "any one example" in told["sentence"]
-    assert not any("A client is who keeps one name" in one for one in told["assumptions"])
+    assert not any("A client is one name" in one for one in told["assumptions"])
 
 
 async def test_an_example_in_a_larger_microbatch_is_protected_half_as_well() -> None:

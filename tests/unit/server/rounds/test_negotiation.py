@@ -39,8 +39,8 @@ def test_it_is_the_first_of_the_tasks_ways_that_the_client_can(
 @pytest.mark.parametrize(
     ("security", "offered", "min_masked", "sentence"),
     [
-        (OPEN, ["masked"], 0, "takes updates in the open.*Allow open updates"),
-        (MASKED, ["open"], 0, "masked updates only, among 8 clients.*your program offers none"),
+        (OPEN, ["masked"], 0, "takes unmasked updates.*Allow open updates"),
+        (MASKED, ["open"], 0, "masked updates only, among 8 clients.*your program does not offer masking"),
         (MASKED, ["masked", "open"], 9, "among 8 clients at least, and you ask for 9. Ask for 8 or fewer"),
         (BOTH, ["masked"], 9, "you ask for 9"),
     ],

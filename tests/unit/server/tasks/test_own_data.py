@@ -48,7 +48,7 @@ def test_arrays_are_as_the_model_takes_them(tiny: Manifest) -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"labels": [{"kind": "class", "name": "c"}]}, "Declare it: classes"),
+        ({"labels": [{"kind": "class", "name": "c"}]}, "Declare them: classes"),
         ({"columns": [{"kind": "number", "name": "a"}]}, "the model takes"),
         ({"labels": [{"kind": "class", "name": "c", "classes": ["x", "y", "z"]}]}, "3 outputs"),
     ],

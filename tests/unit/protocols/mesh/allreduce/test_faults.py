@@ -115,7 +115,7 @@ def test_a_member_that_wakes_up_knows_that_the_group_went_on() -> None:
     world.at(1.2, partial(world.pause, 2, 30.0))
     world.run(END)
     assert len(check(world)) == 3
-    assert world.members[2].failure == "The group went on without this member."
+    assert world.members[2].failure == "The group continued without this member."
 
 
 def test_a_result_outlives_the_leader_that_decided_it() -> None:
@@ -246,7 +246,7 @@ def test_a_member_alone_knows_it() -> None:
         assert due is not None
         effects = machine.happened(MemberSilent(0), due)
     assert [effect for effect in effects if isinstance(effect, FailGroup | FinishGroup)] == [
-        FailGroup("1 of at least 2 members can be talked to.")
+        FailGroup("1 of at least 2 members can be reached.")
     ]
     assert machine.timer() is None
     assert machine.happened(MemberLost(0), 99.0) == []

@@ -88,7 +88,7 @@ def test_data_that_a_browser_cannot_read_keep_from_a_launch() -> None:
 
 def test_what_was_tried_before_a_change_does_not_count() -> None:
     state, text = summary_of(tried(stepped(of=BEFORE)), OF)
-    assert (state, "was changed" in text) == ("todo", True)
+    assert (state, "has changed" in text) == ("todo", True)
     assert summary_of([], OF) == ("todo", "Take the same step in your own browser.")
 
 

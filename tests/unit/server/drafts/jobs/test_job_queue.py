@@ -18,7 +18,7 @@ async def test_what_is_found_becomes_a_proposal(tmp_path: Path) -> None:
     async with opened(tmp_path) as (drafts, queue):
         draft = await with_data(drafts)
         await queue.ask(draft, "look")
-        with pytest.raises(NotWantedError, match="being done already"):
+        with pytest.raises(NotWantedError, match="already running"):
             await queue.ask(draft, "look")
         job = await ended(queue, draft)
     assert [line.text for line in job.log] == ["Looking at d.csv.", "Found 20 examples."]
@@ -58,7 +58,7 @@ async def test_a_stopped_server_begins_its_work_anew(tmp_path: Path) -> None:
         same = drafts.get(draft.id)
         job = await ended(queue, same)
         assert (job.state, job.restarts) == ("done", 1)
-        assert "begins anew" in job.log[0].text
+        assert "starts over" in job.log[0].text
 
 
 async def test_a_deleted_draft_is_let_go_of(tmp_path: Path) -> None:

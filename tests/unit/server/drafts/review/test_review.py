@@ -32,7 +32,7 @@ def test_objectives_are_told_by_what_they_train_and_by_which_losses() -> None:
     ]
     assert list(_objectives(parse_task(tables, "here"))) == [
         "The objective heads trains head, tail/* with sgd, by mse, mse.",
-        "The objective 2 trains everything that no other one trains, by contrastive.",
+        "The objective 2 trains everything that no other objective trains, by contrastive.",
     ]
 
 
@@ -48,7 +48,7 @@ def test_rounds_are_told_of_by_who_averages_and_when_one_opens() -> None:
 
 def test_work_units_are_told_of_by_how_they_are_blended_and_compared() -> None:
     text = units(epochs=4, lease=90)
-    assert "(vc-asgd). All shards are gone over 4 times. A client has 90 seconds at most" in text
+    assert "(vc-asgd). It goes over all shards 4 times. A client has at most 90 seconds" in text
     assert "A newcomer's unit is done by 2 clients" in text
     assert "In a unit each client" in text
     assert "round" not in text

@@ -83,7 +83,7 @@ async def test_a_file_that_not_all_of_can_be_read_is_refused(tmp_path: Path) -> 
         }
         job = await done(queue, draft, "cut")
     assert job.state == "failed"
-    assert "Clients fetch this file and have to read all of it" in job.log[-1].text
+    assert "Clients fetch this file and must read all of it" in job.log[-1].text
 
 
 def test_owners_say_the_address_and_the_server_the_rest() -> None:
@@ -100,11 +100,11 @@ def test_owners_say_the_address_and_the_server_the_rest() -> None:
 @pytest.mark.parametrize(
     ("url", "left"),
     [
-        (None, "Say where clients fetch the data"),
-        ({"files": []}, "Say where clients fetch the data"),
+        (None, "Give the address where clients fetch the data"),
+        ({"files": []}, "Give the address where clients fetch the data"),
         ({"files": [{"address": "http://data.example.org/d.csv"}]}, "not encrypted"),
         ({"files": [{"address": ADDRESS}, {"address": ADDRESS}]}, "make a zip of several"),
-        ({"files": [{"address": ADDRESS, "sha256": "b" * 64}]}, "tells of another file"),
+        ({"files": [{"address": ADDRESS, "sha256": "b" * 64}]}, "describes a different file"),
     ],
 )
 def test_what_is_left_is_said(url: Any, left: str) -> None:

@@ -126,12 +126,12 @@ test("a session offers no open update on a new connection after a masked welcome
   await vi.advanceTimersByTimeAsync(2000);
   lose();
   await vi.advanceTimersByTimeAsync(5000);
-  expect(session.view.machine.reason).toContain("in another way than was agreed on");
+  expect(session.view.machine.reason).toContain("in a different form than agreed");
   expect(sent).not.toContain("offer");
 });
 
 test.each([
-  ["masks", MASKED, "in another way than was agreed on"],
+  ["masks", MASKED, "in a different form than agreed"],
   ["noise", LOCAL, "than it promised when this client joined"],
 ] as const)("a server is held to its %s when the volunteer stops and starts", async (_, first, reason) => {
   const { session, sent } = page([first, OPEN]);

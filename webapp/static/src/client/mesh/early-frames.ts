@@ -8,7 +8,7 @@ import type { GroupFrame, GroupOrder, PeerFrame } from "../../protocol/wire/mesh
 /** At most a few frames of each peer, before any piece. */
 const MOST_OF_CLIENT = 64;
 const MOST_GROUPS = 64;
-const NO_ORDER = "This peer has no order for that group.";
+const NO_ORDER = "This peer is not assigned to that group.";
 
 export interface EarlyFrame {
   readonly client: string;

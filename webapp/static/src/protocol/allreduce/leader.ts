@@ -282,7 +282,7 @@ export class Views {
       this.leader.beginNextStep();
       this.promised = this.leader.ballot;
     } else if (verdict === "next_view") this.#enter(this.promised[0] + 1);
-    else if (verdict === "left_out") this.failure = "The others have to go on without this member.";
+    else if (verdict === "left_out") this.failure = "The others must continue without this member.";
     return verdict === "decided";
   }
 
@@ -309,7 +309,7 @@ export class Views {
       if (leader === place) this.leader = new Leader(this.#step, this.minimum, [candidate, 0]);
       return;
     }
-    this.failure = `${this.#links.reachable} of at least ${this.minimum} members can be talked to.`;
+    this.failure = `${this.#links.reachable} of at least ${this.minimum} members can be reached.`;
   }
 
   #promise(ballot: Ballot): void {

@@ -271,7 +271,7 @@ export class AllReduce {
         this.#views.leader.addComplaint(place, one, fault);
         continue;
       }
-      const reason = `Nothing comes from place ${one}.`;
+      const reason = `Nothing arrives from place ${one}.`;
       const complaint = { type: "complain", ...header, place: one, fault, reason } as const;
       links.send(["complain", ...plan.ballot, one, fault], [leader], complaint);
     }
@@ -307,7 +307,7 @@ export class AllReduce {
     links.send(["end"], [...this.#views.changes.keys()], frame);
     if (!parts.every((digest, part) => received.contributors(part, digest) !== null)) {
       this.#enter("failed");
-      links.effects.push({ type: "fail", reason: "The group went on without this member." });
+      links.effects.push({ type: "fail", reason: "The group continued without this member." });
       return;
     }
     this.#enter("finished");

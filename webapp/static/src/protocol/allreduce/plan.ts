@@ -122,15 +122,15 @@ export function beginError(
   key: Uint8Array,
 ): string | null {
   if (!(weight > 0 && weight <= most_weight && weight < Number.POSITIVE_INFINITY)) {
-    return "Its weight is not over 0, or it is over what the group allows.";
+    return "Its weight is not above 0, or exceeds what the group allows.";
   }
   const masked = precision === "masked";
   const expected = exchange === "ring" || masked ? 0 : bounds.length - 1;
   if (commitments.length !== expected) {
-    return `It committed itself to ${commitments.length} pieces instead of ${expected}.`;
+    return `It committed to ${commitments.length} pieces instead of ${expected}.`;
   }
   const fits = masked ? isUsableKey(key) : key.length === 0;
-  return fits ? null : "Its key is not what this group needs.";
+  return fits ? null : "Its key is not of the kind that this group needs.";
 }
 
 /** Returns a negative number if `a` comes before `b`. */

@@ -15,7 +15,7 @@ type AggregationTerms = NonNullable<Welcome["masking"]>;
 
 // The client leaves a server that breaks the agreement: it could learn what was to stay hidden.
 export const BROKEN_WORD =
-  "The server asks for updates in another way than was agreed on, so this client left it.";
+  "The server asks for updates in a different form than agreed, so this client left it.";
 const BROKEN_PROMISE =
   "The server protects updates less than it promised when this client joined, so this client left it. If the new " +
   "terms suit you, reload the page or start the client again.";

@@ -156,7 +156,7 @@ export function sharesRefusal(round: MemberRound, { senders, sealed }: FrameOf<"
 export function survivorsRefusal(round: MemberRound, alive: Places): string | null {
   const { threshold } = round.degree;
   const minimum = minimumOf(round);
-  if (!ascend(alive, round.members.length)) return "The survivors are no list of places in the roster.";
+  if (!ascend(alive, round.members.length)) return "The survivors are not a list of places in the roster.";
   if (alive.length < minimum) {
     return `Only ${alive.length} updates would be added up; this client wants ${minimum} at least.`;
   }

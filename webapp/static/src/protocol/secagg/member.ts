@@ -233,7 +233,7 @@ function rosterChecked(
     return giveUp(state, round, "The roster has keys that cannot be used, or were not signed.");
   }
   if (event.changed.length > 0) {
-    return giveUp(state, round, "A client of the roster is not who it was, or is not on the list.");
+    return giveUp(state, round, "A client of the roster changed its identity, or is not on the list.");
   }
   const { place, degree } = round;
   const neighbours = neighboursOf(place, event.order, degree.neighbours);

@@ -25,17 +25,17 @@ const DEVICES: Readonly<Record<string, string>> = {
 };
 const RUNNERS: Readonly<Record<string, string>> = { browser: _("browser"), peer: _("peer") };
 const REFUSALS: Readonly<Record<string, string>> = {
-  "bad-certificate": _("not signed by the peers that made the version before"),
+  "bad-certificate": _("not signed by the peers that made the previous version"),
   "bad-examples": _("impossible count of examples or steps"),
   doubtful: _("nobody could tell whether it was right"),
   duplicate: _("offered twice"),
-  invalid: _("unlike what others made of the same examples"),
+  invalid: _("different from others' results on the same examples"),
   "norm-too-large": _("change too large"),
   "not-finite": _("values not finite"),
-  "false-shares": _("shares kept a masked sum from being read"),
+  "false-shares": _("shares prevented unmasking a sum"),
   "not-masked": _("part of a masked round missing or wrong"),
   "not-selected": _("not chosen for the round"),
-  over: _("too late to be looked at"),
+  over: _("too late to be checked"),
   // Only in records of earlier servers, which called a slow result of a work unit so.
   "slow-upload": _("sent too slowly"),
   "stale-round": _("too late"),

@@ -202,5 +202,5 @@ export function orderError(
   }
   const { round, group, bounds, least } = order;
   const expected = { ...last, round, group, members: order.members, bounds, least, subject: "changes" };
-  return same(expected, order) ? null : "It is not as groups of this task are.";
+  return same(expected, order) ? null : "It does not match the groups of this task.";
 }

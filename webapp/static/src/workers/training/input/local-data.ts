@@ -37,8 +37,7 @@ export class LocalExamples {
    */
   parts(names: readonly string[]): ExampleSource {
     const { dealt } = this;
-    if (dealt === null)
-      throw new Error("This task trains on your own files, and its server deals nothing out.");
+    if (dealt === null) throw new Error("This task trains on your own files, and its server assigns none.");
     const parts = names.map((name) => parsePart(dealt.key, name));
     const half = parts[0]?.part ?? "train";
     const rows = parts.flatMap(({ number }) => [...partRows(this.#order(half), dealt.most, number)]);
