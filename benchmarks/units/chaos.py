@@ -8,7 +8,8 @@ as long. Cheats lie from their first unit on, but for `--sleepers` of them, whic
 trusted. One client is the owner's, for spot checks. All train the gallery's digits with the real graphs, in
 two processes. The run is over when so many epochs are closed, each cheat was caught, and every client that is
 to die or to come late did; or after so many seconds. From the server's own record of results it then says
-whether any row of the data is missing or twice in a closed epoch, and when the mean accuracy of one reached the target.
+whether any row of the data is missing or twice in a closed epoch, and when the mean accuracy of one reached
+the target.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds phrases of the old vocabulary in what people read: pages, translations, docs, docstrings, messages."""
+"""Finds phrases of the old vocabulary in pages, translations, docs, docstrings and messages."""
 
 from __future__ import annotations
 
