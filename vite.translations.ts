@@ -6,19 +6,26 @@ import ts from "typescript";
 import type { Plugin } from "vite";
 
 const ROOT = dirname(fileURLToPath(import.meta.url));
-const SOURCES = "webapp/static/src/i18n/texts";
+const SCRIPTS = "webapp/static/src";
+const SOURCES = `${SCRIPTS}/i18n/texts`;
+/** Folders whose messages a page translates when it shows them (core/user-messages.ts). */
+const MESSAGES = ["client", "core", "engine", "i18n/texts/volunteers", "protocol", "workers"];
 /** Functions that translate, by the number of their first arguments that are English. */
-const MARKS: Readonly<Record<string, number>> = { _: 1, ngettext: 2 };
+const TRANSLATED: Readonly<Record<string, number>> = { _: 1, ngettext: 2 };
+/** Functions that leave this to the page. */
+const LATER: Readonly<Record<string, number>> = { later: 1, laterPlural: 2 };
 /** C's operators for plurals mean the same in JavaScript. */
 const PLURAL_FORMS = /^nplurals=(\d+); *plural=([n\d\s()?:!=<>%&|+*-]+);?$/;
 
-/** English sentences of a script that are marked for translation; of plurals, the singular. */
-function sentencesOf(path: string): string[] {
-  const source = ts.createSourceFile(path, readFileSync(path, "utf8"), ts.ScriptTarget.ES2022, true);
+/** English sentences of a script that `marks` mark for translation; of plurals, the singular. */
+function sentencesOf(path: string, marks: Readonly<Record<string, number>>): string[] {
+  const text = readFileSync(path, "utf8");
   const found: string[] = [];
+  if (!Object.keys(marks).some((mark) => text.includes(`${mark}(`))) return found;
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) {
-      const english = node.arguments.slice(0, MARKS[node.expression.text] ?? 0);
+      const english = node.arguments.slice(0, marks[node.expression.text] ?? 0);
       for (const text of english) {
         if (ts.isStringLiteralLike(text)) continue;
         const { line } = source.getLineAndCharacterOfPosition(text.getStart());
@@ -34,8 +41,19 @@ function sentencesOf(path: string): string[] {
 
 /** The English sentences of scripts, for "volunteers" or for "owners". */
 export function scriptSentences(whom: string): ReadonlySet<string> {
-  const folder = join(ROOT, SOURCES, whom);
-  return new Set(readdirSync(folder).flatMap((name) => sentencesOf(join(folder, name))));
+  const said = scriptsIn(`${SOURCES}/${whom}`).flatMap((path) => sentencesOf(path, TRANSLATED));
+  return new Set(whom === "volunteers" ? [...said, ...messages()] : said);
+}
+
+/** The English messages of workers and of clients' machines, which volunteers' pages translate. */
+export function messages(): ReadonlySet<string> {
+  const paths = MESSAGES.flatMap((folder) => scriptsIn(`${SCRIPTS}/${folder}`));
+  return new Set(paths.flatMap((path) => sentencesOf(path, LATER)));
+}
+
+function scriptsIn(folder: string): string[] {
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+  return names.filter((name) => name.endsWith(".ts")).map((name) => join(ROOT, folder, name));
 }
 
 /** Compiles a .po file to a module with the translations of `english`: a `Catalogue` of `i18n/translator.ts`. */

@@ -1,4 +1,4 @@
-"""Finds the sentences that TypeScript marks by `_()` and `ngettext()`.
+"""Finds the sentences that TypeScript marks by `_()`, `ngettext()`, `later()` and `laterPlural()`.
 
 Babel's own extractor overlooks marks among the values of another mark, such as `_("%(a)s", { a: _("b") })`.
 """
@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from babel.messages.jslexer import Token, tokenize, unquote_string
 
-# Functions that translate, by the number of their first arguments that are English.
-MARKS = {"_": 1, "ngettext": 2}
+# Functions that translate now or when a page shows the text, by the number of their first arguments that are English.
+MARKS = {"_": 1, "ngettext": 2, "later": 1, "laterPlural": 2}
 
 
 def marked_sentences(source: str) -> Iterator[tuple[int, list[str]]]:

@@ -8,8 +8,8 @@ import ts from "typescript";
 const SENTENCE =
   /^\W*[A-Z][a-z’]*([ ,:]+[\w’(].*| ?[.!?…])$|[a-z’]{2,}[,:]? [a-z’]{2,}.*[.!?:…]$|^[A-Z][a-z]{2,}$/su;
 
-/** Functions that translate the texts they are given. */
-const MARKS = ["_", "ngettext"];
+/** Functions that translate the texts they are given, at once or when a page shows them. */
+const MARKS = ["_", "ngettext", "later", "laterPlural"];
 
 /** Every script below `folder`, without declarations. */
 export function scriptsOf(folder: string): string[] {
@@ -17,12 +17,12 @@ export function scriptsOf(folder: string): string[] {
   return names.filter((name) => /(?<!\.d)\.ts$/.test(name)).map((name) => join(folder, name));
 }
 
-/** The texts of `path` that look like words for people; what errors of ours say is for developers. */
-export function sentencesIn(path: string, text = readFileSync(path, "utf8")): string[] {
+/** The texts of `path` that look like words for people; with `errors` also what errors say. */
+export function sentencesIn(path: string, text = readFileSync(path, "utf8"), errors = false): string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022, true);
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isThrowStatement(node) || ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
+    if ((ts.isThrowStatement(node) && !errors) || ts.isImportDeclaration(node) || ts.isTypeNode(node)) return;
     if (ts.isCallExpression(node) && MARKS.includes(node.expression.getText(source))) {
       node.arguments.filter((part) => !ts.isStringLiteralLike(part)).forEach(visit);
       return;

@@ -2,11 +2,12 @@
 
 import { backend } from "@tensorflow/tfjs-core";
 import type { FailureKind } from "../core/backend-recovery";
+import { later } from "../core/user-messages";
 
 const SENTENCES: Readonly<Record<FailureKind, string>> = {
-  lost: "The graphics card was taken away from this page.",
-  memory: "This device does not have enough memory for a training step.",
-  "not-a-number": "The training became unstable: its loss is no longer a number.",
+  lost: later("The graphics card was taken away from this page."),
+  memory: later("This device does not have enough memory for a training step."),
+  "not-a-number": later("The training became unstable: its loss is no longer a number."),
 };
 
 /** A failure of the backend, not of the task. */

@@ -8,6 +8,7 @@ import {
 import { type IdentityStore, TrustStore } from "../../../../../webapp/static/src/client/session/trust-store";
 import { MaskingWorker } from "../../../../../webapp/static/src/client/workers/masking-worker";
 import type { Keys, ToMasker } from "../../../../../webapp/static/src/core/messages/masking";
+import { inEnglish } from "../../../../../webapp/static/src/core/user-messages";
 import type { Train } from "../../../../../webapp/static/src/protocol/rounds/participant-events";
 import type { Stage } from "../../../../../webapp/static/src/protocol/secagg/member";
 import type { ClientFrame, FrameOf } from "../../../../../webapp/static/src/protocol/wire/messages";
@@ -163,7 +164,7 @@ test("shares are revealed for a version once, also after the page was opened aga
   first.masker.plan({ ...PLAN, round: 4 }, HERE);
   await reached(first.masker, "refused");
   expect(first.said.at(-1)).toEqual({ type: "decline", round: 4, spent: true });
-  expect(first.masker.view?.reason).toContain("was summed before");
+  expect(inEnglish(first.masker.view?.reason ?? "")).toContain("was summed before");
   const second = device(new SpentVersions(store));
   second.masker.plan({ ...PLAN, round: 5, version: 1, seed: 9 }, HERE);
   await reached(second.masker, "refused");

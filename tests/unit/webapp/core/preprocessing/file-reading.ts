@@ -3,6 +3,7 @@
 import type { Examples } from "../../../../../webapp/static/src/core/data/examples";
 import type { DataSpec, Preprocess } from "../../../../../webapp/static/src/core/preprocessing/declaration";
 import type { Pixels } from "../../../../../webapp/static/src/core/preprocessing/images/pixels";
+import { type FilledMessage, inEnglish } from "../../../../../webapp/static/src/core/user-messages";
 import { readFiles } from "../../../../../webapp/static/src/workers/data-reader/files";
 import {
   Problems,
@@ -29,7 +30,27 @@ export async function read(
   }));
   const problems = new Problems();
   const understood = await readFiles(spec, own, problems, () => undefined, decode);
-  return { understood, report: reportOf(understood, problems, spec) };
+  return { understood, report: english(reportOf(understood, problems, spec)) };
+}
+
+/** A value with its messages in English. */
+type English<T> = T extends FilledMessage
+  ? string
+  : T extends ArrayBufferView
+    ? T
+    : T extends object
+      ? { readonly [K in keyof T]: English<T[K]> }
+      : T;
+
+/** A report as it arrives on a page, in English. */
+function english<T>(sent: T): English<T> {
+  const translated = (value: unknown): unknown => {
+    if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
+    if (Array.isArray(value)) return value.map(translated);
+    if ("english" in value) return inEnglish(value as FilledMessage);
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, translated(part)]));
+  };
+  return translated(structuredClone(sent)) as English<T>;
 }
 
 /** All examples, in their order. */

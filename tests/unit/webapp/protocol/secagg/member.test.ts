@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { inEnglish } from "../../../../../webapp/static/src/core/user-messages";
 import {
   handle,
   INITIAL,
@@ -68,15 +69,21 @@ function stepsOf(name: string): readonly Step[] {
   return [...(story.after === null ? [] : stepsOf(story.after)), ...story.steps];
 }
 
+/** Python's reasons are in English; pages translate those of the browser. */
+function asPython(effect: Effect): object {
+  return "reason" in effect ? { ...effect, reason: inEnglish(effect.reason) } : effect;
+}
+
 describe("The browser's member of masked rounds speaks like Python's", () => {
   test.each(golden.conversations)("$name", ({ name }) => {
     let state = INITIAL;
     for (const expected of stepsOf(name)) {
       const result = handle(state, expected.event);
       state = result.state;
-      expect(result.effects).toEqual(expected.effects);
+      expect(result.effects.map(asPython)).toEqual(expected.effects);
       const { stage, latest, reason } = state;
-      expect({ stage, latest, members: members(state), reason }).toEqual({
+      const told = reason === null ? null : inEnglish(reason);
+      expect({ stage, latest, members: members(state), reason: told }).toEqual({
         stage: expected.stage,
         latest: expected.latest,
         members: expected.members,

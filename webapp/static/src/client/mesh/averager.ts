@@ -3,6 +3,7 @@
 import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
 import { outerStep, sum } from "../../core/numerics/aggregation/outer-step";
+import { inEnglish, messageOf, type UserMessage } from "../../core/user-messages";
 import type { GroupAveraged, GroupFailed } from "../../protocol/mesh/member-events";
 import type { Train } from "../../protocol/rounds/participant-events";
 import type { Certificate, GroupFrame, GroupOrder, Outer } from "../../protocol/wire/mesh";
@@ -36,7 +37,7 @@ export interface GroupView {
   readonly order: GroupOrder;
   readonly outcome: (Omit<GroupOutcome, "mean"> & { readonly holders: number }) | null;
   /** Why there is no outcome. */
-  readonly reason: string | null;
+  readonly reason: UserMessage | null;
 }
 
 export interface AveragerOptions {
@@ -102,7 +103,7 @@ export class Averager {
       // Only after success: a peer without a result keeps its earlier memory.
       if (current) this.#momentum = memory;
     } catch (problem) {
-      if (exchange === null || this.#exchange?.exchange === exchange) this.#failed(order, sentence(problem));
+      if (exchange === null || this.#exchange?.exchange === exchange) this.#failed(order, messageOf(problem));
     } finally {
       if (exchange === null || this.#exchange?.exchange === exchange)
         this.#restoreKeepaliveLater(order.patience);
@@ -189,10 +190,10 @@ export class Averager {
     this.#show({ ...this.#view, outcome: { ...outcome, holders } });
   }
 
-  #failed(order: GroupOrder, reason: string): void {
+  #failed(order: GroupOrder, reason: UserMessage): void {
     if (this.#view) this.#show({ ...this.#view, reason });
     const { round, group } = order;
-    this.#options.ended({ type: "failed", round, group, reason: reason.slice(0, 500) });
+    this.#options.ended({ type: "failed", round, group, reason: inEnglish(reason).slice(0, 500) });
   }
 
   async #averaged(order: GroupOrder, work: TrainedWork, outcome: GroupOutcome): Promise<void> {
@@ -220,8 +221,4 @@ export class Averager {
     this.#options.ended({ type: "averaged", ...report });
     this.#hearEarly(order);
   }
-}
-
-function sentence(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem);
 }

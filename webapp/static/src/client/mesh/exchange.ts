@@ -7,6 +7,7 @@
 import type { Bytes } from "../../core/crypto/bytes";
 import { UnfitMember } from "../../core/messages/averaging";
 import { pieceSize } from "../../core/numerics/masking/masked-parts";
+import { later, messageOf, UserError } from "../../core/user-messages";
 import type { Effect, Event } from "../../protocol/allreduce/group-events";
 import { AllReduce } from "../../protocol/allreduce/member";
 import type { GroupFrame, GroupOrder } from "../../protocol/wire/mesh";
@@ -25,7 +26,7 @@ export interface GroupOutcome {
 }
 
 /** The group has no result for this member, which keeps its earlier weights. The message is for people. */
-export class GroupError extends Error {
+export class GroupError extends UserError {
   override readonly name = "GroupError";
 }
 
@@ -135,7 +136,7 @@ export class Exchange {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#receiver.clear();
     this.#sender.clear();
-    this.#refuse(new GroupError("The group was left before it ended."));
+    this.#refuse(new GroupError(later("The group was left before it ended.")));
   }
 
   #placeOf(client: string): number | null {
@@ -286,7 +287,7 @@ export class Exchange {
       const { vector } = await this.#options.worker.ask({ type: "take", parts });
       this.#settle({ mean: vector, survivors, fraction, seconds: now() - this.#begunAt });
     } catch (error) {
-      this.#refuse(new GroupError(error instanceof Error ? error.message : String(error)));
+      this.#refuse(new GroupError(messageOf(error)));
     }
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Bytes } from "../../core/crypto/bytes";
+import { later } from "../../core/user-messages";
 import { WeightCache } from "./weight-store";
 import type { WeightTransfer } from "./weight-transfer";
 
@@ -33,7 +34,7 @@ export class WeightSources {
     const brought = await holders?.fetching.fetch(hash, holders.size, holders.clients);
     const content = brought ?? (await this.#download(hash));
     if ((await this.holdings.keep(content)) !== hash)
-      throw new Error("The weights were damaged on their way.");
+      throw new Error(later("The weights were damaged on their way."));
     return content;
   }
 
@@ -47,7 +48,8 @@ export class WeightSources {
 
   async #download(hash: string): Promise<Bytes> {
     const response = await fetch(`${this.origin}/blobs/${hash}`);
-    if (!response.ok) throw new Error("Nobody who is linked with this device has the weights of this round.");
+    if (!response.ok)
+      throw new Error(later("Nobody who is linked with this device has the weights of this round."));
     return new Uint8Array(await response.arrayBuffer());
   }
 }

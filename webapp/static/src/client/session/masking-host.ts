@@ -5,6 +5,7 @@
 
 import type { MaskingTerms } from "../../core/crypto/context";
 import { Residual } from "../../core/numerics/masking/sparse";
+import { messageOf, type UserMessage } from "../../core/user-messages";
 import { handle, INITIAL, members, type Stage, type State } from "../../protocol/secagg/member";
 import type { Effect, Event, Train } from "../../protocol/secagg/member-events";
 import type { ClientFrame, ServerFrame } from "../../protocol/wire/messages";
@@ -22,7 +23,7 @@ export interface MaskedView {
   /** How many of the other clients were met in earlier rounds; null if identities are not compared. */
   readonly met: number | null;
   /** Why this client contributes nothing to the round. */
-  readonly reason: string | null;
+  readonly reason: UserMessage | null;
 }
 
 /** The terms of a round that are not in its plan. */
@@ -206,7 +207,7 @@ export class Masker {
     try {
       event = await this.#done(current, effect);
     } catch (error) {
-      event = { type: "failed", round: current.plan.round, reason: sentence(error) };
+      event = { type: "failed", round: current.plan.round, reason: messageOf(error) };
     }
     if (this.#round === current) this.#dispatch(event);
   }
@@ -264,7 +265,7 @@ export class Masker {
 
   /** Reports that there will be no masked update. */
   #fail({ plan }: MaskedRound, error: unknown): void {
-    this.#dispatch({ type: "failed", round: plan.round, reason: sentence(error) });
+    this.#dispatch({ type: "failed", round: plan.round, reason: messageOf(error) });
   }
 }
 
@@ -289,10 +290,6 @@ function unmaskedUnder(
   const alone = (masking?.noise ?? 0) > 0 || (privacy?.clip ?? 0) > 0;
   if (privacy === null) return { examples, loss, sums: sums.flat(), alone };
   return { examples, loss: 0, sums: new Array<number>(2 * rows).fill(0), alone };
-}
-
-function sentence(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {

@@ -1,5 +1,7 @@
 /** Retries work that failed, for example while the server restarts. */
 
+import { say } from "../../i18n";
+
 /** Seconds before each retry; the last one for all that follow. */
 const RETRIES = [1, 3, 9];
 
@@ -31,7 +33,7 @@ export async function retry<A>({
       return answer;
     } catch (error) {
       if (!isNeeded()) return null;
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = say.problem(error);
       const delay = RETRIES[failures] ?? (tireless() ? RETRIES.at(-1) : undefined);
       if (delay === undefined) gaveUp(problem);
       else {

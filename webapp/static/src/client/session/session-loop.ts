@@ -205,7 +205,7 @@ export class SessionLoop<
       this.stop(say.card.otherVersion);
       return;
     }
-    this.#parts.received(frame);
+    this.#parts.received(inPageLanguage(frame));
   }
 
   #hangUp(): void {
@@ -214,6 +214,13 @@ export class SessionLoop<
     this.trainer.end();
     this.#showSession({ progress: null, retryAt: null });
   }
+}
+
+/** Replaces the English reason of a frame that refuses something by a sentence in the page's language. */
+function inPageLanguage<Frame>(frame: Frame): Frame {
+  const { code, reason } = frame as { readonly code?: unknown; readonly reason?: unknown };
+  if (typeof code !== "string" || typeof reason !== "string") return frame;
+  return { ...frame, reason: say.refusal(code, reason) };
 }
 
 function isConnectionEffect<Sent>(

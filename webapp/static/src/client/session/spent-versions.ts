@@ -5,6 +5,7 @@
  */
 
 import { BrowserStore } from "../../core/data/storage";
+import { type FilledMessage, later, UserError } from "../../core/user-messages";
 
 /**
  * A server that renames its run could have a version's updates summed once more: so many runs of a task may have this
@@ -15,9 +16,10 @@ const DAY = 24 * 3600 * 1000;
 const MOST_RUNS = 1000;
 /** The largest number that a stored run can have. */
 const MOST_SPENT = Number.MAX_SAFE_INTEGER;
-const TOO_MANY_RUNS =
-  `This task started from the beginning more than ${RUNS_A_DAY} times within a day. A server could use that to sum ` +
-  "one update again and again. Take part tomorrow, or ask its owner.";
+const TOO_MANY_RUNS = later(
+  "This task started from the beginning more than %(runs)s times within a day. A server could use that to sum one update again and again. Take part tomorrow, or ask its owner.",
+  { runs: RUNS_A_DAY },
+);
 
 /** One run of a task: versions below `spent` are spent; `at` (milliseconds, Unix) is the time of the last reveal. */
 export interface SpentRun {
@@ -62,10 +64,14 @@ export class SpentVersions {
    */
   async spend(task: string, run: string, version: number): Promise<void> {
     if (version >= MOST_SPENT)
-      throw new Error(`No server comes to version ${version}; no shares are revealed.`);
+      throw new UserError(
+        later("No server comes to version %(version)s; no shares are revealed.", { version }),
+      );
     await this.#change(task, run, ({ spent }) =>
       version < spent
-        ? `Another page of this browser revealed shares for version ${spent - 1} meanwhile.`
+        ? later("Another page of this browser revealed shares for version %(version)s meanwhile.", {
+            version: spent - 1,
+          })
         : { spent: version + 1, at: this.#clock() },
     );
   }
@@ -77,21 +83,23 @@ export class SpentVersions {
   async #change(
     task: string,
     run: string,
-    change: (known: SpentRun) => SpentRun | string,
+    change: (known: SpentRun) => SpentRun | FilledMessage,
   ): Promise<SpentRun> {
-    let changed: SpentRun | string = "";
+    let changed = NONE as SpentRun | FilledMessage;
     try {
       await this.#store.update(task, (stored) => {
         const runs = stored ?? new Map<string, SpentRun>();
         changed = this.#isTooMany(runs, run) ? TOO_MANY_RUNS : change(runs.get(run) ?? NONE);
-        return typeof changed === "string" ? runs : newest(new Map([...runs, [run, changed]]));
+        return "english" in changed ? runs : newest(new Map([...runs, [run, changed]]));
       });
     } catch {
       throw new Error(
-        "This browser cannot store in which sums its updates are, so none is masked. Allow this site to store data.",
+        later(
+          "This browser cannot store in which sums its updates are, so none is masked. Allow this site to store data.",
+        ),
       );
     }
-    if (typeof changed === "string") throw new Error(changed);
+    if ("english" in changed) throw new UserError(changed);
     return changed;
   }
 

@@ -5,6 +5,7 @@ import type { OwnCounts } from "../../core/messages/local-data";
 import type { ToWorker } from "../../core/messages/training";
 import type { PartitionedData } from "../../core/numerics/partition";
 import type { DataSpec } from "../../core/preprocessing/declaration";
+import { UserError } from "../../core/user-messages";
 import { say } from "../../i18n";
 import "./script-policy";
 
@@ -67,7 +68,7 @@ export class DataReaderWorker {
         this.#pending?.resolve(message.report);
         return;
       case "failed":
-        this.#pending?.reject(new Error(message.problem));
+        this.#pending?.reject(new UserError(message.problem));
     }
   }
 }

@@ -9,6 +9,7 @@ import {
   type Prompt,
   type ToPlaygroundWorker,
 } from "../../core/messages/playground";
+import { UserError } from "../../core/user-messages";
 import { say } from "../../i18n";
 import "./script-policy";
 
@@ -107,7 +108,7 @@ export class PlaygroundWorker {
       return;
     }
     this.#pending.delete(message.id);
-    if (message.type === "failed") pending.reject(new Error(message.message));
+    if (message.type === "failed") pending.reject(new UserError(message.message));
     else pending.resolve(message);
   }
 }

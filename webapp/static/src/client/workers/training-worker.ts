@@ -14,6 +14,7 @@ import type {
   TrainingPlan,
   WeightsSource,
 } from "../../core/messages/training";
+import { UserError } from "../../core/user-messages";
 import { say } from "../../i18n";
 import "./script-policy";
 
@@ -41,7 +42,7 @@ interface PendingWork {
 }
 
 /** A failure that the worker reported. */
-class WorkerError extends Error {
+class WorkerError extends UserError {
   constructor(readonly failed: WorkAnswer<"failed">) {
     super(failed.message);
   }
@@ -174,10 +175,11 @@ export class Trainer {
     this.#failures.push({ kind: problem.failed.kind, backend, sliced, sliceable });
     const setup = recover(this.#loading.setup, this.#failures);
     if (setup === null) return false;
-    this.#end(problem.message);
+    const reason = say.problem(problem);
+    this.#end(reason);
     this.#worker = this.#start();
     const next = await this.#load(origin, bundle, setup);
-    this.recovered(problem.message, next);
+    this.recovered(reason, next);
     return true;
   }
 

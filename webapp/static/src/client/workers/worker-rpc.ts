@@ -3,6 +3,8 @@
  * data.
  */
 
+import { say } from "../../i18n";
+
 interface RpcMessage {
   readonly type: string;
   readonly id: number;
@@ -23,17 +25,13 @@ export class WorkerRpc<
   Answers extends Record<string, From["type"]>,
 > {
   readonly #worker: Worker;
-  readonly #name: string;
   readonly #pending = new Map<number, PendingCall<From>>();
   #last = 0;
 
-  /** `name` is the name of the worker in error messages. */
-  constructor(name: string, worker: Worker) {
-    this.#name = name;
+  constructor(worker: Worker) {
     this.#worker = worker;
     this.#worker.onmessage = ({ data }: MessageEvent<From>) => this.#receive(data);
-    this.#worker.onerror = ({ message }) =>
-      this.#failAll(`The ${name} failed: ${message || "it could not be started"}.`);
+    this.#worker.onerror = ({ message }) => this.#failAll(say.workers.failed(message));
   }
 
   /** Rejects with a sentence if the worker fails or is ended. */
@@ -51,7 +49,7 @@ export class WorkerRpc<
 
   terminate(): void {
     this.#worker.terminate();
-    this.#failAll(`The ${this.#name} was ended.`);
+    this.#failAll(say.workers.ended);
   }
 
   /** Returns an error if the answer reports one; else null. */

@@ -1,5 +1,6 @@
 /** The examples of a round, and batches of them, with raw values converted for the graph. */
 
+import { later, UserError } from "../user-messages";
 import type { Bundle, Dtype, LabelSpec, PartSpec } from "./bundle";
 import type { NumericArray, Shard, Values } from "./shard";
 
@@ -74,12 +75,17 @@ export function elements(shape: readonly number[]): number {
 
 /** Joins the shards of a plan. Throws an error for people if they do not fit the bundle. */
 export function joinShards(bundle: Bundle, shards: readonly Shard[]): Examples {
-  if (shards.length === 0) throw new Error("The plan names no data shard.");
+  if (shards.length === 0) throw new Error(later("The plan names no data shard."));
   const columns = (part: "x" | "y", specs: readonly PartSpec[]) =>
     specs.map(({ name, shape }, i) => {
       const arrays = shards.map((shard) => shard[part][i]);
       if (arrays.includes(undefined) || shards.some((shard) => shard[part].length !== specs.length)) {
-        throw new Error(`A shard does not have the ${specs.length} arrays ${part} that the model takes.`);
+        throw new UserError(
+          later("A shard does not have the %(arrays)s arrays %(part)s that the model takes.", {
+            arrays: specs.length,
+            part,
+          }),
+        );
       }
       return joinColumns(name, arrays as NumericArray[], shape);
     });
@@ -95,7 +101,13 @@ function joinColumns(name: string, arrays: readonly NumericArray[], shape: reado
   const width = elements(shape);
   for (const array of arrays) {
     if (array.shape.slice(1).join() !== shape.join()) {
-      throw new Error(`The shard's ${name} has shape [${array.shape.slice(1)}], the model takes [${shape}].`);
+      throw new UserError(
+        later("The shard's %(name)s has shape [%(found)s], the model takes [%(expected)s].", {
+          name,
+          found: array.shape.slice(1).join(),
+          expected: shape.join(),
+        }),
+      );
     }
   }
   const first = arrays[0] as NumericArray;
@@ -105,7 +117,9 @@ function joinColumns(name: string, arrays: readonly NumericArray[], shape: reado
   let offset = 0;
   for (const array of arrays) {
     if (array.values.constructor !== values.constructor) {
-      throw new Error(`The shards' ${name} have different dtypes; build them again with one.`);
+      throw new UserError(
+        later("The shards' %(name)s have different dtypes; build them again with one.", { name }),
+      );
     }
     values.set(array.values, offset);
     offset += array.values.length;
@@ -117,8 +131,12 @@ function checkClasses({ name, classes }: LabelSpec, values: Values): void {
   if (classes === undefined || classes === null) return;
   for (const value of values) {
     if (value >= 0 && value < classes) continue;
-    throw new Error(
-      `The label ${name} of a data shard has the class ${value}; the model knows 0 to ${classes - 1}.`,
+    throw new UserError(
+      later("The label %(name)s of a data shard has the class %(value)s; the model knows 0 to %(last)s.", {
+        name,
+        value,
+        last: classes - 1,
+      }),
     );
   }
 }

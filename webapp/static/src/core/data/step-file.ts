@@ -1,5 +1,7 @@
 /** Reads a training step from a safetensors file, as converter/step_file.py writes it. */
 
+import { later } from "../user-messages";
+
 export type StepArrays = ReadonlyMap<string, Float32Array<ArrayBuffer> | Int32Array<ArrayBuffer>>;
 
 interface StepEntry {
@@ -23,7 +25,7 @@ export function readStep(file: ArrayBuffer): StepArrays {
       ]),
     );
   } catch {
-    throw new Error("The step to compare with is damaged; take the dry run on the server again.");
+    throw new Error(later("The step to compare with is damaged; take the dry run on the server again."));
   }
 }
 
@@ -39,7 +41,9 @@ function read(file: ArrayBuffer, values: number, { dtype, shape, data_offsets: [
 export function floats(step: StepArrays, name: string): Float32Array<ArrayBuffer> {
   const value = step.get(name);
   if (value instanceof Float32Array) return value;
-  throw new Error("The step to compare with is not of this model; take the dry run on the server again.");
+  throw new Error(
+    later("The step to compare with is not of this model; take the dry run on the server again."),
+  );
 }
 
 /** Returns the L2 distance of `actual` from `expected` over the norm of `expected`; NaN if any value is NaN. */

@@ -8,6 +8,7 @@ import type { PadContext } from "../crypto/pads";
 import type { Reducer } from "../numerics/aggregation/part-mean";
 import type { Precision } from "../numerics/aggregation/precision";
 import type { PartSubject } from "../numerics/masking/masked-parts";
+import type { UserMessage } from "../user-messages";
 
 type PlaceList = readonly number[];
 
@@ -110,7 +111,7 @@ export type FromAverager =
   /** What the member at `place` sent is unusable; `reason` is for people. */
   | { readonly type: "unfit"; readonly id: number; readonly place: number; readonly reason: string }
   /** `problem` is for people. */
-  | { readonly type: "failed"; readonly id: number; readonly problem: string };
+  | { readonly type: "failed"; readonly id: number; readonly problem: UserMessage };
 
 /** What the member at `place` sent is unusable. */
 export class UnfitMember extends Error {

@@ -1,6 +1,7 @@
 /** Messages between the page and the reader of a volunteer's own files. */
 
 import type { DataSpec } from "../preprocessing/declaration";
+import type { UserMessage } from "../user-messages";
 import type { OwnCounts } from "./local-data";
 
 /** A chosen file; `path` includes its folders, separated by `/`. */
@@ -12,9 +13,9 @@ export interface OwnFile {
 /** A part of the files that does not fit the task. */
 export interface Problem {
   /** Such as `cats/7.png`, or `people.csv, row 12`. */
-  readonly where: string;
+  readonly where: UserMessage;
   /** The problem, its consequence, and what to do: sentences for people. */
-  readonly text: string;
+  readonly text: UserMessage;
 }
 
 /** A picture as the model sees it. */
@@ -32,7 +33,7 @@ export interface Thumbnail {
 export interface ColumnPreview {
   readonly name: string;
   /** The conversion in words, such as `number, scaled` or `1 of 3: C, Q, S`. */
-  readonly became: string;
+  readonly became: UserMessage;
   readonly role: "input" | "label";
 }
 
@@ -66,7 +67,10 @@ export type Preview =
       readonly unknown: number;
       readonly count: number;
     }
-  | { readonly kind: "array"; readonly arrays: readonly { readonly name: string; readonly what: string }[] };
+  | {
+      readonly kind: "array";
+      readonly arrays: readonly { readonly name: string; readonly what: UserMessage }[];
+    };
 
 /** The reader's report on the chosen files. */
 export interface Report {
@@ -79,7 +83,7 @@ export interface Report {
   readonly problems: readonly Problem[];
   readonly problemCount: number;
   /** Why these files cannot be used for training yet, and what to do; null if they can. */
-  readonly missing: string | null;
+  readonly missing: UserMessage | null;
   readonly preview: Preview;
 }
 
@@ -97,4 +101,4 @@ export type ToReader =
 export type FromReader =
   | { readonly type: "reading"; readonly id: number; readonly done: number; readonly total: number }
   | { readonly type: "report"; readonly id: number; readonly report: Report }
-  | { readonly type: "failed"; readonly id: number; readonly problem: string };
+  | { readonly type: "failed"; readonly id: number; readonly problem: UserMessage };

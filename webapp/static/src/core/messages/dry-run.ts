@@ -1,4 +1,5 @@
 import type { Backend } from "../backend";
+import type { UserMessage } from "../user-messages";
 
 /** Files of the draft by their SHA-256; `shard` is null if volunteers bring data of their own. */
 export interface DryRunStep {
@@ -28,5 +29,5 @@ export type FromDryRunWorker =
   /** The browser does not have the backend. */
   | { readonly type: "absent" }
   /** The first shard's examples; `problem` is a sentence if they differ from those of the server. */
-  | { readonly type: "read"; readonly examples: number; readonly problem: string | null }
-  | { readonly type: "failed"; readonly message: string };
+  | { readonly type: "read"; readonly examples: number; readonly problem: UserMessage | null }
+  | { readonly type: "failed"; readonly message: UserMessage };

@@ -1,6 +1,7 @@
 /** Messages from the training worker to the reader of a volunteer's own files, over a port between the two. */
 
 import type { Examples } from "../data/examples";
+import type { UserMessage } from "../user-messages";
 
 /** Own examples are for training, or held out for evaluation. */
 export type RowPart = "train" | "holdout";
@@ -17,4 +18,4 @@ export interface TakeRequest {
 
 export type TakeAnswer =
   | { readonly id: number; readonly examples: Examples }
-  | { readonly id: number; readonly problem: string };
+  | { readonly id: number; readonly problem: UserMessage };

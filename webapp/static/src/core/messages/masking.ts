@@ -7,6 +7,7 @@
 import type { FrameOf } from "../../protocol/wire/messages";
 import type { MaskingTerms } from "../crypto/context";
 import type { Identity } from "../crypto/keys";
+import type { UserMessage } from "../user-messages";
 
 export type Member = FrameOf<"roster">["members"][number];
 export type Keys = FrameOf<"keys">;
@@ -103,4 +104,4 @@ export type FromMasker =
   | { readonly type: "vouchers_checked"; readonly id: number; readonly wrong: Places }
   | { readonly type: "revealed"; readonly id: number; readonly shares: readonly Uint8Array[] }
   /** `problem` is for people and reveals no secret. */
-  | { readonly type: "failed"; readonly id: number; readonly problem: string };
+  | { readonly type: "failed"; readonly id: number; readonly problem: UserMessage };

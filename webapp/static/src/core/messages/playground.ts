@@ -1,6 +1,7 @@
 /** Messages between the page and the worker of the playground. */
 
 import type { Preprocess } from "../preprocessing/declaration";
+import type { UserMessage } from "../user-messages";
 import type { Thumbnail } from "./data-reader";
 import type { WeightsSource } from "./training";
 
@@ -75,4 +76,4 @@ export type FromPlaygroundWorker =
       readonly texts: readonly string[];
       readonly lacking: readonly string[];
     }
-  | { readonly type: "failed"; readonly id: number; readonly message: string };
+  | { readonly type: "failed"; readonly id: number; readonly message: UserMessage };

@@ -6,6 +6,7 @@ import type { MetricSpec } from "../data/bundle";
 import type { MistakeFindings } from "../data/mistakes";
 import type { Walk } from "../numerics/batches";
 import type { PartitionedData } from "../numerics/partition";
+import type { UserMessage } from "../user-messages";
 import type { OwnCounts } from "./local-data";
 import type { Trace, TracedValue, TraceRequest } from "./tracing";
 
@@ -235,7 +236,7 @@ export type FromWorker =
   | {
       readonly type: "failed";
       readonly id: number;
-      readonly message: string;
+      readonly message: UserMessage;
       /** Set if the backend failed, not the task: a new worker may succeed. */
       readonly kind: FailureKind | null;
     };

@@ -6,6 +6,7 @@
  * permutation of these numbers, cut into consecutive batches; the last one may be short.
  */
 
+import { later, UserError } from "../user-messages";
 import { philoxWords } from "./philox";
 
 /** The Philox stream of the shuffle; random inputs of the graph count theirs from 0. */
@@ -16,7 +17,11 @@ const MAX_EXAMPLES = 2 ** 21;
 /** Shuffles 0..n-1 by Fisher-Yates (Durstenfeld 1964, algorithm 235) with the words of (seed, epoch). */
 export function permutation(seed: number, epoch: number, n: number): Uint32Array {
   if (n > MAX_EXAMPLES) {
-    throw new Error(`A round may hold at most ${MAX_EXAMPLES} examples per participant; plan fewer shards.`);
+    throw new UserError(
+      later("A round may hold at most %(most)s examples per participant; plan fewer shards.", {
+        most: MAX_EXAMPLES,
+      }),
+    );
   }
   const order = Uint32Array.from({ length: n }, (_, i) => i);
   const words = philoxWords(seed, epoch, SHUFFLE_STREAM, Math.max(n - 1, 0));

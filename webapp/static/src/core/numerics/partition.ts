@@ -4,6 +4,7 @@
  */
 
 import type { RowPart } from "../messages/local-data";
+import { later, UserError } from "../user-messages";
 import { permutation } from "./batches";
 
 const KEY = 48;
@@ -31,8 +32,10 @@ export async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
 export function parsePart(key: string, name: string): { readonly part: RowPart; readonly number: number } {
   const match = NAME.exec(name);
   if (match === null || match[1] !== key) {
-    throw new Error(
-      `${name.slice(0, 12)} is no part of these data. Reload the page: the task may have others by now.`,
+    throw new UserError(
+      later("%(part)s is no part of these data. Reload the page: the task may have others by now.", {
+        part: name.slice(0, 12),
+      }),
     );
   }
   return { part: match[2] === "0" ? "train" : "holdout", number: Number.parseInt(match[3] as string, 16) };
@@ -42,7 +45,12 @@ export function parsePart(key: string, name: string): { readonly part: RowPart; 
 export function partRows(order: Uint32Array, most: number, number: number): Uint32Array {
   const n = order.length;
   const parts = Math.ceil(n / most);
-  if (number >= parts) throw new Error(`There is no part ${number} of ${n} examples; there are ${parts}.`);
+  if (number >= parts) {
+    const values = { part: number, examples: n, parts };
+    throw new UserError(
+      later("There is no part %(part)s of %(examples)s examples; there are %(parts)s.", values),
+    );
+  }
   return order.subarray(Math.floor((number * n) / parts), Math.floor(((number + 1) * n) / parts));
 }
 

@@ -1,4 +1,6 @@
-/** A problem with a file, a row or a cell: a sentence for its owner. */
-export class DataProblem extends Error {
+import { UserError } from "../user-messages";
+
+/** A problem with a file, a row or a cell: a message for its owner, without its full stop. */
+export class DataProblem extends UserError {
   override readonly name = "DataProblem";
 }

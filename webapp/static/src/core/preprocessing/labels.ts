@@ -1,5 +1,6 @@
 /** Converts labels, names of classes or numbers, to values that are stored. */
 
+import { later } from "../user-messages";
 import { DataProblem } from "./data-problem";
 import type { LabelRule, StoredSpec } from "./declaration";
 import { parseNumber } from "./numbers";
@@ -14,7 +15,8 @@ export function labelSpec(rule: LabelRule): StoredSpec {
 /** Returns the position of the class called `name`. Throws DataProblem for an unknown name. */
 export function classPosition(classes: readonly string[], name: string): number {
   const position = classes.indexOf(name);
-  if (position < 0) throw new DataProblem(`'${name}' is none of the classes ${listNames(classes)}`);
+  if (position < 0)
+    throw new DataProblem(later("'%(name)s' is none of the classes %(classes)s", { name, classes }));
   return position;
 }
 
@@ -24,12 +26,4 @@ export function encodeLabel(rule: LabelRule, text: string, decimal = "."): reado
   const position = classPosition(rule.classes, text);
   if (rule.encoding !== "one-hot") return [position];
   return rule.classes.map((_, i) => (i === position ? 1 : 0));
-}
-
-/** Lists names as `cat, dog and bird`; of many, only the first ones. */
-export function listNames(names: readonly string[]): string {
-  const shown = names.slice(0, 10);
-  if (names.length > shown.length) return `${shown.join(", ")} and ${names.length - shown.length} more`;
-  const last = shown.pop() ?? "";
-  return shown.length > 0 ? `${shown.join(", ")} and ${last}` : last;
 }

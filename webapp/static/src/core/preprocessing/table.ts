@@ -1,9 +1,10 @@
 /** Converts rows of a table to the numbers that are stored. */
 
+import { asValue, later } from "../user-messages";
 import { DataProblem } from "./data-problem";
 import type { CategoryColumn, ColumnRule, NumberColumn, TableRule } from "./declaration";
 import { checkWidth, csvRows, findColumns, trimCell } from "./files/csv";
-import { encodeLabel, listNames } from "./labels";
+import { encodeLabel } from "./labels";
 import { parseNumber } from "./numbers";
 
 /** A table with its columns located; cells are trimmed, and messages count rows from 1. */
@@ -25,7 +26,8 @@ export interface RowValues {
 /** Opens a table. Throws DataProblem if it is none, or columns are missing. */
 export function openTable(text: string, rule: TableRule): TableReader {
   const [header, ...rows] = csvRows(text, rule.delimiter);
-  if (header === undefined) throw new DataProblem("The table is empty. Its first row must name the columns");
+  if (header === undefined)
+    throw new DataProblem(later("The table is empty. Its first row must name the columns"));
   const names = [...rule.columns.map(({ column }) => column), ...rule.label_columns];
   return {
     header: header.map(trimCell),
@@ -34,8 +36,12 @@ export function openTable(text: string, rule: TableRule): TableReader {
   };
 }
 
+function emptyCell(): DataProblem {
+  return new DataProblem(later("it is empty, and this column must not be"));
+}
+
 function encodeNumber(rule: NumberColumn, cell: string, missing: boolean, decimal: string): number[] {
-  if (missing && rule.missing === "error") throw new DataProblem("it is empty, and this column must not be");
+  if (missing && rule.missing === "error") throw emptyCell();
   const value = missing ? rule.fill : parseNumber(cell, decimal);
   const stored = Math.fround((value - rule.subtract) / rule.divide);
   return rule.indicator ? [stored, missing ? 1 : 0] : [stored];
@@ -49,8 +55,8 @@ function position(rule: CategoryColumn, cell: string, missing: boolean): number 
   const what = missing ? rule.missing : rule.unknown;
   if (what === "none") return null;
   if (what === "own") return categories.length + (!missing && rule.missing === "own" ? 1 : 0);
-  if (missing) throw new DataProblem("it is empty, and this column must not be");
-  throw new DataProblem(`'${cell}' is none of ${listNames(categories)}`);
+  if (missing) throw emptyCell();
+  throw new DataProblem(later("'%(cell)s' is none of %(categories)s", { cell, categories }));
 }
 
 /** Returns the number of values that a column's cell is stored as. */
@@ -72,8 +78,9 @@ function inColumn<T>(name: string, work: () => T): T {
   try {
     return work();
   } catch (problem) {
-    if (problem instanceof DataProblem) throw new DataProblem(`Column '${name}': ${problem.message}`);
-    throw problem;
+    if (!(problem instanceof DataProblem)) throw problem;
+    const values = { column: name, problem: asValue(problem.userMessage) };
+    throw new DataProblem(later("Column '%(column)s': %(problem)s", values));
   }
 }
 
@@ -102,7 +109,7 @@ export function encodeRow(table: TableReader, rule: TableRule, index: number): R
   const labels = rule.label.map((label, i) =>
     inColumn(rule.label_columns[i] as string, () => {
       const text = cell(rule.columns.length + i);
-      if (rule.missing.includes(text)) throw new DataProblem("it is empty, and a label must not be");
+      if (rule.missing.includes(text)) throw new DataProblem(later("it is empty, and a label must not be"));
       return encodeLabel(label, text, rule.decimal);
     }),
   );

@@ -5,6 +5,7 @@
  */
 
 import { toHex } from "../../core/crypto/bytes";
+import { later } from "../../core/user-messages";
 import type { Fault, FrameOf, Places } from "./group-events";
 import {
   type Answers,
@@ -282,7 +283,7 @@ export class Views {
       this.leader.beginNextStep();
       this.promised = this.leader.ballot;
     } else if (verdict === "next_view") this.#enter(this.promised[0] + 1);
-    else if (verdict === "left_out") this.failure = "The others must continue without this member.";
+    else if (verdict === "left_out") this.failure = later("The others must continue without this member.");
     return verdict === "decided";
   }
 

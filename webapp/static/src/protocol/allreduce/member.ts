@@ -10,6 +10,7 @@
  * on its current link. So nothing is lost when a link comes back.
  */
 
+import { later } from "../../core/user-messages";
 import type { GroupOrder } from "../wire/mesh";
 import type { Control, Effect, Event, FrameOf } from "./group-events";
 import { Views } from "./leader";
@@ -188,7 +189,8 @@ export class AllReduce {
   #proceed(): void {
     const step = this.#step;
     const views = this.#views;
-    if (step.links.now >= step.ends + 2 * step.order.patience) this.#giveUp("The group's time is over.");
+    if (step.links.now >= step.ends + 2 * step.order.patience)
+      this.#giveUp(later("The group's time is over."));
     while (!this.over) {
       const { promised } = views;
       const { plan, accepted } = step;
@@ -307,7 +309,7 @@ export class AllReduce {
     links.send(["end"], [...this.#views.changes.keys()], frame);
     if (!parts.every((digest, part) => received.contributors(part, digest) !== null)) {
       this.#enter("failed");
-      links.effects.push({ type: "fail", reason: "The group continued without this member." });
+      links.effects.push({ type: "fail", reason: later("The group continued without this member.") });
       return;
     }
     this.#enter("finished");

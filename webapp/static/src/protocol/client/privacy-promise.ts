@@ -5,6 +5,7 @@
  * was told when it joined is the least that it does, for the life of its process or page.
  */
 
+import { later } from "../../core/user-messages";
 import { mostSharers } from "../secagg/terms";
 import type { FrameOf } from "../wire/messages";
 
@@ -14,20 +15,21 @@ type PrivacyTerms = NonNullable<Welcome["privacy"]>;
 type AggregationTerms = NonNullable<Welcome["masking"]>;
 
 // The client leaves a server that breaks the agreement: it could learn what was to stay hidden.
-export const BROKEN_WORD =
-  "The server asks for updates in a different form than agreed, so this client left it.";
-const BROKEN_PROMISE =
-  "The server protects updates less than it promised when this client joined, so this client left it. If the new " +
-  "terms suit you, reload the page or start the client again.";
-const OTHER_MODEL =
-  "The task has another model than when this client joined, so this client left it. Reload the page or start the " +
-  "client again to train the new one.";
-const TOO_LITTLE_NOISE =
-  "In this task devices add less noise to what they send than you ask for, or none, so this client left it. Ask for " +
-  "less, or choose another task.";
-const EMPTY_TERMS =
-  "The server promises privacy in terms that protect nothing, such as a clip of 0, so this client left it. Choose " +
-  "another task.";
+export const BROKEN_WORD = later(
+  "The server asks for updates in a different form than agreed, so this client left it.",
+);
+const BROKEN_PROMISE = later(
+  "The server protects updates less than it promised when this client joined, so this client left it. If the new terms suit you, reload the page or start the client again.",
+);
+const OTHER_MODEL = later(
+  "The task has another model than when this client joined, so this client left it. Reload the page or start the client again to train the new one.",
+);
+const TOO_LITTLE_NOISE = later(
+  "In this task devices add less noise to what they send than you ask for, or none, so this client left it. Ask for less, or choose another task.",
+);
+const EMPTY_TERMS = later(
+  "The server promises privacy in terms that protect nothing, such as a clip of 0, so this client left it. Choose another task.",
+);
 
 // Updates and noise are float32, which rounds smaller amounts to 0 and has no room for larger ones.
 const SMALLEST_CLIP = 1e-20;

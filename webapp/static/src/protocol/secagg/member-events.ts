@@ -7,6 +7,7 @@
  * ascending order; what a member sends to or receives from several neighbours is in the order of their places.
  */
 
+import type { UserMessage } from "../../core/user-messages";
 import type { ClientFrame, FrameOf, ServerFrame } from "../wire/messages";
 
 export type Train = FrameOf<"train">;
@@ -53,7 +54,7 @@ export type Event =
   | { readonly type: "vouchers_checked"; readonly round: number; readonly wrong: Places }
   | { readonly type: "revealed"; readonly round: number; readonly shares: readonly Uint8Array[] }
   /** The host cannot perform the last effect. `reason` is for people and reveals no secret. */
-  | { readonly type: "failed"; readonly round: number; readonly reason: string }
+  | { readonly type: "failed"; readonly round: number; readonly reason: UserMessage }
   /** The volunteer stopped, or another window replaced this one. */
   | { readonly type: "stopped" };
 
@@ -130,6 +131,6 @@ export type Effect =
    * Take no further part in `round`, and offer no update of it. `reason` is for people. A `forget` follows if the
    * round has secrets, and a `send` that notifies the server.
    */
-  | { readonly type: "give_up"; readonly round: number; readonly reason: string }
+  | { readonly type: "give_up"; readonly round: number; readonly reason: UserMessage }
   /** Overwrite the secrets of `round`. */
   | { readonly type: "forget"; readonly round: number };

@@ -7,6 +7,7 @@
  */
 
 import { same } from "../../core/data/equality";
+import { later, type UserMessage } from "../../core/user-messages";
 import type { FrameOf } from "../wire/messages";
 import type { Effect, Event, Keys, Member, Places, Train } from "./member-events";
 import { type Degree, MOST_ACTIVE, signers } from "./terms";
@@ -107,81 +108,106 @@ export function revealFor(round: MemberRound, alive: Places): Effect {
  * Returns why this client takes no part if versions below `spent` are spent; null if it does. Two sums of a version in
  * which the same updates are could be subtracted from each other.
  */
-export function spentRefusal({ planned }: MemberRound, spent: number): string | null {
+export function spentRefusal({ planned }: MemberRound, spent: number): UserMessage | null {
   if (planned.plan.version >= spent) return null;
-  return `Its update of version ${spent - 1} was summed before; it waits for version ${spent}.`;
+  return later("Its update of version %(summed)s was summed before; it waits for version %(spent)s.", {
+    summed: spent - 1,
+    spent,
+  });
 }
 
 /** Returns why this client, which sent `keys`, refuses a roster; null if it is valid. */
-export function rosterRefusal(round: MemberRound, members: readonly Member[], keys: Keys): string | null {
+export function rosterRefusal(
+  round: MemberRound,
+  members: readonly Member[],
+  keys: Keys,
+): UserMessage | null {
   const { client } = round.planned;
   const [count, minimum] = [members.length, minimumOf(round)];
   if (count < minimum) {
-    return `The round has ${count} members; this client takes part among ${minimum} at least.`;
+    return later("The round has %(members)s members; this client takes part among %(minimum)s at least.", {
+      members: count,
+      minimum,
+    });
   }
   if (isActive(round) && count > MOST_ACTIVE) {
-    return `The round has ${count} members; where the server may lie, ${MOST_ACTIVE} is the most.`;
+    return later("The round has %(members)s members; where the server may lie, %(most)s is the most.", {
+      members: count,
+      most: MOST_ACTIVE,
+    });
   }
-  if (!distinct(members.map((member) => member.client))) return "A client is in the roster twice.";
+  if (!distinct(members.map((member) => member.client))) return later("A client is in the roster twice.");
   const { type: _type, round: _round, ...own } = keys;
   if (!members.some((member) => same(member, { client, ...own }))) {
-    return "The roster does not have this client with the keys that it sent.";
+    return later("The roster does not have this client with the keys that it sent.");
   }
   if (!distinct(members.flatMap((member) => [text(member.mask_key), text(member.share_key)]))) {
-    return "Two clients of the roster have the same key.";
+    return later("Two clients of the roster have the same key.");
   }
   if (!distinct(members.map((member) => text(member.seed_hash)))) {
-    return "Two clients of the roster have the same seed.";
+    return later("Two clients of the roster have the same seed.");
   }
   if (!distinct(members.map((member) => text(member.identity)))) {
-    return "Two clients of the roster have the same identity.";
+    return later("Two clients of the roster have the same identity.");
   }
   return null;
 }
 
 /** Returns why this member refuses the shares sent to it; null if they are valid. */
-export function sharesRefusal(round: MemberRound, { senders, sealed }: FrameOf<"dealt">): string | null {
+export function sharesRefusal(round: MemberRound, { senders, sealed }: FrameOf<"dealt">): UserMessage | null {
   const { threshold } = round.degree;
   if (!ascend(senders, round.members.length) || !within(senders, round.neighbours)) {
-    return "Shares came from clients that are no neighbours.";
+    return later("Shares came from clients that are no neighbours.");
   }
-  if (sealed.length !== senders.length) return "Some of the shares are missing or have no sender.";
+  if (sealed.length !== senders.length) return later("Some of the shares are missing or have no sender.");
   if (senders.length + 1 < threshold) {
-    return `Only ${senders.length + 1} of at least ${threshold} neighbours exchanged shares.`;
+    return later("Only %(shared)s of at least %(threshold)s neighbours exchanged shares.", {
+      shared: senders.length + 1,
+      threshold,
+    });
   }
   return null;
 }
 
 /** Returns why a list of survivors is refused; null if it is valid. */
-export function survivorsRefusal(round: MemberRound, alive: Places): string | null {
+export function survivorsRefusal(round: MemberRound, alive: Places): UserMessage | null {
   const { threshold } = round.degree;
   const minimum = minimumOf(round);
-  if (!ascend(alive, round.members.length)) return "The survivors are not a list of places in the roster.";
+  if (!ascend(alive, round.members.length))
+    return later("The survivors are not a list of places in the roster.");
   if (alive.length < minimum) {
-    return `Only ${alive.length} updates would be added up; this client wants ${minimum} at least.`;
+    return later("Only %(alive)s updates would be added up; this client wants %(minimum)s at least.", {
+      alive: alive.length,
+      minimum,
+    });
   }
   const survivors = new Set(alive);
-  if (!survivors.has(round.place)) return "This client is not among the survivors.";
+  if (!survivors.has(round.place)) return later("This client is not among the survivors.");
   const senders = new Set(sendersOf(round));
   if (round.neighbours.some((place) => survivors.has(place) && !senders.has(place))) {
-    return "A survivor never exchanged shares with this client.";
+    return later("A survivor never exchanged shares with this client.");
   }
   const holders = sendersOf(round).filter((place) => survivors.has(place)).length + 1;
-  return holders < threshold ? `Only ${holders} of at least ${threshold} neighbours survived.` : null;
+  return holders < threshold
+    ? later("Only %(holders)s of at least %(threshold)s neighbours survived.", { holders, threshold })
+    : null;
 }
 
 /** Returns why the list of members that signed the survivors is refused; their signatures are checked later. */
 export function signaturesRefusal(
   round: MemberRound,
   { alive, vouchers, signatures }: FrameOf<"unmask">,
-): string | null {
+): UserMessage | null {
   if (!ascend(vouchers, (alive.at(-1) ?? -1) + 1) || !within(vouchers, alive)) {
-    return "The vouchers are not among the survivors.";
+    return later("The vouchers are not among the survivors.");
   }
-  if (signatures.length !== vouchers.length) return "Some of the vouchers' signatures are missing.";
+  if (signatures.length !== vouchers.length) return later("Some of the vouchers' signatures are missing.");
   const needed = signersOf(round);
   if (vouchers.length < needed) {
-    return `Only ${vouchers.length} of at least ${needed} clients vouch for the survivors.`;
+    return later("Only %(vouchers)s of at least %(needed)s clients vouch for the survivors.", {
+      vouchers: vouchers.length,
+      needed,
+    });
   }
   return null;
 }

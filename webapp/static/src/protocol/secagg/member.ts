@@ -7,6 +7,7 @@
  */
 
 import { same } from "../../core/data/equality";
+import { later, type UserMessage } from "../../core/user-messages";
 import { reducer, type Step as StepOf } from "../client/reducer";
 import type { FrameOf, ServerFrame } from "../wire/messages";
 import type { Effect, Event, Places } from "./member-events";
@@ -104,7 +105,7 @@ export const TRANSITIONS: Readonly<Record<Stage, Row>> = {
 
 /** Stages before any share was revealed: only in these may the server ask for a reveal. */
 const ASKABLE: readonly Stage[] = ["masked", "signing", "vouched"];
-const OTHER_SURVIVORS = "The server named other survivors to this client before.";
+const OTHER_SURVIVORS = later("The server named other survivors to this client before.");
 
 /** A report of the host about the round in which it performed an effect. */
 type HostEvent = Exclude<Event, { type: "planned" | "frame" | "welcomed" | "stopped" }>;
@@ -116,7 +117,7 @@ export interface State {
   readonly latest: number;
   readonly round: MemberRound | null;
   /** Why the member gave up the last round, for people. */
-  readonly reason: string | null;
+  readonly reason: UserMessage | null;
 }
 
 export const INITIAL: State = { stage: "idle", latest: 0, round: null, reason: null };
@@ -165,10 +166,13 @@ function planned(state: State, event: Planned, masking: Masking): Step {
   const { round } = state;
   if (round && plan.round === numberOf(round)) {
     if (hasPlan(round, event) || state.stage === "refused") return step(state);
-    return giveUp(state, round, "The server gave this round other terms before.");
+    return giveUp(state, round, later("The server gave this round other terms before."));
   }
   if (plan.round <= state.latest) {
-    const reason = `The server went back to round ${plan.round}, after ${state.latest}; stop and join again.`;
+    const reason = later("The server went back to round %(round)s, after %(latest)s; stop and join again.", {
+      round: plan.round,
+      latest: state.latest,
+    });
     return step(state, { type: "give_up", round: plan.round, reason }, decline(plan.round));
   }
   const forgotten = forget(state);
@@ -215,7 +219,7 @@ function hostEvent(state: State, round: MemberRound, event: HostEvent): Step {
       return enter(state, "vouched", { ...round, consistencySignature: vouch }, send(vouch));
     }
     case "vouchers_checked":
-      if (event.wrong.length > 0) return giveUp(state, round, "A voucher's signature is wrong.");
+      if (event.wrong.length > 0) return giveUp(state, round, later("A voucher's signature is wrong."));
       return makeReveal(state, round, round.alive ?? []);
     case "revealed": {
       const reveal = { type: "reveal", round: number, shares: event.shares } as const;
@@ -230,10 +234,10 @@ function rosterChecked(
   event: Extract<Event, { type: "roster_checked" }>,
 ): Step {
   if (event.wrong.length > 0) {
-    return giveUp(state, round, "The roster has keys that cannot be used, or were not signed.");
+    return giveUp(state, round, later("The roster has keys that cannot be used, or were not signed."));
   }
   if (event.changed.length > 0) {
-    return giveUp(state, round, "A client of the roster changed its identity, or is not on the list.");
+    return giveUp(state, round, later("A client of the roster changed its identity, or is not on the list."));
   }
   const { place, degree } = round;
   const neighbours = neighboursOf(place, event.order, degree.neighbours);
@@ -284,7 +288,7 @@ function masked(
 function roster(state: State, round: MemberRound, message: FrameOf<"roster">): Step {
   if (round.members.length > 0) {
     if (!same(message.members, round.members)) {
-      return giveUp(state, round, "The server sent this client another roster before.");
+      return giveUp(state, round, later("The server sent this client another roster before."));
     }
     return round.shares ? step(state, send(round.shares)) : step(state);
   }
@@ -312,7 +316,7 @@ function roster(state: State, round: MemberRound, message: FrameOf<"roster">): S
 function dealt(state: State, round: MemberRound, message: FrameOf<"dealt">): Step {
   if (round.dealt) {
     if (same(message, round.dealt)) return step(state);
-    return giveUp(state, round, "The server dealt this client other shares before.");
+    return giveUp(state, round, later("The server dealt this client other shares before."));
   }
   const reason = sharesRefusal(round, message);
   if (reason) return giveUp(state, round, reason);
@@ -375,7 +379,7 @@ function roundOver(state: State, round: MemberRound, number: number): Step {
 }
 
 /** Gives up the round: from now on only a decline is sent in it. */
-function giveUp(state: State, round: MemberRound, reason: string, spent = false): Step {
+function giveUp(state: State, round: MemberRound, reason: UserMessage, spent = false): Step {
   const number = numberOf(round);
   const forgotten = forget(state);
   const refused: State = {

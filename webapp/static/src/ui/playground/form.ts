@@ -1,6 +1,7 @@
 /** A row, a text or numbers from a form, as a question. */
 
 import type { PlaygroundQuestion } from "../../core/messages/playground";
+import { say } from "../../i18n";
 import { requireElement } from "../lib/dom";
 import type { QuestionForm } from "./question";
 import { numbersIn } from "./texts";
@@ -14,7 +15,7 @@ export function bindForm(widget: HTMLElement, kind: FormKind, { ask, complain }:
     try {
       ask(questionOf(widget, kind));
     } catch (problem) {
-      complain(problem instanceof Error ? problem.message : String(problem));
+      complain(say.problem(problem));
     }
   });
 }

@@ -72,7 +72,7 @@ class Playground {
       const answer = await worker.ask(versions.map(withoutQuery), question);
       if (questionNumber === this.#asked) this.#show(answer, versions, naming);
     } catch (problem) {
-      if (questionNumber === this.#asked) this.#showLine(sentence(problem));
+      if (questionNumber === this.#asked) this.#showLine(say.problem(problem));
     }
   }
 
@@ -88,7 +88,7 @@ class Playground {
       showProgress(await worker.write(versions.map(withoutQuery), prompt, showProgress));
       this.#showLine(say.trial.written);
     } catch (problem) {
-      this.#showLine(sentence(problem));
+      this.#showLine(say.problem(problem));
     }
   }
 
@@ -146,10 +146,6 @@ class Playground {
 
 function withoutQuery({ weights, update }: NamedVersion) {
   return { weights, update };
-}
-
-function sentence(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem);
 }
 
 /** Binds the section of a page; returns a function that takes what this device trained, or null without a section. */

@@ -18,7 +18,7 @@ const ADDING: readonly Stage[] = ["weighing", "revealing", "revealed"];
 
 export function visibilityOf(masked: MaskedView): UpdateVisibility {
   if (masked.reason !== null) {
-    return { line: words.nothing(masked.reason), roster: null };
+    return { line: words.nothing(say.message(masked.reason)), roster: null };
   }
   return { line: lineOf(masked), roster: masked.members > 0 ? rosterOf(masked) : null };
 }

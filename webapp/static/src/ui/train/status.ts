@@ -112,7 +112,7 @@ function waiting({ task, taskAt, client, counted: mine, masked }: RoundsView, no
 function training(view: RoundsView): StatusWords {
   const { machine, progress, masked, done } = view;
   const name = machine.plan ? card.round(machine.plan.round) : card.noRound;
-  if (masked && masked.reason !== null) return [round.goesOnWithout, masked.reason];
+  if (masked && masked.reason !== null) return [round.goesOnWithout, say.message(masked.reason)];
   if (masked && done) {
     const waits = isExchangingKeys(masked) ? round.waitsForKeys : round.makesMasks;
     return [round.masking, `${name}. ${waits}`];

@@ -58,7 +58,7 @@ export function stoppedWords(
   thanked: StatusWords | null,
 ): StatusWords {
   if (problem) return [card.stopped, problem];
-  return invited ?? thanked ?? (reason ? [card.stopped, reason] : STOPPED);
+  return invited ?? thanked ?? (reason ? [card.stopped, say.message(reason)] : STOPPED);
 }
 
 /** Returns the words for this number of missing participants. */

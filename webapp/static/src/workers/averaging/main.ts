@@ -2,6 +2,7 @@
 
 import { keyPair } from "../../core/crypto/keys";
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
+import { later, messageOf } from "../../core/user-messages";
 import { PartAverager } from "./averager";
 import { MaskedCoding, PlainCoding } from "./codecs";
 
@@ -34,7 +35,7 @@ async function prepare(message: Extract<ToAverager, { readonly type: "prepare" }
     return { type: "prepared", commitments, key: new Uint8Array() };
   }
   if (!vector.every(Number.isFinite)) {
-    throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
+    throw new RangeError(later("The weights hold NaN or infinity. Lower the learning rate."));
   }
   // New for each group, and kept in this worker.
   const keys = await keyPair(crypto.getRandomValues(new Uint8Array(32)));
@@ -88,7 +89,7 @@ async function perform(message: ToAverager): Promise<AveragingAnswer> {
 
 function problem(error: unknown): AveragingAnswer {
   if (error instanceof UnfitMember) return { type: "unfit", place: error.place, reason: error.message };
-  return { type: "failed", problem: error instanceof Error ? error.message : String(error) };
+  return { type: "failed", problem: messageOf(error) };
 }
 
 /** Returns the buffers that are transferred to the page. */

@@ -9,7 +9,8 @@ import type { ArraySpec, DataSpec, StoredSpec } from "../../core/preprocessing/d
 import { splitShuffled } from "../../core/preprocessing/example-order";
 import { readNpy } from "../../core/preprocessing/files/npy";
 import { tooLarge, unzip } from "../../core/preprocessing/files/zip";
-import type { Problems, ReadExamples, ReadResult } from "./result";
+import { type FilledMessage, later, laterPlural } from "../../core/user-messages";
+import { FILE_LEFT_OUT, type Problems, type ReadExamples, type ReadResult } from "./result";
 
 /** A file's arrays are in memory twice while they are read. */
 const MOST_BYTES = 512 * 2 ** 20;
@@ -24,7 +25,7 @@ export async function readArrays(
 ): Promise<ReadExamples> {
   const read: NumericArray[][] = [];
   for (const [i, { path, file }] of files.entries()) {
-    const arrays = await problems.guard(path, "The file is left out.", () => readFile(rule, file));
+    const arrays = await problems.guard(path, FILE_LEFT_OUT, () => readFile(rule, file));
     if (arrays !== null) read.push(arrays);
     reading(i + 1);
   }
@@ -68,21 +69,32 @@ async function readFile(rule: ArraySpec, file: File): Promise<NumericArray[]> {
 function check(name: string, { shape, values }: NumericArray, spec: StoredSpec, examples: number): void {
   if (shape[0] !== examples) {
     throw new DataProblem(
-      `The array '${name}' has ${shape[0]} examples where the first array has ${examples}`,
+      later("The array '%(name)s' has %(found)s examples where the first array has %(first)s", {
+        name,
+        found: shape[0] ?? 0,
+        first: examples,
+      }),
     );
   }
   if (shape.slice(1).join() !== spec.shape.join()) {
     throw new DataProblem(
-      `An example of '${name}' has the shape [${shape.slice(1)}]; the task takes [${spec.shape}]`,
+      later("An example of '%(name)s' has the shape [%(found)s]; the task takes [%(expected)s]", {
+        name,
+        found: shape.slice(1).join(),
+        expected: spec.shape.join(),
+      }),
     );
   }
   if (values instanceof Float32Array && spec.dtype !== "float32") {
     throw new DataProblem(
-      `The array '${name}' holds fractions; the task takes whole numbers (${spec.dtype})`,
+      later("The array '%(name)s' holds fractions; the task takes whole numbers (%(dtype)s)", {
+        name,
+        dtype: spec.dtype,
+      }),
     );
   }
   if (spec.dtype === "uint8" && !values.every((value) => value >= 0 && value <= 255)) {
-    throw new DataProblem(`The array '${name}' must hold whole numbers from 0 to 255`);
+    throw new DataProblem(later("The array '%(name)s' must hold whole numbers from 0 to 255", { name }));
   }
 }
 
@@ -101,14 +113,27 @@ function joined(spec: StoredSpec, arrays: readonly (NumericArray | undefined)[])
   return column;
 }
 
-function inWords({ values, width }: ExampleColumn, count: number): string {
-  const whole = values instanceof Float32Array ? "numbers" : "whole numbers";
+function inWords({ values, width }: ExampleColumn, count: number): FilledMessage {
+  const whole = !(values instanceof Float32Array);
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (const value of values) {
     least = Math.min(least, value);
     most = Math.max(most, value);
   }
-  const range =
-    values.length > 0 ? `, from ${Number(least.toPrecision(4))} to ${Number(most.toPrecision(4))}` : "";
-  return `${count} examples of ${width} ${whole}${range}`;
+  const what = whole
+    ? laterPlural(
+        "%(count)s example of %(width)s whole numbers",
+        "%(count)s examples of %(width)s whole numbers",
+        count,
+        { width },
+      )
+    : laterPlural(
+        "%(count)s example of %(width)s numbers",
+        "%(count)s examples of %(width)s numbers",
+        count,
+        { width },
+      );
+  if (values.length === 0) return what;
+  const [from, to] = [least, most].map((value) => String(Number(value.toPrecision(4)))) as [string, string];
+  return later("%(what)s, from %(from)s to %(to)s", { what, from, to });
 }

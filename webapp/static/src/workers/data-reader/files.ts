@@ -6,7 +6,7 @@ import { byCodePoints } from "../../core/preprocessing/example-order";
 import { members, tooLarge } from "../../core/preprocessing/files/zip";
 import { readArrays } from "./arrays";
 import { type Decode, readImages } from "./images";
-import type { Problems, ReadExamples, ReadResult } from "./result";
+import { LEFT_OUT, type Problems, type ReadExamples, type ReadResult } from "./result";
 import { readTables } from "./tables";
 import { readTexts } from "./texts";
 
@@ -25,7 +25,7 @@ async function opened(
   if (kind !== "image" && kind !== "text") return [...files];
   const unpacked = files.map(async ({ path, file }) => {
     if (!/\.zip$/i.test(path)) return [{ path, file }];
-    return (await problems.guard(path, "It is left out.", () => inside(file, TAKEN[kind]))) ?? [];
+    return (await problems.guard(path, LEFT_OUT, () => inside(file, TAKEN[kind]))) ?? [];
   });
   return (await Promise.all(unpacked)).flat();
 }

@@ -3,8 +3,9 @@
 import type { OwnFile } from "../../core/messages/data-reader";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { LabelRule } from "../../core/preprocessing/declaration";
-import { encodeLabel, listNames } from "../../core/preprocessing/labels";
-import { counted, type Problems } from "./result";
+import { encodeLabel } from "../../core/preprocessing/labels";
+import { later, laterPlural, type UserMessage } from "../../core/user-messages";
+import type { Problems } from "./result";
 
 /** A file with its label, as written and as stored. */
 export interface LabelledFile extends OwnFile {
@@ -44,18 +45,27 @@ function valuesOf(rule: LabelRule, label: string): readonly number[] | null {
   }
 }
 
-function sentences(folder: string | null, count: number, rule: LabelRule): [where: string, text: string] {
-  const files = counted(count, "file");
+function sentences(
+  folder: string | null,
+  count: number,
+  rule: LabelRule,
+): [where: UserMessage, text: UserMessage] {
+  const files = laterPlural("%(count)s file", "%(count)s files", count, {});
   if (folder === null) {
     return [
       files,
-      "Not in a folder, so the class is not known: left out. Choose the class, then add them again.",
+      later("Not in a folder, so the class is not known: left out. Choose the class, then add them again."),
     ];
   }
   const expected =
-    rule.kind === "class" ? `the classes are ${listNames(rule.classes)}` : "it must be a number";
+    rule.kind === "class"
+      ? later("the classes are %(classes)s", { classes: rule.classes })
+      : later("it must be a number", {});
   return [
     `${folder}/`,
-    `No class is called '${folder}'; ${expected}. Left out: ${files}. Rename the folder, or choose the class and add them again.`,
+    later(
+      "No class is called '%(folder)s'; %(expected)s. Left out: %(files)s. Rename the folder, or choose the class and add them again.",
+      { folder, expected, files },
+    ),
   ];
 }

@@ -8,8 +8,9 @@ import type { DataSpec, ImageSpec } from "../../core/preprocessing/declaration";
 import { splitShuffled } from "../../core/preprocessing/example-order";
 import { imageValues } from "../../core/preprocessing/images/image";
 import type { Pixels } from "../../core/preprocessing/images/pixels";
+import { later } from "../../core/user-messages";
 import { type LabelledFile, labelByFolder } from "./folders";
-import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
+import { countClasses, LEFT_OUT, type Problems, type ReadExamples, type ReadResult } from "./result";
 
 /** Decodes a picture into RGBA, in its display orientation. Throws DataProblem if it is none. */
 export type Decode = (file: Blob) => Promise<Pixels>;
@@ -70,7 +71,7 @@ export async function readImages(
   const pictures = new Pictures(rule, decode);
   const labelled = labelByFolder(files, rule.label, problems);
   for (const [i, one] of labelled.entries()) {
-    await problems.guard(one.path, "It is left out.", () => pictures.add(one));
+    await problems.guard(one.path, LEFT_OUT, () => pictures.add(one));
     reading(files.length - labelled.length + i + 1);
   }
   const { label } = rule;
@@ -128,18 +129,24 @@ export async function decodeImage(file: Blob): Promise<Pixels> {
     imageOrientation: "from-image",
   }).catch(() => {
     throw new DataProblem(
-      "This picture cannot be read: it is damaged, or of a kind this browser does not know (PNG, JPEG and WebP work everywhere)",
+      later(
+        "This picture cannot be read: it is damaged, or of a kind this browser does not know (PNG, JPEG and WebP work everywhere)",
+      ),
     );
   });
   const { width, height } = bitmap;
   try {
     if (width * height > MOST_PIXELS) {
       throw new DataProblem(
-        `This picture has ${width} by ${height} pixels, more than can be read here; make it smaller`,
+        later(
+          "This picture has %(width)s by %(height)s pixels, more than can be read here; make it smaller",
+          { width, height },
+        ),
       );
     }
     const pen = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
-    if (pen === null) throw new DataProblem("This browser has no memory for this picture; close other tabs");
+    if (pen === null)
+      throw new DataProblem(later("This browser has no memory for this picture; close other tabs"));
     pen.drawImage(bitmap, 0, 0);
     return { width, height, channels: 4, values: pen.getImageData(0, 0, width, height).data };
   } finally {

@@ -3,6 +3,7 @@
 import type { FromReader, OwnFile, ToReader } from "../../core/messages/data-reader";
 import type { TakeAnswer, TakeRequest } from "../../core/messages/local-data";
 import type { DataSpec } from "../../core/preprocessing/declaration";
+import { later, messageOf } from "../../core/user-messages";
 import { readFiles } from "./files";
 import { decodeImage } from "./images";
 import { Problems, type ReadExamples, type ReadResult, reportOf } from "./result";
@@ -15,17 +16,13 @@ function say(message: FromReader): void {
   scope.postMessage(message);
 }
 
-function sentence(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 async function read(id: number, data: DataSpec, files: readonly OwnFile[]): Promise<void> {
   latest = id;
   current = null;
   const total = files.length;
   const reading: ReadResult = (done) => {
     // Newer files were chosen, so this result is not needed.
-    if (latest !== id) throw new Error("Other files were chosen.");
+    if (latest !== id) throw new Error(later("Other files were chosen."));
     say({ type: "reading", id, done, total });
   };
   const problems = new Problems();
@@ -39,7 +36,7 @@ async function take({
   part,
   rows,
 }: TakeRequest): Promise<Extract<TakeAnswer, { examples: unknown }>["examples"]> {
-  if (current === null) throw new Error("The files are being read; start again in a moment.");
+  if (current === null) throw new Error(later("The files are being read; start again in a moment."));
   const { split } = current;
   return current.take(rows.map((row) => split[part][row] as number));
 }
@@ -51,7 +48,7 @@ function serve(port: MessagePort): void {
     try {
       answer = { id, examples: await take(data) };
     } catch (error) {
-      answer = { id, problem: sentence(error) };
+      answer = { id, problem: messageOf(error) };
     }
     port.postMessage(answer);
   };
@@ -64,6 +61,6 @@ scope.onmessage = ({ data }: MessageEvent<ToReader>) => {
   }
   const { id } = data;
   read(id, data.data, data.files).catch((error: unknown) =>
-    say({ type: "failed", id, problem: sentence(error) }),
+    say({ type: "failed", id, problem: messageOf(error) }),
   );
 };

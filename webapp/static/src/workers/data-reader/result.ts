@@ -5,11 +5,16 @@ import type { Preview, Problem, Report } from "../../core/messages/data-reader";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { DataSpec } from "../../core/preprocessing/declaration";
 import type { Split } from "../../core/preprocessing/example-order";
-import { number } from "../../i18n/formatting";
+import { asValue, type FilledMessage, later, laterPlural, type UserMessage } from "../../core/user-messages";
 
-/** Counts a noun in English, the language of the workers. */
-export function counted(count: number, singular: string): string {
-  return `${number(count)} ${singular}${count === 1 ? "" : "s"}`;
+/** What becomes of a file, a row or an example with a problem. */
+export const FILE_LEFT_OUT = later("The file is left out.", {});
+export const ROW_LEFT_OUT = later("The row is left out.", {});
+export const LEFT_OUT = later("It is left out.", {});
+
+/** Names row `index` (from 0) of a table. */
+export function rowOf(path: string, index: number): FilledMessage {
+  return later("%(path)s, row %(row)s", { path, row: index + 1 });
 }
 
 /** The number of problems that a page shows; the others are counted. */
@@ -20,18 +25,23 @@ export class Problems {
   readonly first: Problem[] = [];
   count = 0;
 
-  add(where: string, text: string): void {
+  add(where: UserMessage, text: UserMessage): void {
     this.count += 1;
     if (this.first.length < SHOWN) this.first.push({ where, text });
   }
 
   /** Runs `work`; a data problem that it throws is recorded for `where`, and the result is null. */
-  async guard<T>(where: string, what: string, work: () => T | Promise<T>): Promise<T | null> {
+  async guard<T>(
+    where: UserMessage,
+    consequence: FilledMessage,
+    work: () => T | Promise<T>,
+  ): Promise<T | null> {
     try {
       return await work();
     } catch (problem) {
       if (!(problem instanceof DataProblem)) throw problem;
-      this.add(where, `${problem.message}. ${what}`);
+      const values = { problem: asValue(problem.userMessage), consequence };
+      this.add(where, later("%(problem)s. %(consequence)s", values));
       return null;
     }
   }
@@ -51,15 +61,29 @@ export interface ReadExamples {
 export type ReadResult = (done: number) => void;
 
 /** Returns why `count` examples are not enough or too many, and what to do; null if they can be used. */
-export function countProblem(count: number, { minimum, maximum }: DataSpec["volunteer"]): string | null {
-  const each = "from each device";
+export function countProblem(
+  count: number,
+  { minimum, maximum }: DataSpec["volunteer"],
+): FilledMessage | null {
   if (count < minimum) {
-    const here = count === 0 ? "none is here yet" : count === 1 ? "this is 1" : `these are ${number(count)}`;
-    const more = number(minimum - count);
-    return `This task needs at least ${counted(minimum, "example")} ${each}; ${here}. Add ${more} more.`;
+    const here =
+      count === 0
+        ? later("none is here yet", {})
+        : laterPlural("this is %(count)s", "these are %(count)s", count, {});
+    return laterPlural(
+      "This task needs at least %(count)s example from each device; %(here)s. Add %(more)s more.",
+      "This task needs at least %(count)s examples from each device; %(here)s. Add %(more)s more.",
+      minimum,
+      { here, more: minimum - count },
+    );
   }
   if (count > maximum) {
-    return `This task takes at most ${counted(maximum, "example")} ${each}; these are ${number(count)}. Start over with fewer.`;
+    return laterPlural(
+      "This task takes at most %(count)s example from each device; these are %(here)s. Start over with fewer.",
+      "This task takes at most %(count)s examples from each device; these are %(here)s. Start over with fewer.",
+      maximum,
+      { here: count },
+    );
   }
   return null;
 }

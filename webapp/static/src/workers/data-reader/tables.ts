@@ -6,7 +6,6 @@ import { collect, type Example } from "../../core/preprocessing/columns";
 import type { ColumnRule, DataSpec, TableSpec } from "../../core/preprocessing/declaration";
 import { splitShuffled } from "../../core/preprocessing/example-order";
 import { decodeText } from "../../core/preprocessing/files/text-file";
-import { listNames } from "../../core/preprocessing/labels";
 import {
   encodeRow,
   inputValues,
@@ -14,7 +13,16 @@ import {
   type RowValues,
   type TableReader,
 } from "../../core/preprocessing/table";
-import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
+import { type FilledMessage, later, type UserMessage } from "../../core/user-messages";
+import {
+  countClasses,
+  FILE_LEFT_OUT,
+  type Problems,
+  type ReadExamples,
+  type ReadResult,
+  ROW_LEFT_OUT,
+  rowOf,
+} from "./result";
 
 const ROWS_SHOWN = 6;
 
@@ -30,7 +38,7 @@ export async function readTables(
   const classes: string[] = [];
   let preview: Preview = { kind: "table", columns: [], rows: [], unused: [] };
   for (const [i, { path, file }] of files.entries()) {
-    const table = await problems.guard(path, "The file is left out.", async () =>
+    const table = await problems.guard(path, FILE_LEFT_OUT, async () =>
       openTable(decodeText(await file.arrayBuffer()), rule),
     );
     if (table !== null) {
@@ -70,7 +78,7 @@ async function readRows(
 ): Promise<ReadRow[]> {
   const read: ReadRow[] = [];
   for (let index = 0; index < table.rows.length; index++) {
-    const values = await problems.guard(`${path}, row ${index + 1}`, "The row is left out.", () =>
+    const values = await problems.guard(rowOf(path, index), ROW_LEFT_OUT, () =>
       encodeRow(table, rule, index),
     );
     if (values !== null) read.push({ index, values });
@@ -93,7 +101,7 @@ function previewOf(
     (column): ColumnPreview => ({ name: column.column, became: describeConversion(column), role: "input" }),
   );
   const labels = rule.label_columns.map(
-    (name): ColumnPreview => ({ name, became: "what the model learns to tell", role: "label" }),
+    (name): ColumnPreview => ({ name, became: later("what the model learns to tell"), role: "label" }),
   );
   const rows = read.slice(0, ROWS_SHOWN).map(({ index, values }) =>
     [...values.columns, ...values.labels].map((stored, i): CellPreview => {
@@ -106,13 +114,17 @@ function previewOf(
 }
 
 /** Describes the conversion of a column, for people. */
-export function describeConversion(column: ColumnRule): string {
+export function describeConversion(column: ColumnRule): UserMessage {
   if (column.kind === "category") {
     const { categories, encoding } = column;
-    const which = `one of ${categories.length}: ${listNames(categories)}`;
-    return encoding === "index" ? `${which}, as its number` : which;
+    const values = { count: categories.length, categories };
+    return encoding === "index"
+      ? later("one of %(count)s: %(categories)s, as its number", values)
+      : later("one of %(count)s: %(categories)s", values);
   }
-  const scaled = column.subtract !== 0 || column.divide !== 1 ? "a number, scaled" : "a number";
-  if (column.missing === "error") return scaled;
-  return `${scaled}; ${Number(column.fill.toPrecision(4))} where it is empty`;
+  const scaled = column.subtract !== 0 || column.divide !== 1;
+  const what: FilledMessage = scaled ? later("a number, scaled", {}) : later("a number", {});
+  if (column.missing === "error") return what;
+  const fill = String(Number(column.fill.toPrecision(4)));
+  return later("%(what)s; %(fill)s where it is empty", { what, fill });
 }

@@ -11,8 +11,18 @@ import { decodeText } from "../../core/preprocessing/files/text-file";
 import { encodeLabel } from "../../core/preprocessing/labels";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
 import { padIds, windowStarts } from "../../core/preprocessing/text/windows";
+import { later, type UserMessage } from "../../core/user-messages";
 import { labelByFolder } from "./folders";
-import { countClasses, type Problems, type ReadExamples, type ReadResult } from "./result";
+import {
+  countClasses,
+  FILE_LEFT_OUT,
+  LEFT_OUT,
+  type Problems,
+  type ReadExamples,
+  type ReadResult,
+  ROW_LEFT_OUT,
+  rowOf,
+} from "./result";
 
 const TOKENS_SHOWN = 60;
 
@@ -64,11 +74,16 @@ async function readWindows(
   const ids: number[] = [];
   const starts: number[] = [];
   for (const [i, { path, file }] of files.entries()) {
-    await problems.guard(path, "The file is left out.", async () => {
+    await problems.guard(path, FILE_LEFT_OUT, async () => {
       const tokens = tokenizer.encode(decodeText(await file.arrayBuffer()));
       const own = windowStarts(tokens.length, rule.length, rule.stride);
       if (own.length === 0) {
-        throw new DataProblem(`It has ${tokens.length} tokens; an example takes ${rule.length + 1}`);
+        throw new DataProblem(
+          later("It has %(tokens)s tokens; an example takes %(needed)s", {
+            tokens: tokens.length,
+            needed: rule.length + 1,
+          }),
+        );
       }
       for (const start of own) starts.push(ids.length + start);
       for (const id of tokens) ids.push(id);
@@ -95,7 +110,7 @@ function takeWindows(
 ): Examples {
   const [input, label] = [...rule.inputs, ...rule.labels].map((spec) => emptyColumn(spec, numbers.length));
   if (input === undefined || label === undefined)
-    throw new Error("Windows of text need an input and a label.");
+    throw new Error(later("Windows of text need an input and a label."));
   numbers.forEach((number, i) => {
     const start = starts[number] as number;
     input.values.set(ids.subarray(start, start + rule.length), i * rule.length);
@@ -106,7 +121,7 @@ function takeWindows(
 
 /** A text and its class. */
 interface LabelledText {
-  readonly where: string;
+  readonly where: UserMessage;
   readonly text: string;
   readonly label: string;
 }
@@ -127,7 +142,7 @@ async function readLabelled(
     rule.text_column === null ? fromFolders(label, files, problems) : fromTables(rule, files, problems);
   let done = 0;
   for await (const one of texts) {
-    await problems.guard(one.where, "It is left out.", () => {
+    await problems.guard(one.where, LEFT_OUT, () => {
       const ids = tokenizer.encode(one.text);
       examples.push({ x: [padIds(ids, rule.length)], y: [encodeLabel(label, one.label)] });
       classes.push(one.label);
@@ -152,9 +167,7 @@ async function* fromFolders(
   problems: Problems,
 ): AsyncGenerator<LabelledText> {
   for (const { path, file, label: name } of labelByFolder(files, label, problems)) {
-    const text = await problems.guard(path, "The file is left out.", async () =>
-      decodeText(await file.arrayBuffer()),
-    );
+    const text = await problems.guard(path, FILE_LEFT_OUT, async () => decodeText(await file.arrayBuffer()));
     if (text !== null) yield { where: path, text, label: name };
   }
 }
@@ -165,13 +178,13 @@ async function* fromTables(
   problems: Problems,
 ): AsyncGenerator<LabelledText> {
   for (const { path, file } of files) {
-    const table = await problems.guard(path, "The file is left out.", async () => {
+    const table = await problems.guard(path, FILE_LEFT_OUT, async () => {
       const [header = [], ...rows] = csvRows(decodeText(await file.arrayBuffer()), delimiter);
       return { header, rows, columns: findColumns(header, [text_column ?? "", label_column ?? ""]) };
     });
     for (const [index, row] of (table?.rows ?? []).entries()) {
-      const where = `${path}, row ${index + 1}`;
-      const result = await problems.guard(where, "The row is left out.", () => {
+      const where = rowOf(path, index);
+      const result = await problems.guard(where, ROW_LEFT_OUT, () => {
         checkWidth(row, table?.header ?? []);
         const [text = "", label = ""] = (table?.columns ?? []).map((column) => row[column] ?? "");
         return { where, text, label: trimCell(label) };

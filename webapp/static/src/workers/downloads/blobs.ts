@@ -2,20 +2,23 @@
 
 import { toHex } from "../../core/crypto/bytes";
 import type { WeightsSource } from "../../core/messages/training";
+import { later, UserError } from "../../core/user-messages";
 
 /** Fetches one blob and checks its hash against its address. */
 export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
   const response = await fetch(`${origin}/blobs/${sha256}`);
   if (!response.ok) {
-    throw new Error(
-      `The server does not have a file this task needs (status ${response.status}). Reload the page.`,
+    throw new UserError(
+      later("The server does not have a file this task needs (status %(status)s). Reload the page.", {
+        status: response.status,
+      }),
     );
   }
   const bytes = await response.arrayBuffer();
   // Browsers offer hashing only to pages from https or localhost.
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle !== undefined && toHex(new Uint8Array(await subtle.digest("SHA-256", bytes))) !== sha256) {
-    throw new Error("A file of this task was damaged on its way. Reload the page to fetch it again.");
+    throw new Error(later("A file of this task was damaged on its way. Reload the page to fetch it again."));
   }
   return new Uint8Array(bytes);
 }
@@ -29,8 +32,11 @@ export async function fetchWeights(
 ): Promise<Float32Array<ArrayBuffer>> {
   const buffer = typeof weights === "string" ? (await bring(weights)).buffer : weights;
   if (buffer.byteLength !== 4 * length) {
-    throw new Error(
-      `The weights have ${buffer.byteLength} bytes, the model needs ${4 * length}. Reload the page.`,
+    throw new UserError(
+      later("The weights have %(found)s bytes, the model needs %(expected)s. Reload the page.", {
+        found: buffer.byteLength,
+        expected: 4 * length,
+      }),
     );
   }
   return new Float32Array(buffer);

@@ -1,6 +1,7 @@
 /** Reads a bundle's manifest, and its files as they are needed. */
 
 import type { Bundle, SignatureName } from "../../core/data/bundle";
+import { later, UserError } from "../../core/user-messages";
 import type { GraphFiles } from "../../engine/graph";
 import { fetchBlob } from "./blobs";
 
@@ -15,14 +16,19 @@ const FORMAT = "minga-bundle/2";
 export async function openBundle(origin: string, sha256: string): Promise<BundleSource> {
   const bundle = JSON.parse(new TextDecoder().decode(await fetchBlob(origin, sha256))) as Bundle;
   if (bundle.format !== FORMAT) {
-    throw new Error(
-      `This page reads bundles of format ${FORMAT}, the task has ${bundle.format}. Reload the page.`,
+    throw new UserError(
+      later("This page reads bundles of format %(known)s, the task has %(found)s. Reload the page.", {
+        known: FORMAT,
+        found: String(bundle.format),
+      }),
     );
   }
   const fetchFile = (path: string): Promise<Uint8Array<ArrayBuffer>> => {
     const file = bundle.files[path];
     if (file === undefined)
-      throw new Error(`The task's bundle lacks the file ${path}; ask its owner to convert again.`);
+      throw new UserError(
+        later("The task's bundle lacks the file %(path)s; ask its owner to convert again.", { path }),
+      );
     return fetchBlob(origin, file.sha256);
   };
   return { bundle, graphFiles: (signature) => readGraphFiles(signature, fetchFile) };

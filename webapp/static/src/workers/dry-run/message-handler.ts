@@ -7,6 +7,7 @@ import { joinShards, makeBatch } from "../../core/data/examples";
 import { decodeShard } from "../../core/data/shard";
 import { floats, readStep, relativeError, type StepArrays } from "../../core/data/step-file";
 import type { DryRunStep, FromDryRunWorker, ToDryRunWorker } from "../../core/messages/dry-run";
+import { later, messageOf, type UserMessage } from "../../core/user-messages";
 import { failureOf, HealthWatch } from "../../engine/backend-health";
 import { startBackend } from "../../engine/backends";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";
@@ -104,7 +105,9 @@ async function readData({ base, bundle, step, shard }: DryRunStep): Promise<From
     hasDifferences(read.x, expected.x, rows.length, size) ||
     hasDifferences(read.y, expected.y, rows.length, size);
   const problem = differs
-    ? "This browser reads other values from the first shard than the server; please report this with the data."
+    ? later(
+        "This browser reads other values from the first shard than the server; please report this with the data.",
+      )
     : null;
   return { type: "read", examples: examples.count, problem };
 }
@@ -113,11 +116,11 @@ async function readData({ base, bundle, step, shard }: DryRunStep): Promise<From
 export async function receive(message: ToDryRunWorker): Promise<void> {
   const { type, step } = message;
   const answer = await (type === "data" ? readData(step) : runStep(step, message.backend)).catch(
-    (error: unknown): FromDryRunWorker => ({ type: "failed", message: sentence(error) }),
+    (error: unknown): FromDryRunWorker => ({ type: "failed", message: explain(error) }),
   );
   scope.postMessage(answer);
 }
 
-function sentence(error: unknown): string {
-  return failureOf(error)?.message ?? (error instanceof Error ? error.message : String(error));
+function explain(error: unknown): UserMessage {
+  return failureOf(error)?.message ?? messageOf(error);
 }

@@ -5,6 +5,7 @@
 import type { Bytes } from "../../core/crypto/bytes";
 import type { MaskingTerms } from "../../core/crypto/context";
 import type { FromMasker, ToMasker } from "../../core/messages/masking";
+import { messageOf } from "../../core/user-messages";
 import { RoundSecrets } from "./secrets";
 import { type Expanded, expand, maskUpdate, shareUpdate } from "./update";
 
@@ -101,7 +102,7 @@ scope.onmessage = ({ data }: MessageEvent<ToMasker>) => {
   work = work
     .then(() => perform(data))
     .catch((error: unknown): Answer => {
-      return { type: "failed", problem: error instanceof Error ? error.message : String(error) };
+      return { type: "failed", problem: messageOf(error) };
     })
     .then((answer) => {
       scope.postMessage({ ...answer, id }, answer.type === "masked" ? buffers(answer) : []);

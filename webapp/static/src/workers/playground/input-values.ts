@@ -10,6 +10,7 @@ import { imageValues } from "../../core/preprocessing/images/image";
 import { encodeCells, inputValues } from "../../core/preprocessing/table";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
 import { padIds } from "../../core/preprocessing/text/windows";
+import { later } from "../../core/user-messages";
 import { type Decode, rgba } from "../data-reader/images";
 
 export interface StoredInputs {
@@ -30,7 +31,7 @@ export async function storedInputs(
   if (question.kind === "picture" && rule?.kind === "image") return picture(question.file, rule, decode);
   if (question.kind === "row" && rule?.kind === "table") return { ...NOTHING, x: row(question.cells, rule) };
   if (question.kind === "text" && rule?.kind === "text") return text(question.text, rule);
-  throw new DataProblem("This task's examples are of another kind; reload the page");
+  throw new DataProblem(later("This task's examples are of another kind; reload the page"));
 }
 
 const NOTHING = { picture: null, lacking: [] } as const;
@@ -39,7 +40,9 @@ function splitValues(values: readonly number[], inputs: readonly PartSpec[]): nu
   const widths = inputs.map(({ shape }) => elements(shape));
   const expected = widths.reduce((sum, width) => sum + width, 0);
   if (values.length !== expected)
-    throw new DataProblem(`The model takes ${expected} numbers; these are ${values.length}`);
+    throw new DataProblem(
+      later("The model takes %(expected)s numbers; these are %(given)s", { expected, given: values.length }),
+    );
   let from = 0;
   return widths.map((width) => {
     from += width;

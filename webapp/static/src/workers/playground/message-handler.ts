@@ -9,6 +9,7 @@ import type {
 } from "../../core/messages/playground";
 import { combine } from "../../core/numerics/scaffold";
 import { DataProblem } from "../../core/preprocessing/data-problem";
+import { asValue, later, messageOf } from "../../core/user-messages";
 import { candidates, startBackend } from "../../engine/backends";
 import { decodeImage } from "../data-reader/images";
 import { fetchWeights } from "../downloads/blobs";
@@ -63,12 +64,12 @@ async function open(subject: PlaygroundSubject): Promise<OpenedModel> {
     if (works) return { subject, source, predictor };
     predictor.dispose();
   }
-  throw new Error("This browser cannot run the model; try a current Firefox, Chrome or Safari.");
+  throw new Error(later("This browser cannot run the model; try a current Firefox, Chrome or Safari."));
 }
 
 /** Loads what `open` named at the first question; after a failure the next question tries again. */
 function requireOpened(): Promise<OpenedModel> {
-  if (subject === null) throw new Error("The model is not loaded yet; reload the page.");
+  if (subject === null) throw new Error(later("The model is not loaded yet; reload the page."));
   opened ??= open(subject).catch((problem: unknown) => {
     opened = null;
     throw problem;
@@ -105,7 +106,7 @@ async function continueText(
 ): Promise<void> {
   const current = await requireOpened();
   const { subject, predictor } = current;
-  if (subject.preprocess?.kind !== "text") throw new Error("This task's examples are no texts.");
+  if (subject.preprocess?.kind !== "text") throw new Error(later("This task's examples are no texts."));
   const vectors = await Promise.all(versions.map((version) => vectorOf(version, current)));
   let last: WriteProgress = { texts: [], lacking: [] };
   await write({
@@ -137,7 +138,9 @@ export function receive(data: ToPlaygroundWorker): void {
   work = work
     .then(() => (data.type === "ask" ? ask(data) : continueText(data, stopsBefore)))
     .catch((error: unknown) => {
-      const message = error instanceof Error ? error.message : String(error);
-      post({ type: "failed", id: data.id, message: error instanceof DataProblem ? `${message}.` : message });
+      const problem = messageOf(error);
+      const message =
+        error instanceof DataProblem ? later("%(problem)s.", { problem: asValue(problem) }) : problem;
+      post({ type: "failed", id: data.id, message });
     });
 }

@@ -3,6 +3,7 @@
 import { slice, type Tensor, tensor1d, tidy } from "@tensorflow/tfjs-core";
 import type { Bundle, PartSpec } from "../../core/data/bundle";
 import { elements, load } from "../../core/data/examples";
+import { later, UserError } from "../../core/user-messages";
 import { Graph } from "../../engine/graph";
 import type { BundleSource } from "../downloads/bundles";
 import { batchTensors } from "../training/gradient";
@@ -43,7 +44,12 @@ export class Predictor {
   #batch({ shape, dtype }: PartSpec, stored: ArrayLike<number>): Float32Array | Int32Array {
     const width = elements(shape);
     if (stored.length !== width)
-      throw new Error(`The model takes ${width} values, these are ${stored.length}.`);
+      throw new UserError(
+        later("The model takes %(expected)s values, these are %(given)s.", {
+          expected: width,
+          given: stored.length,
+        }),
+      );
     const rows = new (dtype === "int32" ? Int32Array : Float32Array)(this.bundle.batch_size * width);
     rows.set(load(stored, this.bundle.preprocess, dtype));
     return rows;

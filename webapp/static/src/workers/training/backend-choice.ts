@@ -6,6 +6,7 @@ import type { Bundle, TensorSpec } from "../../core/data/bundle";
 import { elements, makeBatch } from "../../core/data/examples";
 import { uniform } from "../../core/numerics/philox";
 import { randomInputs } from "../../core/numerics/random-inputs";
+import { later, UserError, type UserMessage } from "../../core/user-messages";
 import { HealthWatch } from "../../engine/backend-health";
 import { candidates, startBackend } from "../../engine/backends";
 import type { BundleSource } from "../downloads/bundles";
@@ -128,10 +129,12 @@ async function fastest(source: BundleSource, setup: Setup): Promise<Choice | nul
   return best;
 }
 
-function unable(requested: Backend): string {
+function unable(requested: Backend): UserMessage {
   return requested === "exact"
-    ? "The same bits need WebAssembly with SIMD, which this browser lacks; take a current Firefox, Chrome or Safari."
-    : `This browser cannot train with ${requested}; choose another backend.`;
+    ? later(
+        "The same bits need WebAssembly with SIMD, which this browser lacks; take a current Firefox, Chrome or Safari.",
+      )
+    : later("This browser cannot train with %(backend)s; choose another backend.", { backend: requested });
 }
 
 /**
@@ -141,12 +144,12 @@ export async function chooseBackend(setup: Setup, source: BundleSource): Promise
   const { backend: requested, sliced } = setup;
   if (requested !== null) {
     const choice = await attemptBoth(requested, source, sliced);
-    if (choice === null) throw new Error(unable(requested));
+    if (choice === null) throw new UserError(unable(requested));
     return choice;
   }
   const choice = (await fastest(source, setup)) ?? (await attemptBoth("cpu", source, sliced));
   if (choice === null)
-    throw new Error("No backend works in this browser; try a current Firefox, Chrome or Safari.");
+    throw new Error(later("No backend works in this browser; try a current Firefox, Chrome or Safari."));
   await startBackend(choice.backend);
   return choice;
 }

@@ -12,6 +12,7 @@ import {
   type TrainingPlan,
 } from "../../core/messages/training";
 import { metricRows } from "../../core/numerics/metrics";
+import { later, messageOf, UserError } from "../../core/user-messages";
 import { failureOf } from "../../engine/backend-health";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
@@ -60,7 +61,7 @@ function post(message: FromWorker, transfer: Transferable[] = []): void {
 }
 
 function requireLoaded(): LoadedModel {
-  if (loaded === null) throw new Error("The model is not loaded yet; reload the page.");
+  if (loaded === null) throw new Error(later("The model is not loaded yet; reload the page."));
   return loaded;
 }
 
@@ -116,12 +117,17 @@ function checkPlan(
   { batchSize, control, learningRate, privacy }: TrainingPlan,
 ): void {
   if (batchSize < 1 || batchSize > bundle.batch_size) {
-    throw new Error(`The plan asks for batches of ${batchSize}, the model takes 1 to ${bundle.batch_size}.`);
+    throw new UserError(
+      later("The plan asks for batches of %(size)s, the model takes 1 to %(most)s.", {
+        size: batchSize,
+        most: bundle.batch_size,
+      }),
+    );
   }
   if (control !== null && learningRate <= 0)
-    throw new Error("Control variates need a learning rate above 0.");
+    throw new Error(later("Control variates need a learning rate above 0."));
   if (privacy !== null && (privacy.clip <= 0 || privacy.noise < 0))
-    throw new Error("The plan's privacy of examples needs a clip above 0 and no negative noise.");
+    throw new Error(later("The plan's privacy of examples needs a clip above 0 and no negative noise."));
 }
 
 /** Returns the step for a plan: slices waste fewer padding rows when single examples are processed. */
@@ -258,7 +264,7 @@ function perform(
 
 function fail(id: number, error: unknown): void {
   const failure = failureOf(error);
-  const message = failure?.message ?? (error instanceof Error ? error.message : String(error));
+  const message = failure?.message ?? messageOf(error);
   post({ type: "failed", id, message, kind: failure?.kind ?? null });
 }
 

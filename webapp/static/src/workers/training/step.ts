@@ -13,6 +13,7 @@ import {
   zeros,
 } from "@tensorflow/tfjs-core";
 import type { Bundle } from "../../core/data/bundle";
+import { later } from "../../core/user-messages";
 import { pinnedScalar } from "../../engine/constant-inputs";
 import {
   CORRECTION_INPUTS,
@@ -137,7 +138,8 @@ export class TrainingStep {
   static async load({ bundle, graphFiles }: BundleSource, sliced = false): Promise<TrainingStep> {
     const name = sliced ? "train_slice" : "train";
     const { [name]: signature } = bundle.signatures;
-    if (signature === undefined) throw new Error("This task's bundle has no slices; load whole batches.");
+    if (signature === undefined)
+      throw new Error(later("This task's bundle has no slices; load whole batches."));
     const [trainFiles, applyFiles] = await Promise.all([graphFiles(name), graphFiles("apply")]);
     const partwise = hasShaders() && !sliced ? await PartwiseStep.load(bundle, trainFiles, applyFiles) : null;
     if (partwise !== null) return new TrainingStep(bundle, sliced, partwise);

@@ -7,6 +7,7 @@ import type { MetricTotals, TrainingPlan } from "../../core/messages/training";
 import { elastic } from "../../core/numerics/aggregation/elastic";
 import { checkpointSteps } from "../../core/numerics/checkpoints";
 import { combine, controlChange } from "../../core/numerics/scaffold";
+import { later } from "../../core/user-messages";
 import { HealthWatch } from "../../engine/backend-health";
 import type { Feed } from "./input/feed";
 import { MetricSums, ReportInterval, take, yieldToMessages } from "./metric-sums";
@@ -92,7 +93,8 @@ function initialWeights({ plan: { unit }, weights }: TrainingOptions): Float32Ar
   const start = unit?.start;
   if (!start) return weights;
   const own = new Float32Array(start.own);
-  if (own.length !== weights.length) throw new Error("The model is another one by now; reload the page.");
+  if (own.length !== weights.length)
+    throw new Error(later("The model is another one by now; reload the page."));
   return elastic(own, weights, start.elasticity);
 }
 

@@ -2,6 +2,7 @@
 
 import { concat1d, reshape, slice, Tensor, type Tensor1D, zeros } from "@tensorflow/tfjs-core";
 import type { Bundle, Signature } from "../../core/data/bundle";
+import { later } from "../../core/user-messages";
 import { CORRECTION_INPUTS, type Correction, correctNodes } from "../../engine/fusion/gradient-correction";
 import { shortConstants } from "../../engine/fusion/nodes";
 import { scalarize } from "../../engine/fusion/scalars";
@@ -133,7 +134,7 @@ export class PartwiseStep {
     if (existing !== undefined) return existing;
     const plan = planApply(this.bundle, this.applyFiles, corrections);
     if (plan === null)
-      throw new Error("The task's optimizer cannot be corrected; ask its owner for another plan.");
+      throw new Error(later("The task's optimizer cannot be corrected; ask its owner for another plan."));
     const optimizer = new PartwiseOptimizer(plan);
     this.#optimizers.set(key, optimizer);
     return optimizer;

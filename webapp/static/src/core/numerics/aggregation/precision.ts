@@ -5,6 +5,7 @@
  */
 
 import type { Bytes } from "../../crypto/bytes";
+import { later } from "../../user-messages";
 import { fitHalves, readHalves, writeHalves } from "./half";
 
 export type Precision = "float32" | "float16" | "int8";
@@ -54,7 +55,7 @@ export function encodedSize(values: number, precision: Precision): number {
 /** Encodes `values`, which are not changed. Throws a RangeError for NaN and infinity. */
 export function encode(values: Float32Array, precision: Precision): Bytes {
   if (!within(values, MAX_SINGLE)) {
-    throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
+    throw new RangeError(later("The weights hold NaN or infinity. Lower the learning rate."));
   }
   const data = new Uint8Array(encodedSize(values.length, precision));
   CODECS[precision].write(values, data);

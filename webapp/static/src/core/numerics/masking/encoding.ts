@@ -4,6 +4,7 @@
  * tests that both compute the same words.
  */
 
+import { later } from "../../user-messages";
 import { FULL_BITS, maskedWords } from "./bit-packing";
 import { BOUND_FACTOR, rotate, span } from "./rotation";
 
@@ -110,7 +111,9 @@ export function clipFactor(update: Float32Array, clip: number): number {
   let squares = 0;
   for (const value of update) squares += value * value;
   if (!Number.isFinite(squares)) {
-    throw new RangeError("The update holds NaN or infinity. Lower the learning rate or try another backend.");
+    throw new RangeError(
+      later("The update holds NaN or infinity. Lower the learning rate or try another backend."),
+    );
   }
   const norm = Math.sqrt(squares);
   return norm <= clip ? 1 : clip / norm;
@@ -161,7 +164,7 @@ function shares(encoding: MaskEncoding, { weight, loss, rows }: MaskedContributi
     throw new RangeError(`A weight of ${weight} and ${rows.length} values of metrics cannot be told.`);
   }
   if (![loss, ...rows].every(Number.isFinite)) {
-    throw new RangeError("The loss or metrics hold NaN or infinity. Lower the learning rate.");
+    throw new RangeError(later("The loss or metrics hold NaN or infinity. Lower the learning rate."));
   }
   const out = [Math.max(-MAX_ENCODED, Math.min(MAX_ENCODED, loss)) / MAX_ENCODED];
   for (let row = 0; row < encoding.rows; row++) {

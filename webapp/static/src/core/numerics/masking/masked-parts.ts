@@ -6,6 +6,7 @@
  */
 
 import type { Bytes } from "../../crypto/bytes";
+import { later } from "../../user-messages";
 import { encodedSize, type Precision, UnfitError, type Vector } from "../aggregation/precision";
 
 /** What is averaged: changes from common weights, or weights. */
@@ -41,7 +42,7 @@ export function pieceWords(
   for (let i = 0; i < values.length; i++) {
     const value = values[i] as number;
     if (!Number.isFinite(value)) {
-      throw new RangeError("The weights hold NaN or infinity. Lower the learning rate.");
+      throw new RangeError(later("The weights hold NaN or infinity. Lower the learning rate."));
     }
     const within = value > limit ? limit : value < -limit ? -limit : value;
     // Typed arrays of 32 bits wrap around, as required.

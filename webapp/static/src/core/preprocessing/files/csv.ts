@@ -1,5 +1,6 @@
 /** Reads CSV tables: rows of cells, some of them quoted. */
 
+import { later, laterPlural } from "../../user-messages";
 import { DataProblem } from "../data-problem";
 
 const LINE_END = /[\r\n]/;
@@ -43,7 +44,7 @@ class Scanner {
     let start = this.#at + 1;
     for (;;) {
       const end = this.text.indexOf('"', start);
-      if (end < 0) throw new DataProblem(`${this.#where()} opens a quote (") that never ends; close it`);
+      if (end < 0) throw this.#unclosed();
       cell += this.text.slice(start, end);
       this.#at = end + 1;
       if (this.text[this.#at] !== '"') break;
@@ -52,15 +53,27 @@ class Scanner {
     }
     const after = this.text[this.#at];
     if (after !== undefined && after !== this.delimiter && !LINE_END.test(after)) {
-      throw new DataProblem(
-        `${this.#where()} goes on after a closing quote ("); double quotes inside of a cell`,
-      );
+      throw this.#trailing();
     }
     return cell;
   }
 
-  #where(): string {
-    return this.#row === 0 ? "The first row" : `Row ${this.#row}`;
+  #unclosed(): DataProblem {
+    return new DataProblem(
+      this.#row === 0
+        ? later('The first row opens a quote (") that never ends; close it')
+        : later('Row %(row)s opens a quote (") that never ends; close it', { row: this.#row }),
+    );
+  }
+
+  #trailing(): DataProblem {
+    return new DataProblem(
+      this.#row === 0
+        ? later('The first row goes on after a closing quote ("); double quotes inside of a cell')
+        : later('Row %(row)s goes on after a closing quote ("); double quotes inside of a cell', {
+            row: this.#row,
+          }),
+    );
   }
 }
 
@@ -90,13 +103,19 @@ export function findColumns(header: readonly string[], names: readonly string[])
   const missing = names.filter((name) => !there.includes(name));
   if (missing.length > 0) {
     throw new DataProblem(
-      `The table has no ${missing.length === 1 ? "column" : "columns"} ${quoted(missing)}. ` +
-        `Its first row must name the columns; it names ${quoted(there)}`,
+      laterPlural(
+        "The table has no column %(missing)s. Its first row must name the columns; it names %(there)s",
+        "The table has no columns %(missing)s. Its first row must name the columns; it names %(there)s",
+        missing.length,
+        { missing: quoted(missing), there: quoted(there) },
+      ),
     );
   }
   const twice = names.find((name) => there.indexOf(name) !== there.lastIndexOf(name));
   if (twice !== undefined) {
-    throw new DataProblem(`The table has two columns '${twice}'; give each a name of its own`);
+    throw new DataProblem(
+      later("The table has two columns '%(name)s'; give each a name of its own", { name: twice }),
+    );
   }
   return names.map((name) => there.indexOf(name));
 }
@@ -104,5 +123,10 @@ export function findColumns(header: readonly string[], names: readonly string[])
 /** Throws DataProblem if a row has another number of cells than the first. */
 export function checkWidth(row: readonly string[], header: readonly string[]): void {
   if (row.length === header.length) return;
-  throw new DataProblem(`This row has ${row.length} cells where the first row has ${header.length}`);
+  throw new DataProblem(
+    later("This row has %(cells)s cells where the first row has %(first)s", {
+      cells: row.length,
+      first: header.length,
+    }),
+  );
 }

@@ -1,6 +1,7 @@
 /** Reads one NumPy array (.npy, versions 1 to 3) as values that are stored. */
 
 import type { NumericArray, Values } from "../../data/shard";
+import { later } from "../../user-messages";
 import { DataProblem } from "../data-problem";
 
 const MAGIC = "\x93NUMPY";
@@ -15,7 +16,9 @@ interface Header {
 
 function damaged(name: string): DataProblem {
   return new DataProblem(
-    `The array '${name}' is damaged or of no kind that is read. Write it again with numpy.savez`,
+    later("The array '%(name)s' is damaged or of no kind that is read. Write it again with numpy.savez", {
+      name,
+    }),
   );
 }
 
@@ -92,7 +95,10 @@ export function readNpy(bytes: Uint8Array<ArrayBuffer>, name: string): NumericAr
   const reader = READERS[descr];
   if (reader === undefined) {
     throw new DataProblem(
-      `The array '${name}' has the dtype ${descr}; convert it to float32, int32 or uint8`,
+      later("The array '%(name)s' has the dtype %(dtype)s; convert it to float32, int32 or uint8", {
+        name,
+        dtype: descr,
+      }),
     );
   }
   const [size, kind, read] = reader;
@@ -104,7 +110,10 @@ export function readNpy(bytes: Uint8Array<ArrayBuffer>, name: string): NumericAr
   for (const at of positions(shape, columnsFirst, count)) {
     const value = read(view, at * size);
     if (kind === "whole" && (value < INT32.least || value > INT32.most)) {
-      throw new DataProblem(`The array '${name}' holds ${value}, which does not fit into int32`);
+      const values = { name, value: String(value) };
+      throw new DataProblem(
+        later("The array '%(name)s' holds %(value)s, which does not fit into int32", values),
+      );
     }
     values[i++] = value;
   }

@@ -1,5 +1,6 @@
 /** Reads the files of a ZIP archive, such as NumPy's .npz: stored or deflated, located by the central directory. */
 
+import { later } from "../../user-messages";
 import { DataProblem } from "../data-problem";
 
 const END = 0x06054b50;
@@ -9,7 +10,7 @@ const STORED = 0;
 const DEFLATED = 8;
 /** Marks sizes in a ZIP64 extension, which is not supported. */
 const TOO_LARGE = 0xffffffff;
-const NO_ZIP = "This is no zip file, or it is damaged. Make it anew";
+const NO_ZIP = later("This is no zip file, or it is damaged. Make it anew");
 const decoder = new TextDecoder();
 
 interface ZipEntry {
@@ -21,14 +22,16 @@ interface ZipEntry {
 }
 
 function broken(): DataProblem {
-  return new DataProblem("This is no .npz file, or it is damaged. Write it again with numpy.savez");
+  return new DataProblem(later("This is no .npz file, or it is damaged. Write it again with numpy.savez"));
 }
 
 /** Returns the problem of a file that does not fit into a browser's memory. */
 export function tooLarge(size: number, most: number): DataProblem {
-  const [has, may] = [Math.ceil(size / 2 ** 20), most / 2 ** 20];
   return new DataProblem(
-    `It holds ${has} MiB, and a browser reads ${may} MiB at once. Save it as several files, or take part with a peer`,
+    later(
+      "It holds %(size)s MiB, and a browser reads %(most)s MiB at once. Save it as several files, or take part with a peer",
+      { size: Math.ceil(size / 2 ** 20), most: most / 2 ** 20 },
+    ),
   );
 }
 
@@ -99,7 +102,12 @@ function find(all: readonly ZipEntry[], name: string): ZipEntry {
   const entry = all.find((one) => one.name === name);
   if (entry !== undefined) return entry;
   const there = all.map((one) => `'${one.name.replace(/\.npy$/, "")}'`).join(", ");
-  throw new DataProblem(`It has no array '${name.replace(/\.npy$/, "")}'; it holds ${there || "nothing"}`);
+  const missing = name.replace(/\.npy$/, "");
+  throw new DataProblem(
+    there === ""
+      ? later("It has no array '%(name)s'; it holds nothing", { name: missing })
+      : later("It has no array '%(name)s'; it holds %(there)s", { name: missing, there }),
+  );
 }
 
 /** A member of an archive, unpacked on demand. */
@@ -118,7 +126,8 @@ function strays(name: string): boolean {
  */
 export function members(bytes: Uint8Array<ArrayBuffer>, most: number): ZipMember[] {
   const files = listed(bytes).filter(({ name }) => !name.endsWith("/"));
-  if (files.some(({ name }) => strays(name))) throw new DataProblem("It holds a path that leads elsewhere");
+  if (files.some(({ name }) => strays(name)))
+    throw new DataProblem(later("It holds a path that leads elsewhere"));
   const size = files.reduce((sum, { unpacked }) => sum + unpacked, 0);
   if (size > most) throw tooLarge(size, most);
   return files.map((entry) => ({ name: entry.name, bytes: () => whole(bytes, entry) }));

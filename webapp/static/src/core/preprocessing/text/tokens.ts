@@ -1,5 +1,6 @@
 /** Converts text to token ids and back. */
 
+import { later } from "../../user-messages";
 import { DataProblem } from "../data-problem";
 import type { TokenizedTextRule, TokenRule } from "../declaration";
 import { encodePairs, type Merges, mergesOf } from "./byte-pairs";
@@ -115,6 +116,8 @@ export class Tokenizer {
     if (position !== undefined) return this.first + position;
     if (this.rule.unknown === "own") return this.first - 1;
     if (this.rule.unknown === "drop") return null;
-    throw new DataProblem(`The text has '${token}', which the task's vocabulary does not know`);
+    throw new DataProblem(
+      later("The text has '%(token)s', which the task's vocabulary does not know", { token }),
+    );
   }
 }

@@ -7,7 +7,8 @@ const FILES = import.meta.glob<Catalogue>("/webapp/locales/*.po", {
   query: "?texts=volunteers",
   import: "default",
 });
-const translator = await pageTranslator(FILES);
+/** The translator into the language of the page. */
+export const translator = await pageTranslator(FILES);
 
 /** Translates `text`; its placeholders `%(name)s` become `values`. */
 export const _: Translator["gettext"] = translator.gettext;

@@ -4,6 +4,9 @@ import { _ } from "./gettext";
 export const workers = {
   filesUnreadable: (detail: string) =>
     _("The files cannot be read: %(detail)s.", { detail: detail || _("the reader did not start") }),
+  ended: _("A worker of this page was ended."),
+  failed: (detail: string) =>
+    _("A worker of this page failed: %(detail)s.", { detail: detail || _("it could not be started") }),
   modelClosed: _("The model was put away; ask it again."),
   modelNotStarted: (detail: string) =>
     _("The model could not be started: %(detail)s.", { detail: detail || _("reload the page") }),

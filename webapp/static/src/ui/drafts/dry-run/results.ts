@@ -4,6 +4,7 @@ import type { DryRunEnd } from "../../../client/workers/dry-run-worker";
 import type { Backend } from "../../../core/backend";
 import type { DryRunStep, FromDryRunWorker } from "../../../core/messages/dry-run";
 import { say } from "../../../i18n/texts/owners/dry-run";
+import { message } from "../../../i18n/texts/volunteers/messages";
 
 /** The subject of a line of the checks. */
 export type DryRunnable = "data" | Backend;
@@ -77,8 +78,13 @@ export function reportOf(what: DryRunnable, of: string, answer: FromDryRunWorker
     case "absent":
       return { outcome: "absent", of, backend: what };
     case "read":
-      return { outcome: "data", of, examples: answer.examples, problem: answer.problem };
+      return {
+        outcome: "data",
+        of,
+        examples: answer.examples,
+        problem: answer.problem === null ? null : message(answer.problem),
+      };
     case "failed":
-      return failed(answer.message);
+      return failed(message(answer.message));
   }
 }

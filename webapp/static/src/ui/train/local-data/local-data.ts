@@ -168,7 +168,7 @@ class OwnFiles implements OwnExamples {
       this.#show(report);
       await this.#keeping.changed();
     } catch (error) {
-      this.#showLine(error instanceof Error ? error.message : String(error));
+      this.#showLine(say.problem(error));
     }
     bar.hidden = true;
     this.changed();
@@ -195,8 +195,8 @@ class OwnFiles implements OwnExamples {
 function problemItem({ where, text }: Report["problems"][number]): HTMLLIElement {
   const item = document.createElement("li");
   const place = document.createElement("strong");
-  place.textContent = where;
-  item.append(place, `: ${text}`);
+  place.textContent = say.message(where);
+  item.append(place, `: ${say.message(text)}`);
   return item;
 }
 

@@ -54,7 +54,7 @@ function rows({ columns, rows, unused }: PreviewKind<"table">): Node[] {
       "th",
       { className: role },
       element("span", { text: name }),
-      element("small", { text: became, className: "detail" }),
+      element("small", { text: say.message(became), className: "detail" }),
     );
     head.scope = "col";
     return head;
@@ -92,7 +92,7 @@ export function showWhiteSpace(text: string): string {
 
 function arrays({ arrays }: PreviewKind<"array">): Node[] {
   const items = arrays.map(({ name, what }) =>
-    element("li", {}, element("strong", { text: name }), document.createTextNode(`: ${what}`)),
+    element("li", {}, element("strong", { text: name }), document.createTextNode(`: ${say.message(what)}`)),
   );
   return [element("ul", { className: "facts" }, ...items)];
 }

@@ -51,7 +51,7 @@ function howToChoose(preprocess: Preprocess): string {
 
 /** Returns one line on the reader's report. */
 export function summary({ missing, examples, counts }: Report, kind: Preprocess["kind"]): string {
-  if (missing !== null) return missing;
+  if (missing !== null) return say.message(missing);
   const { train, holdout } = counts;
   return holdout > 0
     ? say.own.readyHeld(kind, examples, train, holdout)

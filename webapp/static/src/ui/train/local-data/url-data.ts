@@ -67,7 +67,10 @@ class UrlDataCard implements OwnExamples {
     try {
       await this.#fetch(fetching.signal);
     } catch (problem) {
-      this.#showLine(fetching.signal.aborted ? words.cancelled : sentence(problem), !fetching.signal.aborted);
+      this.#showLine(
+        fetching.signal.aborted ? words.cancelled : say.problem(problem),
+        !fetching.signal.aborted,
+      );
       // On small screens the button is at the foot of the page, far from this part.
       this.section.scrollIntoView({ block: "nearest" });
     }
@@ -125,14 +128,11 @@ class UrlDataCard implements OwnExamples {
 /** Throws an error for people if the examples are not those that the server assigns. */
 function check({ problems, problemCount, counts }: Report, { train, held_out }: UrlDataStatus["url"]): void {
   const [first] = problems;
-  if (problemCount > 0 && first) throw new Error(words.broken(first.where, first.text));
+  if (problemCount > 0 && first)
+    throw new Error(words.broken(say.message(first.where), say.message(first.text)));
   if (counts.train !== train || counts.holdout !== held_out) {
     throw new Error(words.otherCount(counts.train, counts.holdout, train, held_out));
   }
-}
-
-function sentence(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem);
 }
 
 /** Binds the section. */

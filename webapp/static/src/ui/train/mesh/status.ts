@@ -111,7 +111,7 @@ function waiting(view: MeshView): StatusWords {
 function outcome({ group }: MeshView): string | null {
   if (group === null) return null;
   const { order, outcome: made, reason } = group;
-  if (made === null) return reason === null ? null : mesh.noResult(reason);
+  if (made === null) return reason === null ? null : mesh.noResult(say.message(reason));
   const others = made.holders - 1;
   // The first signature comes within milliseconds.
   if (others === 0) return null;

@@ -26,7 +26,6 @@ function itemOf({ lease, doing, name, text, reason }: UnitRow): HTMLLIElement {
   item.append(dot, who ?? "", what ?? "");
   if (reason) {
     const why = document.createElement("small");
-    why.lang = "en";
     why.textContent = ` ${reason}`;
     what?.append(why);
   }

@@ -13,7 +13,7 @@ export interface UnitRow {
   readonly doing: UnitActivity;
   readonly name: string;
   readonly text: string;
-  /** The reason in the server's words, which are English; empty if there is none. */
+  /** Why the unit does not count; empty if there is no reason. */
   readonly reason: string;
 }
 

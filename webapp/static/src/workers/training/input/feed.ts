@@ -4,6 +4,7 @@ import type { Bundle } from "../../../core/data/bundle";
 import type { ExampleColumn, Examples } from "../../../core/data/examples";
 import type { Values } from "../../../core/data/shard";
 import type { Walk } from "../../../core/numerics/batches";
+import { UserError } from "../../../core/user-messages";
 import { Preparation, type PreparedBatch } from "./batch-order";
 import type { FromFeeder, ToFeeder } from "./messages";
 
@@ -87,7 +88,7 @@ class PooledFeed implements Feed {
     const feeder = new Worker(new URL("./feeder.ts", import.meta.url), { type: "module" });
     feeder.onmessage = ({ data }: MessageEvent<FromFeeder>) => {
       const waiting = this.#waiting.get(data.step);
-      if ("problem" in data) waiting?.reject(new Error(data.problem));
+      if ("problem" in data) waiting?.reject(new UserError(data.problem));
       else waiting?.resolve(data.batch);
     };
     feeder.onerror = ({ message }) => {

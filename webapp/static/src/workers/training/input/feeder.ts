@@ -1,5 +1,6 @@
 /** The feeder worker: prepares the batches that are requested. Several feeders share the examples' memory. */
 
+import { messageOf } from "../../../core/user-messages";
 import { Preparation } from "./batch-order";
 import type { FromFeeder, ToFeeder } from "./messages";
 
@@ -21,7 +22,7 @@ scope.onmessage = ({ data }: MessageEvent<ToFeeder>) => {
   try {
     answer(data.step);
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = messageOf(error);
     scope.postMessage({ step: data.step, problem } satisfies FromFeeder);
   }
 };

@@ -5,6 +5,7 @@
 import type { Examples } from "../../../core/data/examples";
 import type { OwnCounts, RowPart, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
 import { type PartitionedData, parsePart, partitionOrder, partRows } from "../../../core/numerics/partition";
+import { later, UserError } from "../../../core/user-messages";
 import type { ExampleSource } from "./example-source";
 
 interface WaitingRequest {
@@ -37,7 +38,8 @@ export class LocalExamples {
    */
   parts(names: readonly string[]): ExampleSource {
     const { dealt } = this;
-    if (dealt === null) throw new Error("This task trains on your own files, and its server assigns none.");
+    if (dealt === null)
+      throw new Error(later("This task trains on your own files, and its server assigns none."));
     const parts = names.map((name) => parsePart(dealt.key, name));
     const half = parts[0]?.part ?? "train";
     const rows = parts.flatMap(({ number }) => [...partRows(this.#order(half), dealt.most, number)]);
@@ -62,7 +64,7 @@ export class LocalExamples {
 
   close(): void {
     this.port.close();
-    for (const { reject } of this.#waiting.values()) reject(new Error("Other files were chosen."));
+    for (const { reject } of this.#waiting.values()) reject(new Error(later("Other files were chosen.")));
     this.#waiting.clear();
   }
 
@@ -78,7 +80,7 @@ export class LocalExamples {
   #receive(answer: TakeAnswer): void {
     const waiting = this.#waiting.get(answer.id);
     this.#waiting.delete(answer.id);
-    if ("problem" in answer) waiting?.reject(new Error(answer.problem));
+    if ("problem" in answer) waiting?.reject(new UserError(answer.problem));
     else waiting?.resolve(answer.examples);
   }
 }

@@ -3,6 +3,7 @@
 import type { Bundle } from "../../../core/data/bundle";
 import type { Examples } from "../../../core/data/examples";
 import type { Walk } from "../../../core/numerics/batches";
+import type { UserMessage } from "../../../core/user-messages";
 import type { PreparedBatch } from "./batch-order";
 
 export type ToFeeder =
@@ -11,4 +12,4 @@ export type ToFeeder =
 
 export type FromFeeder =
   | { readonly step: number; readonly batch: PreparedBatch }
-  | { readonly step: number; readonly problem: string };
+  | { readonly step: number; readonly problem: UserMessage };

@@ -7,6 +7,7 @@ import type { Bundle } from "../../../core/data/bundle";
 import { joinShards, pickRows } from "../../../core/data/examples";
 import { decodeShard } from "../../../core/data/shard";
 import type { Rows, TrainingPlan } from "../../../core/messages/training";
+import { later, UserError } from "../../../core/user-messages";
 import { SourceFeed } from "./example-source";
 import { type Feed, openFeed } from "./feed";
 import type { LocalExamples } from "./local-data";
@@ -31,7 +32,8 @@ export async function plannedFeed(
     const chosen = unit ? pickRows(examples, numbers(unit.rows, examples.count)) : examples;
     return () => openFeed(bundle, chosen, plan, null);
   }
-  if (own === null || own.dealt) throw new Error("This task trains on your own files; choose some first.");
+  if (own === null || own.dealt)
+    throw new Error(later("This task trains on your own files; choose some first."));
   const source = own.source("train");
   return () => new SourceFeed(bundle, source, plan);
 }
@@ -39,8 +41,12 @@ export async function plannedFeed(
 /** Returns the numbers of `rows`. Throws an error for people if there are fewer examples. */
 function numbers({ first, count }: Rows, available: number): Uint32Array {
   if (count < 1 || first + count > available) {
-    throw new Error(
-      `The work unit is ${count} examples from number ${first} on, of ${available} in its shard.`,
+    throw new UserError(
+      later("The work unit is %(count)s examples from number %(first)s on, of %(available)s in its shard.", {
+        count,
+        first,
+        available,
+      }),
     );
   }
   return Uint32Array.from({ length: count }, (_, i) => first + i);
