@@ -3,29 +3,22 @@
  * are stored and deleted only on request.
  */
 
+import { type DBSchema, type IDBPDatabase, openDB } from "idb";
 import type { OwnFile } from "../../../core/messages/data-reader";
 
-const DATABASE = "minga-own-files";
-const STORE = "files";
-
-/** One stored file of a task. */
-interface StoredFiles extends OwnFile {
-  readonly task: string;
+interface OwnFilesDatabase extends DBSchema {
+  files: { key: [task: string, path: string]; value: OwnFile & { readonly task: string } };
 }
 
-function answer<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
+async function within<R>(work: (database: IDBPDatabase<OwnFilesDatabase>) => Promise<R>): Promise<R> {
+  const database = await openDB<OwnFilesDatabase>("minga-own-files", 1, {
+    upgrade: (database) => void database.createObjectStore("files", { keyPath: ["task", "path"] }),
   });
-}
-
-async function open(): Promise<IDBDatabase> {
-  const request = indexedDB.open(DATABASE, 1);
-  request.onupgradeneeded = () => {
-    request.result.createObjectStore(STORE, { keyPath: ["task", "path"] });
-  };
-  return answer(request);
+  try {
+    return await work(database);
+  } finally {
+    database.close();
+  }
 }
 
 /** Returns all keys of a task: arrays compare item by item, and an array sorts after any text. */
@@ -33,44 +26,21 @@ function allOf(task: string): IDBKeyRange {
   return IDBKeyRange.bound([task], [task, []]);
 }
 
-async function change(work: (store: IDBObjectStore) => void): Promise<void> {
-  const database = await open();
-  try {
-    const transaction = database.transaction(STORE, "readwrite");
-    const done = new Promise<void>((resolve, reject) => {
-      transaction.oncomplete = () => resolve();
-      transaction.onabort = () => reject(transaction.error);
-    });
-    work(transaction.objectStore(STORE));
-    await done;
-  } finally {
-    database.close();
-  }
-}
-
 /** Stores these files for the task, in place of earlier ones. */
 export function storeFiles(task: string, files: readonly OwnFile[]): Promise<void> {
-  return change((store) => {
-    store.delete(allOf(task));
-    for (const { path, file } of files) store.put({ task, path, file } satisfies StoredFiles);
+  return within(async (database) => {
+    const { store, done } = database.transaction("files", "readwrite");
+    const deleted = store.delete(allOf(task));
+    await Promise.all([deleted, ...files.map(({ path, file }) => store.put({ task, path, file })), done]);
   });
 }
 
 /** Deletes the stored files of the task. */
 export function deleteFiles(task: string): Promise<void> {
-  return change((store) => store.delete(allOf(task)));
+  return within((database) => database.delete("files", allOf(task)));
 }
 
 /** Returns the stored files of the task; none if the browser has no storage. */
-export async function storedFiles(task: string): Promise<OwnFile[]> {
-  const database = await open().catch(() => null);
-  if (database === null) return [];
-  try {
-    const stored: StoredFiles[] = await answer(
-      database.transaction(STORE).objectStore(STORE).getAll(allOf(task)),
-    );
-    return stored.map(({ path, file }) => ({ path, file }));
-  } finally {
-    database.close();
-  }
+export function storedFiles(task: string): Promise<OwnFile[]> {
+  return within((database) => database.getAll("files", allOf(task))).catch(() => []);
 }
