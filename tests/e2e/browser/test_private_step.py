@@ -111,7 +111,7 @@ def test_a_plan_without_a_clip_fails_with_a_sentence(fresh: Tab, origin: str, ta
     plan = {**STILL, "privacy": {**CLIPPED, "clip": 0.0}, "shards": task.shards}
     failed = tell(fresh, type="train", id=2, weights=task.weights, plan=plan)[-1]
     assert failed["type"] == "failed"
-    assert "clip above 0" in failed["message"]
+    assert "clip above 0" in failed["problem"]
 
 
 def test_a_whole_update_is_clipped_and_noised_before_it_leaves_the_worker(

@@ -339,7 +339,7 @@ def test_wrong_files_fail_with_a_sentence_and_the_worker_goes_on(
     plan = {**PLAN, "shards": task.shards}
     failed = tell(fresh, type="train", id=2, weights=weights(task, blobs), plan=plan)[-1]
     assert failed["type"] == "failed"
-    assert reason in failed["message"]
+    assert reason in failed["problem"]
     assert tell(fresh, type="train", id=3, weights=task.weights, plan=plan)[-1]["type"] == "trained"
 
 
@@ -347,7 +347,7 @@ def test_training_before_loading_fails_with_a_sentence(fresh: Tab, task: Task) -
     plan = {**PLAN, "shards": task.shards}
     failed = tell(fresh, type="train", id=2, weights=task.weights, plan=plan)[-1]
     assert failed["type"] == "failed"
-    assert "not loaded" in failed["message"]
+    assert "not loaded" in failed["problem"]
 
 
 def test_feeders_prepare_the_same_batches_in_the_same_order(fresh: Tab) -> None:

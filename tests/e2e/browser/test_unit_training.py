@@ -101,7 +101,7 @@ def test_a_unit_trains_on_its_rows_alone(
 def test_units_beyond_their_shard_fail_with_a_sentence(fresh: Tab, task: Task) -> None:
     failed = train(fresh, task, first=EXAMPLES - ROWS + 1)
     assert failed["type"] == "failed"
-    assert failed["message"] == "The work unit is 20 examples from number 21 on, of 40 in its shard."
+    assert failed["problem"] == "The work unit is 20 examples from number 21 on, of 40 in its shard."
 
 
 @pytest.mark.parametrize("elasticity", [0.0, 0.25])
@@ -123,7 +123,7 @@ def test_a_unit_may_begin_at_the_clients_own_weights_drawn_towards_the_given(
 def test_own_weights_of_another_model_fail_with_a_sentence(fresh: Tab, task: Task) -> None:
     failed = train(fresh, task, start={"own": [0.5, 0.25], "elasticity": 0.5})
     assert (failed["type"], failed["kind"]) == ("failed", None)
-    assert "another one by now" in failed["message"]
+    assert "another one by now" in failed["problem"]
 
 
 def test_a_shard_is_kept_over_a_reload_and_fetched_once(
@@ -142,8 +142,8 @@ def test_a_shard_is_kept_over_a_reload_and_fetched_once(
     assert fetch(fresh, origin, alone)["type"] == "fetched"
     assert train(fresh, alone)["update"] == before["update"]
     missing = Task(task.folder, task.bundle, task.weights, ["0" * 64])
-    assert "does not have a file" in fetch(fresh, origin, missing)["message"]
+    assert "does not have a file" in fetch(fresh, origin, missing)["problem"]
     # A plan of rounds has nothing to do with what units keep.
     plan = {**PLAN, "shards": alone.shards}
     failed = tell(fresh, type="train", id=4, weights=task.weights, plan=plan)[-1]
-    assert "does not have a file" in failed["message"]
+    assert "does not have a file" in failed["problem"]

@@ -17,6 +17,7 @@ import type {
   ToWorker,
   TrainingPlan,
 } from "../../../../webapp/static/src/core/messages/training";
+import { inEnglish } from "../../../../webapp/static/src/core/user-messages";
 import type { StartOptions } from "../../../../webapp/static/src/engine/backends";
 import type { Answer, Call } from "./messages";
 
@@ -153,7 +154,7 @@ function plain(message: FromWorker): unknown {
     );
     return { ...message, update, local, change };
   }
-  return message;
+  return message.type === "failed" ? { ...message, problem: inEnglish(message.problem) } : message;
 }
 
 /** Playwright hands plain arrays in, too. */

@@ -73,6 +73,6 @@ test("a worker that breaks says why", async () => {
   worker.onerror({ message: "" });
   expect(await answered).toEqual({
     type: "failed",
-    message: "The worker could not be started; reload the page.",
+    problem: "The worker could not be started; reload the page.",
   });
 });

@@ -4,7 +4,7 @@
  */
 
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
-import { UserError } from "../../core/user-messages";
+import { failedAnswer } from "../../core/pending-calls";
 import { WorkerRpc } from "./worker-rpc";
 import "./script-policy";
 
@@ -28,11 +28,8 @@ function spawnWorker(): Worker {
 /** Rejects with an UnfitMember if a member sent unusable data. */
 export class AveragingWorker extends WorkerRpc<ToAverager, FromAverager, AveragingAnswers> {
   constructor(spawn = spawnWorker) {
-    super(spawn());
-  }
-
-  protected override refusal(answer: FromAverager): Error | null {
-    if (answer.type === "unfit") return new UnfitMember(answer.place, answer.reason);
-    return answer.type === "failed" ? new UserError(answer.problem) : null;
+    super(spawn(), (answer) =>
+      answer.type === "unfit" ? new UnfitMember(answer.place, answer.reason) : failedAnswer(answer),
+    );
   }
 }

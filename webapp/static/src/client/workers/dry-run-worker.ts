@@ -37,7 +37,7 @@ export function runDryRun(
     leave.addEventListener("abort", left);
     worker.onmessage = ({ data }: MessageEvent<FromDryRunWorker>) => end(data);
     worker.onerror = ({ message: reason }) => {
-      end({ type: "failed", message: reason || say.workers.notStarted });
+      end({ type: "failed", problem: reason || say.workers.notStarted });
     };
     worker.postMessage(message);
   });

@@ -1,7 +1,6 @@
 /** The worker of one masked round, with promises: ending it deletes all secrets of the round. */
 
 import type { FromMasker, ToMasker } from "../../core/messages/masking";
-import { UserError } from "../../core/user-messages";
 import { type QuestionOf, WorkerRpc } from "./worker-rpc";
 import "./script-policy";
 
@@ -27,9 +26,5 @@ function spawnWorker(): Worker {
 export class MaskingWorker extends WorkerRpc<ToMasker, FromMasker, MaskingAnswers> {
   constructor(spawn = spawnWorker) {
     super(spawn());
-  }
-
-  protected override refusal(answer: FromMasker): Error | null {
-    return answer.type === "failed" ? new UserError(answer.problem) : null;
   }
 }

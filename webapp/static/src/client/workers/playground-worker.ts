@@ -9,18 +9,14 @@ import {
   type Prompt,
   type ToPlaygroundWorker,
 } from "../../core/messages/playground";
-import { UserError } from "../../core/user-messages";
+import { PendingCalls } from "../../core/pending-calls";
 import { say } from "../../i18n";
 import "./script-policy";
 
 export type QuestionAnswer = Extract<FromPlaygroundWorker, { readonly type: "answered" }>;
-export type Written = Extract<FromPlaygroundWorker, { readonly type: "wrote" | "written" }>;
+export type Written = Extract<FromPlaygroundWorker, { readonly type: "progress" | "written" }>;
 
-interface PendingQuestion {
-  readonly resolve: (answer: FromPlaygroundWorker) => void;
-  readonly reject: (problem: Error) => void;
-  readonly wrote: (soFar: Written) => void;
-}
+type NumberedQuestion = Extract<ToPlaygroundWorker, { readonly id: number }>;
 
 function spawnPlaygroundWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
@@ -31,8 +27,9 @@ function spawnPlaygroundWorker(): Worker {
 
 export class PlaygroundWorker {
   #worker: Worker | null = null;
-  readonly #pending = new Map<number, PendingQuestion>();
-  #last = 0;
+  readonly #calls = new PendingCalls<NumberedQuestion, FromPlaygroundWorker>((message) =>
+    this.#running().postMessage(message),
+  );
 
   constructor(
     private readonly subject: PlaygroundSubject,
@@ -40,23 +37,20 @@ export class PlaygroundWorker {
   ) {}
 
   /** Returns the answer of each version. Throws an Error for people. */
-  async ask(versions: readonly PlaygroundVersion[], question: PlaygroundQuestion): Promise<QuestionAnswer> {
-    return (await this.#wait(
-      (id) => ({ type: "ask", id, versions, question }),
-      () => undefined,
-    )) as QuestionAnswer;
+  ask(versions: readonly PlaygroundVersion[], question: PlaygroundQuestion): Promise<QuestionAnswer> {
+    return this.#calls.ask({ type: "ask", versions, question });
   }
 
   /**
    * Returns the text that each version writes after the prompt; `wrote` is called for every token. Throws an Error
    * for people.
    */
-  async write(
+  write(
     versions: readonly PlaygroundVersion[],
     prompt: Prompt,
     wrote: (soFar: Written) => void,
   ): Promise<Written> {
-    return (await this.#wait((id) => ({ type: "write", id, versions, prompt }), wrote)) as Written;
+    return this.#calls.ask({ type: "write", versions, prompt }, [], (soFar) => wrote(soFar as Written));
   }
 
   /** Ends the writing after the current token. */
@@ -73,7 +67,7 @@ export class PlaygroundWorker {
     if (this.#worker !== null) return this.#worker;
     const worker = this.spawn();
     this.#worker = worker;
-    worker.onmessage = ({ data }: MessageEvent<FromPlaygroundWorker>) => this.#receive(data);
+    worker.onmessage = ({ data }: MessageEvent<FromPlaygroundWorker>) => this.#calls.receive(data);
     worker.onerror = ({ message }) => {
       if (worker === this.#worker) this.#end(say.workers.modelNotStarted(message));
     };
@@ -84,31 +78,6 @@ export class PlaygroundWorker {
   #end(reason: string): void {
     this.#worker?.terminate();
     this.#worker = null;
-    for (const { reject } of this.#pending.values()) reject(new Error(reason));
-    this.#pending.clear();
-  }
-
-  #wait(
-    message: (id: number) => ToPlaygroundWorker,
-    wrote: PendingQuestion["wrote"],
-  ): Promise<FromPlaygroundWorker> {
-    this.#last += 1;
-    const id = this.#last;
-    return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve, reject, wrote });
-      this.#running().postMessage(message(id));
-    });
-  }
-
-  #receive(message: FromPlaygroundWorker): void {
-    const pending = this.#pending.get(message.id);
-    if (pending === undefined) return;
-    if (message.type === "wrote") {
-      pending.wrote(message);
-      return;
-    }
-    this.#pending.delete(message.id);
-    if (message.type === "failed") pending.reject(new UserError(message.message));
-    else pending.resolve(message);
+    this.#calls.rejectAll(new Error(reason));
   }
 }

@@ -14,6 +14,7 @@ import type {
   TrainingPlan,
   WeightsSource,
 } from "../../core/messages/training";
+import { PendingCalls } from "../../core/pending-calls";
 import { UserError } from "../../core/user-messages";
 import { say } from "../../i18n";
 import "./script-policy";
@@ -29,22 +30,12 @@ export interface Made {
   readonly update: ArrayBuffer;
 }
 
-type TrainingQuestion = ToWorker extends infer M
-  ? M extends { readonly id: number }
-    ? Omit<M, "id">
-    : never
-  : never;
-
-interface PendingWork {
-  readonly resolve: (answer: FromWorker) => void;
-  readonly reject: (problem: Error) => void;
-  readonly progress: (message: TrainingProgress) => void;
-}
+type NumberedQuestion = Extract<ToWorker, { readonly id: number }>;
 
 /** A failure that the worker reported. */
 class WorkerError extends UserError {
   constructor(readonly failed: WorkAnswer<"failed">) {
-    super(failed.message);
+    super(failed.problem);
   }
 }
 
@@ -59,24 +50,24 @@ interface Loading {
 /** Called when the work continues with another setup, with the reason for people. */
 export type RecoveryListener = (reason: string, loaded: LoadedWorker) => void;
 
-const ignore = (): void => undefined;
-
 export function trainingWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), { type: "module" });
 }
 
 export class Trainer {
-  readonly #pending = new Map<number, PendingWork>();
+  readonly #calls = new PendingCalls<NumberedQuestion, FromWorker>(
+    (message) => this.#worker.postMessage(message),
+    (answer) => (answer.type === "failed" ? new WorkerError(answer) : null),
+  );
   readonly #failures: Failure[] = [];
   #worker: Worker;
   #loading: Loading | null = null;
-  #last = 0;
   /** Set when the training was stopped or the worker ended: nothing is started again. */
   #stopped = false;
   #keeping: Promise<unknown> = Promise.resolve();
 
   constructor(
-    private readonly recovered: RecoveryListener = ignore,
+    private readonly recovered: RecoveryListener = () => undefined,
     private readonly spawn = trainingWorker,
     private readonly preferExact = false,
   ) {
@@ -95,12 +86,16 @@ export class Trainer {
     progress: (message: TrainingProgress) => void,
   ): Promise<TrainingResult> {
     this.#stopped = false;
-    return this.#retryRecovered(() => this.#ask<TrainingResult>({ type: "train", weights, plan }, progress));
+    return this.#retryRecovered(() =>
+      this.#calls.ask<TrainingResult>({ type: "train", weights, plan }, [], (message) =>
+        progress(message as TrainingProgress),
+      ),
+    );
   }
 
   /** Fetches the files of a work unit while other work continues. */
   async fetch(lease: number, origin: string, weights: string, shard: string): Promise<true> {
-    await this.#ask({ type: "fetch", lease, origin, weights, shard });
+    await this.#calls.ask({ type: "fetch", lease, origin, weights, shard });
     return true;
   }
 
@@ -112,7 +107,7 @@ export class Trainer {
   /** Evaluates a version on held-out examples. */
   measure(weights: WeightsSource, plan: EvaluationPlan): Promise<EvaluationResult> {
     this.#stopped = false;
-    return this.#retryRecovered(() => this.#ask<EvaluationResult>({ type: "measure", weights, plan }));
+    return this.#retryRecovered(() => this.#calls.ask<EvaluationResult>({ type: "measure", weights, plan }));
   }
 
   /** Returns a version's answers to examples; null if its answers are no classes. A failure is ignored. */
@@ -121,14 +116,14 @@ export class Trainer {
     shards: readonly string[],
     aside: boolean,
   ): Promise<MistakeFindings | null> {
-    const answer = this.#ask<WorkAnswer<"examined">>({ type: "examine", weights, shards, aside });
+    const answer = this.#calls.ask<WorkAnswer<"examined">>({ type: "examine", weights, shards, aside });
     return (await answer.catch(() => null))?.findings ?? null;
   }
 
   /** Adds the change of a counted update to this client's control variate, or subtracts it again. */
   keep(control: ControlVariates, change: ArrayBuffer, undo: boolean): void {
     // If it cannot be stored, the control variate starts at zero in the next round.
-    this.#keeping = this.#ask({ type: "keep", control, change, undo }).catch(() => undefined);
+    this.#keeping = this.#calls.ask({ type: "keep", control, change, undo }).catch(() => undefined);
   }
 
   /** Ends the current work after the current step; its promise resolves with what was done so far. */
@@ -150,7 +145,7 @@ export class Trainer {
   }
 
   async #load(origin: string, bundle: string, setup: Setup): Promise<LoadedWorker> {
-    const loaded = await this.#ask<LoadedWorker>({ type: "load", origin, bundle, setup });
+    const loaded = await this.#calls.ask<LoadedWorker>({ type: "load", origin, bundle, setup });
     this.#loading = { origin, bundle, setup, loaded };
     return loaded;
   }
@@ -185,44 +180,15 @@ export class Trainer {
 
   #start(): Worker {
     const worker = this.spawn();
-    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data);
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#calls.receive(data);
     worker.onerror = ({ message }) => {
-      this.#failAll(new Error(say.workers.trainingFailed(message)));
+      this.#calls.rejectAll(new Error(say.workers.trainingFailed(message)));
     };
     return worker;
   }
 
   #end(reason: string): void {
     this.#worker.terminate();
-    this.#failAll(new Error(reason));
-  }
-
-  #ask<A extends FromWorker>(
-    question: TrainingQuestion,
-    progress: PendingWork["progress"] = ignore,
-  ): Promise<A> {
-    this.#last += 1;
-    const id = this.#last;
-    return new Promise<A>((resolve, reject) => {
-      this.#pending.set(id, { resolve: resolve as PendingWork["resolve"], reject, progress });
-      this.#worker.postMessage({ ...question, id });
-    });
-  }
-
-  #receive(message: FromWorker): void {
-    const pending = this.#pending.get(message.id);
-    if (!pending) return;
-    if (message.type === "progress") {
-      pending.progress(message);
-      return;
-    }
-    this.#pending.delete(message.id);
-    if (message.type === "failed") pending.reject(new WorkerError(message));
-    else pending.resolve(message);
-  }
-
-  #failAll(problem: Error): void {
-    for (const { reject } of this.#pending.values()) reject(problem);
-    this.#pending.clear();
+    this.#calls.rejectAll(new Error(reason));
   }
 }

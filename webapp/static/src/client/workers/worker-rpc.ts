@@ -3,20 +3,14 @@
  * data.
  */
 
+import { failedAnswer, PendingCalls, type Unnumbered } from "../../core/pending-calls";
 import { say } from "../../i18n";
 
 interface RpcMessage {
   readonly type: string;
   readonly id: number;
 }
-/** A message without its number. */
-type RpcQuestion<M> = M extends RpcMessage ? Omit<M, "id"> : never;
-export type QuestionOf<To extends RpcMessage, Q> = Extract<RpcQuestion<To>, { readonly type: Q }>;
-
-interface PendingCall<From> {
-  readonly resolve: (answer: From) => void;
-  readonly reject: (problem: Error) => void;
-}
+export type QuestionOf<To extends RpcMessage, Q> = Extract<Unnumbered<To>, { readonly type: Q }>;
 
 /** A client of such a worker; `Answers` has the type of the answer to each question. */
 export class WorkerRpc<
@@ -25,48 +19,25 @@ export class WorkerRpc<
   Answers extends Record<string, From["type"]>,
 > {
   readonly #worker: Worker;
-  readonly #pending = new Map<number, PendingCall<From>>();
-  #last = 0;
+  readonly #calls: PendingCalls<To, From>;
 
-  constructor(worker: Worker) {
+  constructor(worker: Worker, errorOf: (answer: From) => Error | null = failedAnswer) {
     this.#worker = worker;
-    this.#worker.onmessage = ({ data }: MessageEvent<From>) => this.#receive(data);
-    this.#worker.onerror = ({ message }) => this.#failAll(say.workers.failed(message));
+    this.#calls = new PendingCalls((message, transfer) => worker.postMessage(message, transfer), errorOf);
+    worker.onmessage = ({ data }: MessageEvent<From>) => this.#calls.receive(data);
+    worker.onerror = ({ message }) => this.#calls.rejectAll(new Error(say.workers.failed(message)));
   }
 
-  /** Rejects with a sentence if the worker fails or is ended. */
+  /** Rejects with an error for people if the worker fails or is ended. */
   ask<Q extends keyof Answers>(
     question: QuestionOf<To, Q>,
     transfer: Transferable[] = [],
   ): Promise<Extract<From, { readonly type: Answers[Q] }>> {
-    this.#last += 1;
-    const id = this.#last;
-    return new Promise((resolve, reject) => {
-      this.#pending.set(id, { resolve: resolve as PendingCall<From>["resolve"], reject });
-      this.#worker.postMessage({ ...question, id }, transfer);
-    });
+    return this.#calls.ask(question as Unnumbered<To>, transfer);
   }
 
   terminate(): void {
     this.#worker.terminate();
-    this.#failAll(say.workers.ended);
-  }
-
-  /** Returns an error if the answer reports one; else null. */
-  protected refusal(_answer: From): Error | null {
-    return null;
-  }
-
-  #receive(answer: From): void {
-    const pending = this.#pending.get(answer.id);
-    this.#pending.delete(answer.id);
-    const refusal = this.refusal(answer);
-    if (refusal === null) pending?.resolve(answer);
-    else pending?.reject(refusal);
-  }
-
-  #failAll(reason: string): void {
-    for (const { reject } of this.#pending.values()) reject(new Error(reason));
-    this.#pending.clear();
+    this.#calls.rejectAll(new Error(say.workers.ended));
   }
 }

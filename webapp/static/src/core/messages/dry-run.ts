@@ -30,4 +30,4 @@ export type FromDryRunWorker =
   | { readonly type: "absent" }
   /** The first shard's examples; `problem` is a sentence if they differ from those of the server. */
   | { readonly type: "read"; readonly examples: number; readonly problem: UserMessage | null }
-  | { readonly type: "failed"; readonly message: UserMessage };
+  | { readonly type: "failed"; readonly problem: UserMessage };

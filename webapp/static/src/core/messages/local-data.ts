@@ -17,5 +17,5 @@ export interface TakeRequest {
 }
 
 export type TakeAnswer =
-  | { readonly id: number; readonly examples: Examples }
-  | { readonly id: number; readonly problem: UserMessage };
+  | { readonly type: "taken"; readonly id: number; readonly examples: Examples }
+  | { readonly type: "failed"; readonly id: number; readonly problem: UserMessage };

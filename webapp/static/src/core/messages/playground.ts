@@ -69,11 +69,11 @@ export type FromPlaygroundWorker =
       /** The parts of a text that are not in the vocabulary, and were left out. */
       readonly lacking: readonly string[];
     }
-  /** The text of each version so far; `written` is the last one. */
+  /** The text of each version so far, and at the end. */
   | {
-      readonly type: "wrote" | "written";
+      readonly type: "progress" | "written";
       readonly id: number;
       readonly texts: readonly string[];
       readonly lacking: readonly string[];
     }
-  | { readonly type: "failed"; readonly id: number; readonly message: UserMessage };
+  | { readonly type: "failed"; readonly id: number; readonly problem: UserMessage };

@@ -236,7 +236,7 @@ export type FromWorker =
   | {
       readonly type: "failed";
       readonly id: number;
-      readonly message: UserMessage;
+      readonly problem: UserMessage;
       /** Set if the backend failed, not the task: a new worker may succeed. */
       readonly kind: FailureKind | null;
     };

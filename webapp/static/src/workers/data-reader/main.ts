@@ -1,5 +1,6 @@
 /** The entry of the reader worker: owns the volunteer's files, reports on them, and gives examples to the trainer. */
 
+import type { Examples } from "../../core/data/examples";
 import type { FromReader, OwnFile, ToReader } from "../../core/messages/data-reader";
 import type { TakeAnswer, TakeRequest } from "../../core/messages/local-data";
 import type { DataSpec } from "../../core/preprocessing/declaration";
@@ -32,10 +33,7 @@ async function read(id: number, data: DataSpec, files: readonly OwnFile[]): Prom
   say({ type: "report", id, report: reportOf(understood, problems, data) });
 }
 
-async function take({
-  part,
-  rows,
-}: TakeRequest): Promise<Extract<TakeAnswer, { examples: unknown }>["examples"]> {
+async function take({ part, rows }: TakeRequest): Promise<Examples> {
   if (current === null) throw new Error(later("The files are being read; start again in a moment."));
   const { split } = current;
   return current.take(rows.map((row) => split[part][row] as number));
@@ -46,9 +44,9 @@ function serve(port: MessagePort): void {
     const { id } = data;
     let answer: TakeAnswer;
     try {
-      answer = { id, examples: await take(data) };
+      answer = { type: "taken", id, examples: await take(data) };
     } catch (error) {
-      answer = { id, problem: messageOf(error) };
+      answer = { type: "failed", id, problem: messageOf(error) };
     }
     port.postMessage(answer);
   };

@@ -116,7 +116,7 @@ async function readData({ base, bundle, step, shard }: DryRunStep): Promise<From
 export async function receive(message: ToDryRunWorker): Promise<void> {
   const { type, step } = message;
   const answer = await (type === "data" ? readData(step) : runStep(step, message.backend)).catch(
-    (error: unknown): FromDryRunWorker => ({ type: "failed", message: explain(error) }),
+    (error: unknown): FromDryRunWorker => ({ type: "failed", problem: explain(error) }),
   );
   scope.postMessage(answer);
 }

@@ -3,7 +3,8 @@
  * writes the worker's messages to standard input and reads its answers from standard output (./frames.ts).
  */
 
-import { clock, type ToWorker } from "../../core/messages/training";
+import { clock, type FromWorker, type ToWorker } from "../../core/messages/training";
+import { inEnglish } from "../../core/user-messages";
 import worker from "../training/main?worker&url";
 import { FrameReader, frameOf } from "./frames";
 import { becomeWorker, type NodeProcess } from "./worker-scope";
@@ -45,6 +46,11 @@ function inWorkerTerms(message: FromPeer): object {
   return { ...message, weights, plan };
 }
 
+/** Returns the answer with its problem in English: a peer has no page that translates it. */
+function inPeerTerms(answer: FromWorker): object {
+  return answer.type === "failed" ? { ...answer, message: inEnglish(answer.problem) } : answer;
+}
+
 function receive(message: FromPeer): void {
   if (message.type === "blob") {
     for (const resolve of wanted.get(message.sha256) ?? []) resolve(message.bytes);
@@ -55,7 +61,7 @@ function receive(message: FromPeer): void {
   scope.onmessage({ data: inWorkerTerms(message) });
 }
 
-becomeWorker(process, readBlob, post);
+becomeWorker(process, readBlob, (message) => post(inPeerTerms(message as FromWorker)));
 await import(/* @vite-ignore */ new URL(worker.slice(worker.lastIndexOf("/") + 1), import.meta.url).href);
 
 const reader = new FrameReader();

@@ -116,7 +116,7 @@ async function continueText(
     random: Math.random,
     wrote: async (texts, lacking) => {
       last = { texts, lacking };
-      post({ type: "wrote", id, ...last });
+      post({ type: "progress", id, ...last });
       await yieldToMessages();
       return stops === stopsBefore;
     },
@@ -139,8 +139,8 @@ export function receive(data: ToPlaygroundWorker): void {
     .then(() => (data.type === "ask" ? ask(data) : continueText(data, stopsBefore)))
     .catch((error: unknown) => {
       const problem = messageOf(error);
-      const message =
-        error instanceof DataProblem ? later("%(problem)s.", { problem: asValue(problem) }) : problem;
-      post({ type: "failed", id: data.id, message });
+      const isData = error instanceof DataProblem;
+      const sentence = isData ? later("%(problem)s.", { problem: asValue(problem) }) : problem;
+      post({ type: "failed", id: data.id, problem: sentence });
     });
 }

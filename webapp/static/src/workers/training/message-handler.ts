@@ -264,8 +264,8 @@ function perform(
 
 function fail(id: number, error: unknown): void {
   const failure = failureOf(error);
-  const message = failure?.message ?? messageOf(error);
-  post({ type: "failed", id, message, kind: failure?.kind ?? null });
+  const problem = failure?.message ?? messageOf(error);
+  post({ type: "failed", id, problem, kind: failure?.kind ?? null });
 }
 
 /** Takes one message of the page. */

@@ -24,14 +24,14 @@ test("what a worker answers is told in the server's words", () => {
 });
 
 test("a failure is a sentence that the server takes, whatever was said", () => {
-  const failed = (message: string) => reportOf("cpu", OF, { type: "failed", message });
+  const failed = (message: string) => reportOf("cpu", OF, { type: "failed", problem: message });
   expect(failed("")).toMatchObject({ reason: "It failed and did not say why." });
   expect(failed("x".repeat(1000))).toMatchObject({ reason: "x".repeat(400) });
   expect(reportOf("cpu", OF, "late")).toMatchObject({
     outcome: "failed",
     reason: expect.stringContaining("three minutes"),
   });
-  expect(reportOf("data", OF, { type: "failed", message: "A class is 12." })).toEqual({
+  expect(reportOf("data", OF, { type: "failed", problem: "A class is 12." })).toEqual({
     outcome: "data",
     of: OF,
     examples: 0,

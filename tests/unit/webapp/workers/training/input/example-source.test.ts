@@ -61,7 +61,7 @@ describe("a feed from the volunteer's own files", () => {
   const walk = { epochs: 2, steps: 0, batchSize: 4, seed: 12345678901 };
 
   it("gives the very batches that examples in memory give", async () => {
-    const { examples } = own(({ id, rows }) => ({ id, examples: pick(rows) }));
+    const { examples } = own(({ id, rows }) => ({ type: "taken", id, examples: pick(rows) }));
     const feed = new SourceFeed(bundle, examples.source("train"), walk);
     const inMemory = new Preparation(bundle, all, walk);
     expect(feed.steps).toBe(inMemory.steps);
@@ -70,7 +70,7 @@ describe("a feed from the volunteer's own files", () => {
   });
 
   it("asks at most two batches ahead, so that a large folder never lies in memory", async () => {
-    const { examples, asked } = own(({ id, rows }) => ({ id, examples: pick(rows) }));
+    const { examples, asked } = own(({ id, rows }) => ({ type: "taken", id, examples: pick(rows) }));
     const feed = new SourceFeed(bundle, examples.source("train"), walk);
     for (const step of [1, 2]) {
       await feed.next();
@@ -81,7 +81,7 @@ describe("a feed from the volunteer's own files", () => {
   });
 
   it("tells the trainer why a file cannot be read any more", async () => {
-    const { examples } = own(({ id }) => ({ id, problem: "dog.png is gone." }));
+    const { examples } = own(({ id }) => ({ type: "failed", id, problem: "dog.png is gone." }));
     const feed = new SourceFeed(bundle, examples.source("train"), walk);
     await expect(feed.next()).rejects.toThrow("dog.png is gone.");
   });

@@ -85,6 +85,6 @@ export function reportOf(what: DryRunnable, of: string, answer: FromDryRunWorker
         problem: answer.problem === null ? null : message(answer.problem),
       };
     case "failed":
-      return failed(message(answer.message));
+      return failed(message(answer.problem));
   }
 }

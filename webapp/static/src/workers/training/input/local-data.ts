@@ -5,19 +5,16 @@
 import type { Examples } from "../../../core/data/examples";
 import type { OwnCounts, RowPart, TakeAnswer, TakeRequest } from "../../../core/messages/local-data";
 import { type PartitionedData, parsePart, partitionOrder, partRows } from "../../../core/numerics/partition";
-import { later, UserError } from "../../../core/user-messages";
+import { PendingCalls } from "../../../core/pending-calls";
+import { later } from "../../../core/user-messages";
 import type { ExampleSource } from "./example-source";
 
-interface WaitingRequest {
-  readonly resolve: (examples: Examples) => void;
-  readonly reject: (problem: Error) => void;
-}
+type TakenExamples = Extract<TakeAnswer, { readonly type: "taken" }>;
 
 /** The client of the reader's port. Owns its end of the port. */
 export class LocalExamples {
-  readonly #waiting = new Map<number, WaitingRequest>();
+  readonly #calls: PendingCalls<TakeRequest, TakeAnswer>;
   readonly #orders = new Map<RowPart, Uint32Array>();
-  #last = 0;
 
   constructor(
     private readonly port: MessagePort,
@@ -25,7 +22,8 @@ export class LocalExamples {
     /** The partition of the examples; null if all of them are for this device. */
     readonly dealt: PartitionedData | null = null,
   ) {
-    port.onmessage = ({ data }: MessageEvent<TakeAnswer>) => this.#receive(data);
+    this.#calls = new PendingCalls((message) => port.postMessage(message));
+    port.onmessage = ({ data }: MessageEvent<TakeAnswer>) => this.#calls.receive(data);
   }
 
   source(part: RowPart): ExampleSource {
@@ -64,23 +62,10 @@ export class LocalExamples {
 
   close(): void {
     this.port.close();
-    for (const { reject } of this.#waiting.values()) reject(new Error(later("Other files were chosen.")));
-    this.#waiting.clear();
+    this.#calls.rejectAll(new Error(later("Other files were chosen.")));
   }
 
-  #take(part: RowPart, rows: Uint32Array): Promise<Examples> {
-    this.#last += 1;
-    const id = this.#last;
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.port.postMessage({ id, part, rows } satisfies TakeRequest);
-    });
-  }
-
-  #receive(answer: TakeAnswer): void {
-    const waiting = this.#waiting.get(answer.id);
-    this.#waiting.delete(answer.id);
-    if ("problem" in answer) waiting?.reject(new UserError(answer.problem));
-    else waiting?.resolve(answer.examples);
+  async #take(part: RowPart, rows: Uint32Array): Promise<Examples> {
+    return (await this.#calls.ask<TakenExamples>({ part, rows })).examples;
   }
 }
