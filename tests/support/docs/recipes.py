@@ -85,7 +85,12 @@ class Checkout:
             if (ROOT / name).is_file():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / name, folder / name)
-        (folder / "node_modules").symlink_to(ROOT / "node_modules")
+        # What tools keep there of this tree is not true of the copy.
+        packages = folder / "node_modules"
+        packages.mkdir()
+        for package in (ROOT / "node_modules").iterdir():
+            if package.name == ".bin" or not package.name.startswith("."):
+                (packages / package.name).symlink_to(package)
         _git(folder, "init", "--quiet")
 
     def follow(self, steps: Sequence[RecipeStep]) -> None:

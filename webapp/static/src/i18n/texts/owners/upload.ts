@@ -23,10 +23,7 @@ export const say = {
       { name, bytes: size(bytes) },
     ),
   changed: (name: string) =>
-    _(
-      "%(name)s has changed since part of it was sent. Start over to send it as it is now.",
-      { name },
-    ),
+    _("%(name)s has changed since part of it was sent. Start over to send it as it is now.", { name }),
   unreadable: (name: string) =>
     _("%(name)s can no longer be read: it was moved, changed or taken away. Choose it again.", { name }),
   folder: _("A folder cannot be sent as it is: make a zip of it, and choose that."),

@@ -33,9 +33,7 @@ export const card = {
   inFromNext: _("You are in from the next round on."),
   opensSoon: _("It opens in a moment."),
   paused: _("Paused by the task’s owner"),
-  pausedStay: _(
-    "Your device waits and continues when the training does. You may also leave and come back.",
-  ),
+  pausedStay: _("Your device waits and continues when the training does. You may also leave and come back."),
   measuring: _("Measuring the new version"),
   measuringHere: _("Your device tests it on examples that nobody trains on."),
   trained: _("The model is trained"),
@@ -50,7 +48,8 @@ export const card = {
   /** `round` begins a sentence elsewhere. */
   spokenStep: (round: string) => _("Training, %(round)s", { round: round.toLowerCase() }),
   goesOnWith: (backend: string) => _("The round continues with %(backend)s.", { backend }),
-  goesOnSliced: (backend: string) => _("The round continues with %(backend)s, in smaller pieces.", { backend }),
+  goesOnSliced: (backend: string) =>
+    _("The round continues with %(backend)s, in smaller pieces.", { backend }),
   otherVersion: _("The server speaks another version of this protocol. Reload the page and start again."),
   screenStays: _("The screen stays on while you take part. You may do other things in other tabs."),
   screenMayDarken: _(
