@@ -4,7 +4,7 @@ Usage: python -m benchmarks.allreduce [--peers N] [--parameters P] [--precision 
            [--exchange butterfly] [--repetitions R] [--mbit 20] [--json]
        python -m benchmarks.allreduce --table [--json] (every size of docs/reference/costs.md)
 
-Each peer is a process of its own with a sealed WebSocket to each other one. A repetition is timed from a
+Each peer is a separate process with a sealed WebSocket to each other one. A repetition is timed from a
 peer's order to its result, and counts as the slowest peer; all must end with the same bits. `memcpy_seconds`
 is what copying all bytes that go over links once takes one core of the same machine in the same run. With
 --mbit each peer has a network namespace with a line that sends and takes so many million bits a second;

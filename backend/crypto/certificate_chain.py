@@ -42,8 +42,8 @@ class GroupMembers:
 def link(links: Sequence[Link], certificate: Link) -> list[Link]:
     """Returns the earlier certificates that prove `certificate`.
 
-    `links` proved what the peer held before, oldest first. Certificates are left out if `certificate` follows
-    from an earlier one by itself.
+    `links` proved what the peer held before, oldest first. Certificates are left out if `certificate` already
+    follows from an earlier one.
     """
     for index, earlier in enumerate(links):
         if _follows(certificate, earlier):

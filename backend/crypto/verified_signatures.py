@@ -11,7 +11,7 @@ MOST_REMEMBERED = 2048
 
 
 class VerifiedSignatures:
-    """The last valid signatures. Not the invalid ones: whoever sends these can make new ones at no cost."""
+    """The last valid signatures. Invalid ones are not kept, since senders can make new ones at no cost."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._most = most

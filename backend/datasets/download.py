@@ -79,7 +79,7 @@ def fetch(
 
 
 def _end_of(request: DownloadRequest, is_canceled: Callable[[], bool]) -> Callable[[], MingaError | None]:
-    """Returns a function that returns why the download has to end, None while it may go on."""
+    """Returns a function that returns why the download has to end, None while it may continue."""
     end = time.monotonic() + request.deadline
 
     def problem() -> MingaError | None:

@@ -1,7 +1,7 @@
-"""Ends a download from outside of it, so that no host can hold its thread.
+"""Ends a download from another thread, so that no host can block its thread.
 
-The HTTP client of the standard library reads status lines, interim answers and trailers by itself: a host
-that sends these slowly, or without end, is never silent for long, and no code of ours runs in between.
+The HTTP client of the standard library reads status lines, interim answers and trailers itself: a host that
+sends these slowly, or endlessly, is never silent for long, and our code does not run in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CHECK_SECONDS = 0.2
 
 
 class DownloadWatchdog:
-    """Shuts a connection down once `problem` returns an error, on a thread of its own: a context manager.
+    """Context manager that closes a connection, from a separate thread, once `problem` returns an error.
 
     `problem` is called from both threads.
     """

@@ -148,10 +148,10 @@ class BundleFile(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """How far the bundle lay from Keras when it was made, as relative L2 distances by what was compared.
+    """Relative L2 distances of the new bundle from Keras, by the compared values.
 
-    `rounding` is how far Keras' own numbers moved where only that explained a difference. `random` is None
-    without random layers.
+    `rounding` is the change of Keras' own numbers by rounding, if only that explained a difference. `random`
+    is None without random layers.
     """
 
     worst: float

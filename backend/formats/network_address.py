@@ -64,9 +64,9 @@ def refused_address(addresses: Iterable[str], reach: Reach) -> str | None:
 
 
 def reach_of(host: str) -> Reach:
-    """Returns how far strangers at a server may lead a person who typed its host: as far as it is itself.
+    """Returns the reach of addresses that a server with this host may name: that of the host itself.
 
-    A name does not count, except localhost: who answers for it chooses its addresses.
+    Names other than localhost do not count, since their owner chooses the addresses.
     """
     ip = _parsed(host)
     if host == "localhost" or (ip is not None and ip.is_loopback):

@@ -1,7 +1,7 @@
 """Pins a bundle to the program that computes the same bits everywhere: the member `exact` of bundle.json.
 
-Pins stand first in the file, so that the bytes without them are those before the first pinning: a task whose
-bundle is pinned goes on from its last version.
+Pins come first in the file, so the bytes without them are unchanged by pinning: a task whose bundle is pinned
+continues from its last version.
 """
 
 from __future__ import annotations

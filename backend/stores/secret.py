@@ -1,4 +1,4 @@
-"""The secret of a data folder: random bytes from which the server derives what nobody else may compute."""
+"""The secret of a data folder: random bytes from which the server derives secret values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECRET_BYTES = 32
 def read_secret(folder: Path) -> bytes:
     """Returns the secret in `folder`, which only the server's user may read; makes it at the first start.
 
-    Its user must own the folder's lock. Raises StoreError for a file that cannot be read or is no secret.
+    Its user must own the folder's lock. Raises StoreError for a file that cannot be read or is not a secret.
     """
     path = folder / FILE
     with translated(f"The secret {path} cannot be read or written"):

@@ -24,7 +24,7 @@ class WebScheme:
 
     `training` is the template of its training page. `folders` has its partials: a folder of its own, then
     those that it shares with other schemes. `gauges` reads metrics from the scheme's hosts when Prometheus
-    asks; None for a scheme without metrics of its own.
+    asks; None for a scheme without extra metrics.
     """
 
     training: str

@@ -86,7 +86,7 @@ class ConsistencySignature(WireFrame, frozen=True, tag="vouch"):
 class Reveal(WireFrame, frozen=True, tag="reveal"):
     """Reveals the shares that `unmask` requests: one of each sender of `dealt` and its own, by place.
 
-    A sender's share is revealed as the key that opens what it sealed, the own one as it is.
+    A sender's share is revealed as the key that opens its seal, the own one in the clear.
     """
 
     round: Count

@@ -58,7 +58,7 @@ class Ready(WireFrame, frozen=True, tag="ready"):
     """The client loaded the bundle and timed one step: it may now be selected for a round.
 
     `examples` is the number of its own training examples; 0 where the task assigns shards. `program` is the
-    hash of what computes, if that gives the same bits on every machine (backend `exact`).
+    hash of its program, if that gives the same bits on every machine (backend `exact`).
     """
 
     backend: Word

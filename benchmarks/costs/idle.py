@@ -3,9 +3,9 @@
 Usage: python -m benchmarks.costs.idle [--scheme federated|volunteer] [--clients N] [--seconds S] [--json]
 
 All clients join one task of the server. Of a federated one, which waits until they are ready, one never is,
-so no round opens. Of a volunteer one they ask for a work unit: the task has a single unit, and the client
-that gets it keeps it. Memory is what the server took for them after the last of them was in, processor time
-what it used while they waited: pings and their answers. Nothing else happens in that time.
+so no round opens. Of a volunteer one they ask for a work unit: there is one, and its client keeps it.
+Memory is what the server took for them after the last of them was in, processor time what it used while they
+waited: pings and their answers. Nothing else happens in that time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Report:
 
 
 def measure(scheme: str, clients: int, seconds: float) -> Report:
-    """Connects so many clients and lets them wait for so many seconds."""
+    """Connects `clients` clients and lets them wait for `seconds`."""
     _allow(clients + SPARE)
     KEPT.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=KEPT) as folder:

@@ -76,7 +76,7 @@ def convert_seconds(folder: Path, cores: set[int]) -> float:
 
 
 def measure(steps: int) -> dict[str, Any]:
-    """Returns one row; a process of its own, since its core is chosen once."""
+    """Returns one row; runs in a separate process, since its core is chosen once."""
     cores = os.sched_getaffinity(0)
     use_one_core()
     with tempfile.TemporaryDirectory() as temporary:

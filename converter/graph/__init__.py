@@ -1,4 +1,4 @@
-"""Optimizes a frozen graph by passes, each in a file of its own.
+"""Optimizes a frozen graph by passes, each in a separate file.
 
 The passes use only ops of TensorFlow itself. Grappler has folded constants and shapes before.
 """

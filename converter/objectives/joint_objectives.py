@@ -1,4 +1,4 @@
-"""Measures the objectives of a task file: each has losses of its own and trains variables of its own."""
+"""Measures the objectives of a task file: each has its own losses and trains its own variables."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _table_squares(slices: Any, kind: ReadSum) -> Any:
 
 
 def with_row_squares(gradient: Any, squares: Any, tables: Sequence[int], layout: Layout) -> Gradient:
-    """Returns the gradient [T] with the squares [Q] of its tables; a negative one stands for its own."""
+    """Returns the gradient [T] with the squares [Q] of its tables; a negative one means its own square."""
     sizes = [entry.size for entry in layout.entries if entry.trainable]
     runs = _runs(sizes, tables)
     parts = tf.split(gradient, [size for size, _ in runs]) if len(runs) > 1 else [gradient]

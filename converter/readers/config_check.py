@@ -52,7 +52,7 @@ _WITHOUT = (
 
 
 class OwnCode(Refusal):
-    """Refuses what only the owner's code defines: `subject` says where it stands, `name` is its name."""
+    """Refuses what only the owner's code defines: `subject` says where, `name` is its name."""
 
     def __init__(self, subject: str, name: str, remedy: str = _CUSTOM) -> None:
         super().__init__(f"{subject}: {remedy}.")

@@ -59,7 +59,7 @@ def _compile(architecture: int, column: int) -> bytes:
 
 
 def _checked(check: Check, refuse: bytes) -> list[bytes]:
-    """Returns instructions that go on after themselves if the check holds, and refuse the call if not."""
+    """Returns instructions that continue if the check holds, and refuse the call if not."""
     code = [_op(_LOAD, _ARGUMENTS + 4 * check.word), _op(_AND, check.mask)]
     last = len(check.values)
     return [*code, *(_op(_EQUAL, value, last - n, 0) for n, value in enumerate(check.values)), refuse]

@@ -64,7 +64,7 @@ class Layout:
         self.state = offset - self.trainable
 
     def part(self, numbers: Sequence[int]) -> Layout:
-        """Returns the layout of the trainable variables of these numbers, in a vector of their own."""
+        """Returns the layout of the trainable variables with these numbers, in a separate vector."""
         own = [self.trainable_variables[number] for number in numbers]
         return Layout(SimpleNamespace(trainable_variables=own, non_trainable_variables=[]))
 

@@ -1,4 +1,4 @@
-"""Finds numbers that a model reads from layers which are no part of it, and which nobody trains."""
+"""Finds numbers that a model reads from layers outside of it, which are never trained."""
 
 from __future__ import annotations
 

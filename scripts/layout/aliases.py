@@ -30,7 +30,7 @@ def find_aliases(files: Mapping[str, Facts], conventional: Mapping[str, str]) ->
 
 
 def is_descriptive(import_alias: Alias, conventional: Mapping[str, str]) -> bool:
-    """Returns whether the alias says what it stands for: `keras_numpy`, `MeshEvent`, `np`."""
+    """Returns whether the alias describes its module: `keras_numpy`, `MeshEvent`, `np`."""
     full_name = (
         import_alias.module
         if import_alias.module.endswith(import_alias.original)

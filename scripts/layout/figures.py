@@ -112,7 +112,7 @@ def host_isinstance(measured: Measured, _settings: Settings) -> Iterator[Culprit
 
 
 def files_under_40(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
-    """Finds short files; files that stand for their folder don't count."""
+    """Finds short files; `__init__` and `index` files don't count."""
     for path, facts in measured.files.items():
         stem = posixpath.basename(path).partition(".")[0]
         if facts.lines < FEW_LINES and stem not in ("__init__", "index"):

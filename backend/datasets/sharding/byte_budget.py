@@ -12,16 +12,16 @@ _FILE_BYTES = 4096
 
 @dataclass
 class ByteBudget:
-    """Has `left` bytes to write; None is no limit."""
+    """The number of bytes `left` to write; None is no limit."""
 
     left: int | None = None
 
     def take_file(self, size: int) -> None:
-        """Takes a whole file of `size` bytes. Raises OverQuotaError if so many are not left."""
+        """Takes a whole file of `size` bytes. Raises OverQuotaError if fewer are left."""
         self.take(max(size, _FILE_BYTES))
 
     def take(self, size: int) -> None:
-        """Takes `size` bytes of a file. Raises OverQuotaError if so many are not left."""
+        """Takes `size` bytes of a file. Raises OverQuotaError if fewer are left."""
         if self.left is None:
             return
         self.left -= size

@@ -20,7 +20,7 @@ def label_of(fitted: Fitted) -> ClassLabel | None:
 
 
 def class_numbers(fitted: Fitted, y: Sequence[Array]) -> NDArray[np.int64] | None:
-    """Returns the class number of each example [n] by its first label; None if that is no class."""
+    """Returns the class number of each example [n] by its first label; None if that is not a class."""
     label = label_of(fitted)
     if label is None:
         whole = isinstance(fitted, Arrays) and y and y[0].ndim == 1 and y[0].dtype.kind in "iu"

@@ -80,7 +80,7 @@ class OptimizerTable(TaskTable, frozen=True):
 
 
 class TrainingObjective(TaskTable, frozen=True):
-    """Losses that train some of the variables, by an optimizer of their own.
+    """Losses that train some of the variables with a separate optimizer.
 
     The converter checks losses, outputs and patterns.
     """

@@ -1,4 +1,4 @@
-"""Records the unproven contributions to a model, so that those of a refuted client can be taken out of it.
+"""Records the unproven contributions to a model, so that those of a refuted client can be removed.
 
 Version m of the weights, float32 [P], is made of a result with the update u_m, trained from version base_m
 (see mixing.py):
@@ -148,7 +148,7 @@ class Contributions:
     def share(self, client: str, version: int) -> Vector | None:
         """Returns what the client contributed to a version in use, float32 [size]; None for nothing.
 
-        What was taken out is not part of it.
+        Removed contributions are not part of it.
         """
         terms = self._terms(self._numbers(client), self._of(version))
         if client in self._settled:
@@ -192,7 +192,7 @@ class Contributions:
         self._drop_empty_rows()
 
     def proven(self, client: str) -> None:
-        """Forgets the client's contributions, except those taken out: they stay in the model for good."""
+        """Forgets the client's contributions, except those taken out: they stay in the model permanently."""
         for number in self._numbers(client).tolist():
             self._rows[number] = None
         self._settled.pop(client, None)

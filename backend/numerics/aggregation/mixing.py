@@ -32,7 +32,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Arrival:
-    """What the coefficients of a result depend on.
+    """The values that a result's coefficients depend on.
 
     `staleness` and `epoch` are those of ClientResult; `count` is that of the memory before the result.
     """

@@ -79,7 +79,7 @@ class Encoding:
 
     @cached_property
     def levels(self) -> int:
-        """The whole number that stands for `bound`: as large as `members` and the noise leave room for."""
+        """The integer that represents `bound`: as large as `members` and the noise allow."""
         largest = (1 << (self.bits - 1)) - 1
         whole_noise = self.noise * math.sqrt(self.members / self.sharers)
         levels = largest / (self.members + NOISE_DEVIATIONS * whole_noise * self.clip / self.bound)
@@ -96,7 +96,7 @@ class Encoding:
 
     @property
     def further_levels(self) -> int:
-        """The whole number that stands for 1 among the further values; half of the range is left to noise."""
+        """The integer that represents 1 among the further values; noise has half of the range."""
         return (2**31 - 1) // (2 * self.members)
 
     @property

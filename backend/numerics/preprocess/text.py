@@ -59,7 +59,7 @@ def lower_case() -> dict[int, int]:
 
 
 def words(text: str, punctuation: Punctuation) -> list[str]:
-    """Splits at separators; punctuation marks become tokens of their own, or are removed."""
+    """Splits at separators; punctuation marks become separate tokens, or are removed."""
     if punctuation == "strip":
         return _WORDS.findall(_STRIP.sub("", text))
     return _WORDS_AND_MARKS.findall(text)

@@ -1,7 +1,7 @@
-"""Resolves host names that strangers choose, on a few threads of its own.
+"""Resolves host names that strangers choose, on a few separate threads.
 
-A name server that stays silent keeps the thread that asks it, for longer than anybody waits. On the threads
-of the event loop, which averaging and files need too, a few such names would stop a peer.
+A name server that stays silent keeps the asking thread, for longer than any caller waits. On the event loop's
+threads, which averaging and files need too, a few such names would stop a peer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_LOOKUPS = 4
 
 
 class NameResolver:
-    """Resolves names for one peer's links. IP addresses need no thread, so nobody can hold them up."""
+    """Resolves names for one peer's links. IP addresses need no thread, so they are never delayed."""
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(MOST_LOOKUPS)

@@ -124,7 +124,10 @@ class Averager:
             self._early_frames.add(client, frame)
 
     def server_reached(self) -> None:
-        """Takes that the server answered: groups of the peers that this one is not in go on without it."""
+        """Handles the server's return:
+
+        groups formed by peers continue without this peer if it is not a member.
+        """
         self._early_frames.server_reached()
 
     def _add_signature(self, client: str, frame: Attest) -> None:

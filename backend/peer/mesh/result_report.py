@@ -13,8 +13,8 @@ from backend.wire.mesh_messages import Group
 class ResultReport:
     """Reports the result of `order` once, when all survivors signed it, or after the group's patience.
 
-    The group's last word names survivors that may be lost before they hear it: only who signed the new
-    weights is known to have them.
+    The group's decision names survivors that may be lost before they receive it: only members that signed the
+    new weights are known to have them.
     """
 
     def __init__(

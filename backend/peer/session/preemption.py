@@ -28,7 +28,7 @@ class Provider(Protocol):
     async def is_preempted(self, client: httpx.AsyncClient) -> bool:
         """Whether the machine is about to be preempted.
 
-        Raises UnreachableError if this is no machine of the provider.
+        Raises UnreachableError if this machine is not the provider's.
         """
 
 

@@ -20,7 +20,7 @@ class RetryPolicy:
 
     `pauses` are the seconds after each failure; after the last one, the last `repeated` pauses repeat. The
     first `silent` failures of each pass through `pauses` are not reported. Errors of type `retried` are
-    retried; one that is no UnreachableError is reported immediately, and the last pause follows.
+    retried; one that is not an UnreachableError is reported immediately, and the last pause follows.
     """
 
     pauses: tuple[float, ...]

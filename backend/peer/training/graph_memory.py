@@ -43,7 +43,7 @@ def memory_limit() -> int:
 def check_memory(tf: Any, name: str, definition: Any, most_bytes: int) -> None:
     """Raises BundleError if the tensors of `definition`, a GraphDef, need over `most_bytes` at once.
 
-    Also if one has a size that only a run tells.
+    Also if the size of one is known only at run time.
     """
     for node in definition.node:
         for size in _constant_sizes(tf, node):

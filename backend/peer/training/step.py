@@ -74,7 +74,7 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
 
 
 def _row_squares(tf: Any, outputs: Mapping[str, Tensor], changed: bool) -> dict[str, Tensor]:
-    """Returns the squares of tables for `apply`; of a changed gradient they are those of its own values."""
+    """Returns the squares of tables for `apply`; for a modified gradient those of its own values."""
     squares = outputs.get("row_squares")
     if squares is None:
         return {}

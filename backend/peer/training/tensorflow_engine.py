@@ -1,4 +1,4 @@
-"""Computes in TensorFlow, in threads of its own, so that the socket never waits for a step."""
+"""Computes in TensorFlow, in separate threads, so that the socket never waits for a step."""
 
 from __future__ import annotations
 

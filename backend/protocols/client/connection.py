@@ -102,5 +102,5 @@ class TaskConnection:
         return replace(self, dismissal=closing.reason, attempts=max(self.attempts, minimum))
 
     def closed(self) -> TaskConnection:
-        """Closes the connection for good."""
+        """Closes the connection permanently."""
         return replace(self, state=ConnectionState.CLOSED)

@@ -16,7 +16,7 @@ _LOCAL_IPV6 = tuple(IPv6Network(text) for text in ("::1/128", "fc00::/7", "fe80:
 
 
 class Household(NamedTuple):
-    """Those whose agreement proves nothing: a `network`, or in it who has an `identity` of its own.
+    """Clients whose agreement proves nothing: a `network`, or a client in it with an `identity`.
 
     An identity is an account, an invitation, or the client itself where many people share a network.
     """
@@ -35,14 +35,14 @@ ABSENT = Household("")
 
 
 def by_itself(client: str) -> Household:
-    """Returns the household of a client that shares it with nobody, wherever it comes from."""
+    """Returns the household of a single client, whatever its network."""
     return Household("", client)
 
 
 def same_household(one: Household, other: Household) -> bool:
-    """Whether two clients may be one person: of one identity, or of one network where not both have one.
+    """Whether two clients may be one person: one identity, or one network and at most one identity.
 
-    Who has an identity can connect without it, too.
+    A client with an identity can also connect without it.
     """
     if one.identity and other.identity:
         return one.identity == other.identity
@@ -53,7 +53,7 @@ def network_of(address: str) -> str:
     """Returns the network that `address` counts for, such as "192.0.2.0/24" or "2001:db8::/48".
 
     An IPv6 address that has an IPv4 address within it (mapped, 6to4 or Teredo) counts as that: each IPv4
-    address has a /48 of its own there. Returns "" for what is no address.
+    address has its own /48 there. Returns "" for invalid addresses.
     """
     parsed = _parse(address)
     if parsed is None:

@@ -53,7 +53,7 @@ def welcome_objection(welcome: Welcome, promised: Welcome | None, min_noise: flo
 
 
 def plan_objection(plan: Train, promised: Welcome, examples: int) -> str | None:
-    """Returns why a client with `examples` of its own leaves a server for this `plan`, None if it trains."""
+    """Returns why a client with `examples` own examples leaves a server for this `plan`, or None."""
     if (plan.masking is not None) is not (promised.aggregation == "masked"):
         return BROKEN_WORD
     kept = _masks_alike(plan.masking, promised.masking) and _keeps_noise(plan, promised, examples)

@@ -53,7 +53,7 @@ class UnitBundleLoaded(Struct, frozen=True, tag="loaded"):
 class WantUnits(Struct, frozen=True, tag="want"):
     """Holds up to `slots` units from now on and trains `at_once` of them.
 
-    With no slots what is held is still done, and no more is taken.
+    With 0 slots held units are completed, and no more are taken.
     """
 
     slots: Slots

@@ -44,7 +44,7 @@ class SendMeshTrain:
 
 @dataclass(frozen=True)
 class GroupsFormed:
-    """Record who is in the round's groups: only their members can certify what these make."""
+    """Record the members of the round's groups: only they can certify these groups' results."""
 
     groups: tuple[Group, ...]
 

@@ -74,7 +74,7 @@ class MeshPhase(StrEnum):
 
 @dataclass
 class MeshMember:
-    """One peer of one task's mesh: owns what it trains, averages and reports."""
+    """One peer of one task's mesh: owns its training, averaging and reports."""
 
     connection: TaskConnection = field(default_factory=TaskConnection)
     enter: mesh_messages.Enter | None = None

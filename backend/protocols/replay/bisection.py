@@ -59,7 +59,7 @@ class AskReferee:
 
 @dataclass(frozen=True)
 class Finding:
-    """The trainings part at this step, at this tensor; `wrong` are the parties that computed it wrongly.
+    """The trainings differ first at this step and tensor; `wrong` are the parties that computed it wrongly.
 
     Without a tensor the update is meant, which is what the values after the last step come to.
     """

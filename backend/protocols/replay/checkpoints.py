@@ -16,7 +16,7 @@ from backend.wire.unit_messages import MOST_CHECKPOINTS
 class Parting:
     """Two trainings agree `after` this step, 0 for their start, and differ `by` that one.
 
-    `by` is None if all checkpoints agree: what was sent is not what was trained.
+    `by` is None if all checkpoints agree: the sent update is not the trained one.
     """
 
     after: int

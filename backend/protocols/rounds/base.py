@@ -58,7 +58,7 @@ class Rounds(ABC, Generic[Open, Own]):
     """Runs the rounds of one task one after the other; `open` is the open round.
 
     `number` and `version` are the last ones of an earlier run of the server, `progress` is what its stop
-    rules tracked, `past` the participations of each client. `lots` decide who is selected where clients tie.
+    rules tracked, `past` the participations of each client. `lots` break ties between clients.
     `repeats` is the number of versions that equal the one before; they count as none of the plan's rounds.
     Effects are `Own` to the kind of rounds, or common.
     """
@@ -321,7 +321,7 @@ class Rounds(ABC, Generic[Open, Own]):
             self._assigner.take_back(running.assigned())
 
     def _close(self, seconds: float) -> None:
-        """Closes the open round, which took so many seconds."""
+        """Closes the open round, which took `seconds`."""
         self.open = None
         self._speeds.failed = False
         self._progress.spent += seconds

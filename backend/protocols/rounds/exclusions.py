@@ -14,9 +14,9 @@ MOST_REMEMBERED = 10_000
 
 @dataclass
 class Exclusions:
-    """Tracks until when clients are kept out, in the rounds' own time. Owned by the round machine.
+    """Tracks until when clients are excluded, in the rounds' own time.
 
-    Clients that wait for the next version are kept out for ever, until there is one.
+    Owned by the round machine. Clients that wait for the next version are excluded until there is one.
     """
 
     _until: dict[str, float] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Exclusions:
         return self._forget(lambda until: until == math.inf)
 
     def next_end(self) -> float | None:
-        """Returns when the next client may take part again; None if time brings nobody back."""
+        """Returns when the next client may take part again; None if no exclusion ends by time."""
         return min((until for until in self._until.values() if until < math.inf), default=None)
 
     def ended(self, now: float) -> list[str]:

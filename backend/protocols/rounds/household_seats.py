@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 class HouseholdSeats:
     """Counts the eligible clients of each household, of which at most `most` get a seat; 0 is no limit.
 
-    A client with the household "" is nobody's: it takes no other client's seat. `taken` has for each
-    household the seats of clients that are kept out: without that, a new name would replace each of them.
-    Owned by the attendance.
+    A client with the household "" has no household and takes no seat of others. `taken` has each household's
+    seats of excluded clients: otherwise a new name would replace each of them. Owned by the attendance.
     """
 
     most: int = 0

@@ -11,7 +11,7 @@ from hashlib import sha256
 class Lots:
     """Draws lots by HMAC-SHA256 with a secret `key` (FIPS 198-1).
 
-    Who knows the key can choose names that win; without it no choice of names or time changes the chances.
+    With the key one could choose names that win; without it no choice of names or time changes the chances.
     """
 
     key: bytes = field(repr=False)

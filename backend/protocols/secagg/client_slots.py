@@ -209,7 +209,7 @@ class RevealedShares:
         return all(len(shares) >= self.graph.degree.threshold for shares in self._shares.values())
 
     def add(self, holder: Place, revealed: Iterable[bytes]) -> None:
-        """Adds what `holder` revealed of each owner: the key of the owner's share, of its own the share."""
+        """Adds the reveals of `holder`: the key of each owner's share, and its own share."""
         self.holders += 1
         for owner, key in zip(self.graph.owners(holder), revealed, strict=True):
             share = key if owner == holder else self._opened(owner, holder, key)
@@ -219,9 +219,9 @@ class RevealedShares:
                 self._unopened[owner].add(holder)
 
     def false_sharers(self) -> tuple[ClientId, ...]:
-        """Returns the clients whose lies explain why the secrets cannot be rebuilt.
+        """Returns the clients whose false shares explain why the secrets cannot be recovered.
 
-        That too few revealed anything is nobody's lie.
+        Too few reveals incriminate no client.
         """
         threshold = self.graph.degree.threshold
         unopened = {

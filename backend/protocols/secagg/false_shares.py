@@ -1,4 +1,4 @@
-"""Finds the clients whose false shares kept a masked sum from being unmasked.
+"""Finds the clients whose false shares prevented unmasking a sum.
 
 A holder reveals a share as the key of what the owner sealed for it. So a share that opens is the owner's own,
 and an owner whose shares open but do not rebuild its secret dealt them falsely, whatever holders do. A share
@@ -16,11 +16,11 @@ from backend.protocols.secagg.server_effects import Place
 def false_sharers(
     mismatched: Collection[Place], unopened: Mapping[Place, Collection[Place]]
 ) -> frozenset[Place]:
-    """Returns the fewest clients, found greedily, whose lies explain what went wrong.
+    """Returns the fewest clients, found greedily, whose false shares explain the failure.
 
     `mismatched` are owners whose shares open and do not rebuild their secrets. `unopened` has, for each owner
-    with too few shares that open, the holders whose keys open nothing. Where an owner and a holder explain as
-    much, both are returned: nobody can tell which of the two lied.
+    with too few shares that open, the holders whose keys open nothing. If an owner and a holder explain
+    equally much, both are returned: the server cannot tell which is false.
     """
     found = set(mismatched)
     pairs = {(owner, holder) for owner, holders in unopened.items() for holder in holders}

@@ -99,8 +99,8 @@ class MaskedRound:
     def spent_reason(self) -> str | None:
         """Returns why members may have revealed shares for the version, which they do once; None if not.
 
-        Any client can say that it revealed before. This server knows of its own rounds, so that is believed
-        of more than half of the cohort, and only where an earlier process could have asked.
+        Any client can claim that it revealed before. This server knows its own rounds, so it believes only
+        more than half of the cohort, and only if an earlier process could have asked.
         """
         if self._unmask_frame is not None:
             return "clients were asked to reveal shares"
@@ -172,7 +172,7 @@ class MaskedRound:
         return self._settle(now)
 
     def reveal_arrived(self, client: ClientId, frame: Reveal, now: float) -> list[Effect]:
-        """Takes a survivor's shares: one of each neighbour that exchanged shares, and one of its own."""
+        """Takes a survivor's shares: one of each neighbour that exchanged shares, and its own."""
         slot = self._slot(client, frame.round, ServerEvent.REVEAL_ARRIVED)
         if slot is None or frame == slot.reveal:
             return []

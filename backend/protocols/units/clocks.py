@@ -25,7 +25,7 @@ class Clocks:
         self._floor, self._floor_since = 0, 0.0
 
     def may_begin(self, client: ClientId, open_leases: int, bound: int, now: float) -> bool:
-        """Whether a client with so many open leases may begin a unit more."""
+        """Whether a client with `open_leases` may begin another unit."""
         self._advance(now)
         slowest = [self._floor] if self._counts else []
         return may_begin(self._clocks[client] + open_leases, slowest, bound)

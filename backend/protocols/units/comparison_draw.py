@@ -14,8 +14,8 @@ from backend.protocols.units.unit_table import UnitTable
 class ComparisonDraw:
     """Decides whether others repeat a unit when its first result arrives: no client may know before.
 
-    A result that may count alone is held back while another one of its client waits for a comparison. Else a
-    quick client would have many lies in the model before the first verdict.
+    A result that may count alone is held back while another one of its client waits for a comparison.
+    Otherwise a fast client would have many false results in the model before the first verdict.
     """
 
     def __init__(

@@ -62,7 +62,7 @@ class _Drawable:
 
 
 class HouseholdLottery:
-    """Holds clients by household. Which one takes work first says nothing about who is drawn."""
+    """Holds clients by household. The draw does not depend on which client asks first."""
 
     def __init__(self) -> None:
         self._households = _Drawable()

@@ -88,7 +88,7 @@ class Leases:
         return lease
 
     def renew(self, lease: Lease, until: float) -> None:
-        """Renews an expired lease. Nobody waits for its client, which was late."""
+        """Renews an expired lease. No client waits for its late client."""
         self.step(lease, LeaseEvent.RENEW)
         self._client_table.clients[lease.client].leases.add(lease.id)
         heapq.heappush(self._deadlines, (until, lease.id))

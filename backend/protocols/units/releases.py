@@ -65,7 +65,7 @@ class _Balances:
         self._set(key, max(-float(self._allowance.credit), self.level(key, now) - 1.0), now)
 
     def granted(self, key: str, now: float) -> None:
-        """Takes one lease more: the next one has a wait of its own, where there is one."""
+        """Takes one more lease: the next one waits separately, if the client has to wait."""
         if self._over(key, now) > 0:
             self._balances[key].since = now
 
@@ -106,7 +106,7 @@ class ReleaseLimits:
             self._household_of.pop(client, None)
 
     def client_disconnected(self, client: ClientId) -> None:
-        """Takes a client's disconnection; what it gave back stays on record."""
+        """Takes a client's disconnection; its releases stay on record."""
         self._household_of.pop(client, None)
 
     def released(self, client: ClientId, now: float) -> None:

@@ -24,7 +24,7 @@ REDRAWN = 8
 class ReplicaDraw:
     """Reserves units for the clients that repeat them.
 
-    Who asks first must not get such a unit: clients that agreed on a lie would wait for one another's.
+    Such a unit must not go to the first that asks: colluding clients would wait for each other's units.
     """
 
     def __init__(self, rules: Rules, client_table: ClientTable, unit_table: UnitTable) -> None:
@@ -67,8 +67,8 @@ class ReplicaDraw:
     def _drawn(self, unit: UnitRecord, dice: Dice, kind: str | None) -> ClientId | None:
         """Returns a client, of one kind if that is not None.
 
-        Where the task has trusted peers, only who is vouched for is drawn; "" while nobody is, and where only
-        a trusted peer is to repeat the unit.
+        Where the task has trusted peers, only vouched-for clients are drawn; "" while there are none, and if
+        only a trusted peer may repeat the unit.
         """
         table, may = self._client_table, self._may(unit, kind)
         if self._rules.trust.guarded:
@@ -82,8 +82,8 @@ class ReplicaDraw:
     def _of_two(self, first: ClientId, second: ClientId | None, kind: str) -> ClientId:
         """Returns which of two drawn clients repeats a unit of this kind: one with its program, if one is.
 
-        Those with the same program decide by bits. But anybody may tell a program that nobody else has: were
-        all of one program drawn from, accomplices would be drawn for each other, and only they. So they are
+        Those with the same program decide by bits. But a client may claim a program that no other has: if the
+        draw were among one program only, accomplices would always be drawn for each other. This way they are
         drawn at most twice as often.
         """
         clients = self._client_table.clients

@@ -50,9 +50,9 @@ class TrustRules:
 
     A connected trusted peer repeats the fraction `spot_checks` of the units. Another client repeats those of
     a trusted client with the probability `caution * proven / streak`, never below `floor`. A client has at
-    most `unproved` units of its own that wait for a comparison. `guarded`: the task has trusted peers, so
-    only agreement with them, or with clients that agreed with them, raises trust. So many clients may have
-    `provisional` results, which the model can be rid of when one of them is refuted; 0: results stay in it.
+    most `unproved` units that wait for a comparison. `guarded`: the task has trusted peers, so only agreement
+    with them, or with clients that agreed with them, raises trust. Up to `provisional` clients may have
+    results, which the model can be rid of when one of them is refuted; 0: results stay in it.
     """
 
     proven: int = 10
@@ -76,9 +76,10 @@ class TrustRules:
 
 
 class Verdict(StrEnum):
-    """The outcome of a comparison for a result. A FAULTY result needs none: it is no update of the model.
+    """The outcome of a comparison for a result.
 
-    INVALID says that it is unlike the accepted one; the transitioner decides what that costs.
+    A FAULTY result needs none: it is not a valid update. INVALID: it differs from the accepted one; the
+    transitioner decides the consequences.
     """
 
     VALID = "valid"

@@ -114,7 +114,7 @@ class Scheduler:
         return self._transitioner.audits.under_way
 
     def begin_audits(self) -> int:
-        """Begins to audit all clients whose newest result nobody confirmed; returns how many.
+        """Begins to audit all clients whose newest result is unconfirmed; returns how many.
 
         A training that ends calls it before, and waits for the audits as long as trusted peers are there.
         """
@@ -138,7 +138,7 @@ class Scheduler:
 
         `kind` names its compute backend, `pace` is its own estimate of seconds per example. Results of a
         `trusted` peer are taken as valid. `household` is shared by clients whose agreement proves
-        nothing, and who wait together for what they give back; None for a client by itself.
+        nothing, and who share the wait after releases; None for a single client.
         """
         self._releases.client_connected(client, household.key if household else "")
         table_client = self._client_table.client_connected(client, slots, kind, pace, trusted, household)
@@ -146,7 +146,7 @@ class Scheduler:
             table_client.has_shard(shard)
 
     def set_slots(self, client: ClientId, slots: int) -> None:
-        """Takes the number of units that a client processes at a time; 0 gives up what it was drawn for."""
+        """Takes the number of units that a client processes at a time; 0 gives up its reserved units."""
         self._client_table.set_slots(client, slots)
         self._check_for_peers()
         if not slots:
@@ -183,9 +183,9 @@ class Scheduler:
     def heartbeat(
         self, client: ClientId, lease: LeaseId, now: float, steps: int, sending: bool = False
     ) -> list[Effect]:
-        """Takes a sign of life: renews the lease of a client that gets on, or aborts unneeded work.
+        """Takes a heartbeat: renews the lease of a client that makes progress, or aborts unneeded work.
 
-        A client gets on with all its leases while it takes `steps` of one, or is `sending` a result.
+        A client makes progress with all its leases while it takes `steps` of one, or is `sending` a result.
         """
         lease_record = self._leases.of(client, lease)
         if lease_record is None:

@@ -68,9 +68,9 @@ def must_check(rules: TrustRules, chance: float) -> bool:
 
 
 def most_unproved(trust: TrustLevel, rules: TrustRules) -> int:
-    """Returns how many units of its own may be under way before it begins another.
+    """Returns how many of its units may be in progress before it begins another.
 
-    Else a quick client could have many more taken before the first verdict.
+    Otherwise a fast client could have many accepted before the first verdict.
     """
     return 1 if trust.faults else rules.unproved
 

@@ -98,7 +98,8 @@ class UnitSelector:
     ) -> UnitId | None:
         """Returns a unit whose result this client is to compare with its own, before it begins others.
 
-        A trusted peer also takes what others were drawn for: first of clients that nobody vouches for yet.
+        A trusted peer also takes what others were drawn for: first of clients without anyone who vouches for
+        them.
         """
         waiting = self._unit_table.waiting
         if not client.trusted:

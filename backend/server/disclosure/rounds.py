@@ -106,7 +106,7 @@ def _masked(file: TaskFile) -> Iterator[str]:
 
 
 def _trust(checked: bool, noisy: bool) -> str:
-    """Returns what a server that lies could do, if devices check one another or not."""
+    """Returns what a dishonest server could do, with or without checks between devices."""
     if checked:
         return gettext(
             "Participants sign what they send and check one another, so a server that sends them different "

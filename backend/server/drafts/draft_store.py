@@ -1,4 +1,4 @@
-"""Stores the drafts of a server: each is a record and files in a folder of its own."""
+"""Stores the drafts of a server: each has a folder with its record and files."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Supply:
 
     @property
     def own(self) -> bool:
-        """Whether volunteers train on examples of their own."""
+        """Whether volunteers train on their own examples."""
         return self.shards == 0
 
 

@@ -1,4 +1,4 @@
-"""Estimates what a task pays for the same bits everywhere: steps on processors in place of GPUs."""
+"""Estimates the cost of the same bits everywhere: steps on processors instead of GPUs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def exact_notes(
 
 
 def _taking_out(file: TaskFile) -> Iterator[str]:
-    """Yields whether lies that are in the model can be taken out of it, and what that would need."""
+    """Yields whether false results can be removed from the model, and what that would need."""
     units = file.coordination.units
     if units is None or exactness(file) != "required":
         return

@@ -50,7 +50,7 @@ class ConnectedClient:
     """A connected client, whose updates are aggregated by `aggregation`. Owned by the task host.
 
     Masked updates are summed over at least `min_masked` clients, few of which are of its `household`; "" is
-    nobody's.
+    none.
     """
 
     id: str

@@ -251,7 +251,7 @@ class TaskRegistry:
         return await assimilations(host, after, last)
 
     async def unit_facts(self, name: str, unit: int) -> dict[str, Any]:
-        """Returns what a recent work unit was. Raises NotFoundError if there is none of that number."""
+        """Returns the facts of a recent work unit. Raises NotFoundError if there is none with that number."""
         host, unit_facts = self.host(name), self._scheme(name).unit_facts
         if unit_facts is None:
             raise NotFoundError("This task has no work units: its clients train in rounds.")

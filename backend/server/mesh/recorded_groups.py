@@ -98,7 +98,7 @@ class RecordedGroups:
     ) -> ProvenResult | None:
         """Returns the result that `client`, whose key is `identity`, proves to be a group's.
 
-        Returns None if they are older than what is recorded, or of another bundle or run. `newest` is the
+        Returns None if it is older than the records, or of another bundle or run. `newest` is the
         last round that the server knows of. Raises CertificateError if they do not follow from a recorded
         group.
         """

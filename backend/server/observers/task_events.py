@@ -169,7 +169,7 @@ class ResultAssimilated:
 
 @dataclass(frozen=True)
 class ResultsTakenOut:
-    """A trusted peer refuted a client, and its unproven results, so many, were taken out of the model."""
+    """A trusted peer refuted a client, and its `results` unproven results were removed from the model."""
 
     client: str
     epoch: int

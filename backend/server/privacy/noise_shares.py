@@ -45,7 +45,7 @@ def whole_numbers(privacy: PrivacyTable, masking: MaskingTable, parameters: int,
 
 
 def _noise_of(encoding: Encoding) -> WholeNumbers:
-    """Returns the noise if only the fewest members remain with whom the round can be unmasked."""
+    """Returns the noise if only the fewest members that can unmask the round remain."""
     variance, norm = encoding.sharers * encoding.share_variance, encoding.sensitivity
     return WholeNumbers(
         math.sqrt(variance) / norm, variance, norm * min(norm, math.sqrt(encoding.parameters))

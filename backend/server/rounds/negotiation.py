@@ -1,4 +1,4 @@
-"""The negotiation of the aggregation: chooses how a client's updates are added up, and for whom it counts."""
+"""Negotiates the aggregation: chooses how a client's updates are summed, and its household."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: in
 
 
 def seated_household(file: TaskFile, link: ClientLink) -> str:
-    """Returns the household whose seats in masked cohorts a client takes; "" for nobody's.
+    """Returns the household whose seats in masked cohorts a client takes; "" for none.
 
-    That is its account or invitation in a task by invitation, and its network elsewhere. Nobody's are clients
-    in a network that the owner named as shared, and in the server's own.
+    In a task by invitation it is the account or invitation, elsewhere the network. Clients in networks that
+    the owner named as shared, and in the server's own, have none.
     """
     if is_many_people(link, file.security.masked.shared_networks):
         return ""

@@ -1,4 +1,4 @@
-"""Work on strangers' files, in processes that are shut in and limited.
+"""Processes strangers' files in confined and limited processes.
 
-Conversion and dry runs; what is shut in and how is in `converter.sandbox.confined_process`.
+Conversion and dry runs; `converter.sandbox.confined_process` has the restrictions.
 """

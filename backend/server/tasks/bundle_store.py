@@ -23,7 +23,7 @@ _MAX_MANIFEST = 16 << 20
 class Bundle:
     """A checked bundle: its folder, its manifest, and the blob address and length of bundle.json.
 
-    `identity` is the address that it has without pins: a task that is pinned to another program goes on.
+    `identity` is its address without pins: a task that is pinned to another program continues.
     """
 
     folder: Path

@@ -260,7 +260,7 @@ class Dispatcher:
 def standing_of(
     entry: TableClient, credit: ClientCredit, rules: TrustRules, now: float
 ) -> unit_messages.Standing:
-    """Returns what a client is told of itself; its quota is that of the day of `now`."""
+    """Returns the client's own standing; its quota is that of the day of `now`."""
     return unit_messages.Standing(
         credited=credit.examples,
         units=credit.units,

@@ -74,7 +74,7 @@ class EpochController:
         self._state.run.closed = True
 
     def epoch_reopened(self, units: int) -> None:
-        """Goes on with an epoch that had no result: all its units were given up, and are open again."""
+        """Continues an epoch without a result: all its units were abandoned, and are open again."""
         state = self._state
         state.notice(task_events.EpochRestarted(state.run.epoch.number, units))
         self._dispatcher.wake()

@@ -162,7 +162,7 @@ class UnitsHost(TaskHost):
         return await self._recorder.assimilations(after, last)
 
     async def unit_facts(self, unit: int) -> dict[str, Any]:
-        """Returns what a recent unit was and what its results came to. Raises NotFoundError."""
+        """Returns the facts of a recent unit and the verdicts on its results. Raises NotFoundError."""
         return await self._records.facts(unit)
 
     @property

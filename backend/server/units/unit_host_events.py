@@ -72,7 +72,7 @@ class AssimilationFailed:
 
 @dataclass(frozen=True)
 class TakeOutEnded:
-    """So many `results` of a refuted client are out of the model; no receipt: they had no effect on it."""
+    """`results` of a refuted client were removed from the model; no receipt: they had no effect on it."""
 
     client: ClientId
     results: int

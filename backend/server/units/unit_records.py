@@ -1,4 +1,4 @@
-"""Records what the newest work units were and what their results came to, for people who replay them.
+"""Records the newest work units and the verdicts on their results, for replays.
 
 The weights that a unit began with are held in the snapshot store: those of the newest units, as many as
 KEPT_BYTES hold. Records do not survive a restart, as leases' weights do not either.
@@ -167,7 +167,7 @@ class UnitRecords:
                 self._units[work.grant.unit].provisional = facts.client
 
     def _taken_out(self, client: str, results: int) -> None:
-        """Marks the newest units with a provisional result of a client, so many; older ones stay for good."""
+        """Marks the newest units with a provisional result of a client; older ones stay permanently."""
         records = [one for one in self._units.values() if one.provisional == client]
         for facts in [facts for one in records[-results:] for facts in one.results.values()]:
             # Those that agreed with what is out of the model now are not known to be right, either.

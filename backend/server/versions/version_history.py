@@ -85,7 +85,7 @@ class VersionHistory:
 
     @property
     def run_name(self) -> str:
-        """The name of the run for clients, which a task that begins anew in another data folder changes."""
+        """The run's name for clients; it changes when a task starts over in another data folder."""
         task, zero = self._task, self.versions[0]
         words = f"minga/run {task.file.name} {task.bundle.address} {zero.weights} {zero.created!r}"
         return hashlib.sha256(words.encode()).hexdigest()

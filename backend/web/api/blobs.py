@@ -41,7 +41,7 @@ async def blob(request: Request) -> Response:
 async def _cache_control(request: Request, address: str) -> str:
     """Returns a blob's Cache-Control. Raises NotFoundError unless the sender may view one of its tasks.
 
-    A blob of no hosted task is nobody's: its task may have been by invitation.
+    A blob without a hosted task is not served: its task may have been by invitation.
     """
     places = request.app.state.tasks.places_of(address)
     if any(may(ANYBODY, "view", place) for place in places):
@@ -62,7 +62,7 @@ async def _path(request: Request, address: str) -> Path:
 
 
 async def _absence(request: Request, address: str, identity: Requester) -> MingaError:
-    """Returns the refusal: who may view the task of a version that was let go learns so."""
+    """Returns the refusal: readers who may view the task learn that its version was deleted."""
     deleted = await request.app.state.stores.records.gone(address)
     if deleted is not None:
         task, version = deleted

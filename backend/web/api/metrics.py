@@ -157,7 +157,7 @@ def _bounded_labels(client: tuple[str, str]) -> tuple[str, str]:
 
 
 async def metrics(request: Request) -> Response:
-    """`GET /metrics`: for who holds the token or, where there is none, for this machine."""
+    """`GET /metrics`: for requests with the token or, if there is none, from this machine."""
     token: str | None = request.app.state.settings.metrics_token
     if token is not None:
         token_sent = request.headers.get("authorization", "").removeprefix("Bearer ")

@@ -38,14 +38,14 @@ class Ordered(Struct, forbid_unknown_fields=True):
 
 
 class Treated(Struct, forbid_unknown_fields=True):
-    """Body of what is done with a participant."""
+    """Body: the action on a participant."""
 
     act: Literal["remove", "ban", "unban"]
     reason: Note = ""
 
 
 class AlertBody(Struct, forbid_unknown_fields=True):
-    """Body of what is done with an alert."""
+    """Body: the action on an alert."""
 
     act: Literal["acknowledge"]
 
@@ -84,7 +84,7 @@ async def page(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """The task goes for good, with its versions and records; those who are in it are told."""
+    """Deletes the task permanently, with its versions and records; its clients are notified."""
     name = request.path_params["name"]
     await require(request, "delete", name)
     state = request.app.state
@@ -94,18 +94,18 @@ async def delete(request: Request) -> Response:
 
 
 async def dashboard(request: Request) -> Response:
-    """How the task stands, and how it went."""
+    """The task's state and history."""
     board = await _board(request)
     return _json_response({**board.now(), **board.history()})
 
 
 async def units(request: Request) -> Response:
-    """Work units, who is trusted with them, and what their results came to."""
+    """Work units, the trust in clients, and the verdicts on results."""
     return _json_response(await (await _board(request)).units())
 
 
 async def participants(request: Request) -> Response:
-    """Who is here, who is kept out, and who helped most."""
+    """Connected, banned and most helpful participants."""
     return _json_response({"participants": (await _board(request)).participants()})
 
 

@@ -59,7 +59,7 @@ async def task(request: Request) -> Response:
 
 
 async def model(request: Request) -> Response:
-    """What a task's model asks of a device."""
+    """What a task's model needs on a device."""
     name, dist = request.path_params["name"], request.app.state.settings.dist
     inspection = await asyncio.to_thread(_registry(request).inspection, name, dist)
     return _json_response(inspection.to_json())
@@ -71,7 +71,7 @@ async def disclosure(request: Request) -> Response:
 
 
 async def about(request: Request) -> Response:
-    """What a task's owner says of it, its data and their people, and which task came before and after."""
+    """The owner's description of a task, its data and people, and the tasks before and after it."""
     name = request.path_params["name"]
     detail = _registry(request).detail(name)
     statements = {
@@ -91,7 +91,7 @@ async def versions(request: Request) -> Response:
 
 
 async def contributions(request: Request) -> Response:
-    """Who gave what to a task."""
+    """Contributions to a task by client."""
     return _json_response(
         {"contributions": await _registry(request).contributions(request.path_params["name"])}
     )
@@ -107,7 +107,7 @@ async def rounds(request: Request) -> Response:
 
 
 async def mesh(request: Request) -> Response:
-    """Who is in the mesh of a decentralized task, their links, and who averages with whom."""
+    """The peers of a decentralized task's mesh, their links and their groups."""
     return _json_response(_registry(request).mesh(request.path_params["name"]))
 
 
@@ -120,7 +120,7 @@ async def results(request: Request) -> Response:
 
 
 async def unit(request: Request) -> Response:
-    """What a recent work unit was, and what its results came to."""
+    """A recent work unit, and the verdicts on its results."""
     name, number = request.path_params["name"], request.path_params["unit"]
     return _json_response(await _registry(request).unit_facts(name, number))
 

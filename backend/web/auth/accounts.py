@@ -47,7 +47,7 @@ async def leave(request: Request) -> Response:
 
 
 async def listing(request: Request) -> Response:
-    """Everybody with an account, for operators."""
+    """All accounts, for operators."""
     await require(request, "administer")
     access = access_of(request)
     accounts = await access.records.accounts()

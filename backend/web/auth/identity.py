@@ -33,9 +33,9 @@ async def require(connection: HTTPConnection, action: Action, task: str | None =
 
 
 def identity_text(connection: HTTPConnection, requester: Requester, task: str) -> str:
-    """Returns what tells this account or invited visitor of `task` from others; "" for anybody.
+    """Returns the identity of this account or invited visitor of `task`; "" for others.
 
-    An invitation for any number of people tells nobody apart: one person can be let in any number of times.
+    An invitation for any number of people gives none: one person could use it any number of times.
     """
     if requester.account is not None:
         return f"account {requester.account}"

@@ -40,13 +40,13 @@ def routes() -> list[BaseRoute]:
 
 
 class InvitationCode(Struct, forbid_unknown_fields=True):
-    """The code of an invitation, as it stands behind the # of its address."""
+    """The code of an invitation, from behind the # of its address."""
 
     code: Code
 
 
 class NewInvitation(Struct, forbid_unknown_fields=True):
-    """An invitation that somebody asks for: for so many people and days, or without end."""
+    """A requested invitation, for a number of people and days, or without limit."""
 
     note: Annotated[str, Meta(max_length=100)] = ""
     uses: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
@@ -112,7 +112,7 @@ async def invite(request: Request) -> Response:
 
 
 async def revoke(request: Request) -> Response:
-    """Ends an invitation, for those whom it let in, too."""
+    """Revokes an invitation, and the access of people who used it."""
     name = request.path_params["name"]
     await require(request, "manage", name)
     if not await access_of(request).invitations.revoke(name, identified(request)):

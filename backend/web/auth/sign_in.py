@@ -42,7 +42,7 @@ def routes() -> list[BaseRoute]:
 
 
 class LinkCode(Struct, forbid_unknown_fields=True):
-    """The code of a link, as it stands behind the # of its address."""
+    """The code of a link, from behind the # of its address."""
 
     code: Code
     name: Annotated[str, Meta(max_length=64)] = ""
@@ -58,7 +58,7 @@ class NewToken(Struct, forbid_unknown_fields=True):
 
 
 class NewLink(Struct, forbid_unknown_fields=True):
-    """A link for somebody else: to a new account, or for one who lost all keys (`account`, by name)."""
+    """A link for another person: to a new account, or for an `account` that lost all keys."""
 
     operator: bool = False
     account: Label | None = None
@@ -191,7 +191,7 @@ async def revoke_token(request: Request) -> Response:
 
 
 async def invite(request: Request) -> Response:
-    """A link for a new owner, a new operator, or one who lost all keys."""
+    """A link for a new owner, a new operator, or an account that lost all keys."""
     await require(request, "administer")
     await person(request)
     access, body = access_of(request), await read_json(request, NewLink)

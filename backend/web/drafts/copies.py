@@ -30,7 +30,7 @@ _CUT_MESSAGE = "The connection ended before the zip file was here."
 
 
 class Copy(Struct, forbid_unknown_fields=True):
-    """What the copy is to be called, and whether the server goes on with its work by itself."""
+    """The copy's name, and whether the server continues its work automatically."""
 
     name: Name
     onward: bool = False

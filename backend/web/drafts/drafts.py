@@ -56,7 +56,7 @@ class JobBody(Struct, forbid_unknown_fields=True):
 
 
 class Launch(Struct, forbid_unknown_fields=True):
-    """How the task begins: with `test` for those who are invited, until its owner launches it."""
+    """How the task begins: with `test` for invited people, until its owner launches it."""
 
     test: bool = False
 
@@ -84,7 +84,7 @@ def routes() -> list[BaseRoute]:
 
 
 async def drafts(request: Request) -> Response:
-    """The drafts of who asks, the newest first."""
+    """The reader's drafts, the newest first."""
     identity = await require(request, "create")
     own_drafts = draft_service(request).drafts.of(identity.account or "")
     summaries = [
@@ -109,12 +109,12 @@ async def begin(request: Request) -> Response:
 
 
 async def show(request: Request) -> Response:
-    """Everything about a draft: files, jobs, what was found in its data, what is left to do."""
+    """Everything about a draft: files, jobs, inspection results, checklist."""
     return json_response(await draft_service(request).describe(await draft_of(request)))
 
 
 async def change(request: Request) -> Response:
-    """Saves what was filled in; what is not sound yet is told by the checklist."""
+    """Saves the changes; the checklist reports invalid values."""
     draft = await draft_of(request)
     body = await read_json(request, TablesBody, 2 * MAX_BYTES)
     await draft_service(request).change(draft, body.task, body.readme, body.onward)
@@ -132,7 +132,7 @@ async def start(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Forgets a draft, its files and what is being done with them."""
+    """Deletes a draft, its files and its jobs."""
     await draft_service(request).delete(await draft_of(request))
     return Response(status_code=204)
 

@@ -27,14 +27,14 @@ def routes() -> list[BaseRoute]:
 
 
 async def trial(request: Request) -> Response:
-    """What is to be tried, what came of it so far, and who will be able to take part."""
+    """The inputs of a dry run, its outcomes so far, and the devices that can take part."""
     return json_response(
         {**await draft_service(request).browser_dry_run(await draft_of(request)), "agent": _agent(request)}
     )
 
 
 async def tried(request: Request) -> Response:
-    """Takes what came of a try; answers as `trial`."""
+    """Reports the outcome of a dry run; answers as `trial`."""
     draft = await draft_of(request)
     # msgspec needs the union itself, which mypy does not accept as a type.
     report: Report = await read_json(request, Report, MAX_REPORT_BYTES)  # type: ignore[arg-type]
@@ -43,7 +43,7 @@ async def tried(request: Request) -> Response:
 
 
 async def blob(request: Request) -> Response:
-    """A file of the draft by its hash: immutable, and for nobody else's cache."""
+    """A file of the draft by its hash: immutable, and not for shared caches."""
     draft, address = await draft_of(request), request.path_params["sha256"]
     path = await asyncio.to_thread(draft_service(request).dry_run_file, draft, address)
     headers = {"ETag": f'"{address}"', "Cache-Control": PRIVATE, "Accept-Ranges": "bytes"}

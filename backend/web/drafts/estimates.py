@@ -19,9 +19,9 @@ People = Annotated[int, Meta(ge=1, le=10_000)]
 
 
 class AskCosts(Struct, forbid_unknown_fields=True):
-    """With the tables of `task` instead of the draft's, which stay as they are.
+    """With the tables of `task` instead of the draft's, which do not change.
 
-    `volunteers` are there all the time, and bring so many `examples` where they bring their own.
+    `volunteers` are always connected, and bring `examples` each if they bring their own.
     """
 
     task: dict[str, Any] | None = None
@@ -55,7 +55,7 @@ async def costs(request: Request) -> Response:
 
 
 async def protection(request: Request) -> Response:
-    """Sentences by who reads along, what noise is worth, and what else could be chosen."""
+    """Sentences by observer, the guarantee of the noise, and the alternatives."""
     draft = await draft_of(request)
     body = await read_json(request, AskProtection, 2 * MAX_BYTES)
     service = draft_service(request)

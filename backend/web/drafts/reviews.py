@@ -50,7 +50,7 @@ async def review(request: Request) -> Response:
 
 
 async def check(request: Request) -> Response:
-    """What is wrong in a task file's text, by line; nothing is saved."""
+    """The errors of a task file's text, by line; nothing is saved."""
     await draft_of(request)
     content = await read_body(request, MAX_BYTES)
     try:

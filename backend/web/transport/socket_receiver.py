@@ -1,7 +1,7 @@
 """Receives a socket's bytes after its handshake: large frames are read directly into their own memory.
 
 websockets' parser copies every byte several times, which for models is most of a server's work. Here a large
-binary frame is read into a buffer of its own and unmasked in place; every other frame passes through
+binary frame is read into a separate buffer and unmasked in place; every other frame passes through
 websockets' parser, which handles fragments, control frames and closing.
 """
 

@@ -44,7 +44,7 @@ class KerasCopy(ModelCopy):
         self.reset()
 
     def reset(self) -> None:
-        """Compiles the model anew, with an optimizer that has taken no steps."""
+        """Compiles the model again, with a new optimizer."""
         optimizer = keras_optimizer(self._task.optimizer, self.model)
         # A model's class may have its own `compile`, which takes other arguments.
         keras.Model.compile(

@@ -77,7 +77,7 @@ def _metric(name: str, settings: dict[str, Any]) -> Any:
 
 
 def _class_of(module: Any, name: str) -> Any:
-    """Returns the module's class of a name in snake case or as it stands, or None."""
+    """Returns the module's class of a name in snake case or unchanged, or None."""
     wanted = name.replace("_", "").lower()
     kinds = (kind for key, kind in vars(module).items() if key.lower() == wanted and isinstance(kind, type))
     return next(kinds, None)

@@ -80,7 +80,7 @@ class Leader:
         self._accepted[self._step.place] = answer.parts
 
     def lead(self, changes: Mapping[int, Change], ahead: list[int]) -> AnswerVerdict:
-        """Sends what is due now. `changes` are frames of members, of which those `ahead` left this view."""
+        """Sends the frames that are due. `changes` are frames of members; those `ahead` left this view."""
         step = self._step
         self._count_changes(changes)
         for place in step.received.unfit:

@@ -38,7 +38,7 @@ class MemberAnswer:
 
 @dataclass
 class Complaints:
-    """Complaints of one view: pairs that cannot reach each other; slow or unfit members, and by whom.
+    """Complaints of one view: pairs that cannot reach each other; slow or unfit members, and the accusers.
 
     In `slow` and `unfit` the first of a pair complains of the second. Owned by the leader.
     """
@@ -162,7 +162,7 @@ def make_plan(
     answers: Mapping[int, MemberAnswer],
     complaints: Complaints,
 ) -> tuple[GroupPlan | None, bool]:
-    """The next step, among those who answered; None where no `least` of them can finish together.
+    """The next step of the members that answered; None if no `least` of them can finish together.
 
     Slow members are left out only if `least` others remain: the second value says whether they were. A plan
     without its `leader` means that the others have to finish without it.
@@ -177,7 +177,7 @@ def make_plan(
 def plan_handovers(
     plan: GroupPlan, answers: Mapping[int, MemberAnswer], complaints: Complaints
 ) -> list[Handover]:
-    """Who sends which mean to whom, so that all alive get all means that are made.
+    """The sender and receivers of each mean, so that all living members get all existing means.
 
     The owner of a part, which may have sent it already, comes first; else the load is spread. Slow pairs are
     avoided where another sender exists.

@@ -56,7 +56,7 @@ class Callers:
 
 
 def plan_round(calls: Mapping[str, Unattended], certificate: Certificate) -> SetOut:
-    """The round of those who call, from the certified weights; one of them measures these, if any can."""
+    """The round of the calling survivors, from the certified weights; one evaluates them, if any can."""
     number = 1 + max(call.round for call in calls.values())
     able = sorted(client for client, call in calls.items() if call.measures)
     return SetOut(
@@ -86,12 +86,12 @@ class ElectedLeader:
             self.trained[client] = report
 
     def remove(self, client: str) -> None:
-        """There is no link to `client` any more."""
+        """The link to `client` is down."""
         self.members = [member for member in self.members if member != client]
         self.trained.pop(client, None)
 
     def form_group(self, last: Group, own: str, salt: int) -> Group | None:
-        """The group of those who trained, like the `last` one; None where they are too few."""
+        """The group of the members that trained, like the `last` one; None if they are too few."""
         members = sorted(self.trained)
         least = least_survivors(self.certificate, last, len(members))
         if len(members) < least or own not in members:

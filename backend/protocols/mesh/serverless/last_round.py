@@ -130,7 +130,7 @@ class KnownSurvivors:
         self._linked.add(client)
 
     def remove_link(self, client: str) -> None:
-        """There is no link to `client` any more."""
+        """The link to `client` is down."""
         self._linked.discard(client)
 
 

@@ -1,7 +1,7 @@
 """Audits: a trusted peer repeats the newest provisional result of a client (decision 0074).
 
-Who begins to lie at some time, and lies from then on, is found by one audit however few of its results are
-compared. An audit is a unit that only trusted peers get; its result is compared, and never blended.
+A client that starts to cheat at some time, and continues, is detected by one audit however few of its results
+are compared. An audit is a unit that only trusted peers get; its result is compared, and never blended.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Audits:
         return len(self._units)
 
     def begin(self, departed: bool = False) -> int:
-        """Begins an audit of each client whose newest result in the model nobody confirmed.
+        """Begins an audit of each client whose newest result in the model is unconfirmed.
 
         `departed`: only of clients that are not connected. Returns how many began.
         """
@@ -72,7 +72,7 @@ class Audits:
         return len(self._units) - before
 
     def drop(self) -> list[Effect]:
-        """Drops all audits: there is nobody to do them."""
+        """Drops all audits: no trusted peer is left."""
         effects: list[Effect] = []
         for unit in list(self._units.values()):
             effects += self._end(unit, UnitEvent.DROP)

@@ -74,7 +74,7 @@ class ProvisionalResults:
         return [*self._forget(before), TakeOutResults(client, self._counts.pop(client))]
 
     def to_audit(self) -> Iterator[ProvisionalResult]:
-        """Yields the newest result of each client that nobody confirmed and that is not under audit."""
+        """Yields each client's newest result that is unconfirmed and not under audit."""
         for client in list(self._unaudited):
             if self._newest[client].lease.id not in self._under_audit:
                 yield self._newest[client]

@@ -14,8 +14,8 @@ PROVISIONAL_BYTES, VECTORS_OF_CLIENT = 2 << 30, 8
 def provisional_clients(file: TaskFile, parameters: int) -> int:
     """Returns how many clients may have provisional results of a model of `parameters` values; 0: none.
 
-    There have to be trusted peers who refute lies, and bits that decide; and the model has to be a sum from
-    which a result can be taken out again.
+    This requires trusted peers that refute results, exact bits, and a model that is a sum, from which a
+    result can be removed.
     """
     units = file.coordination.units
     if units is None or not may_be_provisional(file, units):

@@ -54,9 +54,9 @@ class TakeOuts:
         return self._lock.held(exclusive=False)
 
     async def base_of(self, base: int) -> tuple[int, Vector]:
-        """Returns a version and its weights [P], without what was taken out since, to blend a result from it.
+        """Returns a version and its weights [P], without results removed since, to blend a result from it.
 
-        It is the one that the result was trained from, or the newest one if that was given up.
+        It is the base of the result, or the newest version if that base was dropped.
         """
         if self._contributions is None:
             return base, await self._state.snapshots.read(base)
@@ -79,7 +79,7 @@ class TakeOuts:
             self._state.background.spawn(self._sum_up())
 
     def keep(self, client: ClientId) -> None:
-        """Leaves the results of a client in the model for good."""
+        """Makes the results of a client in the model permanent."""
         self._state.background.spawn(self._keep(client))
 
     def start(self, out: TakeOutResults) -> None:

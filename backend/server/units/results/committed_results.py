@@ -116,7 +116,7 @@ class CommittedResults:
         return []
 
     def drop(self, lease: LeaseId) -> None:
-        """Drops what is here of a result, if there is any."""
+        """Drops the received data of a result, if any."""
         self._waiting.pop(lease, None)
 
     def timer(self) -> float | None:

@@ -101,7 +101,7 @@ class ResultReceiver:
         return effects
 
     def _arrived(self, client: str, result: unit_messages.Result, now: float) -> Sequence[Effect]:
-        """Passes a complete result on: at once, or when it is known to fit its commitment."""
+        """Passes a complete result on: immediately, or once it matches its commitment."""
         update, fault = self._uploads.finish_upload(client, result.lease)
         work = self._state.leases.get(result.lease)
         if work is None:

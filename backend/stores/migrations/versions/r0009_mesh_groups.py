@@ -10,7 +10,7 @@ down_revision = "0008"
 
 
 def upgrade() -> None:
-    """Creates the table; of earlier versions nobody recorded who made them."""
+    """Creates the table; the groups of earlier versions were not recorded."""
     op.create_table(
         "mesh_groups",
         sa.Column("run", sa.Integer, sa.ForeignKey("tasks.run"), primary_key=True),

@@ -64,7 +64,7 @@ export const consistencySignature = { round: count, signature } as const;
 /**
  * Reveals the shares that `unmask` requests: one of each sender of `dealt` and its own, by place.
  *
- * A sender's share is revealed as the key that opens what it sealed, the own one as it is.
+ * A sender's share is revealed as the key that opens its seal, the own one in the clear.
  */
 export const reveal = { round: count, shares: fields.list(key, 2048) } as const;
 
