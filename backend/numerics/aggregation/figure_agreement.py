@@ -13,7 +13,7 @@ TURNED = 2.0
 # Losses below this are alike: rounding is most of them.
 LEAST_LOSS = 1e-3
 # A figure alone shows a lie only at this relative distance, of losses above LEAST_BLAMED. Smaller ones, and
-# figures of unlike signs, may be what is left of terms that cancel, which rounding changes by any factor.
+# figures of unlike signs, may be the rest of terms that cancel, which rounding changes by any factor.
 FAR, LEAST_BLAMED = 0.75, 0.05
 
 _ORDER = (Agreement.SAME, Agreement.DOUBTFUL, Agreement.OTHER)

@@ -28,9 +28,9 @@ class FrameLinks(Protocol):
 class EarlyFrames:
     """Frames of groups that this peer has no order for yet, by group and client.
 
-    A member that has begun is told `give_up` as soon as this peer `declines` the group of a round and number,
-    or when the patience of the last group passed without an order. So a group does not wait half of its time
-    for a peer that follows a restarted server.
+    A member that has begun receives `give_up` as soon as this peer `declines` the group of a round and
+    number, or when the patience of the last group passed without an order. So a group does not wait half of
+    its time for a peer that follows a restarted server.
     """
 
     def __init__(self, links: FrameLinks, declines: Callable[[int, int], bool]) -> None:

@@ -53,7 +53,7 @@ class UnitsSession:
         self.machine = UnitClientMachine()
         self._connection = ServerConnection(UNITS, options.address, headers)
         self._loop: SessionLoop[unit_client_events.Event, ServerToUnits] = SessionLoop(
-            self._connection, unit_client_events.UnitFrame, reporter, random, "; work goes on"
+            self._connection, unit_client_events.UnitFrame, reporter, random, "; work continues"
         )
         self._chunk_bytes = CHUNK_BYTES
         self._work: dict[int, UnitWork] = {}

@@ -307,7 +307,7 @@ class MeshMember:
         before, self.entered, self.unseen = self.entered, frame, True
         self.connection = self.connection.welcomed()
         if before is None or (before.bundle, before.run) != (frame.bundle, frame.run):
-            # The first connection, or the task began anew during the absence, perhaps with another model.
+            # The first connection, or the task restarted from zero, perhaps with another model.
             self.ready, self.by_peers = None, False
             if self.enter:
                 self.enter = member_entry.without_foreign(self.enter, frame.bundle, frame.run)

@@ -50,7 +50,7 @@ class TableClient:
     `kind` names its compute backend: `trust` belongs to the client with that kind, and `trust_of_other_kinds`
     has its trust with other kinds. `paces` are seconds per example, the newest last; `pace` is its own
     estimate. Since `waiting_since` it waits for reliable clients to take the last units. `was_late`: its last
-    lease expired without a sign of life. `counts`: its last judged result did. `advanced_at` is when it last
+    lease expired without a heartbeat. `counts`: its last judged result did. `advanced_at` is when it last
     got a unit, took a step, or sent a result. Clients of one `household` never compare one another's
     results. `unproved` are leases of units that it began and that wait for a comparison, `disputed` those
     whose results differ from others' and wait for one more, `held` those whose results wait for a verdict on

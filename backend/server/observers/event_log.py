@@ -92,7 +92,7 @@ class EventLog:
             case task_events.StoreFailed():
                 line.error("cannot record, trying again", reason=event.reason, seconds=event.seconds)
             case task_events.StoreMended():
-                line.info("recording goes on")
+                line.info("recording continues")
 
 
 def _round_ended(line: structlog.stdlib.BoundLogger, event: task_events.RoundEnded) -> None:

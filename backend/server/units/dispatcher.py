@@ -21,7 +21,7 @@ CLIENTS_PER_DISPATCH = 64
 secret_chance = random.SystemRandom().random
 Cause = Literal["nothing", "quota", "reliable", "bound", "released", "over", "paused"]
 
-# Causes of `Wait` that clients are told as they are.
+# Causes of `Wait` that clients receive unchanged.
 _CAUSES: dict[str, Cause] = {
     "quota": "quota",
     "reliable": "reliable",

@@ -109,6 +109,6 @@ describe("pictures in a zip", () => {
 
   it("that is damaged are told", async () => {
     const { report } = await read(spec, { "pets.zip": zip().slice(0, -30) }, {}, decode);
-    expect(report.problems[0]?.text).toContain("This is no zip file, or it is damaged. Make it anew");
+    expect(report.problems[0]?.text).toContain("This is not a zip file, or it is damaged. Create it again");
   });
 });

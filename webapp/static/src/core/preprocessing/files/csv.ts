@@ -69,8 +69,8 @@ class Scanner {
   #trailing(): DataProblem {
     return new DataProblem(
       this.#row === 0
-        ? later('The first row goes on after a closing quote ("); double quotes inside of a cell')
-        : later('Row %(row)s goes on after a closing quote ("); double quotes inside of a cell', {
+        ? later('The first row continues after a closing quote ("); double the quotes inside a cell')
+        : later('Row %(row)s continues after a closing quote ("); double the quotes inside a cell', {
             row: this.#row,
           }),
     );

@@ -10,7 +10,7 @@ const STORED = 0;
 const DEFLATED = 8;
 /** Marks sizes in a ZIP64 extension, which is not supported. */
 const TOO_LARGE = 0xffffffff;
-const NO_ZIP = later("This is no zip file, or it is damaged. Make it anew");
+const NO_ZIP = later("This is not a zip file, or it is damaged. Create it again");
 const decoder = new TextDecoder();
 
 interface ZipEntry {

@@ -17,7 +17,7 @@ export const REFUSALS: Readonly<Record<string, string>> = {
   forbidden: later("The server does not let this device take part here."),
   "bad-frame": MEND,
   "too-long": MEND,
-  replaced: later("You opened this task elsewhere; that connection goes on."),
+  replaced: later("You opened this task elsewhere; that connection stays open."),
   removed: later("The owner of this task removed this device. Start again if you like."),
   banned: later("The owner of this task does not let this device take part any more."),
   closed: later("This task has ended, so nobody can take part in it."),
