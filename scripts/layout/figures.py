@@ -147,7 +147,8 @@ def old_phrases(measured: Measured, settings: Settings) -> Iterator[Culprit]:
 def missing_texts(measured: Measured, _settings: Settings) -> Iterator[Culprit]:
     """Finds sentences without a fitting translation, in the working tree of this repository."""
     # Imported here because it reads the project's sentences; the other figures work without.
-    from scripts.translations.command import ROOT, all_problems
+    from scripts.translations.command import all_problems
+    from scripts.translations.sentences import ROOT
 
     for problem in all_problems() if measured.root == ROOT else ():
         yield Culprit(problem.text, str(problem.path.relative_to(ROOT)), problem.line)

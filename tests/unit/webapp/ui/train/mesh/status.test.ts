@@ -118,7 +118,7 @@ describe("What happens, in words", () => {
   test("a group goes on while the server is away", () => {
     const away = meshStatus(view({ ...at("lost"), ...inHand({ group: order }) }, { retryAt: 2000 }), 0);
     expect(away.line).toBe("Server away: trying again in 2 s");
-    expect(away.hint).toBe("Your group goes on without it: 1 direct link to others stands.");
+    expect(away.hint).toBe("Your group continues without it: 1 direct link to others stands.");
   });
 
   test("peers go on while the server is away, where one of them can lead", () => {
