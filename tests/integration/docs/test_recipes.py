@@ -42,6 +42,7 @@ print(reducer, decode(reduce_part(pieces, [1.0] * 3, 2, "float32", reducer), 2, 
 """
 
 
+@pytest.mark.long
 def test_an_aggregator_is_accepted_in_a_task_file_and_averages_alike_in_both_languages(
     checkout: Checkout,
 ) -> None:
@@ -112,6 +113,7 @@ test("Rint is TensorFlow's", async () => {
 VALUES = [0.5, 1.5, -2.5, 0.49, 7.0, -8.7]
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 def test_an_op_converts_and_computes_what_tensorflow_does(checkout: Checkout) -> None:
     checkout.follow(recipe(RECIPES, "An op"))

@@ -210,9 +210,7 @@ class ParameterServers:
                 return
             if self._last is None:
                 raise ParametersGoneError("Nobody began with parameters.")
-            self._log.warning(
-                "the parameter store is empty; going back to the last parameters read"
-            )
+            self._log.warning("the parameter store is empty; going back to the last parameters read")
             await self._begin_store(self._last)
 
     def _clear_store(self, store: ParameterStore) -> None:
