@@ -9,7 +9,7 @@ const ROOT = dirname(fileURLToPath(import.meta.url));
 const SCRIPTS = "webapp/static/src";
 const SOURCES = `${SCRIPTS}/i18n/texts`;
 /** Folders whose messages a page translates when it shows them (core/user-messages.ts). */
-const MESSAGES = ["client", "core", "engine", "i18n/texts/volunteers", "protocol", "workers"];
+const MESSAGES = ["client", "core", "engine", "i18n/texts/volunteers/messages", "protocol", "workers"];
 /** Functions that translate, by the number of their first arguments that are English. */
 const TRANSLATED: Readonly<Record<string, number>> = { _: 1, ngettext: 2 };
 /** Functions that leave this to the page. */

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from babel.messages.jslexer import Token, tokenize, unquote_string
 
-# Functions that translate now, or when a page shows the text, and how many English texts they begin with.
+# Functions that translate, now or when a page shows it, by the number of their first arguments in English.
 MARKS = {"_": 1, "ngettext": 2, "later": 1, "laterPlural": 2}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from backend.errors import MaskingError, MingaError, UnfitError, UpdateRefusedError
 from scripts.translations.sentences import ROOT
 
-REFUSALS = ROOT / "webapp/static/src/i18n/texts/volunteers/refusals.ts"
+REFUSALS = ROOT / "webapp/static/src/i18n/texts/volunteers/messages/refusals.ts"
 KEY = re.compile(r'^  "?([a-z-]+)"?: ', re.MULTILINE)
 
 

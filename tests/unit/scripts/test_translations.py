@@ -112,6 +112,7 @@ def test_marks_in_typescript_are_found_also_within_each_other() -> None:
       named: (name: keyof Names<string>) => _(
         "Called “%(name)s”", { name }),
       dynamic: _(name),
+      sent: laterPlural("%(count)s file", "%(count)s files", 2, { what: later("none") }),
     };
     """
     assert list(marked_sentences(script)) == [
@@ -119,4 +120,6 @@ def test_marks_in_typescript_are_found_also_within_each_other() -> None:
         (5, ["%(count)s of %(all)s", "%(count)s of them"]),
         (5, ["none"]),
         (6, ["Called “%(name)s”"]),
+        (9, ["%(count)s file", "%(count)s files"]),
+        (9, ["none"]),
     ]

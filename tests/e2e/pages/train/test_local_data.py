@@ -91,6 +91,21 @@ def traces(picture: Path, fitted: FittedImage) -> list[bytes]:
     return [picture.stem.encode(), *ends, row.astype(np.uint8).tobytes(), scaled.tobytes()]
 
 
+async def test_what_is_wrong_with_files_is_said_in_the_language_of_the_page(
+    browser: Browser, server: Server, pictures: Path
+) -> None:
+    context = await browser.new_context(locale="es-PE")
+    page = await context.new_page()
+    await page.goto(f"{server.url}/tasks/shapes/train?backend=wasm")
+    await add_folder(page, pictures)
+    problems = page.locator("[data-own-problem-list]")
+    classes = "las clases son circle y square"
+    await expect(problems).to_contain_text(f"Ninguna clase se llama «triangle»; {classes}.")
+    await expect(problems).to_contain_text("Quedan fuera: 2 archivos.")
+    await expect(problems).to_contain_text("No se puede leer esta imagen: está dañada")
+    await context.close()
+
+
 async def test_files_chosen_before_the_page_knows_what_the_task_needs_are_read(
     page: Page, server: Server, pictures: Path
 ) -> None:

@@ -5,7 +5,7 @@ import {
   later,
   laterPlural,
 } from "../../../../webapp/static/src/core/user-messages";
-import { REFUSALS } from "../../../../webapp/static/src/i18n/texts/volunteers/refusals";
+import { REFUSALS } from "../../../../webapp/static/src/i18n/texts/volunteers/messages/refusals";
 import { scriptsOf, sentencesIn } from "./sentences";
 
 const SOURCES = "webapp/static/src";

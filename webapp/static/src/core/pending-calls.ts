@@ -2,9 +2,8 @@
 
 import { UserError, type UserMessage } from "./user-messages";
 
-interface Numbered {
-  readonly id: number;
-}
+/** The messages of a protocol that are answered. */
+export type Numbered<M = { readonly id: number }> = Extract<M, { readonly id: number }>;
 
 /** `progress` comes any number of times before the answer; `failed` is an answer. */
 type CallAnswer = Numbered &

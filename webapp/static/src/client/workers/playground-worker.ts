@@ -9,14 +9,12 @@ import {
   type Prompt,
   type ToPlaygroundWorker,
 } from "../../core/messages/playground";
-import { PendingCalls } from "../../core/pending-calls";
+import { type Numbered, PendingCalls } from "../../core/pending-calls";
 import { say } from "../../i18n";
 import "./script-policy";
 
 export type QuestionAnswer = Extract<FromPlaygroundWorker, { readonly type: "answered" }>;
 export type Written = Extract<FromPlaygroundWorker, { readonly type: "progress" | "written" }>;
-
-type NumberedQuestion = Extract<ToPlaygroundWorker, { readonly id: number }>;
 
 function spawnPlaygroundWorker(): Worker {
   return new Worker(new URL("../../workers/training/main.ts", import.meta.url), {
@@ -27,7 +25,7 @@ function spawnPlaygroundWorker(): Worker {
 
 export class PlaygroundWorker {
   #worker: Worker | null = null;
-  readonly #calls = new PendingCalls<NumberedQuestion, FromPlaygroundWorker>((message) =>
+  readonly #calls = new PendingCalls<Numbered<ToPlaygroundWorker>, FromPlaygroundWorker>((message) =>
     this.#running().postMessage(message),
   );
 

@@ -14,7 +14,7 @@ import type {
   TrainingPlan,
   WeightsSource,
 } from "../../core/messages/training";
-import { PendingCalls } from "../../core/pending-calls";
+import { type Numbered, PendingCalls } from "../../core/pending-calls";
 import { UserError } from "../../core/user-messages";
 import { say } from "../../i18n";
 import "./script-policy";
@@ -29,8 +29,6 @@ export interface Made {
   readonly weights: WeightsSource;
   readonly update: ArrayBuffer;
 }
-
-type NumberedQuestion = Extract<ToWorker, { readonly id: number }>;
 
 /** A failure that the worker reported. */
 class WorkerError extends UserError {
@@ -55,7 +53,7 @@ export function trainingWorker(): Worker {
 }
 
 export class Trainer {
-  readonly #calls = new PendingCalls<NumberedQuestion, FromWorker>(
+  readonly #calls = new PendingCalls<Numbered<ToWorker>, FromWorker>(
     (message) => this.#worker.postMessage(message),
     (answer) => (answer.type === "failed" ? new WorkerError(answer) : null),
   );

@@ -4,7 +4,7 @@ import type { DryRunEnd } from "../../../client/workers/dry-run-worker";
 import type { Backend } from "../../../core/backend";
 import type { DryRunStep, FromDryRunWorker } from "../../../core/messages/dry-run";
 import { say } from "../../../i18n/texts/owners/dry-run";
-import { message } from "../../../i18n/texts/volunteers/messages";
+import { message } from "../../../i18n/texts/volunteers/messages/message";
 
 /** The subject of a line of the checks. */
 export type DryRunnable = "data" | Backend;

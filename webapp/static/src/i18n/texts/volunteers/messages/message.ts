@@ -4,10 +4,10 @@ import {
   type MessageValue,
   messageOf,
   type UserMessage,
-} from "../../../core/user-messages";
-import { number } from "../../formatting";
-import { translator } from "./gettext";
-import { listed } from "./lists";
+} from "../../../../core/user-messages";
+import { number } from "../../../formatting";
+import { translator } from "../gettext";
+import { listed } from "../lists";
 
 function shown(value: MessageValue): string {
   if (typeof value === "string") return value;

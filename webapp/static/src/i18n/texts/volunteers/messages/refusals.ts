@@ -1,5 +1,5 @@
-import { later } from "../../../core/user-messages";
-import { translator } from "./gettext";
+import { later } from "../../../../core/user-messages";
+import { translator } from "../gettext";
 
 const RECONNECT = later("The connection failed. Try again in a minute; if it stays so, reload the page.");
 const MASKS_FAILED = later(
