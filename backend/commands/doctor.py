@@ -17,9 +17,7 @@ _MARKS = {True: "+", False: "-", None: "·"}
 def register(actions: Any, listen: Any, address: Any) -> None:
     """Adds the action; `listen` and `address` parse the values of these flags."""
     doctor = actions.add_parser("doctor", help="check how other peers of a task can reach this machine")
-    doctor.add_argument(
-        "url", metavar="URL", help="address of the site, of the task's page, or of an invitation"
-    )
+    doctor.add_argument("url", metavar="URL", help="address of the site, the task's page or an invitation")
     doctor.add_argument("--task", metavar="NAME", help="the task, if the address does not name it")
     doctor.add_argument(
         "--listen", type=listen, metavar="HOST:PORT", help="as for `join`: check whether it can be reached"

@@ -42,9 +42,7 @@ def register(subparsers: Any) -> None:
     )
     actions = peer.add_subparsers(dest="action", metavar="ACTION", required=True)
     join = actions.add_parser("join", help="join a task and train until it is finished or you stop it")
-    join.add_argument(
-        "url", metavar="URL", help="address of the site, of the task's page, or of an invitation"
-    )
+    join.add_argument("url", metavar="URL", help="address of the site, the task's page or an invitation")
     join.add_argument("--task", metavar="NAME", help="the task, if the address does not name it")
     join.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one"

@@ -166,7 +166,7 @@ class ServerClient:
         reason = getattr(error, "reason", None) or error
         return UnreachableError(
             f"No server answers at {self.url} ({reason}). Start one with `minga serve`, or give its address "
-            f"with --server URL."
+            "with --server URL."
         )
 
     def _error_content(self, error: HTTPError, key: str) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def register(subparsers: Any) -> None:
         "--seed", type=int, default=0, metavar="N", help="seed of the run; the same seed repeats it"
     )
     parser.add_argument(
-        "--rounds", type=_positive, metavar="N", help=f"default {ROUNDS}, or what the task has if fewer"
+        "--rounds", type=_positive, metavar="N", help=f"default {ROUNDS}, or the task's rounds if fewer"
     )
     parser.add_argument(
         "--devices",
@@ -114,10 +114,10 @@ def run(args: argparse.Namespace) -> int:
         )
     if file.coordination.volunteer:
         raise TaskFileError(
-            f"{path}: the work units of a volunteer task cannot be simulated: simulated clients take part "
-            f"in rounds. "
-            "The plan page of a draft says how many units an epoch has, how often each is done and what that "
-            "costs. Or try it with real peers: `minga serve` and, twice at least, `minga peer join`."
+            f"{path}: the work units of a volunteer task cannot be simulated: simulated clients take part in "
+            "rounds. The plan page of a draft says how many units an epoch has, how often each is done and "
+            "what that costs. Or try it with real peers: `minga serve` and, twice at least, `minga peer "
+            "join`."
         )
     population = SimulatedPopulation(
         args.clients, args.churn, args.devices, args.upload, args.download, args.examples

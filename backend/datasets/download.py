@@ -122,8 +122,8 @@ def _receive(
     if request.sha256 is not None and actual != request.sha256:
         raise DataError(
             f"{request.address} is not the file that the task's owner declared: its SHA-256 is "
-            f"{actual[:12]}…, "
-            f"not {request.sha256[:12]}…. The owner must restore the file, or create a task for the new one."
+            f"{actual[:12]}…, not {request.sha256[:12]}…. The owner must restore the file, or create a task "
+            "for the new one."
         )
     return actual
 
@@ -131,7 +131,7 @@ def _receive(
 def _too_long(request: DownloadRequest) -> str:
     return (
         f"{request.address} is longer than the {request.bytes:,} bytes that were announced; reading stopped "
-        f"there."
+        "there."
     )
 
 
@@ -153,8 +153,8 @@ def _check(request: DownloadRequest, response: http.client.HTTPResponse) -> None
     status = response.status
     if 300 <= status < 400:
         raise DataError(
-            f"{request.address} redirects to another address, which is not followed. Give the address of "
-            f"the file itself."
+            f"{request.address} redirects to another address, which is not followed. Give the address of the "
+            "file itself."
         )
     if status >= 500 or status == 429:
         raise UnreachableError(f"{request.host} answers {status}.")

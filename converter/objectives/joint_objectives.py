@@ -145,7 +145,7 @@ class JointObjectives:
         )
 
     def weigh_classes(self, labels: Sequence[Any], rows: Rows) -> Rows:
-        """Returns the rows as they are: class weights do not go with objectives."""
+        """Returns the rows as they are: class weights cannot be combined with objectives."""
         del labels
         return rows
 

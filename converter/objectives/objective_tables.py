@@ -61,7 +61,7 @@ def refuse_other_losses(model: Mapping[str, Any]) -> None:
     """Raises Refusal if the table [model] has objectives and also a key that they replace."""
     for key, remedy in _ELSEWHERE.items():
         if key in model:
-            raise bad_objectives(f"do not go with `{key}`; {remedy} and leave `{key}` out")
+            raise bad_objectives(f"cannot be combined with `{key}`; {remedy} and leave `{key}` out")
 
 
 def bad_objectives(sentence: str) -> Refusal:

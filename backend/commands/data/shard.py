@@ -49,12 +49,14 @@ def register(subparsers: Any) -> None:
     register_url(parser)
     parser.add_argument("--clients", type=int, metavar="N", help="split the data among this many clients")
     parser.add_argument(
-        "--alpha", type=float, help="unevenly, by a Dirichlet distribution; small: few classes each"
+        "--alpha",
+        type=float,
+        help="split unevenly, by a Dirichlet distribution; small values give each client few classes",
     )
     parser.add_argument("--shard-examples", type=int, metavar="N", help="maximum of examples in a shard")
     parser.add_argument("--seed", type=int, default=0, help="the same seed makes the same shards, default 0")
     parser.add_argument("--skip-broken", action="store_true", help="skip broken files and rows")
-    parser.add_argument("--force", action="store_true", help="replace shards that are there")
+    parser.add_argument("--force", action="store_true", help="replace existing shards")
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
 

@@ -30,8 +30,8 @@ def register_url(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--url",
         metavar="ADDRESS",
-        help="cut nothing, since clients fetch DATA from there: write the fitted preprocessing beside the "
-        "task file, and say what [data.url] has to be",
+        help="do not cut: clients fetch DATA from there. Write the fitted preprocessing beside the task "
+        "file, and print the table [data.url]",
     )
 
 

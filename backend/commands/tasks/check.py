@@ -44,9 +44,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_folder(parser: argparse.ArgumentParser) -> None:
     """Adds `FOLDER`, `--model` and `--data`."""
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="has task.toml, README.md, model, data")
     parser.add_argument(
-        "--model", type=Path, metavar="FILE", help="default: what task.toml names, or the only one in FOLDER"
+        "folder", metavar="FOLDER", type=Path, help="folder with task.toml, README.md, model and data"
+    )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        metavar="FILE",
+        help="default: the file that task.toml names, or the only one in FOLDER",
     )
     parser.add_argument(
         "--data", type=Path, metavar="PATH", help="a file, or a folder by classes; default: FOLDER/data*"

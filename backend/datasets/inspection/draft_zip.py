@@ -30,7 +30,7 @@ def unpack(path: Path, folder: Path, max_bytes: Mapping[str, int]) -> list[str]:
                 check_member(path, item)
                 _write(archive, item, folder / item.filename, limits[item.filename])
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as error:
-        raise DataError(f"{path} is damaged, or no zip file ({error}); export the draft again.") from error
+        raise DataError(f"{path} is damaged or not a zip file ({error}); export the draft again.") from error
     return sorted(limits)
 
 

@@ -38,7 +38,7 @@ class _Allowance:
         if self.unpacked > max(_RATIO_MATTERS, MAX_RATIO * self.file_bytes):
             raise DataError(
                 f"its rows unpack to over {MAX_RATIO} times the file's size; leave out constant columns, or "
-                f"write it as CSV."
+                "write it as CSV."
             )
 
 

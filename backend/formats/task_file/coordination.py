@@ -135,7 +135,7 @@ class Coordination(TaskTable, frozen=True):
                     "[coordination.units] below the other keys of [coordination], and epochs = 20 below that"
                 )
             if self.rounds not in (0, self.units.epochs):
-                raise ValueError('rounds does not go with scheme = "volunteer"; say units.epochs')
+                raise ValueError('rounds cannot be combined with scheme = "volunteer"; say units.epochs')
             force_setattr(self, "rounds", self.units.epochs)
             return
         if self.units is not None:

@@ -155,7 +155,9 @@ class Units(TaskTable, frozen=True):
     def __post_init__(self) -> None:
         chosen = self.assimilation
         if self.rows and isinstance(chosen, Downpour) and chosen.n_push:
-            raise ValueError("rows does not go with n_push, which says how long a unit is; leave one out")
+            raise ValueError(
+                "rows cannot be combined with n_push, which says how long a unit is; leave one out"
+            )
         if self.keeps_own and self.trust.comparison != "none":
             raise ValueError(
                 f'with assimilation "{name_of(chosen)}" clients continue from their own weights, so '

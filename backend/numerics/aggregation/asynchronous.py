@@ -228,7 +228,7 @@ def _by_blocks(rule: Rule, params: Vector, result: ClientResult, memory: Memory)
     if not len(params) == len(result.weights) == len(result.base):
         raise ValueError(
             f"Vectors of {len(params)}, {len(result.weights)} and {len(result.base)} values belong to "
-            f"different models."
+            "different models."
         )
     moved, slots = np.empty(len(params), np.float32), []
     with np.errstate(over="ignore", invalid="ignore"):

@@ -119,7 +119,7 @@ def parse_number(text: str, decimal: str, column: str) -> float:
     if not re.fullmatch(pattern, text):
         raise DataError(
             f"column '{column}': '{text[:60]}' is no number. If it marks a missing value, list it in "
-            f"`missing`."
+            "`missing`."
         )
     value = float(text.replace(decimal, "."))
     if abs(value) > _LARGEST:

@@ -117,8 +117,8 @@ def _webrtc_sentence(findings: NetworkFindings) -> Sentence:
         return Sentence("webrtc", None, text)
     if not public_addresses:
         text = (
-            "No STUN server answers: WebRTC links this machine with peers of its own network; "
-            f"{turn} otherwise."
+            f"No STUN server answers: WebRTC links this machine with peers of its own network; {turn} "
+            "otherwise."
         )
         return Sentence("webrtc", has_turn, text)
     if public_addresses <= set(findings.local_addresses):

@@ -82,5 +82,5 @@ def parse_facts(content: bytes, server: str) -> UnitFacts:
     except msgspec.DecodeError as error:
         raise UnreachableError(
             f"{server} describes the unit in an unknown form ({error}); install the server's version of "
-            f"Minga."
+            "Minga."
         ) from error

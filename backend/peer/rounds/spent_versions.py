@@ -96,8 +96,7 @@ class SpentVersions:
         if run not in recent and len(recent) >= RUNS_A_DAY:
             raise PeerError(
                 f"This task started from the beginning more than {RUNS_A_DAY} times within a day. A server "
-                f"could use that to sum one update repeatedly. Take part tomorrow, or ask its "
-                "owner."
+                f"could use that to sum one update repeatedly. Take part tomorrow, or ask its owner."
             )
 
     @contextmanager
@@ -118,8 +117,8 @@ class SpentVersions:
         except (OSError, msgspec.MsgspecError) as error:
             raise PeerError(
                 f"{self._path} cannot be read and written ({error}). It records which sums contain this "
-                f"peer's updates, and without it no update is masked; make the folder writable, or repair "
-                f"the file."
+                "peer's updates, and without it no update is masked; make the folder writable, or repair "
+                "the file."
             ) from error
 
     def _read(self, path: Path) -> Runs:

@@ -178,8 +178,8 @@ class JoinRequest:
         self._refuse_min_noise()
         if options.min_masked or options.roster is not None:
             raise PeerError(
-                "This task checks each result individually, and nothing is masked; leave --min-masked "
-                "and --roster out."
+                "This task checks each result individually, and nothing is masked; leave --min-masked and "
+                "--roster out."
             )
         address = self.server.socket(self.task.name)
         shard_cache = ShardCache(self.state / "shelves", address, cache)

@@ -161,7 +161,7 @@ async def task_data(client: httpx.AsyncClient, server: ServerAddress, task: str)
     except msgspec.DecodeError as error:
         raise PeerError(
             f"{server.root} describes the data of {task} in an unknown form ({error}); install the server's "
-            f"version of Minga."
+            "version of Minga."
         ) from error
 
 

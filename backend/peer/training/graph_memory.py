@@ -152,7 +152,7 @@ def _check_size(name: str, node: str, size: int | None, most_bytes: int) -> None
     if size is None:
         raise BundleError(
             f"The graph {name} has a tensor, '{node}', whose size is known only at run time; convert the "
-            f"model again."
+            "model again."
         )
     if size > most_bytes:
         raise _too_large(name, f"its tensor '{node}'", size, most_bytes)

@@ -135,8 +135,8 @@ def _proximal(supply: Supply) -> Iterator[Proposal]:
             "training.proximal_mu",
             _PROXIMAL,
             gettext(
-                "People's data differ: this pulls each device slightly back to the common model (FedProx, "
-                "Li et al. 2020)."
+                "People's data differ: this pulls each device slightly back to the common model (FedProx, Li "
+                "et al. 2020)."
             ),
         )
     else:

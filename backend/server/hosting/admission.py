@@ -36,5 +36,5 @@ def check_room(client: str, connected: Collection[str], maximum: int, what: str)
     if len(connected) >= maximum and client not in connected:
         raise BusyError(
             f"{maximum} {what} are connected, the limit of this task. Try again in a minute, or choose "
-            f"another task."
+            "another task."
         )

@@ -24,8 +24,7 @@ def objection(task: Task, kind: Kind, ready: Ready) -> NotExactError | None:
         return NotExactError(f"{_WHY}, and {ready.backend} rounds differently. Join with --exact.")
     return NotExactError(
         f"{_WHY}, and this peer computes with a different program than {pins.program[:12]}. Install the "
-        f"version of "
-        "Minga that the server has."
+        "version of Minga that the server has."
     )
 
 

@@ -91,7 +91,7 @@ def _check_privacy(file: TaskFile, manifest: Manifest) -> None:
         return
     if manifest.parameters.state:
         raise TaskFileError(
-            f"{where}: [privacy] does not go with a model that keeps statistics of its data "
+            f"{where}: [privacy] cannot be combined with a model that keeps statistics of its data "
             "(BatchNormalization): noise would make variances negative. Take GroupNormalization or "
             "LayerNormalization instead."
         )
@@ -108,7 +108,7 @@ def _check_schedule(file: TaskFile, manifest: Manifest) -> None:
     training, where = file.training, file.name
     if training.learning_rate is not None and manifest.optimizer.schedule is not None:
         raise TaskFileError(
-            f"{where}: training.learning_rate does not go with a schedule; set the schedule's own."
+            f"{where}: training.learning_rate cannot be combined with a schedule; set the schedule's own."
         )
     if file.data.own and manifest.optimizer.schedule is not None and not training.steps:
         raise TaskFileError(

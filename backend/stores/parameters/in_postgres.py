@@ -119,8 +119,8 @@ class PostgresParameters:
             row = None
         if row is None:
             raise ParametersGoneError(
-                f"The parameters of {self._task} are missing from PostgreSQL: it crashed, or they were "
-                f"never stored."
+                f"The parameters of {self._task} are missing from PostgreSQL: it crashed, or they were never "
+                "stored."
             )
         run, base, count, result_ids, weights, slot = row
         if run != self._run:

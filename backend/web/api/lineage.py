@@ -39,5 +39,5 @@ async def check_follows(request: Request, earlier: object) -> None:
     if not exists or not may(await identify(request), "edit", registry.place(str(earlier))):
         raise NotReadyError(
             f"The draft follows '{earlier}', which is not a task that you may change. Remove `follows` from "
-            f"its task file."
+            "its task file."
         )

@@ -140,5 +140,5 @@ async def test_pieces_of_a_file_are_refused_once_its_draft_is_deleted(
         for part in rest:
             yield part
 
-    with pytest.raises(NotFoundError, match="deleted meanwhile"):
+    with pytest.raises(NotFoundError, match="deleted in the meantime"):
         await uploads.append(draft, "data", 0, pieces())

@@ -73,13 +73,13 @@ def _privacy_conflicts(file: TaskFile) -> Iterator[str]:
     yield from _mechanism_conflicts(file, privacy)
     if file.training.control_variates:
         yield (
-            "training.control_variates does not go with [privacy]: the server's variate is made of updates "
-            "without noise. Take training.proximal_mu instead."
+            "training.control_variates cannot be combined with [privacy]: the server's variate is made of "
+            "updates without noise. Take training.proximal_mu instead."
         )
     if file.data.own is not None and file.fraction_evaluate > 0.0:
         yield (
-            "coordination.fraction_evaluate does not go with [privacy]: what clients measure on their own "
-            "examples gets no noise. Leave it out, and have the server measure on examples of yours."
+            "coordination.fraction_evaluate cannot be combined with [privacy]: what clients measure on their "
+            "own examples gets no noise. Leave it out, and have the server measure on examples of yours."
         )
     if privacy.of_examples and file.data.own is None:
         yield (
@@ -104,8 +104,9 @@ def _hidden_observations(file: TaskFile) -> Iterator[str]:
         for aggregation in file.security.aggregation:
             if need.chosen(file) and need.observation not in OBSERVABLE[aggregation]:
                 yield (
-                    f'{need.part} does not go with security.aggregation = ["{aggregation}"], which shows no '
-                    f'single client\'s {need.observation}. {need.why}, or take aggregation = ["open"].'
+                    f'{need.part} cannot be combined with security.aggregation = ["{aggregation}"], '
+                    f"which shows no single client's {need.observation}. {need.why}, "
+                    'or take aggregation = ["open"].'
                 )
 
 
@@ -126,8 +127,8 @@ def _too_few(file: TaskFile) -> Iterator[str]:
     if masking.server == "active" and rounds.min_available_clients > MOST_ACTIVE:
         yield (
             f'security.masking.server = "active" takes at most {MOST_ACTIVE} clients in a round, and '
-            f"coordination.min_available_clients is {rounds.min_available_clients}. Lower it, or take "
-            'server = "honest".'
+            f"coordination.min_available_clients is {rounds.min_available_clients}. Lower it, or take server "
+            '= "honest".'
         )
 
 
@@ -137,7 +138,7 @@ def _mechanism_conflicts(file: TaskFile, privacy: PrivacyTable) -> Iterator[str]
     if privacy.mechanism != "distributed":
         if security.masks:
             yield (
-                f'privacy.mechanism = "{privacy.mechanism}" does not go with masked updates. Take '
+                f'privacy.mechanism = "{privacy.mechanism}" cannot be combined with masked updates. Take '
                 'mechanism = "distributed", or security.aggregation = ["open"].'
             )
         return
@@ -148,11 +149,11 @@ def _mechanism_conflicts(file: TaskFile, privacy: PrivacyTable) -> Iterator[str]
         )
     if security.masked.clip is not None or security.masked.examples is not None:
         yield (
-            "security.masking.clip and examples do not go with [privacy]: updates are clipped to "
+            "security.masking.clip and examples cannot be combined with [privacy]: updates are clipped to "
             "privacy.clip, and each weighs 1. Leave them out."
         )
     if security.masked.share < 1.0:
         yield (
-            "security.masking.share does not go with [privacy]: what a client learned and did not send "
-            "lives on in later updates, and no account covers that. Leave it out, so that all is sent."
+            "security.masking.share cannot be combined with [privacy]: what a client learned and did not "
+            "send lives on in later updates, and no account covers that. Leave it out, so that all is sent."
         )

@@ -23,20 +23,20 @@ def decentralized_conflicts(file: TaskFile) -> Iterator[str]:
     yield from _coordination_conflicts(file.coordination)
     if file.training.control_variates:
         yield (
-            f"training.control_variates does not go with {SCHEME}: SCAFFOLD's variates are kept by a server "
-            "that sees every update. Take training.proximal_mu instead."
+            f"training.control_variates cannot be combined with {SCHEME}: SCAFFOLD's variates are kept by a "
+            "server that sees every update. Take training.proximal_mu instead."
         )
     if file.security.masks:
         yield from _masking_conflicts(file)
     if file.privacy is not None:
         yield (
-            f"[privacy] does not go with {SCHEME}: its noise is counted for sums that a server makes. Leave "
-            'the table out, or take scheme = "federated".'
+            f"[privacy] cannot be combined with {SCHEME}: its noise is counted for sums that a server makes. "
+            'Leave the table out, or take scheme = "federated".'
         )
     if file.security.max_update_norm != Security().max_update_norm:
         yield (
-            f"security.max_update_norm does not go with {SCHEME}: no server looks at updates. Leave it out; "
-            'coordination.averaging.reducer = "trimmed_mean" bounds what one peer can do.'
+            f"security.max_update_norm cannot be combined with {SCHEME}: no server looks at updates. Leave "
+            'it out; coordination.averaging.reducer = "trimmed_mean" bounds what one peer can do.'
         )
 
 
@@ -60,13 +60,13 @@ def _masking_conflicts(file: TaskFile) -> Iterator[str]:
         )
     if averages.exchange not in ("auto", "butterfly"):
         yield (
-            f'coordination.averaging.exchange = "{averages.exchange}" does not go with '
+            f'coordination.averaging.exchange = "{averages.exchange}" cannot be combined with '
             'security.aggregation = ["masked"]: take "butterfly", in which one member adds a part up.'
         )
     if averages.precision is not None:
         yield (
-            'coordination.averaging.precision does not go with security.aggregation = ["masked"]: a masked '
-            "value is a whole number of 32 bits. Leave it out."
+            'coordination.averaging.precision cannot be combined with security.aggregation = ["masked"]: a '
+            "masked value is a whole number of 32 bits. Leave it out."
         )
     for key, value in (
         ("min_available_clients", coordination.min_available_clients),
@@ -84,15 +84,15 @@ def _coordination_conflicts(coordination: Coordination) -> Iterator[str]:
     optimizer = coordination.server_optimizer
     if not isinstance(optimizer, FedAvg | FedAvgM | Nesterov):
         yield (
-            f'coordination.server_optimizer = "{name_of(optimizer)}" does not go with {SCHEME}: each peer '
-            "takes this step before the mean, which comes to the same only for fedavg, fedavgm and nesterov."
+            f'coordination.server_optimizer = "{name_of(optimizer)}" cannot be combined with {SCHEME}: each '
+            "peer takes this step before the mean, which is equivalent only for fedavg, fedavgm, nesterov."
         )
     defaults = {key: Coordination.__struct_defaults__[_default_index(key)] for key in CHOOSING}
     for key, value in defaults.items():
         if getattr(coordination, key) != value:
             yield (
-                f"coordination.{key} does not go with {SCHEME}: all peers that are ready are in every round. "
-                "Leave it out."
+                f"coordination.{key} cannot be combined with {SCHEME}: all peers that are ready are in "
+                "every round. Leave it out."
             )
 
 

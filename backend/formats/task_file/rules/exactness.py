@@ -28,18 +28,19 @@ def exactness_conflicts(file: TaskFile) -> Iterator[str]:
     where = f'training.exact = "{chosen}"'
     if file.data.own is not None:
         yield (
-            f'{where} does not go with data.source = "volunteer": each browser decodes its own files, and '
-            f"no other device has them to compute the same. {_SHARDS}, {_LEAVE_OUT}."
+            f'{where} cannot be combined with data.source = "volunteer": each browser decodes its own files, '
+            f"and no other device has them to compute the same. {_SHARDS}, {_LEAVE_OUT}."
         )
     kind = None if file.data.preprocess is None else str(file.data.preprocess.__struct_config__.tag)
     if file.data.url is not None and kind in _DECODED:
         yield (
-            f'{where} does not go with data.source = "url" and preprocess.kind = "{kind}": {_DECODED[kind]}, '
-            f"so the examples would differ. {_SHARDS}, which holds them decoded, {_LEAVE_OUT}."
+            f'{where} cannot be combined with data.source = "url" and preprocess.kind = "{kind}": '
+            f"{_DECODED[kind]}, so the examples would differ. {_SHARDS}, which holds them decoded, "
+            f"{_LEAVE_OUT}."
         )
     if file.privacy is not None and file.privacy.mechanism != "central":
         yield (
-            f'{where} does not go with privacy.mechanism = "{file.privacy.mechanism}": each device adds '
-            'secret noise to what it computes, so no two results are equal. Take mechanism = "central", '
-            f"{_LEAVE_OUT}."
+            f'{where} cannot be combined with privacy.mechanism = "{file.privacy.mechanism}": each device '
+            "adds secret noise to what it computes, so no two results are equal. Take mechanism = "
+            f'"central", {_LEAVE_OUT}.'
         )

@@ -33,26 +33,29 @@ def volunteer_conflicts(file: TaskFile) -> Iterator[str]:
     defaults = dict(zip(reversed(fields), reversed(Coordination.__struct_defaults__), strict=False))
     for key, instead in OF_ROUNDS.items():
         if getattr(file.coordination, key) != defaults[key]:
-            yield f"coordination.{key} does not go with {SCHEME}: {instead}. Leave it out."
+            yield f"coordination.{key} cannot be combined with {SCHEME}: {instead}. Leave it out."
     if file.data.source != "shards":
         yield (
-            f'data.source = "{file.data.source}" does not go with {SCHEME}: its units are rows of shards '
-            'that the server hands out. Take source = "shards", or scheme = "federated".'
+            f'data.source = "{file.data.source}" cannot be combined with {SCHEME}: its units are rows of '
+            'shards that the server hands out. Take source = "shards", or scheme = "federated".'
         )
     if file.data.shards_per_client != 1:
-        yield f"data.shards_per_client does not go with {SCHEME}: a unit is of one shard. Leave it out."
+        yield (
+            f"data.shards_per_client cannot be combined with {SCHEME}: a unit is part of one shard. Leave it "
+            "out."
+        )
     if file.training.control_variates:
         yield (
-            f"training.control_variates does not go with {SCHEME}: SCAFFOLD's variates are those of rounds. "
-            "Take training.proximal_mu instead."
+            f"training.control_variates cannot be combined with {SCHEME}: SCAFFOLD's variates are those of "
+            "rounds. Take training.proximal_mu instead."
         )
     if file.security.masks:
         yield (
-            f'security.aggregation = ["masked"] does not go with {SCHEME}: each result is blended alone and '
-            'compared with others, so the server sees it. Take ["open"], or scheme = "federated".'
+            f'security.aggregation = ["masked"] cannot be combined with {SCHEME}: each result is blended '
+            'alone and compared with others, so the server sees it. Take ["open"], or scheme = "federated".'
         )
     if file.privacy is not None:
         yield (
-            f"[privacy] does not go with {SCHEME}: its noise is counted for sums of rounds. Leave the table "
-            'out, or take scheme = "federated".'
+            f"[privacy] cannot be combined with {SCHEME}: its noise is counted for sums of rounds. Leave "
+            'the table out, or take scheme = "federated".'
         )

@@ -113,8 +113,8 @@ def summary_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "to
         ) % {"browsers": _listed(wrong)}
     if any(run.what == "none" for run in current) or len(steps) == len(_NAMES):
         return "done", gettext(
-            "No browser has taken the step, so only Python peers (`minga peer join`) are known to be able "
-            "to take part."
+            "No browser has taken the step, so only Python peers (`minga peer join`) are known to be able to "
+            "take part."
         )
     if tried and not current:
         return "todo", gettext("Take the step in a browser again: something it depends on has changed.")

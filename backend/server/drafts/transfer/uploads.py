@@ -96,7 +96,7 @@ class DraftUploads:
             if offset != received:
                 raise NotWantedError(
                     f"Byte {received} was expected, not {offset}. Request the offset, and continue from "
-                    f"there."
+                    "there."
                 )
             path = self._drafts.part(draft, kind)
             with translated("The upload cannot be written"), path.open("ab") as file:

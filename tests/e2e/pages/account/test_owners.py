@@ -97,7 +97,7 @@ async def test_an_owner_signs_in_by_link_and_passkey_and_invites_a_volunteer(
 async def test_an_invitation_that_does_not_hold_says_so(browser: Browser, owned: Server) -> None:
     page = await (await new_context(browser)).new_page()
     await page.goto(f"{owned.url}/join#{'x' * 43}")
-    await expect(page.get_by_role("alert")).to_contain_text("does not hold")
+    await expect(page.get_by_role("alert")).to_contain_text("is not valid")
     await page.goto(f"{owned.url}/join")
     await expect(page.get_by_role("alert")).to_contain_text("cut short")
     await looked_at(page)

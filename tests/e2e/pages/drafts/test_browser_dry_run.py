@@ -134,8 +134,8 @@ async def test_a_step_that_is_not_the_servers_is_called_wrong(
     await expect(before).to_contain_text("Right, before a change")
     found = verdicts(wizard, wizard.wrong)
     assert found == {"data": "agrees", **dict.fromkeys(("wasm", "webgl", "webgpu", "cpu"), "differs")}
-    await expect(page.locator("[data-check=wasm]")).to_contain_text("took another step than the server")
-    await expect(page.locator("[data-trial-now]")).to_contain_text("took another step than the server")
+    await expect(page.locator("[data-check=wasm]")).to_contain_text("took a different step than the server")
+    await expect(page.locator("[data-trial-now]")).to_contain_text("took a different step than the server")
     refused = wizard.program.send("POST", f"{wizard.wrong}/launch", {})
     assert "computed another step than the server" in refused.text
     await page.close()

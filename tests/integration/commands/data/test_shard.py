@@ -58,7 +58,7 @@ def test_data_that_clients_fetch_are_counted_and_fitted_and_their_place_is_tried
     with elsewhere({"/in.csv": CSV.encode()}) as place:
         assert main(["shard", data, "--task", str(task), "--url", f"{place.origin}/in.csv"]) == 0
         said = capsys.readouterr()
-        assert "byte by byte" in said.err
+        assert "byte for byte" in said.err
         assert main(["shard", data, "--task", str(task), "--json", "--url", f"{place.origin}/no.csv"]) == 0
         assert "answers 404" in json.loads(capsys.readouterr().out)["trouble"]
     # What was printed makes the task file whole, and the fitted preprocessing lies where it says.

@@ -68,7 +68,7 @@ def test_a_loss_beside_objectives_is_refused(key: str, tmp_path: Path) -> None:
         f'name = "a"\n[model]\nbatch_size = 4\n{key}\n[[model.objectives]]\n'
         'losses = [{ output = "head", name = "mse" }]\n'
     )
-    with pytest.raises(Refusal, match=f"do not go with `{key.split(' ')[0]}`"):
+    with pytest.raises(Refusal, match=f"cannot be combined with `{key.split(' ')[0]}`"):
         read_task(tmp_path / "task.toml")
 
 

@@ -128,5 +128,5 @@ async def test_an_order_for_another_model_is_refused(tmp_path: Path) -> None:
     async with averagers(tmp_path, 2) as members:
         with pytest.raises(GroupError, match="bounds are not those of 5 values"):
             members[0].join(order_of(named(2), 6), np.zeros(5, np.float32), 1.0)
-        with pytest.raises(GroupError, match="cannot be followed"):
+        with pytest.raises(GroupError, match="cannot be used"):
             members[0].join(order_of(["ab" * 8, "cd" * 8], 6), np.zeros(6, np.float32), 1.0)

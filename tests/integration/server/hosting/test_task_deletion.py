@@ -91,7 +91,7 @@ async def test_a_task_is_taken_away_whole_and_deleted_for_good(server: Server, d
             ann.ask("DELETE", "/api/tasks/mine", None, 204)
             closing = await one.next(Closing)
             assert (closing.code, "deleted" in closing.reason) == ("closed", True)
-            assert "taken back" in (await until(socket, "ended", lambda _: True))["reason"]
+            assert "revoked" in (await until(socket, "ended", lambda _: True))["reason"]
     for path in ("/api/tasks/mine", "/api/tasks/mine/versions"):
         assert ann.ask("GET", path, None, 404)
     assert rows_of(data, "mine") == {}

@@ -183,7 +183,7 @@ async def test_a_peer_comes_in_by_the_address_of_an_invitation(server: Server, a
         for _ in range(2):
             invited = await accept_invitation(client, site)
             assert (await choose_task(client, invited, None)).name == "closed"
-        with pytest.raises(PeerError, match="does not hold"):
+        with pytest.raises(PeerError, match="is not valid"):
             await accept_invitation(client, parse_address(f"{server.url}/join#{'x' * 43}"))
     heard: list[ServerFrame] = []
     line = ServerConnection(ROUNDS, invited.socket("closed"), headers)

@@ -60,7 +60,7 @@ def test_the_link_of_a_new_server_makes_one_operator(server: Server, ann: Visito
     assert ann.ask("GET", "/api/account")["account"] == {"name": "ann", "operator": True, "roles": {}}
     code = server.report["owner_link"].partition("#")[2]
     answer = Visitor(server.url).ask("POST", "/api/sign-in/link", {"code": code, "name": "eve"}, 401)
-    assert "used before" in sentence(answer)
+    assert "already used" in sentence(answer)
 
 
 def test_a_session_is_kept_where_scripts_and_other_sites_do_not_reach_it(bob: Visitor) -> None:

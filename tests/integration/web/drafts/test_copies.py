@@ -137,7 +137,7 @@ def test_a_task_file_alone_becomes_a_draft(bob: Drafter) -> None:
 # What is inside a zip is looked at by a process of its own: tests/unit/datasets/inspection/test_draft_zip.py
 # has more.
 HOSTILE: list[tuple[str, Callable[[], bytes], str]] = [
-    ("no zip", lambda: b"<html>", "no zip file"),
+    ("no zip", lambda: b"<html>", "not a zip file"),
     ("a bomb", lambda: zip_bytes({"task.toml": SOUND, "data.csv": bytes(1 << 23)}), "200 times"),
     ("a way out", lambda: zip_bytes({"task.toml": SOUND, "../../x": b"x"}), "no part of an exported draft"),
     ("a vast zip", lambda: bytes(4 << 20), "at most 3 MiB"),

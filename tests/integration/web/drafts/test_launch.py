@@ -106,7 +106,7 @@ def _convert_though_killed(server: Server, bob: Drafter, draft: str) -> None:
     server.start()
     job = bob.moved(server.url).send("GET", f"{draft}/jobs/convert").json
     assert job["restarts"] == 1
-    assert "begins anew" in job["log"][0]["text"]
+    assert "starts over" in job["log"][0]["text"]
 
 
 def _try_in_a_browser(bob: Drafter, draft: str) -> None:

@@ -125,7 +125,7 @@ def test_a_piece_at_a_wrong_place_or_of_another_type_changes_nothing(
 def test_bytes_beyond_the_length_discard_the_upload(bob: Drafter, draft: str) -> None:
     url = bob.announce(draft, "data", "d.csv", 8)
     answer = bob.piece(url, 0, CONTENT)
-    assert (answer.status, "and more came" in answer.text) == (422, True)
+    assert (answer.status, "and more arrived" in answer.text) == (422, True)
     # Nothing of it becomes the draft's file.
     assert bob.send("GET", draft).json["files"] == {}
 

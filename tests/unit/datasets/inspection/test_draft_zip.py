@@ -68,8 +68,8 @@ def lying() -> bytes:
 
 
 HOSTILE: list[tuple[str, Callable[[], bytes], str]] = [
-    ("nothing", lambda: b"", "no zip file"),
-    ("half a zip", lambda: zip_bytes({"task.toml": TASK})[:-30], "no zip file"),
+    ("nothing", lambda: b"", "not a zip file"),
+    ("half a zip", lambda: zip_bytes({"task.toml": TASK})[:-30], "not a zip file"),
     ("no task file", lambda: zip_bytes({"model.keras": b"x"}), "holds no task.toml"),
     ("a folder around it", lambda: zip_bytes({"cats/task.toml": TASK}), "no part of an exported draft"),
     ("a way out", lambda: zip_bytes({"task.toml": TASK, "../../x": b"x"}), "no part of an exported draft"),

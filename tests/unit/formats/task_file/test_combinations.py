@@ -59,7 +59,7 @@ def test_masked_rounds_have_eight_clients_where_nothing_else_is_said() -> None:
                 "masking": {"share": 0.25},
                 "privacy": {"mechanism": "distributed", "clip": 1.0, "noise_multiplier": 1.0},
             },
-            "security.masking.share does not go with .privacy.*Leave it out",
+            "security.masking.share cannot be combined with .privacy.*Leave it out",
         ),
         ({"security": {"aggregation": ["masked", "masked"]}}, "names a way twice"),
         ({"security": {"aggregation": []}}, "length >= 1"),

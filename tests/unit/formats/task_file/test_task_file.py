@@ -321,7 +321,7 @@ def private(changes: dict[str, Any], **others: Any) -> dict[str, Any]:
         (private({"noise_multiplier": 0.0, "epsilon": 8.0}), "privacy.epsilon needs noise"),
         (private({"clip": 200.0}), "no update is ever clipped to privacy.clip = 200"),
         (private({}, training={"control_variates": True}), "made of updates without noise"),
-        (private({}, security={"aggregation": ["masked"]}), "does not go with masked updates"),
+        (private({}, security={"aggregation": ["masked"]}), "cannot be combined with masked updates"),
         (private({"mechanism": "distributed"}), r'needs security.aggregation = \["masked"\]'),
         (
             private(

@@ -60,7 +60,7 @@ def test_masks_have_rounds_wait_for_enough_and_say_so() -> None:
 def test_work_units_refuse_masks_for_what_they_are_not_for_a_number_of_rounds() -> None:
     refused = found(tomllib.loads(volunteer_toml("tiny")))["updates masked"].refused
     assert refused is not None
-    assert 'security.aggregation = ["masked"] does not go with' in refused
+    assert 'security.aggregation = ["masked"] cannot be combined with' in refused
 
 
 def test_noise_in_shares_needs_masks_and_other_noise_none() -> None:
@@ -68,7 +68,7 @@ def test_noise_in_shares_needs_masks_and_other_noise_none() -> None:
     assert "needs security.aggregation" in (found(said)["noise distributed"].refused or "")
     masked = found(said)["updates masked"].task
     assert found(masked)["noise distributed"].refused is None
-    assert "does not go with masked updates" in (found(masked)["noise central"].refused or "")
+    assert "cannot be combined with masked updates" in (found(masked)["noise central"].refused or "")
     noised = found(masked)["noise distributed"].task
     assert "needs security.aggregation" in (found(noised)["updates open"].refused or "")
 
@@ -98,7 +98,8 @@ def test_a_mesh_masks_in_groups_and_has_no_noise() -> None:
     assert choices["updates masked"].refused is None
     assert choices["updates masked"].task["coordination"]["min_available_clients"] == 3
     assert all(
-        "[privacy] does not go" in (choices[f"noise {one}"].refused or "") for one in ("central", "local")
+        "[privacy] cannot be combined" in (choices[f"noise {one}"].refused or "")
+        for one in ("central", "local")
     )
     assert "names two ways" in (choices["updates either"].refused or "")
 

@@ -92,7 +92,7 @@ async def test_disclosure_follows_what_is_chosen_without_being_saved(tmp_path: P
     assert draft.task["data"]["source"] == "shards"
     both = with_masks | {"privacy": {"mechanism": "central", "clip": 1.0, "noise_multiplier": 1.0}}
     refused = await protection.report(draft, tmp_path, both, None)
-    assert "does not go with masked updates" in refused["problem"]
+    assert "cannot be combined with masked updates" in refused["problem"]
     assert refused["disclosure"] is None
     # What would be possible is said all the same.
     assert any(one["refused"] is None for one in refused["options"])
