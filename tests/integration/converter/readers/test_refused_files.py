@@ -316,7 +316,7 @@ def test_a_loss_of_own_code_is_refused_with_the_way_around_it(tmp_path: Path, lo
 def test_custom_code_that_fails_is_refused(tmp_path: Path) -> None:
     dense().save(tmp_path / "model.keras")
     (tmp_path / "my_layers.py").write_text("import nothing_of_that_name")
-    with pytest.raises(Refusal, match=r"my_layers.py cannot be run \(ModuleNotFoundError.*mend it"):
+    with pytest.raises(Refusal, match=r"my_layers.py cannot be run \(ModuleNotFoundError.*repair it"):
         load_model(tmp_path / "model.keras", Limits(), tmp_path / "my_layers.py")
     (tmp_path / "my_layers.py").write_text("import sys\n\nsys.exit('give --data')")
     with pytest.raises(Refusal, match=r"my_layers.py cannot be run \(SystemExit: give --data\)"):
