@@ -80,4 +80,4 @@ async def _make(database: Database, name: str | None) -> str:
         if account.name == name:
             return await access.links.make(account=account.id)
     names = ", ".join(account.name for account in accounts) or "none"
-    raise NotFoundError(f"Name the account: minga account link NAME. Accounts:  {names}.")
+    raise NotFoundError(f"Name the account: minga account link NAME. Accounts: {names}.")

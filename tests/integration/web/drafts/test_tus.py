@@ -52,7 +52,7 @@ def test_a_file_comes_in_pieces(bob: Drafter, draft: str) -> None:
     assert head.headers["upload-metadata"] == said["Upload_Metadata"]
     # The same piece again, as after an answer that got lost: told where to go on.
     again = bob.piece(url, 0, CONTENT[:1500])
-    assert (again.status, "Byte 1500 is due" in again.text) == (409, True)
+    assert (again.status, "Byte 1500 was expected" in again.text) == (409, True)
     assert bob.piece(url, 1500, CONTENT[1500:]).headers["upload-offset"] == SIZE
     shown = bob.send("GET", draft).json
     assert shown["files"]["data"]["name"] == "my d.csv"

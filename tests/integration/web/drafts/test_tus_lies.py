@@ -101,7 +101,7 @@ PLACES: list[tuple[dict[str, str], int, str]] = [
     ({"Upload_Offset": "0x4"}, 400, "whole number"),
     ({"Upload_Offset": "3"}, 409, "Byte 4 was expected, not 3"),
     ({"Upload_Offset": "5"}, 409, "Byte 4 was expected, not 5"),
-    ({"Upload_Offset": SIZE}, 409, "Byte 4 is due"),
+    ({"Upload_Offset": SIZE}, 409, "Byte 4 was expected"),
     (
         {"Upload_Offset": "4", "Content_Type": "application/octet-stream"},
         415,
