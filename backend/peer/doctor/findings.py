@@ -112,7 +112,7 @@ def _webrtc_sentence(findings: NetworkFindings) -> Sentence:
     if not any(not finding.is_turn for finding in findings.ice):
         text = (
             "The server names no STUN server, so WebRTC links this machine only with peers of its own "
-            "network or with publicly reachable ones; {turn} otherwise."
+            f"network or with publicly reachable ones; {turn} otherwise."
         )
         return Sentence("webrtc", None, text)
     if not public_addresses:
@@ -126,7 +126,7 @@ def _webrtc_sentence(findings: NetworkFindings) -> Sentence:
     if len(set(findings.mapped)) > 1:
         text = (
             "The router here gives each connection another port (a symmetric NAT): WebRTC links are direct "
-            "only with publicly reachable peers; {turn} otherwise."
+            f"only with publicly reachable peers; {turn} otherwise."
         )
         return Sentence("webrtc", has_turn, text)
     if len(findings.mapped) < 2:
