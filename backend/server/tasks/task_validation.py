@@ -65,7 +65,8 @@ def check_program(file: TaskFile, manifest: Manifest, program: ExactProgram | No
     if program.program != manifest.exact.program:
         raise TaskFileError(
             f"{file.name}: its bundle is pinned to the program {manifest.exact.program[:12]}, and this "
-            f"server has {program.program[:12]}. Run {PIN}: the task then goes on with this server's program."
+            f"server has {program.program[:12]}. Run {PIN}: the task then continues with this server's "
+            "program."
         )
 
 
