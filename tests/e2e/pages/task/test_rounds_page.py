@@ -100,7 +100,7 @@ def test_a_round_says_who_took_part_what_counted_and_what_it_made(storied: Serve
 
 def test_versions_whose_weights_were_let_go_offer_none(storied: Server) -> None:
     page = read(storied, "/tasks/tiny/rounds?before=500")
-    assert "let go" in page
+    assert "deleted" in page
     assert "/blobs/" not in page
     assert "Kept are the weights of the newest 10, the best and version 0" in page
 

@@ -158,5 +158,5 @@ def test_a_peer_whose_server_never_comes_back_says_what_to_do(digits: Path, tmp_
     assert code == 2
     assert complaint.startswith("minga: The server is away (")
     assert complaint.endswith(
-        "no longer than 5 s. Ask the server's operator, and join again when it is back.\n"
+        "this peer gives up after 5 s. Ask the server's operator, and join again when it is back.\n"
     )

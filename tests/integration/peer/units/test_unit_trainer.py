@@ -179,7 +179,7 @@ async def test_work_that_is_stopped_before_its_first_step_has_nothing_to_send(
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
-    [({"first": 1000}, "of rows 1000 to 1064"), ({"examples": 0}, "of rows 32 to 32")],
+    [({"first": 1000}, "names rows 1000 to 1064"), ({"examples": 0}, "names rows 32 to 32")],
 )
 async def test_rows_that_a_shard_does_not_have_are_refused(
     labour: UnitTrainer, site: Site, change: dict[str, int], sentence: str

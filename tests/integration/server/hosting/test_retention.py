@@ -46,7 +46,7 @@ async def test_weights_of_old_versions_are_let_go_and_the_reader_is_told(tmp_pat
             server.get(f"/blobs/{versions[2]['weights']}")
         assert refusal.value.code == 410
         error = json.loads(refusal.value.read())["error"]
-        assert (error["code"], "Version 2 of 'tiny' was let go" in error["message"]) == ("gone", True)
+        assert (error["code"], "Version 2 of 'tiny' was deleted" in error["message"]) == ("gone", True)
         await make_versions(server, 1)
 
 
