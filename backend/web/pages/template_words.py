@@ -154,7 +154,7 @@ class TemplateWords:
             case "evaluating":
                 return self._("Measuring version %(version)s now") % version
             case "aggregating":
-                return self._("Putting round %(round)s together") % round_
+                return self._("Combining the updates of round %(round)s") % round_
         if task["participants"]:
             return self._waiting(missing(task))
         if task["version"]:
@@ -222,7 +222,7 @@ class TemplateWords:
         if plan.keep_every:
             parts.append(self._("every %(count)sth") % {"count": number(plan.keep_every)})
         return self._(
-            "Kept are the weights of %(versions)s and version 0; others are deleted to save space."
+            "The weights of %(versions)s and of version 0 are kept; others are deleted to save space."
         ) % {"versions": ", ".join(parts)}
 
     def device(self, word: str) -> str:

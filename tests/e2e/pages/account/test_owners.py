@@ -99,5 +99,5 @@ async def test_an_invitation_that_does_not_hold_says_so(browser: Browser, owned:
     await page.goto(f"{owned.url}/join#{'x' * 43}")
     await expect(page.get_by_role("alert")).to_contain_text("is not valid")
     await page.goto(f"{owned.url}/join")
-    await expect(page.get_by_role("alert")).to_contain_text("cut short")
+    await expect(page.get_by_role("alert")).to_contain_text("is incomplete")
     await looked_at(page)

@@ -159,7 +159,7 @@ async def test_an_upload_outlives_its_page_and_the_server(
     await expect(page.get_by_text("people.csv was cut off: 2.1 MB of")).to_be_visible()
     choose = page.get_by_label("Choose the data")
     await choose.set_input_files(other)
-    await expect(page.get_by_text("others.csv is not as it was")).to_be_visible()
+    await expect(page.get_by_text("others.csv has changed since")).to_be_visible()
     await expect(page.get_by_role("button", name="Start over with this file")).to_be_visible()
     pieces: list[int] = []
     page.on(

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 EXAMPLES, HELD_OUT = 400, 40
 # A task for each thing that can be wrong, beside the one that is right.
 WRONG: dict[str, tuple[dict[str, object], str]] = {
-    "other": ({"sha256": "0" * 64}, "another file than the task’s owner meant"),
+    "other": ({"sha256": "0" * 64}, "not the file that the task’s owner chose"),
     "counted": ({}, "the task says 359 and 40"),
     "cut": ({"bytes": 1000}, "longer than the task says"),
 }
@@ -138,7 +138,7 @@ async def test_a_place_that_is_closed_to_pages_of_others_is_told(
         await page.goto(f"{server.url}/tasks/far/train?backend=wasm")
         await page.locator("[data-action=start]").click()
         line = page.locator("[data-url-line]")
-        await expect(line).to_contain_text("does not let pages of other sites read its files (CORS)")
+        await expect(line).to_contain_text("does not allow other sites to read its files (CORS)")
         assert place.origin.removeprefix("http://") in await line.inner_text()
     finally:
         place.closed = False

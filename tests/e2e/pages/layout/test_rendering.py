@@ -94,7 +94,7 @@ def test_figures_read_well(text: str, expected: str) -> None:
         ("waiting", 2, 0, "Waiting for 1 more volunteer"),
         ("waiting", 3, 0, "Waiting for more volunteers"),
         ("training", 2, 3, "Training round 4 now"),
-        ("aggregating", 2, 3, "Putting round 4 together"),
+        ("aggregating", 2, 3, "Combining the updates of round 4"),
         ("finished", 0, 50, "Finished: the model is trained"),
     ],
 )

@@ -57,11 +57,11 @@ async def test_pages_and_their_scripts_speak_spanish_to_those_who_ask_for_it(
 
 async def test_the_model_page_says_what_the_model_asks_of_a_device(page: Page, idle_server: Server) -> None:
     await page.goto(f"{idle_server.url}/tasks/digits")
-    await page.get_by_role("link", name="what the model asks of a device").click()
+    await page.get_by_role("link", name="what the model requires of a device").click()
     times = page.locator("tr[data-backend]")
     await expect(times).to_have_count(6)
     await expect(times.filter(has_text="WebAssembly").locator("td").first).to_contain_text("ms")
-    await expect(page.locator("main")).to_contain_text("Nothing is in the way of any backend")
+    await expect(page.locator("main")).to_contain_text("Every backend can train this model")
     layers = page.get_by_role("region", name="Layers").locator("tbody tr")
     assert [await row.locator("th").inner_text() for row in await layers.all()] == [
         "conv_1",

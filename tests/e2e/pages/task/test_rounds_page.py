@@ -79,7 +79,7 @@ def test_a_round_says_who_took_part_what_counted_and_what_it_made(storied: Serve
     for text in (
         'data-outcome="version"',
         "made version 858",
-        "3 of 4 participants gave an update that counts",
+        "3 of 4 participants sent an update that counts",
         "2\u00a0× browser with WebGPU, 1\u00a0× peer with TensorFlow",
         "2.3 s",
         "<dt>Accuracy</dt><dd>96.2\u202f%</dd>",
@@ -102,7 +102,7 @@ def test_versions_whose_weights_were_let_go_offer_none(storied: Server) -> None:
     page = read(storied, "/tasks/tiny/rounds?before=500")
     assert "deleted" in page
     assert "/blobs/" not in page
-    assert "Kept are the weights of the newest 10, the best and version 0" in page
+    assert "The weights of the newest 10, the best and of version 0 are kept" in page
 
 
 def test_before_the_first_round_the_page_says_what_it_waits_for(storied: Server) -> None:

@@ -18,9 +18,9 @@ TRUST: dict[str, dict[str, Any]] = {
 }
 SAID = {
     "en": {
-        "newcomers": "what newcomers send is compared with what others make of the same examples",
-        "samples": "Now and then something is first compared with what others make of the same examples",
-        "none": "nobody does the same examples again to compare",
+        "newcomers": "newcomers’ results are compared with others’ results on the same examples",
+        "samples": "Occasionally one is first compared with others’ results on the same examples",
+        "none": "nobody repeats them for comparison",
     },
     "es": {
         "newcomers": "lo que envían los nuevos se compara",

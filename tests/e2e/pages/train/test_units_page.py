@@ -115,7 +115,7 @@ async def test_whoever_finishes_gives_nothing_back_of_what_was_begun(browser: Br
     server = serve(replicas=1)
     page = await opened(browser, server)
     await counted(page, 2)
-    told = "What your device sends counts as it comes: nobody does the same examples again to compare."
+    told = "Your device’s results count when they arrive: nobody repeats them for comparison."
     await expect(page.locator("[data-trust]")).to_have_text(told)
     held = await (await page.wait_for_function(FINISH)).json_value()
     await expect(page.locator("[data-status]")).to_have_attribute("data-phase", "stopped")

@@ -58,18 +58,18 @@ describe("a file from elsewhere", () => {
   });
 
   it.each([
-    ["good.npz", { sha256: "0".repeat(64) }, /another file than the task’s owner meant/],
+    ["good.npz", { sha256: "0".repeat(64) }, /not the file that the task’s owner chose/],
     ["good.npz", { bytes: 1000 }, /longer than the task says/],
     ["endless.npz", {}, /longer than the task says/],
     ["short.npz", {}, /ended early/],
-    ["missing.npz", {}, /has no missing.npz for everybody: it answers 404/],
-    ["moved.npz", {}, /cannot read from .*sends on to another address.*\(CORS\)/],
+    ["missing.npz", {}, /does not give missing.npz to everyone: it answers 404/],
+    ["moved.npz", {}, /cannot read from .*redirects to another address.*\(CORS\)/],
   ])("that is not as it should be is told: %s %o", async (name, change, told) => {
     await expect(get(name, change)).rejects.toThrow(told);
   });
 
   it("that stops coming is told", async () => {
-    await expect(get("silent.npz", {}, { patience: 200 })).rejects.toThrow(/Nothing came from/);
+    await expect(get("silent.npz", {}, { patience: 200 })).rejects.toThrow(/Nothing arrived from/);
   });
 
   it("is not waited for by who cancelled", async () => {

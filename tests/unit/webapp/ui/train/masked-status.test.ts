@@ -7,8 +7,8 @@ const VIEW: MaskedView = { stage: "masked", members: 6, active: false, met: null
 test.each<[MaskedView["stage"], number, string]>([
   ["keys", 0, "Exchanging keys with the others"],
   ["dealing", 6, "Exchanging keys with 5 other participants"],
-  ["masked", 6, "Masked among 6: of you alone the server gets numbers that look random."],
-  ["revealed", 6, "Masked among 6: the server reads the sum of all now."],
+  ["masked", 6, "Masked among 6: your own update looks random to the server."],
+  ["revealed", 6, "Masked among 6: the server now reads the sum of all."],
   ["refused", 0, "This round continues without you."],
 ])("in the stage %s the page says what becomes of the update", (stage, members, begin) => {
   expect(visibilityOf({ ...VIEW, stage, members }).line.startsWith(begin)).toBe(true);
@@ -17,7 +17,7 @@ test.each<[MaskedView["stage"], number, string]>([
 test("a round that is given up says why, and nothing else", () => {
   const seen = visibilityOf({ ...VIEW, stage: "refused", reason: "A client is in the roster twice." });
   expect(seen).toEqual({
-    line: "Nothing of you goes into this round. A client is in the roster twice.",
+    line: "This round contains nothing from you. A client is in the roster twice.",
     roster: null,
   });
 });
@@ -28,16 +28,16 @@ test("who vouches for the roster is said as soon as there is one", () => {
   expect(roster({})).toContain("The server says who the others are.");
   expect(roster({ active: true, met: 0 })).toContain("for the first time");
   expect(roster({ active: true, met: 3 })).toContain("You have met 3 of the 5 others before");
-  expect(roster({ active: true, met: 3 })).toContain("only the server’s word");
+  expect(roster({ active: true, met: 3 })).toContain("Only the server vouches for the rest");
   expect(roster({ active: true, met: 5 })).toContain("You have met all the others before");
 });
 
 test.each([
   [0, false, false, "leave it empty"],
   [5, false, true, "To join it empty this field"],
-  [0, true, false, "which is 8"],
-  [8, true, false, "masked rounds only"],
-  [9, true, true, "cannot promise 9. To join it ask for 8 or fewer"],
+  [0, true, false, "own number applies: 8"],
+  [8, true, false, "only in masked rounds"],
+  [9, true, true, "cannot promise 9. To join it, enter 8 or fewer"],
 ])(
   "a minimum of %d where a task masks among 8 (%s) bars (%s) and says: %s",
   (minimum, masks, bars, words) => {

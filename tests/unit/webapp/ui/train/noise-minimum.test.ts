@@ -48,7 +48,7 @@ test("more noise than this task has shows as a notice, any other as a note", () 
 
 test("a volunteer may ask for as much noise as the note says", () => {
   open(4.245 / Math.sqrt(43));
-  expect(note()?.textContent).toContain("0.647 at least");
+  expect(note()?.textContent).toContain("at least 0.647");
   type("0.647");
   expect(note()?.className).toBe("note");
   type("0.648");

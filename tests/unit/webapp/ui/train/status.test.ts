@@ -195,7 +195,9 @@ describe("What the volunteer's device does, in words", () => {
   });
 
   test("an update with fewer steps than planned says so", () => {
-    expect(statusOf(view(TRAINED, { done: [12, 20] }), 0).hint).toContain("60\u202f% of the steps in time");
+    expect(statusOf(view(TRAINED, { done: [12, 20] }), 0).hint).toContain(
+      "60\u202f% of the steps are done in time",
+    );
     expect(statusOf(view(TRAINED, { done: [20, 20] }), 0).hint).not.toContain("%");
   });
 

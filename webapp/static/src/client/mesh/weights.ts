@@ -49,7 +49,7 @@ export class WeightSources {
   async #download(hash: string): Promise<Bytes> {
     const response = await fetch(`${this.origin}/blobs/${hash}`);
     if (!response.ok)
-      throw new Error(later("Nobody who is linked with this device has the weights of this round."));
+      throw new Error(later("No peer that is linked with this device has the weights of this round."));
     return new Uint8Array(await response.arrayBuffer());
   }
 }

@@ -94,10 +94,8 @@ describe("what became of the files, in words", () => {
   });
 
   it("counts the problems that are not shown", () => {
-    expect(problemTitle(report)).toBe("1 thing is not as it should be");
-    expect(problemTitle({ ...report, problemCount: 70 })).toBe(
-      "70 things are not as they should be, such as",
-    );
+    expect(problemTitle(report)).toBe("1 problem was found");
+    expect(problemTitle({ ...report, problemCount: 70 })).toBe("70 problems were found, such as");
   });
 
   it("makes white space visible", () => {

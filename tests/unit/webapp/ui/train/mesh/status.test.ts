@@ -126,7 +126,7 @@ describe("What happens, in words", () => {
     const members = [member(ME), member(BO), { ...member(CY), kind: "peer" as const }];
     const away = (rest: Partial<MeshView>) => meshStatus(view({ ...at("lost") }, { retryAt: 0, ...rest }), 0);
     expect(away({ serverless, members }).hint).toBe(
-      "The peers go on without it as soon as more than half of those of the last round are here: 2 others are.",
+      "The peers continue without it once more than half of those of the last round are here: 2 others are.",
     );
     expect(away({ serverless }).hint).toContain("Nothing is lost");
     expect(away({ serverless: { ...serverless, peers: [BO] }, members }).hint).toContain("Nothing is lost");
@@ -152,7 +152,7 @@ describe("What happens, in words", () => {
     ]);
     const done = { plan, trained: {} as MemberWork["trained"] };
     expect(meshStatus(view({ ...machine, ...inHand(done) }), 0).hint).toBe(
-      "Round 5, without the server. The peer that leads it says soon with whom you average.",
+      "Round 5, without the server. The peer that leads the round will assign your group soon.",
     );
     expect(meshStatus(view({ ...machine, ...inHand({ ...done, group: order }) }), 0)).toMatchObject({
       line: "Averaging with 2 others",

@@ -105,7 +105,7 @@ describe("what a version answers, in words", () => {
   it("counts the right ones, and says whose examples they are", () => {
     const found = { about: "own-aside", examples: 30, answers: 30, right: 8 } as const;
     expect(summaryOf(found, 17)).toBe(
-      "Version 17 is right with 8 of 30 examples. They are yours, and kept aside: your device does not train on them.",
+      "Version 17 is right with 8 of 30 examples. These are your own held-out examples: your device does not train on them.",
     );
   });
 

@@ -34,7 +34,7 @@ describe("The status of a device with work units", () => {
     expect(says(ready())).toMatchObject({ line: "Waiting for a unit", hint: "It comes in a moment." });
     expect(says(ready(idle("nothing"))).hint).toContain("with other devices");
     expect(says(ready(idle("bound"))).hint).toContain("far ahead");
-    expect(says(ready(idle("released"))).hint).toContain("given back");
+    expect(says(ready(idle("released"))).hint).toContain("gave units back");
     expect(says(ready(idle("quota"))).line).toBe("Enough for today");
     expect(says(ready(idle("paused"))).line).toBe("Paused by the task’s owner");
   });

@@ -64,14 +64,14 @@ describe("What the server thinks of a device", () => {
   });
 
   test("speaks of comparison only as far as the task compares", () => {
-    const sampled = "What your device sends counts as it comes. Now and then something is first compared";
+    const sampled = "Your device’s results count when they arrive. Occasionally one is first compared";
     expect(trustOf(STANDING, "samples")[0].startsWith(sampled)).toBe(true);
     expect(trustOf({ ...STANDING, checked: 3 }, "samples")[0]).toContain(
       `3 results of yours in a row agree with what others sent. ${sampled}`,
     );
     for (const standing of [STANDING, { ...STANDING, checked: 12, trusted: true }]) {
       expect(trustOf(standing, "none")).toEqual([
-        "What your device sends counts as it comes: nobody does the same examples again to compare.",
+        "Your device’s results count when they arrive: nobody repeats them for comparison.",
         "It may do 37 more units today.",
       ]);
     }

@@ -95,7 +95,7 @@ const EPOCHS: PassWords = {
 
 function doing(words: PassWords, phase: string, round: number, needed: number): string {
   if (phase === "training") return words.training(round);
-  if (phase === "aggregating") return _("Putting round %(round)s together", { round: number(round) });
+  if (phase === "aggregating") return _("Combining the updates of round %(round)s", { round: number(round) });
   if (phase === "evaluating") return _("Measuring the new version");
   if (needed === 0) return words.next;
   return ngettext(

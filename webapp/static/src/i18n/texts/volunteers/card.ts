@@ -15,7 +15,7 @@ export const card = {
       examples,
     ),
   chooseFirst: _("Choose your examples first"),
-  learnsFromYours: _("This task learns from what you have, on your device."),
+  learnsFromYours: _("This task trains on your own files, on your device."),
   stopped: _("Stopped"),
   startAgain: _("Start again whenever you like."),
   thanks: _("Stopped. Thank you!"),
@@ -27,7 +27,7 @@ export const card = {
   needed: (count: number) =>
     ngettext("Waiting for %(count)s more participant", "Waiting for %(count)s more participants", count),
   sendTheAddress: _(
-    "Training begins when enough are here. Send the address to a friend, or open it on another device.",
+    "Training begins when enough participants are here. Send the address to a friend, or open it on another device.",
   ),
   nextRound: _("Waiting for the next round"),
   inFromNext: _("You are in from the next round on."),
@@ -51,7 +51,7 @@ export const card = {
   goesOnSliced: (backend: string) =>
     _("The round continues with %(backend)s, in smaller pieces.", { backend }),
   otherVersion: _("The server speaks another version of this protocol. Reload the page and start again."),
-  screenStays: _("The screen stays on while you take part. You may do other things in other tabs."),
+  screenStays: _("The screen stays on while you take part. You can use other tabs meanwhile."),
   screenMayDarken: _(
     "This browser may let the screen go dark, and training with it: plug the device in and keep this page in view.",
   ),

@@ -23,7 +23,7 @@ export const own = {
     }),
   byFolder: (names: readonly string[]) =>
     _(
-      "Put them into folders named %(names)s, or choose a class below before you add files. You may add more, one after the other.",
+      "Put them into folders named %(names)s, or choose a class below before you add files. You can add files several times.",
       { names: listed(names) },
     ),
   table: (names: readonly string[]) =>
@@ -47,24 +47,18 @@ export const own = {
       held: number(held),
     }),
   problems: (count: number) =>
-    ngettext("%(count)s thing is not as it should be", "%(count)s things are not as they should be", count),
+    ngettext("%(count)s problem was found", "%(count)s problems were found", count),
   problemsSuchAs: (count: number) =>
-    ngettext(
-      "%(count)s thing is not as it should be, such as",
-      "%(count)s things are not as they should be, such as",
-      count,
-    ),
-  notFetched: _("What this task needs cannot be fetched. Reload the page to try again."),
+    ngettext("%(count)s problem was found, such as", "%(count)s problems were found, such as", count),
+  notFetched: _("The task’s data could not be fetched. Reload the page to try again."),
   notDropped: _("What you dropped cannot be read. Choose the files with the buttons instead."),
   reading: (done: number, total: number) =>
     _("Reading: %(done)s of %(total)s files", { done: number(done), total: number(total) }),
   nothing: _("Nothing is chosen yet."),
   kept: (files: number) =>
     ngettext("%(count)s file is kept in this browser.", "%(count)s files are kept in this browser.", files),
-  noRoom: _(
-    "This browser has no room for these files, so none is kept. They can be trained on all the same.",
-  ),
-  forgotten: _("The files are deleted from this browser. Where you took them from, they stay."),
+  noRoom: _("This browser has no room to keep these files, so none is kept. You can still train on them."),
+  forgotten: _("The files are deleted from this browser. The originals stay where they are."),
   asSeen: (width: number, height: number) =>
     _("As the model sees them, %(width)s by %(height)s pixels:", {
       width: number(width),

@@ -7,11 +7,11 @@ const directLinks = (count: number) =>
 
 /** What a device does in a mesh, and its links. */
 export const mesh = {
-  lookingForServer: _("Looking for the server, which introduces the others."),
+  lookingForServer: _("Looking for the server, which introduces peers."),
   trained: _("Trained: waiting for a group"),
-  serverSays: (round: string) => _("%(round)s. The server says soon with whom you average.", { round }),
+  serverSays: (round: string) => _("%(round)s. The server will assign your group soon.", { round }),
   leaderSays: (round: string) =>
-    _("%(round)s. The peer that leads it says soon with whom you average.", { round }),
+    _("%(round)s. The peer that leads the round will assign your group soon.", { round }),
   averagedIn: (rounds: number) =>
     ngettext("Your device averaged in %(count)s round.", "Your device averaged in %(count)s rounds.", rounds),
   away: _("Server away: trying again"),
@@ -23,8 +23,8 @@ export const mesh = {
   trainsOn: _("Your device trains on meanwhile."),
   peersGoOn: (others: number) =>
     ngettext(
-      "The peers go on without it as soon as more than half of those of the last round are here: %(count)s other is.",
-      "The peers go on without it as soon as more than half of those of the last round are here: %(count)s others are.",
+      "The peers continue without it once more than half of those of the last round are here: %(count)s other is.",
+      "The peers continue without it once more than half of those of the last round are here: %(count)s others are.",
       others,
     ),
   linksStand: (links: number) =>
@@ -58,11 +58,11 @@ export const mesh = {
   fetching: _("Training: fetching weights and examples"),
   averaging: (others: number) =>
     ngettext("Averaging with %(count)s other", "Averaging with %(count)s others", others),
-  deviceToDevice: _("Everybody’s changes go from device to device; the server sees none of them."),
+  deviceToDevice: _("Updates go from device to device; the server sees none of them."),
   sealed: (others: number) =>
     ngettext(
-      "With %(count)s other through the server, sealed: it can read nothing of it.",
-      "With %(count)s others through the server, sealed: it can read nothing of it.",
+      "With %(count)s other through the server, sealed so that it cannot read them.",
+      "With %(count)s others through the server, sealed so that it cannot read them.",
       others,
     ),
   how: { webrtc: _("directly"), websocket: _("directly"), relay: _("through the server, sealed") },
@@ -92,8 +92,8 @@ export const mesh = {
   },
   strangers: (count: number) =>
     ngettext(
-      "%(count)s participant came with another identity than before and gets no link.",
-      "%(count)s participants came with another identity than before and get no link.",
+      "%(count)s participant changed its identity and gets no link.",
+      "%(count)s participants changed their identity and get no link.",
       count,
     ),
   startToSee: _("Start to see who is here."),

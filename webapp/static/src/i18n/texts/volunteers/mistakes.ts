@@ -3,10 +3,12 @@ import { _, ngettext } from "./gettext";
 
 export const mistakes = {
   about: {
-    "own-aside": _("They are yours, and kept aside: your device does not train on them."),
-    own: _("They are yours, and your device trains on them: with others it will be wrong more often."),
+    "own-aside": _("These are your own held-out examples: your device does not train on them."),
+    own: _(
+      "These are your own examples, and your device trains on them: the model will be wrong more often on others.",
+    ),
     aside: _("Nobody trains on them."),
-    dealt: _("Your device trained on them last: with others it will be wrong more often."),
+    dealt: _("Your device trained on them last: the model will be wrong more often on others."),
   },
   /** Where an example has one answer. */
   right: (version: number, right: number, examples: number) =>
@@ -24,7 +26,7 @@ export const mistakes = {
       examples,
       { version: number(version), share: percent(share) },
     ),
-  matrix: _("What it takes for what: a row is what an example is, a column what the model says."),
+  matrix: _("Rows show the true class, columns the model’s answer."),
   often: _("What it takes for what most often."),
   truth: _("It is"),
   guess: _("Taken for"),

@@ -6,7 +6,7 @@ export const trial = {
   reading: _("Reading it …"),
   writing: _("Writing …"),
   written: _("Written."),
-  unreachable: _("What this task needs cannot be fetched. Try again in a moment."),
+  unreachable: _("The task’s data could not be fetched. Try again in a moment."),
   before: _("Before your update"),
   after: _("With your update"),
   both: _("The version that your device trained last answers, without your update and with it."),
@@ -23,6 +23,6 @@ export const trial = {
   numbers: (figures: string) => _("It says %(figures)s.", { figures }),
   bothNumbers: (was: string, is: string) =>
     _("Before your update it said %(was)s; with it, %(is)s.", { was, is }),
-  leftOut: (letters: string) => _("Left out, since the model does not know it: %(letters)s", { letters }),
+  leftOut: (letters: string) => _("Left out because the model does not know it: %(letters)s", { letters }),
   noNumber: (word: string) => _("‘%(word)s’ is no number; write it like 12 or 3.5.", { word }),
 };

@@ -6,11 +6,11 @@ export const round = {
   sending: _("Sending your update"),
   sendingWhole: _("This is how your device would change the model."),
   sendingMasked: (members: number) =>
-    _("Masked among %(members)s: the server can read the sum of all, and nothing less.", {
+    _("Masked among %(members)s: the server can read only the sum of all.", {
       members: number(members),
     }),
   sendingPart: (percent: number) =>
-    _("%(share)s of the steps in time: they count as much as they are.", {
+    _("%(share)s of the steps are done in time, and count.", {
       share: axisPercent(percent / 100),
     }),
   counting: (updates: number) =>
@@ -23,15 +23,15 @@ export const round = {
   offlineIn: (seconds: string) => _("Offline: trying again in %(seconds)s", { seconds }),
   offlineNow: _("Offline: trying again now"),
   unreachable: _("The server cannot be reached. Nothing is lost: training continues by itself."),
-  updateReady: _("Your update is ready and goes out as soon as the server is back."),
+  updateReady: _("Your update is ready and is sent as soon as the server is back."),
   trainsOn: (step: number, steps: number) =>
-    _("Your device trains on meanwhile: step %(step)s of %(steps)s.", {
+    _("Your device continues training: step %(step)s of %(steps)s.", {
       step: number(step),
       steps: number(steps),
     }),
   together: _("Putting the updates together"),
   versionOf: (round: number) =>
-    _("A new version of the model comes out of round %(round)s.", { round: number(round) }),
+    _("Round %(round)s is becoming a new version of the model.", { round: number(round) }),
   /** `left` is what `atMost` says, or nothing. */
   measured: (reported: number, cohort: number, left: string) =>
     ngettext(
@@ -56,7 +56,7 @@ export const round = {
       others,
       { left },
     ),
-  stay: _("Stay until it ends: the masks come off the sum with everybody’s help."),
+  stay: _("Stay until it ends: removing the masks from the sum needs everyone."),
   without: (round: number, done: string, left: string) =>
     _("Round %(round)s is open without you: %(done)s%(left)s.", { round: number(round), done, left }),
   goesOnWithout: _("This round continues without you"),

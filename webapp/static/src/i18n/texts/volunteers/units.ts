@@ -29,22 +29,22 @@ export const units = {
   /** Why there is none now. */
   idle: {
     nothing: _(
-      "All that is to be done is with other devices, or waits for one in another network. Yours gets a unit as soon as there is one.",
+      "All units are with other devices, or wait for one in another network. Your device gets the next free one.",
     ),
-    quota: _("Your device did as many units as it may do today. It continues tomorrow."),
+    quota: _("Your device reached today’s limit of units. It continues tomorrow."),
     reliable: _(
       "The last units of an epoch go to devices that were on time before. Yours gets one if they are not.",
     ),
-    bound: _("Your device is far ahead. It waits until slower ones have caught up."),
+    bound: _("Your device is far ahead. It waits until slower ones catch up."),
     released: _(
-      "Units were given back from here. The wait for the next grows each time, and ends by itself; results shorten it.",
+      "This device gave units back. The wait for the next one grows each time, and ends by itself; results shorten it.",
     ),
     paused: _("The task’s owner paused it. Your device continues when the task does."),
     over: _("All epochs are done."),
   },
   soon: _("It comes in a moment."),
   quotaDone: _("Enough for today"),
-  ready: _("Your unit is ready and goes out as soon as the server is back."),
+  ready: _("Your unit is ready and is sent as soon as the server is back."),
   counting: (units: number) =>
     ngettext("%(count)s unit of yours counts.", "%(count)s units of yours count.", units),
   /** What becomes of a unit. */
@@ -66,18 +66,18 @@ export const units = {
     "Your device is new here. A result counts once a second device gets the same result from the same examples.",
   ),
   newcomerSoFar: (checked: number) =>
-    _("%(agreeing)s. After some more they count at once.", { agreeing: agreeing(checked) }),
+    _("%(agreeing)s. After a few more they count immediately.", { agreeing: agreeing(checked) }),
   trusted: (checked: number) =>
     _(
-      "%(agreeing)s: your device is trusted, and its results count at once. Now and then one is compared all the same.",
+      "%(agreeing)s: your device is trusted, and its results count immediately. Occasionally one is still compared.",
       { agreeing: agreeing(checked) },
     ),
   sampled: (checked: number) =>
     (checked === 0 ? "" : `${agreeing(checked)}. `) +
     _(
-      "What your device sends counts as it comes. Now and then something is first compared with what others make of the same examples.",
+      "Your device’s results count when they arrive. Occasionally one is first compared with others’ results on the same examples.",
     ),
-  uncompared: _("What your device sends counts as it comes: nobody does the same examples again to compare."),
+  uncompared: _("Your device’s results count when they arrive: nobody repeats them for comparison."),
   quota: (quota: number) =>
     ngettext("It may do %(count)s more unit today.", "It may do %(count)s more units today.", quota),
   epoch: (epoch: number, epochs: number) =>

@@ -15,22 +15,22 @@ export const url = {
   cancelled: _("Not fetched. Press Start training to begin again."),
   closed: (host: string) =>
     _(
-      "This page cannot read from %(host)s. Either it is away, or it sends on to another address, or it does not let pages of other sites read its files (CORS). Try again later; if it stays so, tell the task’s owner.",
+      "This page cannot read from %(host)s: it is offline, redirects to another address, or does not allow other sites to read its files (CORS). Try again later; if that does not help, tell the task’s owner.",
       { host },
     ),
   missing: (file: string, host: string, status: number) =>
-    _("%(host)s has no %(file)s for everybody: it answers %(status)s. Tell the task’s owner.", {
+    _("%(host)s does not give %(file)s to everyone: it answers %(status)s. Tell the task’s owner.", {
       host,
       file,
       status: String(status),
     }),
   otherFile: (file: string, host: string) =>
     _(
-      "%(file)s at %(host)s is another file than the task’s owner meant: its SHA-256 differs. It was not used. Tell the task’s owner.",
+      "%(file)s at %(host)s is not the file that the task’s owner chose: its SHA-256 differs. It was not used. Tell the task’s owner.",
       { file, host },
     ),
   tooLong: (file: string, host: string) =>
-    _("%(file)s at %(host)s is longer than the task says, and was not read on. Tell the task’s owner.", {
+    _("%(file)s at %(host)s is longer than the task says, so reading stopped. Tell the task’s owner.", {
       file,
       host,
     }),
@@ -40,7 +40,7 @@ export const url = {
       host,
     }),
   slow: (host: string) =>
-    _("Nothing came from %(host)s for a minute. Try again when the connection is better.", { host }),
+    _("Nothing arrived from %(host)s for a minute. Try again when the connection is better.", { host }),
   local: (host: string) =>
     _(
       "The task names %(host)s, an address of a local network. Nothing is fetched from there. Tell the task’s owner.",
@@ -53,7 +53,7 @@ export const url = {
     ),
   otherCount: (train: number, held: number, wantedTrain: number, wantedHeld: number) =>
     _(
-      "The files hold %(train)s examples to learn from and %(held)s kept aside; the task says %(wantedTrain)s and %(wantedHeld)s. Tell the task’s owner.",
+      "The files contain %(train)s examples to learn from and %(held)s held out; the task says %(wantedTrain)s and %(wantedHeld)s. Tell the task’s owner.",
       {
         train: number(train),
         held: number(held),
