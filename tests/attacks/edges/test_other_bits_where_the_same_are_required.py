@@ -48,8 +48,8 @@ async def answer(server: Server, task: str, backend: str, program: str | None) -
 @pytest.mark.parametrize(
     ("backend", "program", "sentence"),
     [
-        ("exact", OTHER, "another program.*Install the version"),
-        ("exact", None, "another program.*Install the version"),
+        ("exact", OTHER, "different program.*Install the version"),
+        ("exact", None, "different program.*Install the version"),
         ("tensorflow-cpu", None, "tensorflow-cpu rounds differently. Join with --exact"),
         ("wasm", "own", "wasm rounds differently"),
     ],

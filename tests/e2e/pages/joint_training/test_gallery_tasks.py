@@ -112,7 +112,7 @@ async def test_two_browsers_and_a_peer_reach_what_the_task_says(
         accuracy = await asyncio.wait_for(measured(server, variant), LONG)
         await asyncio.to_thread(peer.expect, "finished", LONG)
         for page in pages:
-            await expect(page.locator("[data-mistakes-line]")).to_contain_text("yours, and kept aside")
+            await expect(page.locator("[data-mistakes-line]")).to_contain_text("your own held-out examples")
         contributions = server.get(f"/api/tasks/{variant.task}/contributions")["contributions"]
     assert accuracy >= variant.accuracy
     assert sorted(one["kind"] for one in contributions) == ["browser", "browser", "peer"]
