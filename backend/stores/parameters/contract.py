@@ -86,5 +86,5 @@ def check_fit(result: ClientResult, size: int) -> None:
     if not len(result.weights) == len(result.base) == size:
         raise ValueError(
             f"A result of {len(result.weights)} values from {len(result.base)}, and parameters of {size}, "
-            f"belong to different models."
+            "belong to different models."
         )

@@ -148,7 +148,7 @@ class ParameterStoreContract:
             ClientResult(wrong, vector(2)),
         ):
             for recipe in (vc_asgd(), warm_start(vc_asgd())):
-                with pytest.raises(ValueError, match="unlike"):
+                with pytest.raises(ValueError, match="different models"):
                     store.assimilate(recipe, result, 0, "a")
         np.testing.assert_array_equal(store.read().weights, vector(1))
         assert store.read().base == 0

@@ -218,7 +218,7 @@ def test_the_api_says_how_data_were_made(tmp_path: Path) -> None:
 def test_the_api_says_in_sentences_who_can_learn_what(http: httpx.Client) -> None:
     told = http.get("/api/tasks/tiny/disclosure").json()
     assert set(told) == {"server", "participants", "readers"}
-    assert "by itself" in told["server"][0]
+    assert "single update" in told["server"][0]
     page = http.get("/tasks/tiny", headers=PERSON).text
     for sentences in told.values():
         assert all(sentence in page for sentence in sentences)
