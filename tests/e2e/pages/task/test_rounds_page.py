@@ -90,7 +90,7 @@ def test_a_round_says_who_took_part_what_counted_and_what_it_made(storied: Serve
     for text in (
         'data-outcome="abandoned"',
         "made nothing",
-        "0 of 4 participants gave",
+        "0 of 4 participants sent",
         "3 updates were refused: 1\u00a0× values not finite, 2\u00a0× too late",
         "0 of at least 1 updates arrived in time.",
         "30 s",
