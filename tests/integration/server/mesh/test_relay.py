@@ -142,7 +142,7 @@ def test_the_pages_of_a_decentralized_task_say_who_learns_what_and_what_it_costs
     with urlopen(f"{server.url}/tasks/tiny", timeout=PATIENCE) as answer:
         page = answer.read().decode()
     assert "The server never receives your update" in page
-    assert "to the others of your group" in page
+    assert "to the others in your group" in page
     for path in ("/tasks/tiny/train", "/tasks/tiny/model", "/tasks/tiny/rounds"):
         with urlopen(server.url + path, timeout=PATIENCE) as answer:
             assert answer.status == 200
