@@ -151,6 +151,7 @@ with TestClient(app) as client:
 """
 
 
+@pytest.mark.long
 def test_a_page_is_served_in_each_language_and_linked(checkout: Checkout, tmp_path: Path) -> None:
     checkout.follow(recipe(RECIPES, "A page"))
     page = checkout.run("python", "-c", PAGE, str(tmp_path), "{}", "/about,en", "/about,es", "/,en")
@@ -175,6 +176,7 @@ def test_a_command_shows_in_the_help_and_runs(checkout: Checkout) -> None:
     keeps_the_style(checkout)
 
 
+@pytest.mark.long
 def test_a_scheme_is_hosted_with_a_training_page(checkout: Checkout, tmp_path: Path) -> None:
     checkout.follow(recipe(SCHEME, "A scheme that is hosted"))
     plan = "{'scheme': 'cyclic'}"
