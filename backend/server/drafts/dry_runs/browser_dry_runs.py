@@ -108,8 +108,8 @@ def summary_of(tried: list[BrowserDryRun], of: str) -> tuple[Literal["done", "to
         return "done", f"{agreed}{_but(steps)}"
     if wrong := [run for run in steps if run.verdict == "differs"]:
         return "failed", gettext(
-            "%(browsers)s computed another step than the server. Try another browser or device, and report "
-            "this with the model."
+            "%(browsers)s computed a different step than the server. Try another browser or device, and "
+            "report this with the model."
         ) % {"browsers": _listed(wrong)}
     if any(run.what == "none" for run in current) or len(steps) == len(_NAMES):
         return "done", gettext(

@@ -49,8 +49,8 @@ export const say = {
   over: (right: number, wrong: number) => {
     if (wrong > 0)
       return ngettext(
-        "Done. %(count)s backend of this browser took another step than the server.",
-        "Done. %(count)s backends of this browser took another step than the server.",
+        "Done. %(count)s backend of this browser took a different step than the server.",
+        "Done. %(count)s backends of this browser took a different step than the server.",
         wrong,
       );
     if (right === 0) return _("Done. No backend of this browser could take the step.");
