@@ -50,6 +50,8 @@ class ConnectedClients:
 
     def __init__(self) -> None:
         self.clients: dict[str, ConnectedClient] = {}
+        # Whether clients of a training that ended are told to wait, since its owner may resume it.
+        self.wait_at_end = False
         # Kind and backend of each client since the last `forget_absent`, for the records.
         self.devices: dict[str, tuple[str, str]] = {}
         self._newcomers: list[str] = []
@@ -136,7 +138,7 @@ class ConnectedClients:
         deadline = machine.deadline()
         cohort, reported = machine.reports()
         return messages.State(
-            phase=wire_phase(machine.phase),
+            phase=wire_phase(machine.phase, self.wait_at_end),
             round=machine.round,
             version=machine.version,
             needed=machine.needed(),
@@ -181,8 +183,13 @@ def _same(state: messages.State, previous: messages.State) -> bool:
     return replace(state, seconds=previous.seconds) == previous
 
 
-def wire_phase(phase: RoundPhase) -> messages.Phase:
-    """Returns the wire's word for a machine's phase; gathering counts as waiting."""
+def wire_phase(phase: RoundPhase, wait_at_end: bool = False) -> messages.Phase:
+    """Returns the wire's word for a machine's phase; gathering counts as waiting.
+
+    With `wait_at_end`, a training that ended counts as paused.
+    """
+    if wait_at_end and phase is RoundPhase.FINISHED:
+        return "paused"
     words: dict[RoundPhase, messages.Phase] = {
         RoundPhase.WAITING: "waiting",
         RoundPhase.GATHERING: "waiting",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from backend.server.hosting.connected_clients import ConnectedClients
 from backend.server.hosting.host_events import FinishRequested, OwnerRequest, PauseRequested, ResumeRequested
 
 Effect = TypeVar("Effect")
@@ -27,8 +28,14 @@ class CommandedMachine(Protocol[Effect_co]):
         """Ends an open round immediately."""
 
 
-def command(machine: CommandedMachine[Effect], request: OwnerRequest, now: float) -> Sequence[Effect]:
-    """Passes the owner's request to the machine; returns the effects to perform."""
+def command(
+    machine: CommandedMachine[Effect], clients: ConnectedClients, request: OwnerRequest, now: float
+) -> Sequence[Effect]:
+    """Passes the owner's request to the machine; returns the effects to perform.
+
+    Sets whether a training that ended may go on, for which its clients wait.
+    """
+    clients.wait_at_end = isinstance(request, FinishRequested) and request.cut
     match request:
         case PauseRequested(cut):
             effects = machine.pause_requested()

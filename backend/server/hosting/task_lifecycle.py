@@ -57,7 +57,7 @@ class TaskLifecycle:
         if self.life.state is LifeState.PAUSED:
             await self._host.pause()
         elif self.life.by_owner:
-            await self._host.finish(self.life.reason)
+            await self._host.finish(self.life.reason, cut=self.life.state is LifeState.STOPPED)
         while True:
             await self._ended.wait()
             self._ended.clear()

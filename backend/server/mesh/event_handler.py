@@ -54,7 +54,7 @@ class MeshEventHandler:
             case host_events.ClientsDismissed():
                 return self._dismiss(event.clients, event.error, now)
             case host_events.PauseRequested() | host_events.ResumeRequested() | host_events.FinishRequested():
-                return command(self.machine, event, now)
+                return command(self.machine, self.connected, event, now)
             case mesh_host_events.WeightsDeposited(address, weights):
                 if self.machine.wants(address):
                     self.deposited = weights

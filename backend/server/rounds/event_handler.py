@@ -41,7 +41,7 @@ class RoundEventHandler:
             case host_events.ClientsDismissed():
                 return self._dismiss(event.clients, event.error, now)
             case host_events.PauseRequested() | host_events.ResumeRequested() | host_events.FinishRequested():
-                return command(self._state.machine, event, now)
+                return command(self._state.machine, self._state.connected, event, now)
             case round_host_events.RollbackRequested():
                 return self._roll_back(event, now)
             case round_host_events.RollbackFailed():

@@ -125,7 +125,8 @@ class Dispatcher:
         if not self._queue:
             return
         run = self._state.run
-        cause: Cause = "over" if run.finished else "paused" if run.paused else "nothing"
+        over = run.finished and not run.wait_at_end
+        cause: Cause = "over" if over else "paused" if run.finished or run.paused else "nothing"
         for client in self._queue:
             self._tell_idle(client, cause)
         self._idle.update(self._queue)

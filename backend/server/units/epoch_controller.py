@@ -145,7 +145,7 @@ class EpochController:
     def resume(self) -> list[Effect]:
         """Grants leases again, also after the owner ended the task."""
         state = self._state
-        state.run.paused, state.run.ending = False, None
+        state.run.paused, state.run.ending, state.run.wait_at_end = False, None, False
         self._skips_audits = False
         self._dispatcher.wake()
         if state.run.finished is None or self.reason():
@@ -153,9 +153,13 @@ class EpochController:
         state.run.finished = None
         return self._begin_epoch()
 
-    def finish(self, reason: str, cut: bool) -> list[Effect]:
-        """Ends the task when the open epoch closes, or immediately if `cut`."""
+    def finish(self, reason: str, cut: bool, wait: bool = False) -> list[Effect]:
+        """Ends the task when the open epoch closes, or immediately if `cut`.
+
+        With `wait`, clients wait for the task to be resumed.
+        """
         state = self._state
+        state.run.wait_at_end = wait
         if state.run.finished:
             return []
         state.run.ending = state.run.ending or reason

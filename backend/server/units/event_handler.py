@@ -65,7 +65,7 @@ class UnitEventHandler:
             case host_events.ResumeRequested():
                 return self._controller.resume()
             case host_events.FinishRequested():
-                return self._controller.finish(event.reason, event.cut)
+                return self._controller.finish(event.reason, event.cut, wait=event.cut)
             case events.ParametersReady():
                 return self._controller.begin()
             case events.ResultsValidated():

@@ -142,7 +142,8 @@ class RunState:
 
     Leases may be granted after it has `begun`; `closed` is set when all units of the `epoch` are over.
     `paused` is set by the owner. `ending` is the reason why no further epoch follows, `finished` the reason
-    why the task ended. `auditing`: the last epoch is closed, and waits for audits.
+    why the task ended. `auditing`: the last epoch is closed, and waits for audits. `wait_at_end`: clients of
+    a task that ended are told to wait, since its owner may resume it.
     """
 
     epoch: Epoch
@@ -152,6 +153,7 @@ class RunState:
     ending: str | None = None
     finished: str | None = None
     auditing: bool = False
+    wait_at_end: bool = False
 
     @property
     def granting(self) -> bool:

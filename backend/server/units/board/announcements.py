@@ -62,7 +62,7 @@ class Announcer:
         kinds = [member.client.kind for member in state.clients.members.values()]
         base, evaluation = self._measured or (0, None)
         return unit_messages.Board(
-            phase=phase_of(state),
+            phase="paused" if state.run.finished and state.run.wait_at_end else phase_of(state),
             epoch=state.run.epoch.number,
             epochs=state.units.epochs,
             tally=unit_messages.Tally(

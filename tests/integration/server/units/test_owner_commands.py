@@ -21,9 +21,9 @@ from tests.support.web.unit_client import UnitClient
 from tests.support.web.visitors import Visitor, operator
 
 
-async def finished(client: UnitClient) -> Board:
+async def finished(client: UnitClient, phase: str = "finished") -> Board:
     """The board once the task is over."""
-    while (board := await client.next(Board)).phase != "finished":
+    while (board := await client.next(Board)).phase != phase:
         pass
     return board
 
@@ -68,9 +68,13 @@ async def test_a_cut_drops_what_is_at_work_and_a_stop_makes_a_version_of_what_th
             ann.ask("POST", "/api/tasks/tiny/orders", {"order": "resume"})
             assert (await client.next(Unit)).base == 1
             return
-        await finished(client)
-    versions = server.get("/api/tasks/tiny/versions")["versions"]
-    assert [one["accepted"] for one in versions] == [0, 1]
+        # The owner may resume it, so that clients wait instead of leaving.
+        await finished(client, "paused")
+        versions = server.get("/api/tasks/tiny/versions")["versions"]
+        assert [one["accepted"] for one in versions] == [0, 1]
+        assert server.get("/api/tasks/tiny")["state"] == "stopped"
+        ann.ask("POST", "/api/tasks/tiny/orders", {"order": "resume"})
+        assert (await client.next(Unit)).base == 1
 
 
 async def test_to_finish_ends_the_epoch_first_where_somebody_is_at_work(units: Serve) -> None:
@@ -132,7 +136,7 @@ async def test_an_epoch_that_was_ended_without_a_result_does_not_count(units: Se
         await client.ready()
         await client.next(Unit)
         ann.ask("POST", "/api/tasks/tiny/orders", {"order": "stop"})
-        await finished(client)
+        await finished(client, "paused")
         assert server.get("/api/tasks/tiny")["version"] == 0
         ann.ask("POST", "/api/tasks/tiny/orders", {"order": "resume"})
         for _ in range(SHARDS):

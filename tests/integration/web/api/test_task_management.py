@@ -113,7 +113,7 @@ async def test_an_archived_task_has_nobody_and_a_restored_one_is_as_it_was(
     async with Client(server.url, "archive") as one:
         assert lead(ann, "archive", "archive", 409)["error"]["code"] == "wrong-state"
         assert lead(ann, "archive", "stop")["state"] == "stopped"
-        await phase(one, "finished")
+        await phase(one, "paused")
         assert lead(ann, "archive", "archive")["state"] == "archived"
         assert (await one.next(Closing)).code == "closed"
     closing = await refused(server, "archive")
@@ -163,6 +163,8 @@ async def test_a_mesh_is_paused_resumed_and_its_peers_are_kept_out(server: Serve
         assert (await one.next(Train)).round == 1
         lead(ann, "mesh", "stop", reason="Enough.")
         assert (await two.next(Abandoned)).reason == "Enough."
+        while (await two.next(State)).phase != "paused":
+            pass
         treat(ann, "mesh", two.id, "ban")
         assert (await two.next(Closing)).code == "banned"
 
@@ -294,9 +296,11 @@ async def test_what_an_owner_decided_and_was_told_survives_a_restart(server: Ser
     ):
         await round_of(two, three)
         await until(socket, "now", lambda frame: frame["alerts"][1]["cleared"] is not None)
-    async with Client(server.url, "stopped") as three:
-        await phase(three, "finished")
-    assert lead(ann, "stopped", "resume")["state"] == "live"
+    async with Client(server.url, "stopped") as three, Client(server.url, "stopped") as four:
+        # The owner may resume it, so that clients wait instead of leaving.
+        await phase(three, "paused")
+        assert lead(ann, "stopped", "resume")["state"] == "live"
+        await round_of(three, four)
 
 
 def alerts(who: Visitor) -> Any:
