@@ -52,11 +52,12 @@ async def test_a_page_that_lies_once_it_is_believed_loses_all_it_gave(
             await page.locator("[data-action=start]").click()
         async for _ in finished(server, "digits"):
             pass
-        accuracy = (await asyncio.to_thread(server.measured_versions, "digits"))[-1]
+        newest = (await asyncio.to_thread(server.measured_versions, "digits"))[-1]
     taken_out = logged(log, "a client was refuted: its results are out of the model")
     assert len(taken_out) == 1
     assert taken_out[0]["results"] > 0
     assert len({line["client"] for line in logged(log, "result rejected")}) <= 1
     assert not logged(log, "an event failed")
     assert not logged(log, "a job failed")
-    assert accuracy["metrics"]["accuracy"] > 0.8
+    # Up to a quarter of the results are taken out, of which those of an earlier epoch are not computed again.
+    assert newest["evaluation"]["metrics"]["accuracy"] > 0.6
