@@ -53,6 +53,17 @@ def numbers(page: str) -> list[int]:
     return [int(number) for number in re.findall(r'data-round="(\d+)"', page)]
 
 
+@pytest.mark.browser
+async def test_curves_are_drawn_where_the_browsers_language_is_no_language(
+    storied: Server, page: Page
+) -> None:
+    # WebKitGTK without a locale says "C", which Intl refuses.
+    script = "Object.defineProperty(Navigator.prototype, 'language', { get: () => 'C', configurable: true })"
+    await page.add_init_script(script)
+    await page.goto(f"{storied.url}/tasks/tiny")
+    await expect(page.locator(".u-wrap canvas").first).to_be_visible(timeout=PATIENCE * 1000)
+
+
 @pytest.mark.long
 def test_a_thousand_rounds_are_paged_through_and_back(storied: Server) -> None:
     path: str | None = "/tasks/tiny/rounds"

@@ -3,4 +3,12 @@
  * kernels that give the same bits on every engine and processor.
  */
 
+/** The names that pages show. */
+export const BACKEND_NAMES: Readonly<Record<Exclude<Backend, "exact">, string>> = {
+  webgpu: "WebGPU",
+  webgl: "WebGL",
+  wasm: "WebAssembly",
+  cpu: "JavaScript",
+};
+
 export type Backend = "webgpu" | "webgl" | "wasm" | "exact" | "cpu";

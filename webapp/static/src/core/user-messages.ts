@@ -46,13 +46,23 @@ export function asValue(message: UserMessage): FilledMessage {
   return typeof message === "string" ? { english: message, values: {} } : message;
 }
 
-/** An error whose message a page can translate. */
+/** An error whose message a page can translate; a `lasting` one comes again at each attempt on this device. */
 export class UserError extends Error {
   override readonly name: string = "UserError";
+  readonly lasting: boolean;
 
-  constructor(readonly userMessage: UserMessage) {
+  constructor(
+    readonly userMessage: UserMessage,
+    { lasting = false } = {},
+  ) {
     super(inEnglish(userMessage));
+    this.lasting = lasting;
   }
+}
+
+/** Whether another attempt on this device fails with the same error. */
+export function isLasting(error: unknown): boolean {
+  return error instanceof UserError && error.lasting;
 }
 
 /** Returns what an error says to people. */

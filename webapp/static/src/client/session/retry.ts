@@ -1,5 +1,6 @@
 /** Retries work that failed, for example while the server restarts. */
 
+import { isLasting } from "../../core/user-messages";
 import { say } from "../../i18n";
 
 /** Seconds before each retry; the last one for all that follow. */
@@ -17,7 +18,7 @@ export interface RetryOptions<A> {
   readonly gaveUp: (problem: string) => void;
 }
 
-/** Returns the answer; null if it is no longer needed or no retry succeeded. */
+/** Returns the answer; null if it is no longer needed or no retry succeeded. A lasting error is not retried. */
 export async function retry<A>({
   isNeeded,
   ask,
@@ -34,7 +35,8 @@ export async function retry<A>({
     } catch (error) {
       if (!isNeeded()) return null;
       const problem = say.problem(error);
-      const delay = RETRIES[failures] ?? (tireless() ? RETRIES.at(-1) : undefined);
+      const next = RETRIES[failures] ?? (tireless() ? RETRIES.at(-1) : undefined);
+      const delay = isLasting(error) ? undefined : next;
       if (delay === undefined) gaveUp(problem);
       else {
         troubled(problem);

@@ -33,7 +33,7 @@ export interface Made {
 /** A failure that the worker reported. */
 class WorkerError extends UserError {
   constructor(readonly failed: WorkAnswer<"failed">) {
-    super(failed.problem);
+    super(failed.problem, { lasting: failed.lasting });
   }
 }
 

@@ -239,4 +239,6 @@ export type FromWorker =
       readonly problem: UserMessage;
       /** Set if the backend failed, not the task: a new worker may succeed. */
       readonly kind: FailureKind | null;
+      /** Whether another attempt on this device fails, too. */
+      readonly lasting: boolean;
     };

@@ -1,6 +1,7 @@
 /** Curves drawn with uPlot, which is fetched on first use, in the colours of the stylesheet. */
 
 import type uPlot from "uplot";
+import { language } from "../../i18n/language";
 
 const HEIGHT = 220;
 const DRAW_EVERY = 500;
@@ -19,6 +20,15 @@ export interface CurveLine {
   readonly dashed?: boolean;
   /** Hidden, also in the legend, while it has no point; it shares the scale of another line. */
   readonly rare?: boolean;
+}
+
+/** uPlot formats numbers in the browser's language, which Intl may refuse: WebKitGTK without a locale says "C". */
+function replaceUnknownLanguage(): void {
+  try {
+    Intl.getCanonicalLocales(navigator.language);
+  } catch {
+    Object.defineProperty(navigator, "language", { value: language, configurable: true });
+  }
 }
 
 export type Points = readonly (readonly (number | null)[])[];
@@ -56,6 +66,7 @@ export class Curve {
   async #draw(redraw: boolean): Promise<void> {
     // A page without a curve does not fetch uPlot.
     if (this.#host.hidden) return;
+    replaceUnknownLanguage();
     const { default: Plot } = await import("uplot");
     if (this.#host.hidden) return;
     const isDrawn = (line: CurveLine, index: number) =>

@@ -1,8 +1,9 @@
 /** The timeline of rounds: shows local times, and tells screen readers when a round ends. */
 
+import { language } from "../../i18n/language";
 import { requireElement, setText } from "../lib/dom";
 
-const FORMAT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const FORMAT = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" });
 
 /** Shows the timeline; returns a function that updates it after a change. */
 export function showTimeline(): () => void {

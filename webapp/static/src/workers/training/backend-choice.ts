@@ -1,6 +1,6 @@
 /** Chooses the backend: the requested one, or the fastest of those that work on this device. */
 
-import type { Backend } from "../../core/backend";
+import { BACKEND_NAMES, type Backend } from "../../core/backend";
 import type { Setup } from "../../core/backend-recovery";
 import type { Bundle, TensorSpec } from "../../core/data/bundle";
 import { elements, makeBatch } from "../../core/data/examples";
@@ -134,7 +134,9 @@ function unable(requested: Backend): UserMessage {
     ? later(
         "The same bits need WebAssembly with SIMD, which this browser lacks; take a current Firefox, Chrome or Safari.",
       )
-    : later("This browser cannot train with %(backend)s; choose another backend.", { backend: requested });
+    : later("This browser cannot train with %(backend)s. Choose “The fastest that works” under Advanced.", {
+        backend: BACKEND_NAMES[requested],
+      });
 }
 
 /**
@@ -144,7 +146,8 @@ export async function chooseBackend(setup: Setup, source: BundleSource): Promise
   const { backend: requested, sliced } = setup;
   if (requested !== null) {
     const choice = await attemptBoth(requested, source, sliced);
-    if (choice === null) throw new UserError(unable(requested));
+    if (choice === null)
+      throw new UserError(unable(requested), { lasting: !(await startBackend(requested)) });
     return choice;
   }
   const choice = (await fastest(source, setup)) ?? (await attemptBoth("cpu", source, sliced));

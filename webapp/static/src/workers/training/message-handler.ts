@@ -12,7 +12,7 @@ import {
   type TrainingPlan,
 } from "../../core/messages/training";
 import { metricRows } from "../../core/numerics/metrics";
-import { later, messageOf, UserError } from "../../core/user-messages";
+import { isLasting, later, messageOf, UserError } from "../../core/user-messages";
 import { failureOf } from "../../engine/backend-health";
 import { fetchBlob, fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
@@ -265,7 +265,7 @@ function perform(
 function fail(id: number, error: unknown): void {
   const failure = failureOf(error);
   const problem = failure?.message ?? messageOf(error);
-  post({ type: "failed", id, problem, kind: failure?.kind ?? null });
+  post({ type: "failed", id, problem, kind: failure?.kind ?? null, lasting: isLasting(error) });
 }
 
 /** Takes one message of the page. */

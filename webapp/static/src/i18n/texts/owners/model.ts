@@ -1,13 +1,11 @@
+import { BACKEND_NAMES } from "../../../core/backend";
 import { milliseconds, number } from "../../formatting";
 import { listed } from "../volunteers/lists";
 import { shape, size } from "./figures";
 import { _ } from "./gettext";
 
 const BACKENDS: Readonly<Record<string, string>> = {
-  webgpu: "WebGPU",
-  webgl: "WebGL",
-  wasm: "WebAssembly",
-  cpu: "JavaScript",
+  ...BACKEND_NAMES,
   "tensorflow-cpu": "TensorFlow",
   "tensorflow-cuda": _("TensorFlow on a GPU"),
 };

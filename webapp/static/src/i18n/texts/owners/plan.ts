@@ -1,3 +1,4 @@
+import { BACKEND_NAMES } from "../../../core/backend";
 import { number } from "../../formatting";
 import { _, ngettext } from "./gettext";
 
@@ -7,10 +8,7 @@ const DEVICES: Readonly<Record<string, string>> = {
   gpu: _("A computer with a graphics card"),
 };
 const BACKENDS: Readonly<Record<string, string>> = {
-  webgpu: "WebGPU",
-  webgl: "WebGL",
-  wasm: "WebAssembly",
-  cpu: "JavaScript",
+  ...BACKEND_NAMES,
   "tensorflow-cpu": "TensorFlow",
   "tensorflow-cuda": _("TensorFlow with CUDA"),
 };

@@ -1,13 +1,11 @@
+import { BACKEND_NAMES } from "../../../core/backend";
 import { decimal } from "../../formatting";
 import { _ } from "./gettext";
 
 const BACKENDS: Readonly<Record<string, string>> = {
   auto: _("choosing"),
-  webgpu: "WebGPU",
-  webgl: "WebGL",
-  wasm: "WebAssembly",
+  ...BACKEND_NAMES,
   exact: _("WASM, exact"),
-  cpu: "JavaScript",
   "tensorflow-cpu": "TensorFlow",
   "tensorflow-cuda": _("TensorFlow on a GPU"),
 };
