@@ -112,8 +112,8 @@ def read_settings(flags: Mapping[str, Any], environment: Mapping[str, str]) -> S
         path for path in environment.get("MINGA_TASKS", "").split(os.pathsep) if path
     ]
     return Settings(
-        data_dir=Path(_first(flags, environment, "data_dir") or _default_data_dir(environment)).expanduser(),
-        tasks=tuple(Path(task).expanduser() for task in tasks) or (assets_folder() / "models",),
+        data_dir=_absolute(_first(flags, environment, "data_dir") or _default_data_dir(environment)),
+        tasks=tuple(_absolute(task) for task in tasks) or (assets_folder() / "models",),
         host=_first(flags, environment, "host") or HOST,
         port=_port(_first(flags, environment, "port")),
         overrides=tuple(flags.get("overrides") or ()),
@@ -154,6 +154,11 @@ def ops_file() -> Path:
 def _root() -> Path:
     assert backend.__file__ is not None  # noqa: S101 - a package with an __init__ has a file.
     return Path(backend.__file__).resolve().parents[1]
+
+
+def _absolute(path: str | Path) -> Path:
+    """Returns the path as absolute: processes that get it have working folders of their own."""
+    return Path(path).expanduser().absolute()
 
 
 def _first(flags: Mapping[str, Any], environment: Mapping[str, str], name: str) -> str | None:

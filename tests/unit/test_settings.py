@@ -29,8 +29,16 @@ def test_the_data_folder_is_where_the_desktop_keeps_such_things() -> None:
 
 def test_tasks_are_the_gallery_unless_told_otherwise() -> None:
     assert read_settings({}, {}).tasks == (assets_folder() / "models",)
-    assert read_settings({}, {"MINGA_TASKS": "a:b"}).tasks == (Path("a"), Path("b"))
-    assert read_settings({"tasks": [Path("c")]}, {"MINGA_TASKS": "a"}).tasks == (Path("c"),)
+    assert read_settings({}, {"MINGA_TASKS": "/a:/b"}).tasks == (Path("/a"), Path("/b"))
+    assert read_settings({"tasks": [Path("/c")]}, {"MINGA_TASKS": "/a"}).tasks == (Path("/c"),)
+
+
+def test_folders_are_absolute_so_that_processes_with_other_working_folders_find_them() -> None:
+    settings = read_settings({"data_dir": Path("../data"), "tasks": [Path("tasks")]}, {})
+    assert settings.data_dir == Path.cwd() / "../data"
+    assert settings.tasks == (Path.cwd() / "tasks",)
+    assert read_settings({"data_dir": "~/data"}, {}).data_dir == Path.home() / "data"
+    assert read_settings({}, {"MINGA_DATA_DIR": "data"}).data_dir == Path.cwd() / "data"
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "http", "", "80.5"])

@@ -133,7 +133,7 @@ class Exporter:
         # The converter recognises formats by their suffixes, which blobs do not have.
         model = folder / "model.keras"
         shutil.copyfile(source.model, model)
-        arguments = [str(model), "--weights", str(source.values), "--format", format.name]
+        arguments = [str(model), "--weights", str(source.values.resolve()), "--format", format.name]
         arguments += ["-o", str(file), *LIMITS.flags()]
         remedy = "take npz or safetensors instead"
         work = ProcessWork("Making the file", remedy, "converter.export", arguments, folder, root)

@@ -74,7 +74,7 @@ def test_a_data_folder_in_use_is_a_sentence(tasks: Path, tmp_path: Path) -> None
     ("words", "sentence"),
     [
         (("--port", "many"), "'many' is not a port"),
-        (("--tasks", "nowhere"), "There is no task.toml in nowhere"),
+        (("--tasks", "nowhere"), f"There is no task.toml in {Path.cwd() / 'nowhere'}"),
         (("--set", "other.title=x"), "there is no task 'other'"),
     ],
 )
