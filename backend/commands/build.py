@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.commands.docs.site import build_site
+from backend.commands.task_path import gallery, gallery_or_path
 from backend.errors import TaskFileError
 from backend.formats.exact_program import read_exact_program
 from backend.formats.pins import pin_bundle
@@ -35,7 +36,7 @@ def register(subparsers: Any) -> None:
         type=Path,
         nargs="*",
         metavar="TASK_DIR",
-        help="only these; default: the whole gallery and the documentation",
+        help="only these folders, or names of the gallery; default: the whole gallery and the documentation",
     )
     parser.add_argument("--docs", action="store_true", help="with TASK_DIR: build the documentation, too")
     parser.add_argument("--force", action="store_true", help="rebuild what is up to date, too")
@@ -44,7 +45,9 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Builds each task and the documentation unless they are up to date."""
-    folders = args.tasks or sorted(path.parent for path in (assets_folder() / "models").glob("*/build.py"))
+    folders = [gallery_or_path(task) for task in args.tasks] or [
+        folder for folder in gallery().values() if (folder / "build.py").is_file()
+    ]
     for folder in folders:
         print(f"{folder.name}: {build_task(folder.resolve(), args.force, announce)}", flush=True)
     if args.docs or not args.tasks:

@@ -7,14 +7,14 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from backend.commands.converter_flags import FORMATS, add_flags, limits_of
-from backend.commands.inspect_report import print_report
+from backend.commands.inspect_report import InspectionReport, print_report
+from backend.commands.task_path import gallery_or_path
 from backend.errors import BundleError, TaskFileError
 from backend.formats.exact_program import read_exact_program
 from backend.formats.op_allowlist import read_allow_list
@@ -22,7 +22,7 @@ from backend.formats.shard_index import check_shards
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.estimates.data_supply import cut_supply
 from backend.server.estimates.traffic import program_bytes, traffic
-from backend.server.sandbox.conversion import convert
+from backend.server.sandbox.conversion import Proposed, convert
 from backend.server.schemes import scheme_of
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.model_inspection import Inspection, inspect
@@ -33,7 +33,7 @@ NOT_CONVERTIBLE = 1
 MANIFEST = "bundle.json"
 # Volunteers among whom the leases of work units are estimated, as on the plan page of a draft.
 VOLUNTEERS = 10
-# For a model without a task file; its loss and optimizer are then those it was compiled with.
+# For a model without a task file; its loss and optimizer are then those it was compiled with, or proposed.
 BATCH_SIZE = 32
 
 
@@ -42,7 +42,7 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "inspect", help="show what a model needs on phones, laptops and GPUs"
     )
-    targets = f"a bundle, a task folder or file, or a model: {FORMATS}"
+    targets = f"a bundle, a task's folder, file or name in the gallery, or a model: {FORMATS}"
     parser.add_argument("target", type=Path, metavar="PATH", help=targets)
     settings = parser.add_mutually_exclusive_group()
     settings.add_argument("--task", type=Path, metavar="FILE", help="the task file of a model")
@@ -60,16 +60,16 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Inspects the target and reports; the exit code is 1 if a model cannot be converted."""
-    target: Path = args.target
+    target = gallery_or_path(args.target)
     if not target.exists():
         raise BundleError(f"There is no {target}; give a bundle, a task folder or a Keras model.")
     if (target / MANIFEST).is_file():
-        _print(_inspect_bundle(target), args.json)
+        _print(InspectionReport(_inspect_bundle(target)), args.json)
     elif target.suffix == ".toml" or (target / TASK_FILE).is_file():
         file = target if target.is_file() else target / TASK_FILE
         task = read_task_file(file)
         inspection, exactness = _inspect_task(file, task)
-        _print(inspection, args.json, task.coordination.volunteer, exactness)
+        _print(InspectionReport(inspection, task.coordination.volunteer, exactness), args.json)
     else:
         return _inspect_model(target, args)
     return 0
@@ -101,24 +101,35 @@ def _inspect_task(path: Path, task: TaskFile) -> tuple[Inspection, list[str]]:
 def _inspect_model(model: Path, args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="minga-inspect-") as folder:
         task, bundle = args.task, Path(folder) / "bundle"
+        # As for a draft: what the model is not compiled with is proposed.
+        proposals: list[Proposed] = []
         if task is None:
             task = Path(folder) / TASK_FILE
             task.write_text(_default_task(model, args.batch_size), "utf-8")
         try:
             program = read_exact_program(dist_folder())
-            convert(model, task, bundle, limits_of(args), args.custom, program=program)
+            convert(
+                model,
+                task,
+                bundle,
+                limits_of(args),
+                args.custom,
+                propose=proposals.append if args.task is None else None,
+                program=program,
+            )
         except (BundleError, TaskFileError) as error:
             if args.json:
                 print(json.dumps({"refused": {"code": error.code, "message": str(error)}}))
             else:
                 print(f"minga: {error}", file=sys.stderr)
             return NOT_CONVERTIBLE
-        _print(_inspect_bundle(bundle), args.json)
+        proposed = proposals[0].tables() if proposals else {}
+        _print(InspectionReport(_inspect_bundle(bundle), proposed=proposed), args.json)
     return 0
 
 
 def _default_task(model: Path, batch_size: int) -> str:
-    """Returns the smallest task file for a compiled model."""
+    """Returns the smallest task file for a model."""
     name = re.sub("[^a-z0-9]+", "-", model.stem.lower()).strip("-")[:64] or "model"
     return f'name = "{name}"\n\n[model]\nbatch_size = {batch_size}\n'
 
@@ -127,11 +138,12 @@ def _program() -> int | None:
     return program_bytes(dist_folder())
 
 
-def _print(
-    inspection: Inspection, as_json: bool, units: bool | None = None, exactness: Sequence[str] = ()
-) -> None:
+def _print(report: InspectionReport, as_json: bool) -> None:
     if as_json:
-        facts = inspection.to_json() | {"exactness": list(exactness)}
+        facts = report.inspection.to_json() | {
+            "exactness": list(report.exactness),
+            "proposed": report.proposed,
+        }
         print(json.dumps(facts, indent=1, ensure_ascii=False))
     else:
-        print_report(inspection, Console(highlight=False), units, exactness)
+        print_report(report, Console(highlight=False))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from backend.server.drafts.toml import to_toml
 from backend.server.estimates.devices import DEVICES
 from backend.server.tasks.formatting import between, number, operations, relative_error, shape, size
 from backend.server.tasks.model_inspection import Inspection, fastest
@@ -19,14 +22,23 @@ OPS_SHOWN = 6
 VERDICTS = {"everywhere": "green", "some devices": "yellow", "nowhere": "red"}
 
 
-def print_report(
-    inspection: Inspection, console: Console, units: bool | None = None, exactness: Sequence[str] = ()
-) -> None:
-    """Prints layers, step, traffic, backends, times, and sentences on exactness, in that order.
+@dataclass(frozen=True)
+class InspectionReport:
+    """What is printed: the inspection, and sentences on exactness.
 
-    `units` says whether the task has work units; None without a task.
+    `units` says whether the task has work units; None without a task. `proposed` are entries of [model] that
+    neither a task file nor the model gives.
     """
-    manifest = inspection.manifest
+
+    inspection: Inspection
+    units: bool | None = None
+    exactness: Sequence[str] = ()
+    proposed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def print_report(report: InspectionReport, console: Console) -> None:
+    """Prints layers, step, traffic, backends, times, and sentences on exactness, in that order."""
+    inspection, manifest = report.inspection, report.inspection.manifest
     parameters = counted(manifest.parameters.total, "parameter")
     title = f"[bold]{escape(manifest.name)}[/bold]  {parameters}, batches of {manifest.batch_size}"
     console.print(f"\n  {title}\n")
@@ -35,10 +47,12 @@ def print_report(
         console.print(f"  Checked against Keras: the worst difference was {worst}.\n")
     for sentence in manifest.warnings:
         console.print(Padding(f"[yellow]Note:[/yellow] {escape(sentence)}", (0, 2, 1, 2)))
+    if report.proposed:
+        _print_proposed(report.proposed, console)
     for heading, table in (
         ("Layers", _layers(inspection)),
         ("One training step", _step(inspection)),
-        ("On the wire", _wire(inspection, units)),
+        ("On the wire", _wire(inspection, report.units)),
         ("Time of one step, estimated", _times(inspection)),
     ):
         console.print(f"  [bold cyan]{heading}[/bold cyan]")
@@ -49,8 +63,15 @@ def print_report(
     pins = manifest.exact
     pinned = "not pinned" if pins is None else f"pinned to the program {pins.program[:12]}"
     console.print("  [bold cyan]The same bits everywhere[/bold cyan]")
-    text = " ".join([f"The bundle is {pinned}.", *exactness])
+    text = " ".join([f"The bundle is {pinned}.", *report.exactness])
     console.print(Padding(escape(text), (0, 2, 1, 2)))
+
+
+def _print_proposed(proposed: Mapping[str, Any], console: Console) -> None:
+    """Prints what the model is not compiled with as the lines of a task file that say the same."""
+    text = "The model is not compiled with everything that training needs. Proposed for its task file:"
+    console.print(Padding(text, (0, 2, 0, 2)))
+    console.print(Padding(escape(to_toml({"model": dict(proposed)}).strip()), (0, 2, 1, 4)))
 
 
 def _layers(inspection: Inspection) -> Table:

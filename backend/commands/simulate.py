@@ -15,11 +15,11 @@ from rich.console import Console
 
 from backend.commands.number_arguments import number
 from backend.commands.simulation_report import print_forecast
+from backend.commands.task_path import task_file_at
 from backend.errors import TaskFileError
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.estimates.devices import DeviceName
-from backend.server.tasks.task import TASK_FILE
 from backend.settings import ops_file
 from backend.simulation.advice import advice
 from backend.simulation.plan_trial import PlanTrial, TrialResult, try_task
@@ -35,7 +35,9 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "simulate", help="try a task's plan with simulated clients before it is launched"
     )
-    parser.add_argument("task", type=Path, metavar="PATH", help="a task file, or the folder it is in")
+    parser.add_argument(
+        "task", type=Path, metavar="PATH", help="a task file, its folder, or a gallery's task"
+    )
     parser.add_argument("--clients", type=_clients, default=100, metavar="N", help="default 100")
     parser.add_argument(
         "--churn",
@@ -102,9 +104,7 @@ def run(args: argparse.Namespace) -> int:
     # Abandoned rounds are counted in the report, so their log lines are suppressed.
     logging.getLogger("minga").setLevel(logging.CRITICAL)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    path = args.task / TASK_FILE if args.task.is_dir() else args.task
-    if not path.is_file():
-        raise TaskFileError(f"There is no task file at {path}; give one, or a folder that holds {TASK_FILE}.")
+    path = task_file_at(args.task)
     overrides = tuple(args.overrides)
     file = read_task_file(path, overrides)
     if file.coordination.decentralized:

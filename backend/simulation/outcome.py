@@ -82,6 +82,10 @@ class TransferredBytes:
         """Returns the bytes transferred after `before`."""
         return TransferredBytes(self.down - before.down, self.up - before.up, self.rate)
 
+    def scaled(self, factor: float) -> TransferredBytes:
+        """Returns `factor` times the bytes, at the same rate."""
+        return TransferredBytes(factor * self.down, factor * self.up, self.rate)
+
 
 def summarize(
     rounds: Sequence[RoundRecord],

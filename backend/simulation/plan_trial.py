@@ -134,13 +134,17 @@ async def _play(
     host = await world.open_server()
     _add_clients(trial, task, work, world)
     await _until_round(host, WARMUP_ROUNDS + 1)
-    bytes_before = _transferred(world)
+    bytes_before, first = _transferred(world), host.round
     await _until_round(host, WARMUP_ROUNDS + trial.rounds + 1)
-    bytes_moved = _transferred(world).since(bytes_before)
+    passed, bytes_moved = host.round - first, _transferred(world).since(bytes_before)
     spent_version = host.history.current.version if host.phase == "finished" else None
     await world.kill_server()
-    rounds = [record for record in await stores.records.rounds(run) if record.round > WARMUP_ROUNDS]
-    versions = [record for record in await stores.records.versions(run) if record.round > WARMUP_ROUNDS]
+    counted = range(WARMUP_ROUNDS + 1, WARMUP_ROUNDS + trial.rounds + 1)
+    rounds = [record for record in await stores.records.rounds(run) if record.round in counted]
+    versions = [record for record in await stores.records.versions(run) if record.round in counted]
+    if passed > len(rounds):
+        # Short rounds end between two looks: the traffic of all that passed stands for those that count.
+        bytes_moved = bytes_moved.scaled(len(rounds) / passed)
     return summarize(
         rounds, versions, _attempts(world), bytes_moved, task.file.coordination.rounds, spent_version
     )

@@ -100,6 +100,21 @@ def test_a_compiled_model_needs_no_task_file_and_leaves_nothing_behind(tmp_path:
 
 
 @pytest.mark.tensorflow
+def test_a_model_that_is_not_compiled_gets_the_loss_and_optimizer_that_a_draft_proposes(
+    tmp_path: Path,
+) -> None:
+    from tests.integration.converter.conftest import keras
+
+    model = tmp_path / "plain.keras"
+    keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="softmax")]).save(model)
+    done = minga(model)
+    assert done.returncode == 0, done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert 'loss = "sparse_categorical_crossentropy"' in done.stdout
+    assert 'name = "adam"' in done.stdout
+
+
+@pytest.mark.tensorflow
 def test_a_model_with_a_task_file_says_what_its_bundle_will_say() -> None:
     model = facts(DIGITS / "built" / "model.keras", "--task", DIGITS / "task.toml")
     bundle = facts(DIGITS / "built" / "bundle")

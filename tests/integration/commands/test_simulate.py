@@ -48,6 +48,19 @@ def test_the_figures_agree_with_each_other(tiny: Path) -> None:
     assert plan["server_bytes_in_per_round"] > plan["updates_per_version"] * plan["versions"] / 6 * 40
 
 
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_as_many_rounds_are_told_as_were_asked_for(tiny: Path, rounds: int) -> None:
+    """Rounds that end within a second of each other, too."""
+    words = (tiny, "--clients", "12", "--churn", "0", "--rounds", str(rounds))
+    assert facts(*words)["plan"]["rounds"] == rounds
+
+
+def test_a_task_of_the_gallery_is_found_by_its_name_from_any_folder(tmp_path: Path) -> None:
+    done = minga("digits", "--clients", "4", "--rounds", "1")
+    assert done.returncode == 0, done.stderr
+    assert "Handwritten digits" in done.stdout
+
+
 def test_nobody_who_drops_out_and_nobody_who_wastes_work_without_churn(tiny: Path) -> None:
     plan = facts(tiny, *FEW, "--churn", "0")["plan"]
     assert plan["abandoned_share"] == 0
@@ -158,6 +171,9 @@ def test_a_folder_without_a_task_is_told(tmp_path: Path) -> None:
     done = minga(tmp_path)
     assert done.returncode == 2
     assert "There is no task file at" in done.stderr
+    named = minga("digitz")
+    assert named.returncode == 2
+    assert "a task of the gallery: cifar10, digits" in named.stderr
 
 
 MASKED = ("security.aggregation=['masked']", "security.masking.min_clients=6", "coordination.quorum=6")
