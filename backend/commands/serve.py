@@ -10,11 +10,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from starlette.applications import Starlette
 
 from backend.commands.account import sign_in_address
 from backend.commands.logs import log_to_stderr
+from backend.commands.task_path import build_command
 from backend.settings import HOST, PORT, Settings, read_settings
 from backend.web.app import build_app
 from backend.web.transport.uvicorn_server import address_of, bind, serve
@@ -88,11 +90,18 @@ def _report(settings: Settings, app: Starlette, url: str) -> None:
     for summary in summaries:
         version = f"{summary['version']} of {summary['rounds']}"
         table.add_row(summary["name"], version, f"[green]{summary['phase']}[/green]")
+    unbuilt = {folder.name: folder for folder in registry.unbuilt}
     for name, problem in registry.problems.items():
-        table.add_row(name, "", f"[yellow]not served:[/yellow] {escape(problem)}")
+        if name not in unbuilt:
+            table.add_row(name, "", f"[yellow]not served:[/yellow] {escape(problem)}")
     console = Console()
     console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
-    console.print(table)
+    if table.row_count:
+        console.print(Padding(table, (0, 0, 0, 2)))
+    if unbuilt:
+        words = build_command(list(unbuilt.values()))
+        sentence = f"Not built yet: {', '.join(unbuilt)}. To build: {words}"
+        console.print(Padding(f"[dim]{escape(sentence)}[/dim]", (1, 0, 0, 2)))
     if link:
         console.print("\n  This server has no owner yet. Open this link once to become its owner:")
         console.print(f"  [bold cyan]{link}[/bold cyan]", soft_wrap=True)

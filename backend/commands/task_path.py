@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from backend.errors import TaskFileError
@@ -33,8 +35,9 @@ def task_file_at(path: Path) -> Path:
     return file
 
 
-def build_command(folder: Path) -> str:
-    """Returns the command that builds the task in `folder`, which is short for a task of the gallery."""
-    resolved = folder.resolve()
-    inside = resolved.parent == (assets_folder() / "models").resolve()
-    return f"minga build {resolved.name if inside else folder}"
+def build_command(folders: Sequence[Path]) -> str:
+    """Returns the command that builds the tasks in `folders`: those of the gallery need not be named."""
+    models = (assets_folder() / "models").resolve()
+    others = [shlex.quote(str(folder)) for folder in folders if folder.resolve().parent != models]
+    inside = [folder.name for folder in folders if folder.resolve().parent == models]
+    return " ".join(["minga build", *(inside if others else []), *others])

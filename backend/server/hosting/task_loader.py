@@ -28,6 +28,8 @@ from backend.server.versions.version_history import VersionHistory
 
 log = structlog.stdlib.get_logger("minga")
 
+BUILD_SCRIPT = "build.py"
+NOT_BUILT = "It is not built yet. Build it with `minga build`, and it is served without a restart."
 # Seconds between retries, each of which reads the whole bundle: short at first for an operator who is mending
 # the task, then long.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
@@ -100,14 +102,29 @@ class HostFactory:
         host.add(hook)
 
 
+def is_unbuilt(path: Path) -> bool:
+    """Whether the task file at `path` is valid, and its build.py has yet to make its bundle."""
+    if not (path.parent / BUILD_SCRIPT).is_file():
+        return False
+    try:
+        return not (path.parent / read_task_file(path).model.bundle).is_dir()
+    except MingaError:
+        return False  # Opening it tells why.
+
+
 @dataclass
 class TaskLoader:
-    """Opens task files. `problems` holds the error of each that failed, by the name of its folder."""
+    """Opens task files. `problems` holds the error of each that failed, by the name of its folder.
+
+    `unbuilt` are the folders of tasks whose build.py has not run yet, which is no error: they are among the
+    problems, without a line in the log, and are served as soon as they are built.
+    """
 
     factory: HostFactory
     paths: Sequence[Path]
     admit: Callable[[Hosting], None]
     problems: dict[str, str] = field(default_factory=dict)
+    unbuilt: dict[str, Path] = field(default_factory=dict)
 
     async def open_all(self) -> None:
         """Tries to open each task once. Valid tasks are admitted and not tried again."""
@@ -123,6 +140,10 @@ class TaskLoader:
 
     async def _is_open(self, path: Path) -> bool:
         name = path.parent.name
+        if await asyncio.to_thread(is_unbuilt, path):
+            self.problems[name], self.unbuilt[name] = NOT_BUILT, path.parent
+            return False
+        self.unbuilt.pop(name, None)
         try:
             self.admit(await self.factory.open(path))
         except MingaError as error:

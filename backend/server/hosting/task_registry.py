@@ -140,6 +140,11 @@ class TaskRegistry:
         return self._loader.problems if self._loader else {}
 
     @property
+    def unbuilt(self) -> list[Path]:
+        """The folders of tasks that are not built yet; `problems` names them, too."""
+        return list(self._loader.unbuilt.values()) if self._loader else []
+
+    @property
     def hosts(self) -> list[TaskHost]:
         """All hosts."""
         return list(self._hosts.values())

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,38 @@ def test_a_broken_task_is_told_and_the_others_are_served(tasks: Path, tmp_path: 
         assert "colour" in problems["odd"]
 
 
+def test_tasks_that_are_not_built_yet_are_no_error_and_are_served_once_they_are(
+    tasks: Path, tmp_path: Path
+) -> None:
+    leave_unbuilt(tasks, tmp_path)
+    with running(tasks, tmp_path / "data", log=tmp_path / "log") as server:
+        assert "is not built yet" in server.report["problems"]["young"]
+        (tmp_path / "young").rename(tasks / "young" / "bundle")
+        until = time.monotonic() + PATIENCE
+        while "young" in server.get("/readyz")["left_out"]:
+            assert time.monotonic() < until
+            time.sleep(0.5)
+        assert server.get("/api/tasks/young")["phase"] == "waiting"
+    assert "not served" not in (tmp_path / "log").read_text()
+
+
+def test_people_read_how_to_build_what_is_not_built(tasks: Path, tmp_path: Path) -> None:
+    leave_unbuilt(tasks, tmp_path)
+    lines = opening(tasks, tmp_path / "data")
+    words = "".join(lines.split())
+    assert "Notbuiltyet:young,younger." in words
+    assert f"Tobuild:mingabuild{tasks / 'young'}{tasks / 'younger'}" in words
+    assert "not served" not in lines
+
+
+def leave_unbuilt(tasks: Path, elsewhere: Path) -> None:
+    """Adds two tasks whose bundles build.py has yet to make; they lie `elsewhere`."""
+    for name in ("young", "younger"):
+        write_task(tasks / name)
+        (tasks / name / "bundle").rename(elsewhere / name)
+        (tasks / name / "build.py").write_text("")
+
+
 def test_a_port_in_use_is_a_sentence(tasks: Path, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -94,8 +127,9 @@ def test_the_environment_sets_what_flags_do_not(tasks: Path, tmp_path: Path) -> 
     assert "'77777' is not a port" in ended.stderr
 
 
-def test_people_read_the_address_and_the_tasks(tasks: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
+def opening(tasks: Path, data: Path) -> str:
+    """Returns what a server says when it starts."""
+    command = [sys.executable, "-m", "backend", "serve", "--port", "0", "--data-dir", str(data)]
     process = subprocess.Popen([*command, "--tasks", str(tasks)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     lines = ""
@@ -104,6 +138,11 @@ def test_people_read_the_address_and_the_tasks(tasks: Path, tmp_path: Path) -> N
     process.terminate()
     process.wait(PATIENCE)
     process.stdout.close()
+    return lines
+
+
+def test_people_read_the_address_and_the_tasks(tasks: Path, tmp_path: Path) -> None:
+    lines = opening(tasks, tmp_path / "data")
     assert "http://127.0.0.1:" in lines
     assert "tiny" in lines
     assert "waiting" in lines
