@@ -27,7 +27,13 @@ _ZIP, _BYTES = "application/zip", "application/octet-stream"
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("keras", "Keras", ".keras", _BYTES, "`keras.saving.load_model(FILE)`, Keras 3"),
+        Format(
+            "keras",
+            "Keras",
+            ".keras",
+            _BYTES,
+            "`keras.saving.load_model(FILE)`, Keras 3: compiled as the task trains it, where Keras can say how",
+        ),
         Format(
             "saved-model",
             "SavedModel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shutil
 import time
 from collections import OrderedDict
@@ -18,9 +19,11 @@ from backend.server.exports.weight_files import WRITERS, Layout
 from backend.server.sandbox.conversion import ConversionLimits, converter_folder
 from backend.server.sandbox.limited_process import ProcessWork, run_limited
 from backend.server.sandbox.work_folder import check_result
+from backend.server.tasks.task import TASK_FILE
 
 # Changes with the converter's output, so that files of an older server are not reused.
-REVISION = 1
+REVISION = 2
+KERAS = "keras"
 MAX_JOBS = 8
 # How long a failure is repeated to later requests without another attempt.
 FAILED_SECONDS, MAX_FAILURES = 300.0, 128
@@ -32,6 +35,7 @@ class ExportSource:
     """A version of a bundle: addresses of both, and files with its flat vector and the Keras model.
 
     `model` is None if the bundle has no Keras file. `about` is written into formats with free text.
+    `training` is a task file with [model], by which a Keras file is compiled.
     """
 
     bundle: str
@@ -40,10 +44,12 @@ class ExportSource:
     values: Path
     model: Path | None
     about: Mapping[str, str]
+    training: str = ""
 
     def key(self, format: Format) -> str:
         """Returns the cache key: everything on which the file depends."""
-        return f"{REVISION} {self.bundle} {self.weights} {format.name}"
+        compiled = hashlib.sha256(self.training.encode()).hexdigest() if format.name == KERAS else ""
+        return f"{REVISION} {self.bundle} {self.weights} {format.name} {compiled}".strip()
 
 
 class Exporter:
@@ -135,6 +141,10 @@ class Exporter:
         shutil.copyfile(source.model, model)
         arguments = [str(model), "--weights", str(source.values.resolve()), "--format", format.name]
         arguments += ["-o", str(file), *LIMITS.flags()]
+        if format.name == KERAS and source.training:
+            task = folder / TASK_FILE
+            task.write_text(source.training, "utf-8")
+            arguments += ["--task", str(task)]
         remedy = "take npz or safetensors instead"
         work = ProcessWork("Making the file", remedy, "converter.export", arguments, folder, root)
         run_limited(work, LIMITS, cancelled=self._stopped.is_set)

@@ -8,7 +8,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from backend.errors import BundleError, GoneError, NotFoundError, SettingsError
+from backend.formats.task_file import TaskFile
+from backend.server.drafts.toml import to_toml
 from backend.server.exports.export_formats import FORMATS, Format, format_of
 from backend.server.exports.exporter import Exporter, ExportSource
 from backend.server.exports.file_cache import CachedFile
@@ -189,7 +193,8 @@ class TaskExports:
         return self._registry.host(task).history
 
     async def _source(self, task: str, record: VersionRecord) -> ExportSource:
-        bundle = self._registry.host(task).task.bundle
+        hosted = self._registry.host(task).task
+        bundle = hosted.bundle
         file = bundle.manifest.files.get(KERAS_FILE)
         return ExportSource(
             bundle=bundle.address,
@@ -199,6 +204,7 @@ class TaskExports:
             model=await self._blobs.path(file.sha256) if file else None,
             # Without the version's number, so that versions of the same weights share a file.
             about={"bundle": bundle.address, "weights": record.weights},
+            training=_training(hosted.file),
         )
 
     async def _files(self, task: str, record: VersionRecord) -> list[dict[str, Any]]:
@@ -218,6 +224,22 @@ class TaskExports:
         """Returns the hashes of the files that are exported already, by format."""
         files = await self._files(task, record)
         return {file["format"]: file["sha256"] for file in files if file["sha256"] is not None}
+
+
+def _training(file: TaskFile) -> str:
+    """Returns the part of a task file by which Keras trains on; [training] may have another learning rate."""
+    model = _given(msgspec.to_builtins(file.model))
+    optimizer, rate = model.get("optimizer"), file.training.learning_rate
+    if optimizer is not None and "schedule" not in optimizer and rate is not None:
+        optimizer["learning_rate"] = rate
+    return to_toml({"name": file.name, "model": model})
+
+
+def _given(value: Any) -> Any:
+    """Returns tables without the keys that have no value."""
+    if isinstance(value, dict):
+        return {key: _given(entry) for key, entry in value.items() if entry is not None}
+    return [_given(entry) for entry in value] if isinstance(value, list) else value
 
 
 def _texts(folder: Path) -> tuple[str, str]:

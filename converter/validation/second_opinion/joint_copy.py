@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from converter.conversion_task import ConversionTask
 from converter.objectives.joint_objectives import DeclaredLoss, JointObjectives, LossTarget
+from converter.objectives.keras_objects import keras_losses, keras_optimizer
 from converter.objectives.objective_tables import LossTable
 from converter.tracing.model_ports import ModelPorts
 from converter.tracing.random_inputs import mean_draws
 from converter.validation.second_opinion.fixed_draws import fixed_draws
-from converter.validation.second_opinion.keras_objects import keras_losses, keras_optimizer
 from converter.validation.second_opinion.model_copy import ModelCopy, Vector, at_positions
 from converter.validation.second_opinion.sample_batches import SampleBatch
 

@@ -16,12 +16,13 @@ from keras.src.trainers.data_adapters.data_adapter_utils import class_weight_to_
 from numpy.typing import NDArray
 
 from converter.conversion_task import ConversionTask
+from converter.objectives.compile_arguments import compile_arguments, output_structure
+from converter.objectives.keras_objects import keras_optimizer
 from converter.objectives.objective_selection import Objective, Objectives
 from converter.tracing.attribute_patch import patched_attributes
 from converter.tracing.model_ports import ModelPorts
 from converter.tracing.random_inputs import mean_draws
 from converter.validation.second_opinion.fixed_draws import fixed_draws
-from converter.validation.second_opinion.keras_objects import keras_losses, keras_metrics, keras_optimizer
 from converter.validation.second_opinion.model_copy import ModelCopy, Vector, at_positions
 from converter.validation.second_opinion.sample_batches import SampleBatch
 
@@ -40,7 +41,7 @@ class KerasCopy(ModelCopy):
     ) -> None:
         super().__init__(file, traced, task, model_ports, custom)
         self._objectives = objectives
-        self._arguments = self._compile_arguments()
+        self._arguments = compile_arguments(self.model, task, model_ports.outputs)
         self.reset()
 
     def reset(self) -> None:
@@ -81,45 +82,7 @@ class KerasCopy(ModelCopy):
 
     @property
     def _outputs(self) -> Any:
-        return (getattr(self.model, "_functional", None) or self.model)._outputs_struct
-
-    def _compile_arguments(self) -> dict[str, Any]:
-        task, model = self._task, self.model
-        loss = getattr(model, "_compile_loss", None)
-        metrics = getattr(model, "_compile_metrics", None)
-        said = {
-            "loss": getattr(loss, "_user_loss", None),
-            "loss_weights": getattr(loss, "_user_loss_weights", None),
-            "metrics": getattr(metrics, "_user_metrics", None),
-            "weighted_metrics": getattr(metrics, "_user_weighted_metrics", None),
-        }
-        if task.loss is not None:
-            said |= {"loss": self._by_place(keras_losses(task.loss)), "loss_weights": None}
-        if task.loss_weights is not None:
-            said["loss_weights"] = self._all_weights(task.loss_weights, said["loss"])
-        if task.metrics is not None:
-            named = self._by_place(keras_metrics(task.metrics))
-            said |= {"metrics": named, "weighted_metrics": None}
-        return said
-
-    def _all_weights(self, weights: Any, losses: Any) -> Any:
-        """Returns a weight for each loss, as Keras wants them; an output that is not named has 1."""
-        if not isinstance(weights, dict):
-            return weights
-        if isinstance(losses, dict):
-            return {name: weights.get(name, 1.0) for name in losses}
-        of_ports = [weights.get(port.name, 1.0) for port in self._ports.outputs]
-        return of_ports if isinstance(losses, list) else of_ports[0]
-
-    def _by_place(self, value: Any) -> Any:
-        """Turns a table by outputs into a list where Keras has no names that tell the outputs apart."""
-        names = [port.name for port in self._ports.outputs]
-        if not isinstance(value, dict) or (
-            isinstance(self._outputs, dict) and set(self._outputs) == set(names)
-        ):
-            return value
-        entries = [value.get(name) for name in names]
-        return entries[0] if len(entries) == 1 else entries
+        return output_structure(self.model)
 
     @contextlib.contextmanager
     def _tapped(self) -> Iterator[None]:

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from converter.conversion_task import read_task
+from converter.export.compiled_version import compile_version
 from converter.export.export_formats import WRITERS
 from converter.export.model_version import load_version
 from converter.export.tfjs_ops import KNOWN
@@ -135,6 +137,55 @@ def test_the_keras_file_predicts_the_same_and_is_compiled(version: Version, tmp_
     model = keras.saving.load_model(version.write("keras", tmp_path_of(tmp_path)))
     check(flat(model(version.x if len(version.x) > 1 else version.x[0])), version.y)
     assert type(model.optimizer) is keras.optimizers.Adam
+
+
+def exported(task: str, folder: Path) -> tuple[Any, str | None]:
+    """What Keras loads of an exported model that was not compiled, and what is said of its compilation."""
+    keras.utils.set_random_seed(3)
+    model = mlp()
+    model.save(folder / "model.keras")
+    Layout(model).values().tofile(folder / "weights")
+    (folder / "task.toml").write_text(f'name = "one"\n[model]\nbatch_size = 8\n{task}', "utf-8")
+    version = load_version(folder / "model.keras", folder / "weights", Limits())
+    reason = compile_version(version, read_task(folder / "task.toml"))
+    return keras.saving.load_model(WRITERS["keras"](version, tmp_path_of(folder))), reason
+
+
+def test_a_model_that_is_not_compiled_is_exported_compiled_as_its_task_trains_it(tmp_path: Path) -> None:
+    model, reason = exported(
+        'loss = "sparse_categorical_crossentropy"\nmetrics = ["accuracy"]\n'
+        'optimizer = { name = "adamw", learning_rate = 0.02, weight_decay = 0.1 }\n',
+        tmp_path,
+    )
+    assert reason is None
+    assert model.compiled
+    assert type(model.optimizer) is keras.optimizers.AdamW
+    assert float(model.optimizer.learning_rate) == pytest.approx(0.02)
+    x, y = np.ones((ROWS, 6), np.float32), np.zeros(ROWS, np.int32)
+    assert set(model.evaluate(x, y, return_dict=True, verbose=0)) == {"loss", "accuracy"}
+    before = model.evaluate(x, y, return_dict=True, verbose=0)["loss"]
+    model.fit(x, y, epochs=5, verbose=0)
+    assert model.evaluate(x, y, return_dict=True, verbose=0)["loss"] < before
+
+
+@pytest.mark.parametrize(
+    ("task", "why"),
+    [
+        ('loss = { name = "quantile", quantile = 0.9 }\noptimizer = { name = "adam" }\n', "quantile"),
+        ('loss = "mse"\n', "names an optimizer"),
+        ('optimizer = { name = "adam" }\n', "names a loss"),
+        (
+            '[[model.objectives]]\nlosses = [{ name = "mse", output = "x" }]\noptimizer = { name = "adam" }\n',
+            "objectives",
+        ),
+    ],
+)
+def test_what_compile_cannot_say_is_left_out_and_told(tmp_path: Path, task: str, why: str) -> None:
+    model, reason = exported(task, tmp_path)
+    assert not model.compiled
+    assert reason is not None
+    assert reason.startswith("Not compiled: ")
+    assert why in reason
 
 
 def test_the_saved_model_predicts_the_same(version: Version, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
+import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from backend.errors import BundleError, BusyError, NotFoundError
-from backend.formats.manifest import Variable
+from backend.formats.manifest import Variable, parse_manifest
 from backend.server.exports.export_formats import FORMATS, format_of
 from backend.server.exports.exporter import MAX_JOBS, Exporter, ExportSource
 from tests.support.timeouts import PATIENCE
@@ -115,8 +117,6 @@ def test_a_format_that_there_is_not_names_those_that_there_are() -> None:
 async def test_digits_come_as_onnx_from_a_process_of_their_own(exporter: Exporter, tmp_path: Path) -> None:
     import onnxruntime
 
-    from backend.formats.manifest import parse_manifest
-
     bundle = Path(__file__).parents[4] / "models" / "digits" / "built" / "bundle"
     assert bundle.is_dir(), "The gallery is not built; run `make build` first."
     layout = parse_manifest((bundle / "bundle.json").read_bytes()).layout
@@ -128,6 +128,34 @@ async def test_digits_come_as_onnx_from_a_process_of_their_own(exporter: Exporte
     session = onnxruntime.InferenceSession(made.path.read_bytes())
     (chances,) = session.run(None, {"pixels": np.zeros((3, 8, 8, 1), np.float32)})
     assert chances.shape == (3, 10)
+
+
+@pytest.mark.tensorflow
+async def test_a_keras_file_is_compiled_as_its_task_says_also_from_a_relative_folder(
+    exporter: Exporter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = Path(__file__).parents[4] / "models" / "digits" / "built" / "bundle"
+    layout = parse_manifest((bundle / "bundle.json").read_bytes()).layout
+    (tmp_path / "weights").write_bytes((bundle / "weights.bin").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    training = (bundle.parents[1] / "task.toml").read_text("utf-8")
+    source = replace(
+        source_of(tmp_path),
+        values=Path("weights"),
+        model=bundle / "model.keras",
+        layout=layout,
+        training=training,
+    )
+    one = Exporter(Path("exports"), 10**7)
+    await one.start()
+    made = await one.get(source, KERAS, PATIENCE)
+    await one.stop()
+    assert made is not None
+    with zipfile.ZipFile(made.path) as archive:
+        compiled = json.loads(archive.read("config.json"))["compile_config"]
+    assert compiled["optimizer"]["config"]["learning_rate"] == pytest.approx(0.005)
+    assert compiled["metrics"] == ["accuracy"]
+    assert one.cached(replace(source, training=training.replace("0.005", "0.5")), KERAS) is None
 
 
 @pytest.mark.tensorflow
