@@ -32,7 +32,7 @@ FORMATS: dict[str, Format] = {
             "Keras",
             ".keras",
             _BYTES,
-            "`keras.saving.load_model(FILE)`, Keras 3: compiled as the task trains it, where Keras can say how",
+            "`keras.saving.load_model(FILE)`, Keras 3, compiled as the task trains it, if Keras can say so",
         ),
         Format(
             "saved-model",
