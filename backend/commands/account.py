@@ -23,14 +23,19 @@ from backend.stores.sqlite import sqlite_database
 # Addresses of this machine; links to them use `localhost`, because passkeys need a name.
 _LOCAL_ADDRESSES = ("127.0.0.1", "0.0.0.0", "::1", "::")  # noqa: S104 - compared, not bound.
 
+# Shown at the end of the help.
+EXAMPLES = ("minga account link",)
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its actions."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "account", help="create sign-in links for this server's accounts"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("account", examples=EXAMPLES)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    link = actions.add_parser("link", help="print a one-time sign-in link, for a new or locked-out account")
+    link = actions.add_parser(
+        "link",
+        help="print a one-time sign-in link, for a new or locked-out account",
+        examples=("minga account link", "minga account link maria --data-dir data"),
+    )
     link.add_argument("name", metavar="NAME", nargs="?", help="the account; without it the operator's")
     link.add_argument("--data-dir", type=Path, help="folder of the server (MINGA_DATA_DIR)")
     add_server_option(link)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.commands.docs.site import build_site
-from backend.commands.task_path import gallery, gallery_or_path
+from backend.commands.tasks.task_path import gallery, gallery_or_path
 from backend.errors import TaskFileError
 from backend.formats.exact_program import read_exact_program
 from backend.formats.pins import pin_bundle
@@ -25,12 +25,13 @@ from backend.settings import assets_folder, dist_folder, site_folder
 BUILT = "built"
 _STAMP = "sources.sha256"
 
+# Shown at the end of the help.
+EXAMPLES = ("minga build", "minga build digits --force")
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "build", help="build tasks of the gallery, and the documentation"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("build", examples=EXAMPLES)
     parser.add_argument(
         "tasks",
         type=Path,

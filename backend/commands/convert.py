@@ -11,12 +11,13 @@ from backend.formats.exact_program import read_exact_program
 from backend.server.sandbox.conversion import convert
 from backend.settings import dist_folder
 
+# Shown at the end of the help.
+EXAMPLES = ("minga convert model.keras --task task.toml -o bundle",)
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "convert", help="make a training bundle of a Keras model"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("convert", examples=EXAMPLES)
     parser.add_argument("model", type=Path, metavar="MODEL", help=FORMATS)
     parser.add_argument("--task", type=Path, required=True, metavar="FILE", help="the task file")
     parser.add_argument(

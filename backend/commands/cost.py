@@ -23,12 +23,13 @@ from backend.server.estimates.training_record import TrainingRecord, of_rounds, 
 # Maximum number of rows that a server returns per request.
 _MOST = 1000
 
+# Shown at the end of the help.
+EXAMPLES = ("minga cost digits --server https://minga.example.org",)
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "cost", help="estimate what a training would have cost on rented machines, and its energy"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("cost", examples=EXAMPLES)
     parser.add_argument("name", metavar="NAME", help="the task")
     add_server_option(parser)
     parser.add_argument(

@@ -16,7 +16,11 @@ _MARKS = {True: "+", False: "-", None: "·"}
 
 def register(actions: Any, listen: Any, address: Any) -> None:
     """Adds the action; `listen` and `address` parse the values of these flags."""
-    doctor = actions.add_parser("doctor", help="check how other peers of a task can reach this machine")
+    doctor = actions.add_parser(
+        "doctor",
+        help="check how other peers of a task can reach this machine",
+        examples=("minga peer doctor https://minga.example.org --task digits",),
+    )
     doctor.add_argument("url", metavar="URL", help="address of the site, the task's page or an invitation")
     doctor.add_argument("--task", metavar="NAME", help="the task, if the address does not name it")
     doctor.add_argument(

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from backend.commands.converter_flags import FORMATS, add_flags, limits_of
 from backend.commands.inspect_report import InspectionReport, print_report
-from backend.commands.task_path import gallery_or_path
+from backend.commands.tasks.task_path import gallery_or_path
 from backend.errors import BundleError, TaskFileError
 from backend.formats.exact_program import read_exact_program
 from backend.formats.op_allowlist import read_allow_list
@@ -36,12 +36,13 @@ VOLUNTEERS = 10
 # For a model without a task file; its loss and optimizer are then those it was compiled with, or proposed.
 BATCH_SIZE = 32
 
+# Shown at the end of the help.
+EXAMPLES = ("minga inspect model.keras", "minga inspect digits")
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "inspect", help="show what a model needs on phones, laptops and GPUs"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("inspect", examples=EXAMPLES)
     targets = f"a bundle, a task's folder, file or name in the gallery, or a model: {FORMATS}"
     parser.add_argument("target", type=Path, metavar="PATH", help=targets)
     settings = parser.add_mutually_exclusive_group()

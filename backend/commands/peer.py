@@ -34,14 +34,22 @@ WAYS: dict[str, list[Way]] = {
     "websocket": ["websocket", "relay"],
 }
 
+# Shown at the end of the help.
+EXAMPLES = ("minga peer join https://minga.example.org --task digits",)
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    peer: argparse.ArgumentParser = subparsers.add_parser(
-        "peer", help="take part with TensorFlow, without a browser"
-    )
+    peer: argparse.ArgumentParser = subparsers.add_parser("peer", examples=EXAMPLES)
     actions = peer.add_subparsers(dest="action", metavar="ACTION", required=True)
-    join = actions.add_parser("join", help="join a task and train until it is finished or you stop it")
+    join = actions.add_parser(
+        "join",
+        help="join a task and train until it is finished or you stop it",
+        examples=(
+            "minga peer join https://minga.example.org --task digits",
+            "minga peer join http://127.0.0.1:8000/tasks/digits --device cpu",
+        ),
+    )
     join.add_argument("url", metavar="URL", help="address of the site, the task's page or an invitation")
     join.add_argument("--task", metavar="NAME", help="the task, if the address does not name it")
     join.add_argument(
@@ -112,7 +120,11 @@ def register(subparsers: Any) -> None:
     join.add_argument("--json", action="store_true", help="report as JSON, one line per event")
     join.set_defaults(run=run)
     doctor.register(actions, _listen, _address)
-    identity = actions.add_parser("identity", help="print this peer's identity, for others' rosters")
+    identity = actions.add_parser(
+        "identity",
+        help="print this peer's identity, for others' rosters",
+        examples=("minga peer identity",),
+    )
     identity.set_defaults(run=print_identity)
 
 

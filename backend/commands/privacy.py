@@ -13,12 +13,16 @@ from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import MAX_EPSILON, Curve, CurveQuery, Epsilons, NoiseQuery, SampledQuery
 from backend.server.privacy.mechanism import Mechanism
 
+# Shown at the end of the help.
+EXAMPLES = (
+    "minga privacy --epsilon 4 --rounds 100",
+    "minga privacy --noise-multiplier 1.1 --rounds 100 --taken 20",
+)
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "privacy", help="compute the noise that a privacy guarantee needs, or the guarantee that noise gives"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("privacy", examples=EXAMPLES)
     question = parser.add_mutually_exclusive_group(required=True)
     question.add_argument("--epsilon", type=_positive, metavar="E", help="compute the noise for this epsilon")
     question.add_argument(

@@ -16,18 +16,21 @@ from starlette.applications import Starlette
 
 from backend.commands.account import sign_in_address
 from backend.commands.logs import log_to_stderr
-from backend.commands.task_path import build_command
+from backend.commands.tasks.task_path import build_command
 from backend.settings import HOST, PORT, Settings, read_settings
 from backend.web.app import build_app
 from backend.web.transport.uvicorn_server import address_of, bind, serve
 
+# Shown at the end of the help.
+EXAMPLES = ("minga serve --tasks my-task", "minga serve --host 0.0.0.0 --port 8080 --data-dir data")
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser("serve", help="start the server")
-    parser.add_argument("--host", help=f"address to listen on (MINGA_HOST, default {HOST})")
+    parser: argparse.ArgumentParser = subparsers.add_parser("serve", examples=EXAMPLES)
+    parser.add_argument("--host", metavar="HOST", help=f"address to listen on (MINGA_HOST, default {HOST})")
     parser.add_argument("--port", help=f"port, 0 for a free one (MINGA_PORT, default {PORT})")
-    parser.add_argument("--data-dir", type=Path, help="records and models (MINGA_DATA_DIR)")
+    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="records and models (MINGA_DATA_DIR)")
     parser.add_argument(
         "--tasks",
         type=Path,
@@ -62,8 +65,12 @@ def register(subparsers: Any) -> None:
         metavar="FILE",
         help="show /metrics to requests with the token in FILE (MINGA_METRICS_TOKEN_FILE)",
     )
-    parser.add_argument("--log-format", help="console or json, on standard error (MINGA_LOG_FORMAT)")
-    parser.add_argument("--log-level", help="debug, info, warning or error (MINGA_LOG_LEVEL, default info)")
+    parser.add_argument(
+        "--log-format", metavar="WORD", help="console or json, on standard error (MINGA_LOG_FORMAT)"
+    )
+    parser.add_argument(
+        "--log-level", metavar="WORD", help="debug, info, warning or error (MINGA_LOG_LEVEL, default info)"
+    )
     parser.set_defaults(run=run)
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from backend.commands.number_arguments import number
 from backend.commands.simulation_report import print_forecast
-from backend.commands.task_path import task_file_at
+from backend.commands.tasks.task_path import task_file_at
 from backend.errors import TaskFileError
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile, read_task_file
@@ -29,12 +29,13 @@ from backend.simulation.variants import variants
 ROUNDS = 20
 MAX_CLIENTS = 2000
 
+# Shown at the end of the help.
+EXAMPLES = ("minga simulate digits", "minga simulate flowers --clients 50 --churn 0.3 --variants")
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "simulate", help="try a task's plan with simulated clients before it is launched"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("simulate", examples=EXAMPLES)
     parser.add_argument(
         "task", type=Path, metavar="PATH", help="a task file, its folder, or a gallery's task"
     )

@@ -24,10 +24,16 @@ from backend.numerics.preprocess.declared import Preprocess
 
 KINDS = "a folder or zip of images or texts by class, a CSV, Parquet or Feather file, a text, or an .npz file"
 
+# Shown at the end of the help.
+EXAMPLES = (
+    "minga shard photos.zip --task task.toml",
+    "minga shard houses.csv --set kind=table --set label=price -o shards",
+)
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser("shard", help="cut data into shards")
+    parser: argparse.ArgumentParser = subparsers.add_parser("shard", examples=EXAMPLES)
     parser.add_argument("data", type=Path, metavar="DATA", help=KINDS)
     parser.add_argument("--task", type=Path, metavar="FILE", help="the task file with [data.preprocess]")
     parser.add_argument(

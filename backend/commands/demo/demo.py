@@ -28,12 +28,13 @@ ROUND_SECONDS = 300.0
 # A browser and a peer make about two rounds a second: a friend's phone shall not come too late.
 ROUNDS_FOR_PEOPLE = 300
 
+# Shown at the end of the help.
+EXAMPLES = ("minga demo", "minga demo --host 0.0.0.0")
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "demo", help="try it: start a server, a task and a peer together"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("demo", examples=EXAMPLES)
     parser.add_argument("--host", default=HOST, help=f"0.0.0.0 lets your network join; default {HOST}")
     parser.add_argument("--port", type=int, help=f"default {PORT}, or a free one with --headless")
     parser.add_argument(

@@ -26,12 +26,13 @@ from backend.protocols.replay.checkpoints import parting
 # The exit code where a result, or another machine's trace, differs from the replay.
 DIFFERS = 3
 
+# Shown at the end of the help.
+EXAMPLES = ("minga replay digits 17", "minga replay digits 17 --save trace")
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "replay", help="train a work unit again and compare its results bit for bit"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("replay", examples=EXAMPLES)
     parser.add_argument("task", metavar="TASK", help="the task")
     parser.add_argument("unit", metavar="UNIT", type=int, help="the number of the work unit")
     add_server_option(parser)

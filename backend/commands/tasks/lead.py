@@ -26,6 +26,14 @@ ORDERS = {
     Order.ARCHIVE: "archive an ended task: it admits nobody and keeps its versions",
     Order.RESTORE: "restore an archived task, or an earlier version of the model",
 }
+# Of the others, `minga task NAME digits`.
+EXAMPLES = {
+    "pause": 'minga task pause digits --reason "new data tomorrow"',
+    "restore": "minga task restore digits 12",
+    "remove": "minga task remove digits 5d41402abc4b",
+    "ban": 'minga task ban digits 5d41402abc4b --reason "sends noise"',
+    "unban": "minga task unban digits 5d41402abc4b",
+}
 TREATMENTS = {
     "remove": "disconnect a participant, who may return",
     "ban": "disconnect a participant and refuse it from now on",
@@ -73,7 +81,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _named(actions: Any, name: str, common: argparse.ArgumentParser, words: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = actions.add_parser(name, parents=[common], help=words)
+    parser: argparse.ArgumentParser = actions.add_parser(
+        name, parents=[common], help=words, examples=(EXAMPLES.get(name, f"minga task {name} digits"),)
+    )
     parser.add_argument("name", metavar="NAME", help="the task")
     parser.set_defaults(run=run)
     return parser

@@ -28,22 +28,59 @@ from backend.errors import UnreachableError
 SHOWN, USUAL, MOST = 5, 20, 1000
 LOOK_SECONDS = 1.0
 
+# Shown at the end of the help.
+EXAMPLES = ("minga task list", "minga task new flowers --from image", "minga task push flowers --launch")
+
 
 def register(subparsers: Any) -> None:
     """Adds the command and its actions."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "task", help="view and manage tasks of a running server, or create one"
-    )
+    parser: argparse.ArgumentParser = subparsers.add_parser("task", examples=EXAMPLES)
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     common = argparse.ArgumentParser(add_help=False)
     add_server_option(common)
     common.add_argument("--json", action="store_true", help="report in JSON")
-    listing = actions.add_parser("list", parents=[common], help="all tasks, a line each")
+    new = actions.add_parser(
+        "new",
+        help="create a task from a template or a task of the gallery",
+        examples=("minga task new flowers --from image",),
+    )
+    task_new.add_flags(new)
+    new.set_defaults(run=task_new.run)
+    check = actions.add_parser(
+        "check",
+        help="show what a server would refuse and what is still missing",
+        examples=("minga task check flowers", "minga task check flowers --convert"),
+    )
+    task_check.add_flags(check)
+    check.set_defaults(run=task_check.run)
+    push = actions.add_parser(
+        "push",
+        help="upload a task's folder to a server and launch it",
+        examples=("minga task push flowers --to https://minga.example.org --launch",),
+    )
+    task_push.add_flags(push)
+    push.set_defaults(run=task_push.run)
+    listing = actions.add_parser(
+        "list",
+        parents=[common],
+        help="list all tasks, a line each",
+        examples=("minga task list --server https://minga.example.org",),
+    )
     listing.set_defaults(run=run, act=_list)
-    show = actions.add_parser("show", parents=[common], help="one task and its newest rounds")
+    show = actions.add_parser(
+        "show",
+        parents=[common],
+        help="show one task and its newest rounds",
+        examples=("minga task show digits",),
+    )
     show.add_argument("name", metavar="NAME", help="the task")
     show.set_defaults(run=run, act=_show)
-    log = actions.add_parser("log", parents=[common], help="results of its rounds, one per line")
+    log = actions.add_parser(
+        "log",
+        parents=[common],
+        help="list the results of its rounds, one per line",
+        examples=("minga task log digits --follow",),
+    )
     log.add_argument("name", metavar="NAME", help="the task")
     log.add_argument("--follow", action="store_true", help="continue until the task finishes, or Ctrl-C")
     log.add_argument(
@@ -51,23 +88,21 @@ def register(subparsers: Any) -> None:
     )
     log.set_defaults(run=run, act=_log)
     download = actions.add_parser(
-        "download", parents=[common], help="a version as a file, for Keras, ONNX, web pages and more"
+        "download",
+        parents=[common],
+        help="download a version for Keras, ONNX, web pages and more",
+        examples=("minga task download digits", "minga task download digits --version 12 --format onnx"),
     )
     task_download.add_flags(download)
     download.set_defaults(run=run, act=task_download.act)
     lead.add_actions(actions, common)
-    new = actions.add_parser("new", help="create a task from a template or a task of the gallery")
-    task_new.add_flags(new)
-    new.set_defaults(run=task_new.run)
-    check = actions.add_parser("check", help="show what a server would refuse and what is still missing")
-    task_check.add_flags(check)
-    check.set_defaults(run=task_check.run)
-    pin = actions.add_parser("pin", help="pin a bundle to the program that computes the same bits everywhere")
+    pin = actions.add_parser(
+        "pin",
+        help="pin a bundle to the program that computes the same bits everywhere",
+        examples=("minga task pin flowers",),
+    )
     task_pin.add_flags(pin)
     pin.set_defaults(run=task_pin.run)
-    push = actions.add_parser("push", help="upload a task's folder to a server and launch it")
-    task_push.add_flags(push)
-    push.set_defaults(run=task_push.run)
 
 
 def run(args: argparse.Namespace) -> int:

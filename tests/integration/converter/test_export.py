@@ -175,7 +175,7 @@ def test_a_model_that_is_not_compiled_is_exported_compiled_as_its_task_trains_it
         ('loss = "mse"\n', "names an optimizer"),
         ('optimizer = { name = "adam" }\n', "names a loss"),
         (
-            '[[model.objectives]]\nlosses = [{ name = "mse", output = "x" }]\noptimizer = { name = "adam" }\n',
+            '[[model.objectives]]\nlosses = [{ name = "mse", output = "x" }]\n',
             "objectives",
         ),
     ],

@@ -1,0 +1,1 @@
+"""How commands meet their users: completion and progress."""
