@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """A command: its module in backend.commands, and a summary that goes on after its name."""
+    """A command: its module in backend.commands, and a summary that continues after its name."""
 
     module: str
     summary: str

@@ -69,7 +69,7 @@ class TerminalProgress:
             self._console.print(text, markup=False, soft_wrap=True)
 
     def _show(self, total: float | None) -> None:
-        """Shows a step of `total` pieces; None shows only that it goes on."""
+        """Shows a step of `total` pieces; None shows only the time."""
         if self._live is not None:
             self._live.stop()
         counted: list[ProgressColumn] = []

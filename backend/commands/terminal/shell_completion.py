@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CompletedWord:
     """A word to complete with what it means; a flag may have `choices` for its value."""
 
     word: str
@@ -22,8 +22,8 @@ class CommandWords:
     """A command's path such as `minga task show`, and what can follow it: commands, choices and flags."""
 
     path: str
-    words: tuple[Candidate, ...]
-    flags: tuple[Candidate, ...]
+    words: tuple[CompletedWord, ...]
+    flags: tuple[CompletedWord, ...]
 
 
 def command_tree(parser: argparse.ArgumentParser) -> list[CommandWords]:
@@ -32,19 +32,19 @@ def command_tree(parser: argparse.ArgumentParser) -> list[CommandWords]:
 
 
 def _walk(parser: argparse.ArgumentParser, path: str) -> Iterator[CommandWords]:
-    words: list[Candidate] = []
-    flags: list[Candidate] = []
+    words: list[CompletedWord] = []
+    flags: list[CompletedWord] = []
     nested: list[tuple[str, argparse.ArgumentParser]] = []
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             summaries = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            words += [Candidate(name, summaries[name]) for name in action.choices]
+            words += [CompletedWord(name, summaries[name]) for name in action.choices]
             nested += action.choices.items()
         elif action.option_strings:
             choices = tuple(map(str, action.choices or ()))
-            flags += [Candidate(flag, _plain(action), choices) for flag in action.option_strings]
+            flags += [CompletedWord(flag, _plain(action), choices) for flag in action.option_strings]
         else:
-            words += [Candidate(str(choice), _plain(action)) for choice in action.choices or ()]
+            words += [CompletedWord(str(choice), _plain(action)) for choice in action.choices or ()]
     yield CommandWords(path, tuple(words), tuple(flags))
     for name, child in nested:
         yield from _walk(child, f"{path} {name}")
@@ -139,11 +139,11 @@ def fish(tree: Sequence[CommandWords]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _with_choices(tree: Sequence[CommandWords]) -> list[tuple[str, Candidate]]:
+def _with_choices(tree: Sequence[CommandWords]) -> list[tuple[str, CompletedWord]]:
     return [(one.path, flag) for one in tree for flag in one.flags if flag.choices]
 
 
-def _described(candidate: Candidate) -> str:
+def _described(candidate: CompletedWord) -> str:
     """Returns a word with its meaning as zsh's _describe takes it: a colon ends the word."""
     return shlex.quote(f"{candidate.word.replace(':', chr(92) + ':')}:{candidate.summary}")
 
