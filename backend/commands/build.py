@@ -9,17 +9,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from backend.commands.docs.site import build_site
 from backend.commands.tasks.task_path import gallery, gallery_or_path
+from backend.commands.terminal.progress import TerminalProgress
 from backend.errors import TaskFileError
 from backend.formats.exact_program import read_exact_program
 from backend.formats.pins import pin_bundle
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.sandbox.conversion import convert, converter_folder
+from backend.server.sandbox.limited_process import Tell, silent
 from backend.settings import assets_folder, dist_folder, site_folder
 
 BUILT = "built"
@@ -50,22 +51,21 @@ def run(args: argparse.Namespace) -> int:
         folder for folder in gallery().values() if (folder / "build.py").is_file()
     ]
     for folder in folders:
-        print(f"{folder.name}: {build_task(folder.resolve(), args.force, announce)}", flush=True)
+        with TerminalProgress(f"{folder.name}: comparing its sources") as progress:
+            message = build_task(folder.resolve(), args.force, progress.step)
+        print(f"{folder.name}: {message}", flush=True)
     if args.docs or not args.tasks:
-        print(f"documentation: {build_site(assets_folder(), site_folder(), args.force)}", flush=True)
+        with TerminalProgress("documentation: building its pages"):
+            message = build_site(assets_folder(), site_folder(), args.force)
+        print(f"documentation: {message}", flush=True)
     return 0
 
 
-def announce(task: str) -> None:
-    """Prints a message before a task is built, because the build prints nothing until its end."""
-    print(f"{task}: building its model, data and training step, which takes a minute or more.", flush=True)
-
-
-def build_task(folder: Path, force: bool = False, begins: Callable[[str], None] = lambda _: None) -> str:
+def build_task(folder: Path, force: bool = False, tell: Tell = silent) -> str:
     """Runs the task's build.py, converts its model into `folder`/built, and returns a message.
 
-    The folder `built` is replaced as a whole; its bundle is pinned to the built web app. `begins` is called
-    with the folder's name before any work, but not if the task is up to date. Raises MingaError.
+    The folder `built` is replaced as a whole; its bundle is pinned to the built web app. `tell` is called
+    with each step, but not if the task is up to date. Raises MingaError.
     """
     task = read_task_file(folder / "task.toml")
     model, bundle = (_inside_built(folder, task, path) for path in (task.model.file, task.model.bundle))
@@ -75,11 +75,17 @@ def build_task(folder: Path, force: bool = False, begins: Callable[[str], None] 
         if program is not None and pin_bundle(folder / BUILT / bundle, program):
             return "up to date, and pinned to the web app as it is now."
         return "up to date."
-    begins(folder.name)
+    tell(f"{folder.name}: making its model and data, a minute or more")
     with tempfile.TemporaryDirectory(prefix=".build-", dir=folder) as temporary:
         draft = Path(temporary) / BUILT
         _run_script(folder / "build.py", draft)
-        message = convert(draft / model, folder / "task.toml", draft / bundle, program=program)
+        message = convert(
+            draft / model,
+            folder / "task.toml",
+            draft / bundle,
+            tell=lambda step: tell(f"{folder.name}: {step}"),
+            program=program,
+        )
         (draft / _STAMP).write_text(digest, "utf-8")
         if (folder / BUILT).exists():
             (folder / BUILT).rename(Path(temporary) / "old")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.commands.converter_flags import FORMATS, add_flags, limits_of
+from backend.commands.terminal.progress import TerminalProgress
 from backend.formats.exact_program import read_exact_program
 from backend.server.sandbox.conversion import convert
 from backend.settings import dist_folder
@@ -30,5 +31,10 @@ def register(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Converts the model and prints a summary."""
     program = read_exact_program(dist_folder())
-    print(convert(args.model, args.task, args.output, limits_of(args), args.custom, program=program))
+    with TerminalProgress("Starting the conversion.") as progress:
+        limits = limits_of(args)
+        message = convert(
+            args.model, args.task, args.output, limits, args.custom, progress.step, program=program
+        )
+    print(message)
     return 0

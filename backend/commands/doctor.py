@@ -9,6 +9,7 @@ import json
 from contextlib import ExitStack
 from typing import Any
 
+from backend.commands.terminal.progress import TerminalProgress
 from backend.errors import PeerError
 
 _MARKS = {True: "+", False: "-", None: "·"}
@@ -39,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
         raise PeerError("--address is for the port that --listen opens: give both.")
     if args.listen and not args.listen[1]:
         raise PeerError("--listen needs a port for this, like 0.0.0.0:9000.")
-    results = asyncio.run(_examine(args))
+    with TerminalProgress("Testing the links that this network allows.", quiet=True):
+        results = asyncio.run(_examine(args))
     if args.json:
         print(json.dumps({"findings": results}, indent=1))
     else:

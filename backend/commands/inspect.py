@@ -15,6 +15,7 @@ from rich.console import Console
 from backend.commands.converter_flags import FORMATS, add_flags, limits_of
 from backend.commands.inspect_report import InspectionReport, print_report
 from backend.commands.tasks.task_path import gallery_or_path
+from backend.commands.terminal.progress import TerminalProgress
 from backend.errors import BundleError, TaskFileError
 from backend.formats.exact_program import read_exact_program
 from backend.formats.op_allowlist import read_allow_list
@@ -109,15 +110,17 @@ def _inspect_model(model: Path, args: argparse.Namespace) -> int:
             task.write_text(_default_task(model, args.batch_size), "utf-8")
         try:
             program = read_exact_program(dist_folder())
-            convert(
-                model,
-                task,
-                bundle,
-                limits_of(args),
-                args.custom,
-                propose=proposals.append if args.task is None else None,
-                program=program,
-            )
+            with TerminalProgress("Starting the conversion.", quiet=args.json) as progress:
+                convert(
+                    model,
+                    task,
+                    bundle,
+                    limits_of(args),
+                    args.custom,
+                    progress.step,
+                    propose=proposals.append if args.task is None else None,
+                    program=program,
+                )
         except (BundleError, TaskFileError) as error:
             if args.json:
                 print(json.dumps({"refused": {"code": error.code, "message": str(error)}}))

@@ -8,6 +8,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from backend.commands.number_arguments import number
+from backend.commands.terminal.progress import TerminalProgress
 from backend.errors import TaskFileError
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import MAX_EPSILON, Curve, CurveQuery, Epsilons, NoiseQuery, SampledQuery
@@ -54,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
         raise TaskFileError("--taken exceeds --rounds: a client takes part in at most all rounds.")
     if args.sampling and (args.tree or args.mechanism != "central"):
         raise TaskFileError("--sampling needs central noise without --tree; leave one of them out.")
-    figures = _noise_for(args, participations) if args.epsilon else _worth(args, participations)
+    with TerminalProgress("Computing.", quiet=True):
+        figures = _noise_for(args, participations) if args.epsilon else _worth(args, participations)
     print(json.dumps(figures) if args.json else _sentences(figures, args, participations))
     return 0
 

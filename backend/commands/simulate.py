@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -16,6 +17,7 @@ from rich.console import Console
 from backend.commands.number_arguments import number
 from backend.commands.simulation_report import print_forecast
 from backend.commands.tasks.task_path import task_file_at
+from backend.commands.terminal.progress import TerminalProgress
 from backend.errors import TaskFileError
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile, read_task_file
@@ -126,14 +128,21 @@ def run(args: argparse.Namespace) -> int:
     rounds = min(args.rounds or ROUNDS, file.coordination.rounds)
     trial = PlanTrial(path, overrides, population, rounds, args.server, args.seed, args.train)
     allowed = read_allow_list(ops_file())
-    console = Console(stderr=True)
+    changes = ("", *(variants(file, population.clients) if args.variants else ()))
     results: list[tuple[str, TrialResult]] = []
-    with console.status("Simulating ..."):
-        for change in ("", *(variants(file, population.clients) if args.variants else ())):
+    with TerminalProgress(f"Simulating {rounds} rounds.", quiet=args.json) as progress:
+        for position, change in enumerate(changes):
             variant = replace(trial, overrides=(*overrides, change)) if change else trial
-            results.append((change, try_task(variant, allowed)))
+            before = rounds * position
+            text = f"Simulating rounds with {change}" if change else "Simulating rounds"
+            show = partial(_show, progress, text, before, rounds * len(changes))
+            results.append((change, try_task(variant, allowed, show)))
     _report(args, file, population, results)
     return 0
+
+
+def _show(progress: TerminalProgress, text: str, before: int, total: int, rounds: int) -> None:
+    progress.amount(before + rounds, total, text)
 
 
 def _report(

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import hashlib
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,20 +76,27 @@ class TrialResult:
     trained: TrainingFigures | None = None
 
 
-def try_task(trial: PlanTrial, allowed: frozenset[str]) -> TrialResult:
-    """Runs a trial. Raises TaskFileError, BundleError, SettingsError or PeerError."""
+def try_task(
+    trial: PlanTrial, allowed: frozenset[str], tell: Callable[[int], None] = lambda _: None
+) -> TrialResult:
+    """Runs a trial; `tell` is called with the number of counted rounds that have ended so far.
+
+    Raises TaskFileError, BundleError, SettingsError or PeerError.
+    """
     with tempfile.TemporaryDirectory(prefix="minga-") as folder:
-        return clock.run(_run(trial, allowed, Path(folder)))
+        return clock.run(_run(trial, allowed, Path(folder), tell))
 
 
-async def _run(trial: PlanTrial, allowed: frozenset[str], folder: Path) -> TrialResult:
+async def _run(
+    trial: PlanTrial, allowed: frozenset[str], folder: Path, tell: Callable[[int], None]
+) -> TrialResult:
     stores = open_stores(folder)
     try:
         task = await load_task(trial.path, trial.overrides, allowed, stores.blobs)
         _check(trial, task)
         training = await _native(task, stores.blobs, trial.seed) if trial.train else None
         run = await stores.records.open_run(task.file.name, task.bundle.address)
-        outcome = await _play(trial, task, stores, run, training)
+        outcome = await _play(trial, task, stores, run, training, tell)
         if training is None:
             return TrialResult(outcome)
         curve = training.curve(await stores.records.versions(run))
@@ -114,7 +122,12 @@ async def _native(task: Task, blobs: BlobStore, seed: int) -> TensorFlowTraining
 
 
 async def _play(
-    trial: PlanTrial, task: Task, stores: Stores, run: int, training: TensorFlowTraining | None
+    trial: PlanTrial,
+    task: Task,
+    stores: Stores,
+    run: int,
+    training: TensorFlowTraining | None,
+    tell: Callable[[int], None],
 ) -> RunFigures:
     shortened_task = _endless(task if training else await _shortened(task, stores.blobs))
     manifest, shards = task.bundle.manifest, (*task.shards.train, *task.shards.measured)
@@ -133,9 +146,13 @@ async def _play(
     )
     host = await world.open_server()
     _add_clients(trial, task, work, world)
-    await _until_round(host, WARMUP_ROUNDS + 1)
+    await _until_round(host, WARMUP_ROUNDS + 1, lambda _: None)
     bytes_before, first = _transferred(world), host.round
-    await _until_round(host, WARMUP_ROUNDS + trial.rounds + 1)
+    await _until_round(
+        host,
+        WARMUP_ROUNDS + trial.rounds + 1,
+        lambda number: tell(min(trial.rounds, number - WARMUP_ROUNDS - 1)),
+    )
     passed, bytes_moved = host.round - first, _transferred(world).since(bytes_before)
     spent_version = host.history.current.version if host.phase == "finished" else None
     await world.kill_server()
@@ -159,8 +176,11 @@ async def _account(task: Task) -> PrivacyBudget | None:
     return await open_account(file, (), manifest.parameters.total, rows)
 
 
-async def _until_round(host: RoundsHost, number: int) -> None:
-    """Waits until round `number` opens, the task finishes, or no round opened for PATIENCE_HOURS."""
+async def _until_round(host: RoundsHost, number: int, opened: Callable[[int], None]) -> None:
+    """Waits until round `number` opens, the task finishes, or no round opened for PATIENCE_HOURS.
+
+    `opened` is called with the number of each round that it sees open.
+    """
     loop = asyncio.get_running_loop()
     last_round, changed_at = host.round, loop.time()
     while (
@@ -169,6 +189,7 @@ async def _until_round(host: RoundsHost, number: int) -> None:
         await asyncio.sleep(POLL_SECONDS)
         if host.round != last_round:
             last_round, changed_at = host.round, loop.time()
+            opened(last_round)
 
 
 def _transferred(world: World) -> TransferredBytes:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from backend.commands.data.shard_report import as_json, print_cut
 from backend.commands.data.shard_url import describe, register_url, unfinished
+from backend.commands.terminal.progress import TerminalProgress
 from backend.datasets.sharding.cut import Cut, CutPlan, cut
 from backend.errors import DataError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         broken.append(str(error))
         console.print(f"left out: {error}", markup=False)
 
-    with console.status("Learning from the data") as status:
+    with TerminalProgress("Learning from the data.", quiet=True) as progress:
         result = _in_place(
             folder,
             lambda draft: cut(
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
                 draft,
                 _manifest(args, task),
                 note,
-                lambda count: status.update(f"{count:,} examples read"),
+                lambda count: progress.amount(count, None, f"{count:,} examples read"),
             ),
         )
     if args.json:

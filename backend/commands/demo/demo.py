@@ -18,6 +18,7 @@ import segno
 from rich.console import Console
 
 from backend.commands.demo.processes import TASK, Ensemble, Row
+from backend.commands.terminal.progress import TerminalProgress
 from backend.errors import DemoError
 from backend.settings import HOST, PORT, assets_folder
 
@@ -81,10 +82,12 @@ async def _for_people(args: argparse.Namespace) -> int:
     port = PORT if args.port is None else args.port
     try:
         async with Ensemble() as ensemble:
-            console.print("\n  Starting. The first start takes a minute, because the model is built.\n")
+            announce(console, reachable(args.host, f"http://{HOST}:{port}"))
             rounds = f"{TASK}.coordination.rounds={ROUNDS_FOR_PEOPLE}"
-            url = await ensemble.start_server(args.host, port, rounds)
-            await ensemble.start_peer(url)
+            with TerminalProgress("  Starting the server.") as progress:
+                url = await ensemble.start_server(args.host, port, rounds)
+                progress.step("  The server is up. Starting the peer, which loads TensorFlow.")
+                await ensemble.start_peer(url)
             welcome(console, reachable(args.host, url))
             async for row in ensemble.versions(url, patience=None):
                 console.print(f"  {_sentence(row)}")
@@ -148,6 +151,19 @@ def reachable(host: str, url: str) -> str:
             return f"http://{probe.getsockname()[0]}:{urlsplit(url).port}"
         except OSError:
             return url
+
+
+def announce(console: Console, url: str) -> None:
+    """Prints what will happen, what to do and how to stop, while the server that will be at `url` starts."""
+    page = f"{url}/tasks/{TASK}/train" if urlsplit(url).port else "the address that appears below"
+    console.print(
+        "\n  [bold]A server, a task with handwritten digits and a TensorFlow peer start here.[/bold]"
+    )
+    console.print("  It takes ten seconds, or a minute the first time, when the model is built.\n")
+    console.print("  What to do     open this address and press [bold]Start training[/bold]:")
+    console.print(f"                 [cyan]{page}[/cyan]", soft_wrap=True)
+    console.print("  What you see   a line for each version here, and its accuracy grow")
+    console.print("  How to stop    Ctrl-C ends everything and leaves nothing behind\n")
 
 
 def welcome(console: Console, url: str) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from backend.commands.replay.report import OTHER, OWN, finding_sentence, result_sentence
 from backend.commands.server_client import ServerClient, add_server_option, server_at
+from backend.commands.terminal.progress import TerminalProgress
 from backend.commands.tokens import token_for
 from backend.errors import GoneError, MingaError, NotFoundError, PeerError
 from backend.peer.data.blob_cache import LARGEST_BLOB
@@ -59,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     facts = _facts(server, args.task, args.unit)
     if other is not None and other.work != facts.work:
         raise PeerError(f"{args.against} is not a trace of unit {args.unit} of {args.task}.")
-    report = asyncio.run(_replay(server, facts, other, args.save))
+    with TerminalProgress(f"Training unit {args.unit} again.", quiet=args.json):
+        report = asyncio.run(_replay(server, facts, other, args.save))
     if args.json:
         print(json.dumps({key: value for key, value in report.items() if key != "sentences"}))
     else:

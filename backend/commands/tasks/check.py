@@ -11,6 +11,7 @@ from pathlib import Path
 
 from backend.commands.server_client import server_at
 from backend.commands.tasks.task_folder import CheckedItem, Folder, findings, open_folder, packed
+from backend.commands.terminal.progress import TerminalProgress
 from backend.commands.tokens import needed
 from backend.datasets.inspection.inspect_file import inspect_file
 from backend.datasets.inspection.model_input import ModelInput, input_of
@@ -21,6 +22,7 @@ from backend.formats.task_file import read_task_file
 from backend.server.drafts.toml import to_toml
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
+from backend.server.sandbox.limited_process import Tell
 from backend.server.tasks.device_support import device_support
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import TASK_FILE
@@ -61,7 +63,8 @@ def add_folder(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Prints a line per check; the exit code is 2 if a server would refuse the task. Raises TaskFileError."""
     folder = open_folder(args.folder, args.model, args.data)
-    items = list(_everything(folder, args))
+    with TerminalProgress("Reading the folder.", quiet=args.json or not args.convert) as progress:
+        items = list(_everything(folder, args, progress.step))
     if args.json:
         print(json.dumps({"sound": is_sound(items), "findings": [asdict(item) for item in items]}))
     else:
@@ -86,17 +89,18 @@ def verdict(items: list[CheckedItem]) -> str:
     return "Nothing is missing: upload it with `minga task push`."
 
 
-def _everything(folder: Folder, args: argparse.Namespace) -> Iterator[CheckedItem]:
+def _everything(folder: Folder, args: argparse.Namespace, tell: Tell) -> Iterator[CheckedItem]:
     items = [*findings(folder), *_pins(folder)]
     yield from items
     with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
         work_folder = Path(name)
         manifest: Manifest | None = None
         if args.convert and folder.model is not None and is_sound(items):
-            manifest = yield from _converted(folder, folder.model, work_folder)
+            manifest = yield from _converted(folder, folder.model, work_folder, tell)
         if folder.data is not None and not any(
             item.key == "data-file" and item.state == "failed" for item in items
         ):
+            tell("Reading the data.")
             yield _inspected(folder.data, input_of(manifest) if manifest else ModelInput(), work_folder)
     if args.to is not None:
         yield from _server(folder, args.to)
@@ -131,13 +135,13 @@ def _inspected(data: Path, model_input: ModelInput, work_folder: Path) -> Checke
 
 
 def _converted(
-    folder: Folder, model: Path, work_folder: Path
+    folder: Folder, model: Path, work_folder: Path, tell: Tell
 ) -> Generator[CheckedItem, None, Manifest | None]:
     """Yields the checks of a conversion; returns the manifest, or None if the model is not convertible."""
     task, bundle = work_folder / TASK_FILE, work_folder / "bundle"
     task.write_text(to_toml(folder.tables), "utf-8")
     try:
-        yield CheckedItem("convert", "done", convert(model, task, bundle))
+        yield CheckedItem("convert", "done", convert(model, task, bundle, tell=tell))
     except MingaError as error:
         yield CheckedItem("convert", "failed", str(error))
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import sys
 import tempfile
 import time
 from http.client import HTTPException, HTTPResponse
@@ -14,6 +13,7 @@ from typing import IO
 from urllib.parse import quote
 
 from backend.commands.server_client import ServerClient
+from backend.commands.terminal.progress import TerminalProgress
 from backend.errors import SettingsError, UnreachableError
 from backend.server.exports.export_formats import FORMATS, format_of
 from backend.server.tasks.formatting import size
@@ -43,10 +43,11 @@ def act(server: ServerClient, args: argparse.Namespace) -> None:
         file, text = Path(folder) / "file", Path(folder) / "card"
         url_path = f"/api/tasks/{quote(args.name, safe='')}/versions/{version}"
         with (
-            _wait_for_file(server, f"{url_path}/{export_format.name}", args.json) as answer,
+            TerminalProgress(f"Asking {server.url}.", quiet=args.json, in_bytes=True) as progress,
+            _wait_for_file(server, f"{url_path}/{export_format.name}", progress) as answer,
             file.open("wb") as out,
         ):
-            sha256 = _copy_checked(answer, out, server.url)
+            sha256 = _copy_checked(answer, out, server.url, progress)
         with server.file(f"{url_path}/card") as answer:
             text.write_bytes(answer.read())
         count = file.stat().st_size
@@ -60,26 +61,27 @@ def act(server: ServerClient, args: argparse.Namespace) -> None:
         print(f"{card}: its model card")
 
 
-def _wait_for_file(server: ServerClient, path: str, quiet: bool) -> HTTPResponse:
+def _wait_for_file(server: ServerClient, path: str, progress: TerminalProgress) -> HTTPResponse:
     """Waits until the server has made the file at `path`, and opens it. Raises MingaError."""
-    deadline, announced = time.monotonic() + MAX_WAIT_SECONDS, quiet
+    deadline, announced = time.monotonic() + MAX_WAIT_SECONDS, False
     while (answer := server.file(path)).status == ACCEPTED:
         answer.close()
         if time.monotonic() > deadline:
             raise UnreachableError(f"{server.url} did not make the file in {MAX_WAIT_SECONDS:.0f} seconds.")
         if not announced:
-            print("The server makes the file.", file=sys.stderr)
+            progress.step("The server makes the file.")
         announced = True
         time.sleep(float(answer.headers.get("Retry-After", 1)))
     return answer
 
 
-def _copy_checked(answer: HTTPResponse, out: IO[bytes], url: str) -> str:
+def _copy_checked(answer: HTTPResponse, out: IO[bytes], url: str, progress: TerminalProgress) -> str:
     """Copies the content and returns its SHA-256; raises UnreachableError if the ETag differs from it."""
-    digest = hashlib.sha256()
+    digest, length = hashlib.sha256(), int(answer.headers.get("Content-Length") or 0)
     while block := _read(answer, url):
         digest.update(block)
         out.write(block)
+        progress.amount(out.tell(), length or None, "Downloading.")
     if answer.headers.get("ETag") != f'"{digest.hexdigest()}"':
         raise _damaged(url)
     return digest.hexdigest()

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from backend.commands.server_client import DEFAULT, server_at
+from backend.commands.server_client import DEFAULT, ServerClient, server_at
 from backend.commands.tasks.check import add_folder
-from backend.commands.tasks.draft_client import RemoteDraft, open_draft
+from backend.commands.tasks.draft_client import RemoteDraft, Tell, open_draft
 from backend.commands.tasks.task_folder import Folder, findings, open_folder, packed
+from backend.commands.terminal.progress import TerminalProgress
 from backend.commands.tokens import needed
 from backend.errors import NotReadyError, TaskFileError
 
@@ -47,7 +47,13 @@ def run(args: argparse.Namespace) -> int:
     folder = open_folder(args.folder, args.model, args.data)
     _refuse_early(folder, args.launch or args.test)
     url = server_at(args.to).url
-    server, report = server_at(args.to, needed(url)), _make_reporter(args.json)
+    server = server_at(args.to, needed(url))
+    with TerminalProgress(f"Asking {url}.", quiet=True, in_bytes=True) as progress:
+        return _push(server, folder, args, _make_reporter(args.json, progress))
+
+
+def _push(server: ServerClient, folder: Folder, args: argparse.Namespace, report: Tell) -> int:
+    url = server.url
     draft = open_draft(server, str(folder.tables.get("name")), report)
     inspected_at = draft.record()["jobs"].get("look", {}).get("asked")
     draft.write(folder.text, folder.readme)
@@ -123,13 +129,15 @@ def _status(remaining: list[str], page: str) -> str:
     return f"Still to do: {' '.join(remaining)} Go on at {page}"
 
 
-def _make_reporter(as_json: bool) -> Any:
+def _make_reporter(as_json: bool, progress: TerminalProgress) -> Tell:
     def report(event: str, text: str, **facts: Any) -> None:
         if as_json:
             print(json.dumps({"event": event, "text": text, **facts}, ensure_ascii=False), flush=True)
-        elif event == "upload" and sys.stdout.isatty():
-            print(f"\r{text}", end="" if facts["bytes"] < facts["of"] else "\n", flush=True)
         elif event != "upload" or facts["bytes"] in (0, facts["of"]):
             print(text, flush=True)
+        if event == "upload":
+            progress.amount(facts["bytes"], facts["of"], text)
+        else:
+            progress.step(text)
 
     return report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 from typing import Self
 
@@ -77,6 +78,9 @@ class TerminalProgress:
             amount = DownloadColumn() if self._in_bytes else MofNCompleteColumn()
             counted = [BarColumn(BAR_COLUMNS), amount]
         columns = (SpinnerColumn(), TextColumn("{task.description}"), *counted, TimeElapsedColumn())
-        self._live = Progress(*columns, console=self._console, transient=True)
+        # What is printed meanwhile goes above the bar, but never from a file or pipe to the terminal.
+        self._live = Progress(
+            *columns, console=self._console, transient=True, redirect_stdout=sys.stdout.isatty()
+        )
         self._task = self._live.add_task(escape(self._text), total=total)
         self._live.start()

@@ -214,9 +214,10 @@ def test_a_task_is_built_once_and_again_when_its_sources_change(tmp_path: Path) 
     (tmp_path / "task.toml").write_text(TASK_FOLDER)
     (tmp_path / "build.py").write_text(BUILD)
     begun: list[str] = []
-    assert "3 parameters" in build_task(tmp_path, begins=begun.append)
-    assert build_task(tmp_path, begins=begun.append) == "up to date."
-    assert begun == [tmp_path.name]
+    assert "3 parameters" in build_task(tmp_path, tell=begun.append)
+    assert build_task(tmp_path, tell=begun.append) == "up to date."
+    assert begun[0].startswith(f"{tmp_path.name}: making its model")
+    assert begun.count(begun[0]) == 1
     first = contents(tmp_path / "built")
     assert "bundle/bundle.json" in first
 
