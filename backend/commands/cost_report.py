@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from backend.commands.terminal.tables import facts, listing
 from backend.server.estimates.prices import Prices
 from backend.server.estimates.recorded_cost import Cost
 from backend.server.estimates.training_record import TrainingRecord
@@ -31,11 +32,7 @@ def print_cost(record: TrainingRecord, cost: Cost, prices: Prices, console: Cons
 
 
 def _work_table(record: TrainingRecord) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for heading in ("client", "runs on"):
-        table.add_column(heading)
-    for heading in ("results", "examples", "at work", "there"):
-        table.add_column(heading, justify="right")
+    table = listing("client", "runs on", ">results", ">examples", ">at work", ">there")
     for row in sorted(record.work, key=lambda row: -row.busy)[:20]:
         table.add_row(
             row.client,
@@ -55,11 +52,7 @@ def _work_table(record: TrainingRecord) -> Table:
 
 
 def _fleets(cost: Cost) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for heading in ("", "paid"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("server", "standard", "preemptible", "saved"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = listing("", "paid", ">server", ">standard", ">preemptible", ">saved")
     for row in cost.fleets:
         whole = map(_dollars, (row.server, row.standard_rented, row.preemptible_rented))
         table.add_row(escape(row.instance), "while there", *whole, f"{row.saved:.0%}")
@@ -68,18 +61,24 @@ def _fleets(cost: Cost) -> Table:
 
 
 def _besides(cost: Cost) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table = facts()
     low, high = cost.energy.kwh
     cheap, dear = cost.energy.dollars
     table.add_row("Traffic", f"{_dollars(cost.traffic)}")
     table.add_row(
-        "Energy", f"{low:.3g} to {high:.3g} kWh at the clients, {_dollars(cheap)} to {_dollars(dear)}"
+        "Energy", f"{_energy(low)} to {_energy(high)} at the clients, {_dollars(cheap)} to {_dollars(dear)}"
     )
     return table
 
 
 def _dollars(value: float) -> str:
+    if value < 0.0001:
+        return "under 0.0001" if value else "0"
     return f"{value:,.2f}" if value >= 1 else f"{value:.2g}"
+
+
+def _energy(kwh: float) -> str:
+    return f"{kwh:.3g} kWh" if kwh >= 0.1 else f"{1000 * kwh:.2g} Wh"
 
 
 def _time(seconds: float) -> str:

@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from backend.commands.terminal.tables import facts, listing
 from backend.server.drafts.toml import to_toml
 from backend.server.estimates.devices import DEVICES
 from backend.server.tasks.formatting import between, number, operations, relative_error, shape, size
@@ -75,7 +76,7 @@ def _print_proposed(proposed: Mapping[str, Any], console: Console) -> None:
 
 
 def _layers(inspection: Inspection) -> Table:
-    table = _table("name", "kind", "output", ">parameters")
+    table = listing("name", "kind", "output", ">parameters")
     for layer in inspection.manifest.layers:
         outputs = ", ".join(shape(output) for output in layer.output_shapes)
         frozen = layer.parameters - layer.trainable
@@ -97,7 +98,7 @@ def _step(inspection: Inspection) -> Table:
         "constants": memory.constants,
         "in between": memory.intermediates,
     }
-    table = _facts()
+    table = facts()
     table.add_row(
         "Arithmetic", f"{operations(inspection.step_flops)} in {counted(inspection.step_ops, 'op')}"
     )
@@ -116,7 +117,7 @@ def _wire(inspection: Inspection, units: bool | None) -> Table:
     kind = "examples of a new shard" if units else "examples down"
     data = "" if wire.data is None else f", {size(wire.data)} of {kind}"
     each = {None: "Each round or unit", False: "Each round", True: "Each unit"}[units]
-    table = _facts()
+    table = facts()
     table.add_row("A browser, once", f"{size(wire.browser_bundle)}{program}")
     table.add_row("A peer, once", size(wire.peer_bundle))
     table.add_row(each, f"{size(wire.version_down)} down, {size(wire.update_up)} up{data}")
@@ -126,7 +127,7 @@ def _wire(inspection: Inspection, units: bool | None) -> Table:
 def _times(inspection: Inspection) -> Table:
     best = fastest(inspection.step_times)
     cells = {(output.device, output.backend): output for output in inspection.step_times}
-    table = _table("", "can train on", *(f">{DEVICE_WORDS[device.name].lower()}" for device in DEVICES))
+    table = listing("", "can train on", *(f">{DEVICE_WORDS[device.name].lower()}" for device in DEVICES))
     for backend in inspection.backends:
         row = []
         for device in DEVICES:
@@ -135,18 +136,4 @@ def _times(inspection: Inspection) -> Table:
             row.append(f"[bold]{text}[/bold]" if cell is not None and best.get(device.name) is cell else text)
         colour = VERDICTS[backend.eligible]
         table.add_row(BACKENDS[backend.backend], f"[{colour}]{backend.eligible}[/{colour}]", *row)
-    return table
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column.removeprefix(">"), justify="right" if column.startswith(">") else "left")
-    return table
-
-
-def _facts() -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column()
     return table

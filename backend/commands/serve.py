@@ -11,12 +11,12 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 from starlette.applications import Starlette
 
 from backend.commands.account import sign_in_address
 from backend.commands.logs import log_to_stderr
 from backend.commands.tasks.task_path import build_command
+from backend.commands.terminal.tables import indented, listing
 from backend.settings import HOST, PORT, Settings, read_settings
 from backend.web.app import build_app
 from backend.web.transport.uvicorn_server import address_of, bind, serve
@@ -93,7 +93,7 @@ def _report(settings: Settings, app: Starlette, url: str) -> None:
         event |= {"owner_link": link} if link else {}
         print(json.dumps(event), flush=True)
         return
-    table = Table("task", "version", "state", box=None, header_style="bold")
+    table = listing("task", "version", "state")
     for summary in summaries:
         version = f"{summary['version']} of {summary['rounds']}"
         table.add_row(summary["name"], version, f"[green]{summary['phase']}[/green]")
@@ -104,7 +104,7 @@ def _report(settings: Settings, app: Starlette, url: str) -> None:
     console = Console()
     console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
     if table.row_count:
-        console.print(Padding(table, (0, 0, 0, 2)))
+        console.print(indented(table))
     if unbuilt:
         words = build_command(list(unbuilt.values()))
         sentence = f"Not built yet: {', '.join(unbuilt)}. To build: {words}"

@@ -7,8 +7,9 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from backend.commands.terminal.tables import facts, listing
 from backend.formats.task_file import TaskFile
-from backend.server.tasks.formatting import size
+from backend.server.tasks.formatting import number, size
 from backend.simulation.advice import PLURALS, advice
 from backend.simulation.outcome import RunFigures
 from backend.simulation.plan_trial import TrainingFigures, TrialResult
@@ -60,7 +61,7 @@ def _facts(plan: RunFigures, file: TaskFile) -> Table:
         ("A client", f"{down} down, {up} up a round, in the mean"),
         ("The server", f"{sent} out, {received} in a round; {_share(plan.server_line_share)} of its line"),
     ]
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table = facts()
     for name, text in rows:
         table.add_row(name, text)
     return table
@@ -75,15 +76,12 @@ def _devices(plan: RunFigures) -> Table:
         shares = (_share(share) for share in (row.counted, row.cut_short, row.left, row.late))
         times = (_seconds(row.seconds_needed), _seconds(row.seconds_given))
         name = PLURALS[row.device].capitalize()
-        table.add_row(name, f"{row.clients:,}", f"{row.plans:,}", *shares, *times)
+        table.add_row(name, number(row.clients), number(row.plans), *shares, *times)
     return table
 
 
 def _variants(results: Results) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    for heading in ("rounds an hour", "abandoned", "wasted", "until all versions"):
-        table.add_column(heading, justify="right")
+    table = listing("", ">rounds an hour", ">abandoned", ">wasted", ">until all versions")
     for change, result in results:
         row = result.outcome
         cells = (_number(row.rounds_per_hour), _share(row.abandoned_share), _share(row.wasted_work))
@@ -94,20 +92,20 @@ def _variants(results: Results) -> Table:
 def _curve(trained: TrainingFigures) -> Table:
     """Tabulates evenly spaced versions, including the first and the last."""
     names = list(trained.curve[-1].metrics)
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for heading in ("version", "after", "training loss", "held-out loss", *names):
-        table.add_column(heading, justify="right")
+    table = listing(
+        *(f">{heading}" for heading in ("version", "after", "training loss", "held-out loss", *names))
+    )
     last = len(trained.curve) - 1
     for index in sorted({round(last * share / (POINTS - 1)) for share in range(POINTS)}):
         row = trained.curve[index]
         metrics = (f"{row.metrics[name]:.4f}" if name in row.metrics else "-" for name in names)
         losses = ("-" if loss is None else f"{loss:.4f}" for loss in (row.trained_loss, row.loss))
-        table.add_row(f"{row.version:,}", _hours(row.hours), *losses, *metrics)
+        table.add_row(number(row.version), _hours(row.hours), *losses, *metrics)
     return table
 
 
 def _number(value: float | None) -> str:
-    return "no" if value is None else f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+    return "no" if value is None else number(value) if value >= 10 else f"{value:.1f}"
 
 
 def _share(value: float | None) -> str:

@@ -12,10 +12,11 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from backend.commands.terminal.tables import listing
 from backend.datasets.sharding.cut import Cut
 from backend.formats.shard_index import ShardFile
 from backend.numerics.preprocess.fitted import FittedText
-from backend.server.tasks.formatting import size
+from backend.server.tasks.formatting import number, size
 
 _CLASSES_SHOWN = 20
 
@@ -48,26 +49,22 @@ def print_cut(cut: Cut, folder: Path, broken: int, console: Console) -> None:
         counted = _shards(shards)
         if counted["shards"]:
             amount = f"{counted['shards']} shards, {size(counted['bytes'])}"
-            console.print(f"{counted['examples']:,} examples {name}: {amount}.")
+            console.print(f"{number(counted['examples'])} examples {name}: {amount}.")
     for what, specs in (("An input", cut.fitted.inputs), ("A label", cut.fitted.labels)):
         for spec in specs:
             console.print(f"{what} is {spec.dtype} {spec.shape}.", markup=False)
     if isinstance(cut.fitted, FittedText):
-        console.print(f"{cut.fitted.ids:,} token ids.")
+        console.print(f"{number(cut.fitted.ids)} token ids.")
     if cut.train_classes or cut.holdout_classes:
         console.print(Padding(_classes(cut), (0, 0, 0, 2)))
     if broken:
-        console.print(f"{broken:,} broken files or rows were left out.")
+        console.print(f"{number(broken)} broken files or rows were left out.")
     console.print(f"Written to {folder}.", markup=False)
 
 
 def _classes(cut: Cut) -> Table:
-    table = Table(box=None, header_style="bold")
-    table.add_column("class")
-    table.add_column("train", justify="right")
-    table.add_column("held out", justify="right")
-    for number in range(len(cut.part_classes)):
-        table.add_column(f"client {number + 1}", justify="right")
+    clients = (f">client {place + 1}" for place in range(len(cut.part_classes)))
+    table = listing("class", ">train", ">held out", *clients)
     names = list(dict.fromkeys([*cut.train_classes, *cut.holdout_classes]))
     for name in names[:_CLASSES_SHOWN]:
         counts = (cut.train_classes, cut.holdout_classes, *cut.part_classes)
@@ -78,4 +75,4 @@ def _classes(cut: Cut) -> Table:
 
 
 def _count(counts: Mapping[str, int], name: str) -> str:
-    return f"{counts.get(name, 0):,}"
+    return number(counts.get(name, 0))

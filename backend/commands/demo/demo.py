@@ -170,7 +170,7 @@ def welcome(console: Console, url: str) -> None:
     """Prints instructions when the server at `url` is ready, with a QR code if phones can reach it."""
     page = f"{url}/tasks/{TASK}/train"
     alone = urlsplit(url).hostname in ("127.0.0.1", "localhost")
-    console.print(f"  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
+    console.print(f"\n  [bold]Minga[/bold] is open at [bold cyan]{url}[/bold cyan]\n")
     if not alone:  # A code with a loopback address would make a phone connect to itself.
         code = io.StringIO()
         segno.make(page, error="l").terminal(code, compact=True, border=2)

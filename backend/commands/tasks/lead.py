@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from backend.commands.server_client import ServerClient, server_at
+from backend.commands.terminal.tables import indented, listing
 from backend.commands.tokens import needed
 from backend.protocols.tasks.task_life import Order
 from backend.server.tasks.formatting import number
@@ -119,7 +120,7 @@ def _participants(server: ServerClient, args: argparse.Namespace) -> None:
     elif not rows:
         print("No participants so far.")
     else:
-        Console(highlight=False).print(_table(rows))
+        Console(highlight=False).print(indented(_table(rows)))
 
 
 def _treat(server: ServerClient, args: argparse.Namespace) -> None:
@@ -138,8 +139,7 @@ def _path(task: str) -> str:
 
 
 def _table(rows: list[Mapping[str, Any]]) -> Table:
-    heads = ("participant", "runs on", "does", "accepted", "refused", "examples")
-    table = Table(*heads, box=None, header_style="bold")
+    table = listing("participant", "runs on", "does", ">accepted", ">refused", ">examples")
     for row in rows:
         away = "away" if row["banned"] is None else "kept out"
         table.add_row(

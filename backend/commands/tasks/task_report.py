@@ -8,8 +8,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
 
+from backend.commands.terminal.tables import indented, listing
+from backend.server.hosting.task_loader import NOT_BUILT
 from backend.server.tasks.formatting import number, size
 from backend.web.pages.template_words import ENGLISH, counted
 
@@ -21,19 +23,23 @@ def print_tasks(console: Console, summaries: Sequence[JsonObject], problems: Map
     if not summaries and not problems:
         console.print("This server has no tasks.")
         return
-    table = Table("task", "version", "accuracy", "here", "state", box=None, header_style="bold")
+    table = listing("task", "version", ">accuracy", ">here", "state")
     for summary in summaries:
         version = f"{number(summary['version'])} of {number(summary['rounds'])}"
         here = number(summary["participants"])
         table.add_row(summary["name"], version, ENGLISH.percent(summary["accuracy"]), here, _state(summary))
     for name, problem in problems.items():
-        table.add_row(escape(name), "", "", "", f"[yellow]not served:[/yellow] {escape(problem)}")
-    console.print(table)
+        text = f"[yellow]not served:[/yellow] {escape(problem)}"
+        if problem == NOT_BUILT:
+            text = f"[dim]{escape(problem)}[/dim]"
+        table.add_row(escape(name), "", "", "", text)
+    console.print(indented(table))
 
 
 def print_task(console: Console, url: str, summary: JsonObject, rounds: Sequence[JsonObject]) -> None:
     """Prints a task's summary and its newest rounds."""
-    console.print(f"[bold]{escape(summary['title'])}[/bold]  {escape(summary['summary'])}", soft_wrap=True)
+    console.print(Padding(f"[bold]{escape(summary['title'])}[/bold]", (1, 2, 0, 2)))
+    console.print(Padding(escape(summary["summary"]), (0, 2, 1, 2)))
     rows = {
         "state": _state(summary),
         "version": f"{number(summary['version'])} of {number(summary['rounds'])}",
@@ -50,7 +56,9 @@ def print_task(console: Console, url: str, summary: JsonObject, rounds: Sequence
         console.print(f"  [cyan]{name:<10}[/cyan]{text}", soft_wrap=True)
     units = summary["scheme"] == "volunteer"
     if rounds:
-        console.print(f"\n[bold]The last {counted(len(rounds), 'epoch' if units else 'round')}[/bold]")
+        console.print(
+            f"\n  [bold cyan]The last {counted(len(rounds), 'epoch' if units else 'round')}[/bold cyan]"
+        )
     for round_ in rounds:
         console.print(round_line({"event": "round", **round_}, units), soft_wrap=True)
 
@@ -65,7 +73,9 @@ def round_line(event: JsonObject, units: bool = False) -> str:
         head = f"[bold]{name}[/bold]  version {event['version']} measured"
         return f"{head}  {_figures(event)}"
     made = event["made"]
-    when = datetime.fromtimestamp(event["ended"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    ended = datetime.fromtimestamp(event["ended"]).astimezone()
+    is_today = ended.date() == datetime.now().astimezone().date()
+    when = ended.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")
     what = f"[green]version {made['version']}[/green]" if made else "[yellow]abandoned[/yellow]"
     clients = counted(event["cohort"], "client")
     share = (
@@ -90,7 +100,7 @@ def _privacy(privacy: JsonObject | None) -> dict[str, str]:
 def _figures(version: JsonObject) -> str:
     measured = version["evaluation"]
     if measured is None:
-        return f"loss while training {ENGLISH.decimal(version['loss'])}"
+        return f"training loss {ENGLISH.decimal(version['loss'])}"
     texts = [
         f"{escape(ENGLISH.label(name)).lower()} {_measured(name, value)}"
         for name, value in measured["metrics"].items()

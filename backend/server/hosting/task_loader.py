@@ -29,7 +29,7 @@ from backend.server.versions.version_history import VersionHistory
 log = structlog.stdlib.get_logger("minga")
 
 BUILD_SCRIPT = "build.py"
-NOT_BUILT = "It is not built yet. Build it with `minga build`, and it is served without a restart."
+NOT_BUILT = "Not built yet: run `minga build`."
 # Seconds between retries, each of which reads the whole bundle: short at first for an operator who is mending
 # the task, then long.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0

@@ -50,7 +50,7 @@ async def test_a_training_in_rounds_is_reckoned(tmp_path: Path, capsys: pytest.C
     (fleet,) = told["fleets"]
     assert fleet["standard_rented"] == pytest.approx(told["seconds"] / 3600 * 34000)
     assert told["bytes_up"] == 2 * 4 * SIZE
-    for words in ("2 rounds", "c5.4xlarge", "n1-standard-4", "preemptible", "kWh"):
+    for words in ("2 rounds", "c5.4xlarge", "n1-standard-4", "preemptible", "Wh"):
         assert words in text
 
 

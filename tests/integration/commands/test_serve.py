@@ -59,7 +59,7 @@ def test_tasks_that_are_not_built_yet_are_no_error_and_are_served_once_they_are(
 ) -> None:
     leave_unbuilt(tasks, tmp_path)
     with running(tasks, tmp_path / "data", log=tmp_path / "log") as server:
-        assert "is not built yet" in server.report["problems"]["young"]
+        assert server.report["problems"]["young"] == "Not built yet: run `minga build`."
         (tmp_path / "young").rename(tasks / "young" / "bundle")
         until = time.monotonic() + PATIENCE
         while "young" in server.get("/readyz")["left_out"]:
