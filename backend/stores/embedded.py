@@ -14,10 +14,12 @@ from backend.stores.alerts import AlertStore
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import BlobStore, Records
 from backend.stores.error_translation import translated
+from backend.stores.plan_changes import PlanChanges
 from backend.stores.records import SqlRecords
 from backend.stores.secret import read_secret
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
+from backend.stores.sql_plan_changes import SqlPlanChanges
 from backend.stores.sql_task_lives import SqlLives
 from backend.stores.sqlite import sqlite_database
 from backend.stores.task_lives import Lives
@@ -39,6 +41,7 @@ class Stores:
     access: AccessRecords
     lives: Lives
     alerts: AlertStore
+    plans: PlanChanges
     blobs: BlobStore
     lock: sqlite3.Connection
     secret: bytes = field(repr=False)
@@ -74,6 +77,7 @@ def open_stores(folder: Path) -> Stores:
             SqlAccess(database),
             SqlLives(database),
             SqlAlerts(database),
+            SqlPlanChanges(database),
             FileBlobs(folder / "blobs"),
             lock,
             read_secret(folder),

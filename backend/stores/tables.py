@@ -265,3 +265,13 @@ alerts = Table(
     Column("cleared", Float),
     Column("acknowledged", Float),
 )
+
+plan_changes = Table(
+    "plan_changes",
+    metadata,
+    Column("task", String(64), primary_key=True),
+    Column("key", String(64), primary_key=True),
+    Column("value", JSON, nullable=False),
+    Column("was", JSON, nullable=False),
+    Column("at", Float, nullable=False),
+)

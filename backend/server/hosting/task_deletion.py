@@ -74,6 +74,7 @@ class Deletions:
         await self.stores.records.forget_task(name)
         await self.stores.lives.forget_life(name)
         await self.stores.alerts.forget_alerts(name)
+        await self.stores.plans.forget_plan(name)
         await self.roles.forget(name)
 
 

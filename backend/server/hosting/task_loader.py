@@ -68,7 +68,8 @@ class HostFactory:
         stores = self.services.stores
         blobs, records = stores.blobs, stores.records
         name = (await asyncio.to_thread(read_task_file, path)).name
-        task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs)
+        changes = await stores.plans.plan_changes(name)
+        task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs, changes)
         check_program(task.file, task.bundle.manifest, await asyncio.to_thread(self.program))
         run = await records.open_run(name, task.bundle.identity)
         history = VersionHistory(task, records, blobs, run)

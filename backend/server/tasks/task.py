@@ -11,6 +11,7 @@ from pathlib import Path
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import StopTable, TaskFile, read_task_file
+from backend.formats.task_file.reading.plan_changes import ChangedValue
 from backend.formats.task_file.server_optimizer import hyperparameters, name_of
 from backend.numerics.aggregation.server_optimizers import SERVER_OPTIMIZERS, ServerOptimizer
 from backend.numerics.masking.bit_packing import masked_bytes
@@ -187,24 +188,31 @@ def overrides_of(name: str, overrides: Sequence[str]) -> list[str]:
     return [override.partition(".")[2] for override in overrides if override.partition(".")[0] == name]
 
 
-async def load_task(path: Path, overrides: Sequence[str], allowed: frozenset[str], blobs: BlobStore) -> Task:
+async def load_task(
+    path: Path,
+    overrides: Sequence[str],
+    allowed: frozenset[str],
+    blobs: BlobStore,
+    changes: Sequence[ChangedValue] = (),
+) -> Task:
     """Loads the task in the file at `path` and copies its public parts into `blobs`.
 
-    Raises TaskFileError, BundleError, DataError or StoreError with a sentence that says what is wrong.
+    `changes` are those of its plan since its launch. Raises TaskFileError, BundleError, DataError or
+    StoreError with a sentence that says what is wrong.
     """
-    file = await asyncio.to_thread(read_task_file, path, overrides)
+    file = await asyncio.to_thread(read_task_file, path, overrides, changes)
     bundle = await store_bundle(path.parent / file.model.bundle, allowed, blobs)
     measure = file.fraction_evaluate > 0
     shards = await load_data(path.parent, file.data, bundle.manifest, blobs, measure)
     readme = await asyncio.to_thread(_readme, path.with_name("README.md"))
     task = Task(file, bundle, shards, readme)
-    _check(task)
+    check_plan(task)
     if file.training.control_variates:
         task = replace(task, zero_control=await _store_zeros(bundle.manifest.parameters.trainable, blobs))
     return task
 
 
-def _check(task: Task) -> None:
+def check_plan(task: Task) -> None:
     """Raises TaskFileError if the bundle or the shards lack what the task file needs."""
     check_task(task.file, task.bundle.manifest, bool(task.shards.holdout), bool(task.shards.measured))
     _ = task.trial

@@ -21,14 +21,17 @@ from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import BlobStore, Records, RoundResult
 from backend.stores.embedded import open_stores
 from backend.stores.error_translation import translated
+from backend.stores.plan_changes import PlanChanges
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
+from backend.stores.sql_plan_changes import SqlPlanChanges
 from backend.stores.sql_task_lives import SqlLives
 from backend.stores.sqlite import sqlite_database, sqlite_records
 from backend.stores.task_lives import Lives
 from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract
 from tests.support.store_contracts.blobs import DATA, BlobsContract
+from tests.support.store_contracts.plan_changes import PlanChangesContract
 from tests.support.store_contracts.records import ANN, FIRST, ROUND, RecordsContract
 from tests.support.store_contracts.task_lives import LivesContract
 
@@ -62,6 +65,14 @@ class TestAlertsInSqlite(AlertsContract):
     async def alerts(self, tmp_path: Path) -> AsyncIterator[AlertStore]:
         database = sqlite_database(tmp_path / "records.sqlite")
         yield SqlAlerts(database)
+        await database.close()
+
+
+class TestPlanChangesInSqlite(PlanChangesContract):
+    @pytest_asyncio.fixture
+    async def plans(self, tmp_path: Path) -> AsyncIterator[PlanChanges]:
+        database = sqlite_database(tmp_path / "records.sqlite")
+        yield SqlPlanChanges(database)
         await database.close()
 
 

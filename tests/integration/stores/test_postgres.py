@@ -12,14 +12,17 @@ from backend.stores.access import AccessRecords
 from backend.stores.alerts import AlertStore
 from backend.stores.contracts import Records
 from backend.stores.database import Database
+from backend.stores.plan_changes import PlanChanges
 from backend.stores.records import SqlRecords
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
+from backend.stores.sql_plan_changes import SqlPlanChanges
 from backend.stores.sql_task_lives import SqlLives
 from backend.stores.task_lives import Lives
 from tests.support.environment.databases import serving_postgres
 from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract
+from tests.support.store_contracts.plan_changes import PlanChangesContract
 from tests.support.store_contracts.records import RecordsContract
 from tests.support.store_contracts.task_lives import LivesContract
 
@@ -62,6 +65,14 @@ class TestAlertsInPostgres(AlertsContract):
     async def alerts(self, database: URL) -> AsyncIterator[AlertStore]:
         shared = Database(_empty(database), "PostgreSQL")
         yield SqlAlerts(shared)
+        await shared.close()
+
+
+class TestPlanChangesInPostgres(PlanChangesContract):
+    @pytest_asyncio.fixture
+    async def plans(self, database: URL) -> AsyncIterator[PlanChanges]:
+        shared = Database(_empty(database), "PostgreSQL")
+        yield SqlPlanChanges(shared)
         await shared.close()
 
 

@@ -10,28 +10,37 @@ import msgspec
 
 from backend.errors import TaskFileError
 from backend.formats.task_file.reading.hints import explain
+from backend.formats.task_file.reading.plan_changes import ChangedValue, apply_changes
 from backend.formats.task_file.reading.toml_parser import parse_toml
 from backend.formats.task_file.rules.combinations import contradiction
 from backend.formats.task_file.task_file import TaskFile
 
 
-def read_task_file(path: Path, overrides: Sequence[str] = ()) -> TaskFile:
-    """Reads the task file at `path` and applies overrides such as `coordination.rounds=5`.
+def read_task_file(
+    path: Path, overrides: Sequence[str] = (), changes: Sequence[ChangedValue] = ()
+) -> TaskFile:
+    """Reads the task file at `path`, and applies changes, then overrides such as `coordination.rounds=5`.
 
     Raises TaskFileError, which names the field.
     """
+    tables = read_task_tables(path)
+    apply_changes(tables, changes)
+    for override in overrides:
+        set_value(tables, override)
+    return parse_task(tables, str(path))
+
+
+def read_task_tables(path: Path) -> dict[str, Any]:
+    """Reads the tables of the task file at `path`, unchecked. Raises TaskFileError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TaskFileError(f"{path} cannot be read: {error}.") from error
     try:
-        tables = parse_toml(text)
+        return parse_toml(text)
     except (ValueError, RecursionError) as error:
         # Not only TOMLDecodeError: Python reads no number of thousands of digits.
         raise TaskFileError(f"{path} is not valid TOML: {error}.") from error
-    for override in overrides:
-        set_value(tables, override)
-    return parse_task(tables, str(path))
 
 
 def parse_task(tables: dict[str, Any], where: str) -> TaskFile:
