@@ -15,6 +15,7 @@ from starlette.routing import Mount
 from backend.protocols.token_bucket import Rate
 from backend.server.accounts.accounts import access_to
 from backend.server.accounts.sign_in_attempts import Attempts
+from backend.server.continuation.continuations import Continuations
 from backend.server.drafts.draft_service import TASKS, DraftService
 from backend.server.exports.exporter import Exporter
 from backend.server.exports.task_exports import TaskExports
@@ -24,7 +25,7 @@ from backend.server.observers.event_log import EventLog
 from backend.server.observers.observer import Observers
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
-from backend.web.api import exports, task_management, tasks
+from backend.web.api import continuation, exports, task_management, tasks
 from backend.web.api.metrics import Metrics
 from backend.web.api.static_files import PublicFiles
 from backend.web.auth import accounts, credentials, invitations, sign_in
@@ -73,6 +74,7 @@ def build_app(settings: Settings) -> Starlette:
         deletions = app.state.deletions = Deletions(
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )
+        continuations = app.state.continuations = Continuations(registry, stores.plans)
         drafts = app.state.drafts = DraftService(
             settings.data_dir,
             settings.limits,
@@ -96,6 +98,7 @@ def build_app(settings: Settings) -> Starlette:
             recheck.cancel()
             await exporter.stop()
             await drafts.stop()
+            await continuations.stop()
             await registry.stop()
             await stores.close()
 
@@ -116,6 +119,7 @@ def build_app(settings: Settings) -> Starlette:
                         [*drafts.routes(), *dry_runs.routes(), *copies.routes(), *reviews.routes()]
                     ),
                     *task_management.routes(),
+                    *continuation.routes(),
                     *invitations.routes(),
                     *handlers.routes(),
                 ]

@@ -5,7 +5,8 @@
                       └── stop ────────────────────────────────────────> stopped ──┴─ archive ──> archived
 
 Rounds that end by their rules also lead to `finished`. An owner may revoke an order: `resume` revokes a
-pause, a finish and a stop, `restore` an archive. A task that its rules ended cannot be resumed.
+pause, a finish and a stop, `restore` an archive. A task that its rules ended cannot be resumed: its owner
+extends its plan.
 """
 
 from __future__ import annotations
@@ -122,6 +123,17 @@ class Life:
             return self.rounds_ended(RULES, now)
         if self.state is LifeState.FINISHED and not self.by_owner:
             return replace(self, state=self.running, reason="", since=now)
+        return self
+
+    def extended(self, now: float) -> Life:
+        """Returns the life after the owner extended the plan: an ended task continues as before its end.
+
+        A pause stays. Raises OrderError for an archived task.
+        """
+        if self.state is LifeState.ARCHIVED:
+            raise OrderError("This task is archived. Restore it first, then extend it.")
+        if self.state in ENDED or self.state is LifeState.FINISHING:
+            return replace(self, state=self.running, by_owner=False, reason="", since=now)
         return self
 
     def _is_over(self, order: Order) -> bool:

@@ -24,7 +24,7 @@ from backend.server.observers.observer import Observer
 from backend.server.tasks.model_inspection import StepTime
 from backend.server.tasks.task import Task
 from backend.server.units.parameters.server_pool import ParameterDeployment
-from backend.server.versions.version_history import VersionHistory
+from backend.server.versions.version_history import StoredVersion, VersionHistory
 from backend.stores.contracts import AssimilationRecord, VersionRecord
 from backend.stores.embedded import Stores
 from backend.wire.messages import Chunk
@@ -100,6 +100,8 @@ class Scheme(Generic[Host]):
     open_host: Callable[[Task, VersionHistory, HostServices], Awaitable[Host]]
     # Restores an earlier version as the next one for a reason, or raises OrderError.
     restore: Callable[[Host, int, str], Awaitable[VersionRecord]]
+    # Records an earlier version as the next one of an ended task, for a reason and at a time of day.
+    record_again: Callable[[Host, StoredVersion, str, float], Awaitable[VersionRecord]]
 
     # The plan in words, the disclosure, the cost estimate, and proposals of better values.
     describe: Callable[[Coordination], Iterable[str]]

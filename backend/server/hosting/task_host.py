@@ -83,6 +83,11 @@ class TaskHost(ABC):
         """Why no more rounds follow; None while the task runs."""
 
     @property
+    @abstractmethod
+    def quiet(self) -> bool:
+        """Whether no work is open, so that another host can take the task over and loses nothing."""
+
+    @property
     def privacy(self) -> dict[str, Any] | None:
         """The report on its clients' privacy (docs/reference/http.md); None without [privacy]."""
         return None

@@ -89,6 +89,14 @@ class TaskLifecycle:
                 self.life = self.life.rounds_ended(self._end_reason, self._clock())
             return self.life
 
+    async def extend(self) -> None:
+        """Records that an ended task continues, for the host that is opened next.
+
+        Raises OrderError if the task is archived, and StoreError. In both cases nothing changes.
+        """
+        async with self._lock:
+            await self._lives.set_life(self._host.name, self.life.extended(self._clock()))
+
     async def remove(self, client: str) -> None:
         """Disconnects a client, which may join again."""
         reason = "The owner of this task disconnected this device. You may join again."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -32,7 +32,7 @@ from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.observers.observer import NO_OBSERVERS, Observer
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection
-from backend.server.tasks.task import find_launched, find_tasks
+from backend.server.tasks.task import TASK_FILE, find_launched, find_tasks, overrides_of
 from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import round_summaries, version_summaries
@@ -110,16 +110,58 @@ class TaskRegistry:
         """Stops hosting a task, dismisses its clients with `error`; returns its host. NotFoundError."""
         host = self.host(name)
         host.admission.closed = str(error)
+        await self._dismiss_all(host, error)
+        del self._hosts[name], self._hostings[name]
+        await self._end(self._running.pop(name))
+        return host
+
+    async def _dismiss_all(self, host: TaskHost, error: MingaError) -> None:
         await host.send_away(None, error)
         # The host's loop closes the connections before it ends.
-        while host.participants and not self._running[name].done():  # noqa: ASYNC110 - no bell rings for it.
+        while host.participants and not self._running[host.name].done():  # noqa: ASYNC110 - no bell rings for it.
             await asyncio.sleep(0.01)
-        del self._hosts[name], self._hostings[name]
-        running = self._running.pop(name)
+
+    async def _end(self, running: asyncio.Task[None]) -> None:
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
-        return host
+
+    def _retry(self, path: Path, reason: str) -> None:
+        """Lists a task that cannot be opened as a problem, and tries it again later."""
+        assert self._loader is not None  # noqa: S101 - `start` came first.
+        self._loader.paths = [*self._loader.paths, path]
+        self._loader.problems[path.parent.name] = reason
+        if self._retrying is None or self._retrying.done():
+            self._retrying = asyncio.create_task(self._loader.retry())
+
+    def overrides_of(self, name: str) -> list[str]:
+        """Returns the values of the task's file that the command line sets."""
+        return overrides_of(name, self._loader.factory.overrides) if self._loader else []
+
+    async def reopen_task(
+        self, name: str, error: MingaError, prepare: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """Replaces the quiet host of a task by one that is opened from its file and records.
+
+        The old host does `prepare` first, then dismisses its clients with `error`, after which they may join
+        again. Raises MingaError if the task cannot be opened: then the old host stays, or, once it did
+        `prepare`, the task is tried again as at a start.
+        """
+        assert self._loader is not None  # noqa: S101 - `start` came first.
+        host, path = self.host(name), self.folder(name) / TASK_FILE
+        if prepare is not None:
+            await prepare()
+        try:
+            hosting = await self._loader.factory.open(path)
+        except MingaError as failure:
+            if prepare is not None:
+                await self.close_task(name, error)
+                self._retry(path, str(failure))
+            raise
+        self._hosts[name], self._hostings[name] = hosting.host, hosting
+        await self._dismiss_all(host, error)
+        await self._end(self._running[name])
+        self._run(name, hosting.host)
 
     async def stop(self) -> None:
         """Stops all hosts."""

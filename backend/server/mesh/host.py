@@ -11,6 +11,7 @@ from backend.errors import NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.protocols.rounds.lots import Lots
+from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.client_link import ConnectedClient, MeasuredLink, Presence
@@ -169,6 +170,11 @@ class MeshHost(TaskHost):
     def reason_to_finish(self) -> str | None:
         """See TaskHost."""
         return self.machine.reason_to_finish()
+
+    @property
+    def quiet(self) -> bool:
+        """See TaskHost."""
+        return self.machine.phase in (RoundPhase.PAUSED, RoundPhase.FINISHED)
 
     @property
     def round(self) -> int:

@@ -15,7 +15,7 @@ from backend.server.mesh.host import MeshHost
 from backend.server.mesh.overview import picture
 from backend.server.rounds.scheme import describe_rounds
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import VersionHistory
+from backend.server.versions.version_history import StoredVersion, VersionHistory
 from backend.stores.contracts import VersionRecord
 from backend.translation import later
 from backend.wire.mesh_codec import decode_to_server
@@ -42,8 +42,17 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
 async def restore(_host: MeshHost, _number: int, _reason: str) -> VersionRecord:
     """Raises OrderError: the server of a decentralized task cannot replace the model of its peers."""
     raise OrderError(
-        "The peers of a decentralized task hold the model themselves: this server cannot roll them back."
+        "The peers of a decentralized task hold the model themselves: this server cannot roll them back "
+        "while they train. Finish the task, then continue it from that version."
     )
+
+
+async def record_again(host: MeshHost, earlier: StoredVersion, reason: str, now: float) -> VersionRecord:
+    """Records an earlier version of an ended task as the next one. Raises StoreError.
+
+    No group made it: what the groups of later versions certify does not follow from it.
+    """
+    return await host.history.add_again(earlier, reason, now, mesh_groups=[])
 
 
 def picture_of(host: MeshHost) -> dict[str, Any]:
@@ -72,6 +81,7 @@ MESH = Scheme(
     estimate=estimate,
     propose=propose,
     restore=restore,
+    record_again=record_again,
     passes="round",
     piece=later("a round"),
     after_restart="Peers continued among themselves and report their result.",

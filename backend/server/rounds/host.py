@@ -16,6 +16,7 @@ from typing import Any
 from backend.errors import SlowUploadError
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.lots import Lots
+from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.admission import check_room
 from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.connected_clients import presence_of, wire_phase
@@ -128,6 +129,11 @@ class RoundsHost(TaskHost):
     def reason_to_finish(self) -> str | None:
         """See TaskHost."""
         return self._state.machine.reason_to_finish()
+
+    @property
+    def quiet(self) -> bool:
+        """See TaskHost."""
+        return self._state.machine.phase in (RoundPhase.PAUSED, RoundPhase.FINISHED)
 
     @property
     def round(self) -> int:

@@ -15,7 +15,8 @@ from backend.server.privacy.privacy_budget import open_account
 from backend.server.rounds.host import RoundsHost
 from backend.server.tasks.formatting import number
 from backend.server.tasks.task import Task
-from backend.server.versions.version_history import VersionHistory
+from backend.server.versions.version_history import StoredVersion, VersionHistory
+from backend.stores.contracts import VersionRecord
 from backend.translation import gettext, later
 from backend.wire.codec import decode_client
 from backend.wire.messages import PROTOCOL, Hello
@@ -37,6 +38,11 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         account=account,
         lots=Lots(services.stores.secret).of_task(task.file.name, history.run),
     )
+
+
+async def record_again(host: RoundsHost, earlier: StoredVersion, reason: str, now: float) -> VersionRecord:
+    """Records an earlier version of an ended task as the next one. Raises StoreError."""
+    return await host.history.add_again(earlier, reason, now)
 
 
 def describe_rounds(who: str, plan: Coordination) -> Iterator[str]:
@@ -65,6 +71,7 @@ ROUNDS = Scheme(
     estimate=estimate,
     propose=propose,
     restore=RoundsHost.restore,
+    record_again=record_again,
     passes="round",
     piece=later("a round"),
     after_restart="A round that was open then does not count: its part of the work begins again.",

@@ -106,14 +106,17 @@ def given_without(
     return contributions
 
 
+def content_after(encoded: bytes, epoch: int, version: int) -> bytes:
+    """Returns the content after an `epoch` without units that made `version`. Raises StoreError."""
+    before = _decoded(encoded)
+    totals = EpochContent(epoch, version, 0.0, 0, 0, 0.0, [], [], {}, {}, {}, {})
+    scheduler = replace(before.scheduler, epoch=epoch, done=0, failed=0, dropped=0, open=())
+    return msgspec.msgpack.encode(msgspec.structs.replace(before, scheduler=scheduler, epoch=totals))
+
+
 def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
     """Decodes the content of a checkpoint. Raises StoreError if it is damaged."""
-    try:
-        content = msgspec.msgpack.decode(encoded, type=CheckpointContent)
-    except msgspec.DecodeError as error:
-        raise StoreError(
-            f"The checkpoint of a task of work units is damaged: {error}. Restore the data folder."
-        ) from error
+    content = _decoded(encoded)
     totals = content.epoch
     epoch = Epoch(
         number=totals.number,
@@ -131,3 +134,12 @@ def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
     return DecodedCheckpoint(
         content.scheduler, epoch, content.number, content.means, content.data, content.usual
     )
+
+
+def _decoded(encoded: bytes) -> CheckpointContent:
+    try:
+        return msgspec.msgpack.decode(encoded, type=CheckpointContent)
+    except msgspec.DecodeError as error:
+        raise StoreError(
+            f"The checkpoint of a task of work units is damaged: {error}. Restore the data folder."
+        ) from error

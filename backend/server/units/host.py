@@ -145,6 +145,13 @@ class UnitsHost(TaskHost):
         return self._state.run.finished or self._controller.reason()
 
     @property
+    def quiet(self) -> bool:
+        """See TaskHost."""
+        state = self._state
+        idle = state.run.finished is not None or (state.run.paused and not self._dispatcher.busy)
+        return idle and not state.model.is_changing and state.records.written
+
+    @property
     def round(self) -> int:
         """See TaskHost: the number of the epoch."""
         return self._state.run.epoch.number

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from backend.errors import OrderError
 from backend.formats.task_file import Coordination
 from backend.formats.task_file.units import name_of
+from backend.numerics.aggregation.asynchronous import no_memory
 from backend.server.disclosure.units import disclose_units
 from backend.server.estimates.unit_costs import estimate_units
 from backend.server.estimates.unit_proposals import propose_units
@@ -14,9 +15,11 @@ from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket
 from backend.server.tasks.formatting import number
 from backend.server.tasks.task import Task
 from backend.server.units.board.board import UnitsBoard
+from backend.server.units.checkpoint_codec import content_after
 from backend.server.units.host import UnitsHost
 from backend.server.units.setup import load_restored_state
-from backend.server.versions.version_history import VersionHistory
+from backend.server.versions.checkpoints import Checkpoint
+from backend.server.versions.version_history import StoredVersion, VersionHistory
 from backend.stores.contracts import VersionRecord
 from backend.translation import gettext, later
 from backend.wire.unit_messages import UNITS_PROTOCOL, Enlist
@@ -41,9 +44,25 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
 async def restore(_host: UnitsHost, _number: int, _reason: str) -> VersionRecord:
     """Raises OrderError: a version of work units cannot be restored."""
     raise OrderError(
-        "Each result of a work unit enters the model immediately, so this server cannot roll back. Download "
-        "the version, and start a new task from it."
+        "Each result of a work unit enters the model immediately, so this server cannot roll back while "
+        "units are trained. Finish the task, then continue it from that version."
     )
+
+
+async def record_again(host: UnitsHost, earlier: StoredVersion, reason: str, now: float) -> VersionRecord:
+    """Records an earlier version of an ended task as the next one, an epoch without units.
+
+    Raises StoreError.
+    """
+    history = host.history
+    point = await history.last_checkpoint()
+    checkpoint: Checkpoint | None = None
+    if point is not None:
+        epoch = history.round + 1
+        content = content_after(point.content, epoch, history.current.version + 1)
+        # The change of the weights counts like the taking out of a result.
+        checkpoint = Checkpoint(now, epoch, point.base + 1, earlier.weights, no_memory(), content, [])
+    return await history.add_again(earlier, reason, now, checkpoint)
 
 
 def describe(plan: Coordination) -> Iterator[str]:
@@ -87,6 +106,7 @@ UNITS = Scheme(
     estimate=estimate_units,
     propose=propose_units,
     restore=restore,
+    record_again=record_again,
     passes="epoch",
     piece=later("a unit"),
     after_restart="Work units whose results were not recorded are done again.",

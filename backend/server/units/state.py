@@ -245,6 +245,11 @@ class RecordState:
     recording: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
+    @property
+    def written(self) -> bool:
+        """Whether the last checkpoint and record hold all that is known."""
+        return not (self.rows or self.recording or self.changed.is_set())
+
     def add_row(self, row: AssimilationRecord) -> None:
         """Adds the row of an assimilated result."""
         self.rows.append(row)

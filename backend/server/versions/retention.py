@@ -1,8 +1,8 @@
-"""Selects the versions that are deleted to save space."""
+"""Selects the best version, and the versions that are deleted to save space."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from backend.formats.task_file import Checkpoints
 from backend.stores.contracts import EvaluationRecord, VersionRecord
@@ -19,12 +19,24 @@ def to_let_go(
     The best have the highest accuracy on held-out examples or, for models that measure none, the lowest loss.
     """
     kept = [version.version for version in versions if version.let_go is None]
-    retained = {0, *busy, *kept[-plan.keep_last :]}
-    measured = sorted((number for number in kept if number in evaluations), reverse=True)
-    retained.update(sorted(measured, key=lambda number: _badness(evaluations[number]))[: plan.keep_best])
+    retained = {0, *busy, *kept[-plan.keep_last :], *_ranked(kept, evaluations)[: plan.keep_best]}
     if plan.keep_every:
         retained.update(number for number in kept if number % plan.keep_every == 0)
     return [number for number in kept if number not in retained]
+
+
+def best_version(
+    versions: Sequence[VersionRecord], evaluations: Mapping[int, EvaluationRecord]
+) -> int | None:
+    """Returns the number of the best version whose files are kept; None if none was measured."""
+    kept = [version.version for version in versions if version.let_go is None]
+    return next(iter(_ranked(kept, evaluations)), None)
+
+
+def _ranked(kept: Iterable[int], evaluations: Mapping[int, EvaluationRecord]) -> list[int]:
+    """Returns the measured versions, the best first, and of equal ones the newest."""
+    measured = sorted((number for number in kept if number in evaluations), reverse=True)
+    return sorted(measured, key=lambda number: _badness(evaluations[number]))
 
 
 def _badness(evaluation: EvaluationRecord) -> float:

@@ -101,7 +101,7 @@ class VersionHistory:
         return {**self.evaluated["clients"], **self.evaluated["server"]}
 
     def progress(self, rules: StopRules) -> RunProgress:
-        """Returns the progress of the run, as it was opened, for its stop rules."""
+        """Returns the progress of the run so far, by its records, for its stop rules."""
         progress = RunProgress(rules, self._seconds)
         for version, evaluation in sorted(self.evaluated[rules.source].items()):
             progress.measured(version, evaluation.source, evaluation.loss, evaluation.metrics)
@@ -228,9 +228,34 @@ class VersionHistory:
         self.versions.append(version)
         self.addresses |= fetched_addresses(version)
         self.round = round_record.round
+        self._seconds += round_record.seconds
         for each in contributions:
             self.accepted[each.client] = self.accepted.get(each.client, 0) + each.accepted
         return version
+
+    async def add_again(
+        self,
+        earlier: StoredVersion,
+        reason: str,
+        now: float,
+        checkpoint: Checkpoint | None = None,
+        mesh_groups: list[MeshGroupRecord] | None = None,
+    ) -> VersionRecord:
+        """Records an earlier version as the next one, in a round without members, for a `reason`."""
+        record = RoundRecord(self.round + 1, self.current.version, 0, 0, 0, "version", reason, 0.0, now)
+        results = 0, earlier.record.loss, earlier.record.metrics
+        # The privacy terms of a version hold for later versions, too.
+        return await self.add_version(
+            earlier.weights,
+            earlier.state,
+            *results,
+            record,
+            [],
+            earlier.control,
+            self.current.privacy,
+            checkpoint,
+            mesh_groups,
+        )
 
     def _is_repeat(self, before: VersionRecord, version: VersionRecord) -> bool:
         """Whether `version` is the one before again, as after a masked round that was not unmasked."""
@@ -271,6 +296,8 @@ class VersionHistory:
             await self._records.record(self._run, result)
         else:
             await self.add_checkpoint(checkpoint, result)
+        self.round = round_record.round
+        self._seconds += round_record.seconds
 
     async def add_checkpoint(self, checkpoint: Checkpoint, result: RoundResult | None = None) -> None:
         """Records a checkpoint of a task of work units in place of the previous one."""
