@@ -26,7 +26,7 @@ ACCEPTED = 202
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Adds `NAME`, `--version`, `--format` and `--output`."""
     parser.add_argument("name", metavar="NAME", help="the task")
-    parser.add_argument("--version", type=int, metavar="N", help="the version; default: the newest")
+    parser.add_argument("--version", type=int, metavar="N", help="the version; default: the best")
     parser.add_argument("--format", default="keras", help=f"{', '.join(FORMATS)}; default: keras")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: by task and version")
 
@@ -34,7 +34,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def act(server: ServerClient, args: argparse.Namespace) -> None:
     """Downloads both files, or neither on failure. Raises MingaError."""
     export_format = format_of(args.format)
-    version = server.summary(args.name)["version"] if args.version is None else args.version
+    version = _default_version(server, args.name) if args.version is None else args.version
     target: Path = args.output or Path(f"{args.name}-{version}{export_format.ending}")
     card = target.with_name(f"{args.name}-{version}.md")
     if target.exists():
@@ -59,6 +59,13 @@ def act(server: ServerClient, args: argparse.Namespace) -> None:
     else:
         print(f"{target}: version {version} as {export_format.title}, {size(count)}, SHA-256 {sha256}")
         print(f"{card}: its model card")
+
+
+def _default_version(server: ServerClient, name: str) -> int:
+    """Returns the best version or, where none was measured on held-out examples, the newest."""
+    summary = server.summary(name)
+    version: int = summary["best"]["version"] if summary.get("best") else summary["version"]
+    return version
 
 
 def _wait_for_file(server: ServerClient, path: str, progress: TerminalProgress) -> HTTPResponse:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 
-from backend.errors import BusyError, MingaError, OrderError, TaskFileError
+from backend.errors import BundleError, BusyError, MingaError, OrderError, SettingsError, TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.formats.task_file.reading.reader import read_task_tables
 from backend.protocols.tasks.task_life import ENDED, LifeState
@@ -22,13 +23,14 @@ from backend.server.continuation.extension import (
     objection,
     rounds_done,
 )
+from backend.server.drafts.transfer.forked_weights import ForkedWeights
+from backend.server.exports.task_exports import TaskExports
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account
 from backend.server.schemes import scheme_of
 from backend.server.tasks.task import TASK_FILE, Task, check_plan
-from backend.server.versions.retention import best_version
-from backend.server.versions.version_history import StoredVersion
+from backend.server.versions.version_history import StoredVersion, VersionHistory
 from backend.stores.plan_changes import PlanChange, PlanChanges
 
 log = structlog.stdlib.get_logger("minga.lifecycle")
@@ -83,6 +85,23 @@ class Continuations:
             job.result()
         return {**self._described(name, plan), "state": life.state, "applied": job.done()}
 
+    async def forked(
+        self, name: str, version: int | Literal["best"], exports: TaskExports, seconds: float
+    ) -> ForkedWeights | None:
+        """Returns what a copy of a task needs to start from a version; None while its files are exported.
+
+        Waits for that at most `seconds`. Raises OrderError, NotFoundError, GoneError or StoreError.
+        """
+        host, keras = self.registry.host(name), None
+        number = _chosen(host.history, version)
+        weights = await exports.weights(name, number)
+        with suppress(BundleError, SettingsError):  # The model cannot be converted again, but launched.
+            made = (await exports.file(name, number, "keras", seconds)).made
+            if made is None:
+                return None
+            keras = made.path
+        return ForkedWeights(weights, keras, await self.plans.plan_changes(name), _origin(host, number))
+
     async def stop(self) -> None:
         """Ends the jobs that wait."""
         jobs = list(self.pending.values())
@@ -97,10 +116,8 @@ class Continuations:
         if not ended:
             raise OrderError("Only an ended task continues from an earlier version: finish or stop it first.")
         history = host.history
-        number = best_version(history.versions, history.evaluations) if asked.version == "best" else None
-        if asked.version == "best" and number is None:
-            raise OrderError("No version was measured on held-out examples, so none is the best. Choose one.")
-        stored = await history.read_version(asked.version if number is None else number)  # type: ignore[arg-type]
+        number = _chosen(history, asked.version)
+        stored = await history.read_version(number)
         return None if stored.record.weights == history.current.weights else stored
 
     async def _checked(self, host: TaskHost, asked: Extension, again: bool) -> _Plan:
@@ -192,3 +209,25 @@ def _check_budget(account: PrivacyBudget, taken: int) -> None:
             f"The privacy budget is spent: in another round epsilon could pass {account.privacy.epsilon:g} "
             f"for a client that was in {taken}. This promise to the clients cannot be changed."
         )
+
+
+def _chosen(history: VersionHistory, version: int | Literal["best"]) -> int:
+    """Returns the number of the chosen version. Raises OrderError if none is the best."""
+    if version != "best":
+        return version
+    if history.best is None:
+        raise OrderError("No version was measured on held-out examples, so none is the best. Choose one.")
+    return history.best.version
+
+
+def _origin(host: TaskHost, number: int) -> str:
+    """Says in Markdown where a fork comes from, and what its clients may have given away there."""
+    origin = f"It begins with version {number} of [{host.task.file.title}](/tasks/{host.name})."
+    privacy = host.privacy
+    if privacy is None:
+        return origin
+    spent = f"up to epsilon {privacy['epsilon']:.3g}" if privacy["epsilon"] is not None else "without a limit"
+    return (
+        f"{origin} Its privacy account begins at zero: those who took part in that task, too, gave away "
+        f"something there ({spent}), to which this task adds."
+    )

@@ -216,8 +216,10 @@ class Dashboard:
         history = self._host.history
         evaluations, lineage = history.evaluations, lineage_of(history.versions)
         versions = history.versions[-MAX_POINTS:]
+        best = history.best.version if history.best else None
         return {
             "rounds": [asdict(record) for record in self._totals.newest],
+            "best": best,
             "curve": [_point(version, evaluations, lineage) for version in versions],
         }
 

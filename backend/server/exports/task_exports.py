@@ -28,6 +28,7 @@ from backend.server.exports.version_comparison import distances
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.tasks.task import TASK_FILE
 from backend.server.versions.lineage import lineage_of
+from backend.server.versions.retention import removal
 from backend.server.versions.timeline import version_summary
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, VersionRecord
@@ -106,7 +107,12 @@ class TaskExports:
         history = self._history(task)
         record = _record(history, number)
         description = _described(history, record)
-        return {**description, "files": [] if record.let_go else await self._files(task, record)}
+        best = history.best is not None and history.best.version == number
+        return {
+            **description,
+            "best": best,
+            "files": [] if record.let_go else await self._files(task, record),
+        }
 
     async def card(self, task: str, number: int) -> str:
         """Returns the model card of a version in Markdown. Raises NotFoundError or StoreError."""
@@ -134,6 +140,10 @@ class TaskExports:
         source = await self._source(task, record)
         file = await self._exporter.get(source, format, seconds)
         return VersionFile(f"{task}-{number}{format.ending}", format, file)
+
+    async def weights(self, task: str, number: int) -> Path:
+        """Returns the file with the flat vector of a version. Raises NotFoundError or GoneError."""
+        return await self._blobs.path(_stored(self._history(task), number).weights)
 
     async def compare(self, task: str, before: int, after: int) -> dict[str, Any]:
         """Compares two versions (docs/reference/http.md). Raises NotFoundError or GoneError."""
@@ -168,12 +178,14 @@ class TaskExports:
                         await asyncio.to_thread(file.path.unlink, True)
 
     async def whole(self, task: str, seconds: float) -> Whole | None:
-        """Returns the complete task for its owner; None until the newest version's files are exported.
+        """Returns the complete task for its owner; None until the files of its best version are exported.
+
+        Without a version that was measured on held-out examples, it is the newest.
 
         Raises NotFoundError or StoreError.
         """
         folder, history = self._registry.folder(task), self._history(task)
-        number = history.current.version
+        number = history.best.version if history.best else history.current.version
         files: list[tuple[str, Path | bytes]] = []
         for name in ("safetensors", "keras"):
             try:
@@ -271,7 +283,6 @@ def _record(history: VersionHistory, number: int) -> VersionRecord:
 def _stored(history: VersionHistory, number: int) -> VersionRecord:
     record = _record(history, number)
     if record.let_go is not None:
-        raise GoneError(
-            f"Version {number} was deleted to save space; the task's page lists the stored versions."
-        )
+        reason = removal(record, history.checkpoints)
+        raise GoneError(f"{reason} The task's page lists the stored ones.")
     return record

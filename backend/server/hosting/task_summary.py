@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from backend.formats.task_file import TaskFile
-from backend.protocols.tasks.task_life import Life
+from backend.protocols.tasks.task_life import UNDER_WAY, Life
 from backend.server.disclosure.statement import Guarantee
 from backend.server.estimates.traffic import traffic
 from backend.server.hosting.task_host import TaskHost
@@ -54,6 +54,8 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
         "wanted": file.coordination.required_clients,
         "brings": file.data.brings,
         "accuracy": _accuracy(host.history.evaluations),
+        "best": _best(host.history.best),
+        "ended": life.since if host.phase == "finished" and life.state not in UNDER_WAY else None,
         "parameters": task.bundle.manifest.parameters.total,
         "examples": task.shards.examples,
         "privacy": host.privacy,
@@ -102,6 +104,12 @@ def inspection(task: Task, program: int | None) -> Inspection:
         averages,
     )
     return inspect(manifest, wire)
+
+
+def _best(evaluation: EvaluationRecord | None) -> dict[str, Any] | None:
+    if evaluation is None:
+        return None
+    return {"version": evaluation.version, "loss": evaluation.loss, "metrics": evaluation.metrics}
 
 
 def _accuracy(evaluations: dict[int, EvaluationRecord]) -> float | None:

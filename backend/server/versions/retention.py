@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 from backend.formats.task_file import Checkpoints
 from backend.stores.contracts import EvaluationRecord, VersionRecord
@@ -31,6 +32,16 @@ def best_version(
     """Returns the number of the best version whose files are kept; None if none was measured."""
     kept = [version.version for version in versions if version.let_go is None]
     return next(iter(_ranked(kept, evaluations)), None)
+
+
+def removal(version: VersionRecord, plan: Checkpoints) -> str:
+    """Says when and why the files of `version` were removed, in a sentence for programs and their people."""
+    day = datetime.fromtimestamp(version.let_go or 0.0, UTC).date()
+    best = f"the best {plan.keep_best} and " if plan.keep_best else ""
+    return (
+        f"The files of version {version.version} were removed on {day} to save space: {best}the last "
+        f"{plan.keep_last} versions are kept."
+    )
 
 
 def _ranked(kept: Iterable[int], evaluations: Mapping[int, EvaluationRecord]) -> list[int]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from backend.errors import GoneError, NotFiniteError, NotFoundError, StoreError
+from backend.formats.task_file import Checkpoints
 from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.scaffold import ControlChanges
@@ -21,7 +22,7 @@ from backend.numerics.vectors import Vector, Vector64, from_bytes, to_bytes
 from backend.protocols.rounds.stop_rules import RunProgress, Source, StopRules
 from backend.server.tasks.task import Task
 from backend.server.versions.checkpoints import Checkpoint, checkpoint_write, read_checkpoint
-from backend.server.versions.retention import to_let_go
+from backend.server.versions.retention import best_version, removal, to_let_go
 from backend.stores.contracts import (
     AssimilationRecord,
     BlobStore,
@@ -99,6 +100,18 @@ class VersionHistory:
     def evaluations(self) -> dict[int, EvaluationRecord]:
         """The evaluation of each evaluated version: the server's or, without one, the clients'."""
         return {**self.evaluated["clients"], **self.evaluated["server"]}
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Which versions' files are kept."""
+        return self._task.file.checkpoints
+
+    @property
+    def best(self) -> EvaluationRecord | None:
+        """The evaluation of the best version whose files are kept; None if none was evaluated."""
+        evaluations = self.evaluations
+        number = best_version(self.versions, evaluations)
+        return None if number is None else evaluations[number]
 
     def progress(self, rules: StopRules) -> RunProgress:
         """Returns the progress of the run so far, by its records, for its stop rules."""
@@ -268,7 +281,7 @@ class VersionHistory:
         if record is None:
             raise NotFoundError(f"There is no version {number}; the newest is {self.current.version}.")
         if record.let_go is not None:
-            raise GoneError(f"Version {number} was deleted to save space; choose a stored one.")
+            raise GoneError(f"{removal(record, self.checkpoints)} Choose a stored one.")
         size = self._task.bundle.manifest.parameters
         weights = from_bytes(await self._read(record.weights, "weights"), size.total)
         state, control = no_state(), None
@@ -342,7 +355,7 @@ class VersionHistory:
         Returns their numbers. They are marked before their blobs are dropped: blobs that remain after a crash
         are swept at the next start.
         """
-        numbers = to_let_go(self.versions, self.evaluations, self._task.file.checkpoints, busy)
+        numbers = to_let_go(self.versions, self.evaluations, self.checkpoints, busy)
         if numbers:
             freed = await self._records.let_go(self._run, numbers, now)
             self.versions = [

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from backend.errors import BadRequestError
 from backend.formats.task_file.types import Name
+from backend.server.continuation.continuations import Continuations
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.comparison import side_of_draft, side_of_task
 from backend.server.drafts.review.differences import Side, differences
 from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.drafts.transfer.copies import copy_draft, copy_task
 from backend.server.drafts.transfer.export_zip import zip_pieces
+from backend.server.drafts.transfer.forked_weights import ForkedWeights
 from backend.server.drafts.transfer.import_zip import import_toml
 from backend.server.hosting.task_registry import TaskRegistry
+from backend.web.api.exports import RETRY_SECONDS, WAIT_SECONDS
 from backend.web.auth.identity import require
 from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, json_response, owned
 from backend.web.requests.body import read_body, read_json, read_pieces
@@ -34,6 +38,12 @@ class Copy(Struct, forbid_unknown_fields=True):
 
     name: Name
     onward: bool = False
+
+
+class TaskCopy(Copy):
+    """A copy of a task, whose version 0 has the weights of `version`; without it, those of version 0."""
+
+    version: Annotated[int, Meta(ge=0)] | Literal["best"] | None = None
 
 
 def routes() -> list[BaseRoute]:
@@ -93,16 +103,21 @@ async def clone(request: Request) -> Response:
 
 
 async def clone_task(request: Request) -> Response:
-    """A draft of a new version of a task, which stays as it is."""
+    """A draft of a new version of a task, which stays as it is: 202 while its model file is being made."""
     name = request.path_params["name"]
     await require(request, "edit", name)
     identity = await require(request, "create")
-    body = await read_json(request, Copy)
+    body = await read_json(request, TaskCopy)
     await draft_service(request).measure(identity.account or "")
     registry: TaskRegistry = request.app.state.tasks
-    copy = await copy_task(
-        draft_service(request).drafts, registry.folder(name), identity.account or "", body.name
-    )
+    fork: ForkedWeights | None = None
+    if body.version is not None:
+        continuations: Continuations = request.app.state.continuations
+        fork = await continuations.forked(name, body.version, request.app.state.results, WAIT_SECONDS)
+        if fork is None:
+            return JSONResponse({"state": "making"}, 202, {**FRESH, "Retry-After": str(RETRY_SECONDS)})
+    drafts, owner = draft_service(request).drafts, identity.account or ""
+    copy = await copy_task(drafts, registry.folder(name), owner, body.name, fork)
     return await _start(request, copy, body.onward)
 
 

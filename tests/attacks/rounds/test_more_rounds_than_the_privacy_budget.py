@@ -45,7 +45,7 @@ async def train_until_finished(server: Server) -> None:
 
         training = [asyncio.create_task(train(client)) for client in (ann, bob)]
         async with asyncio.timeout(PATIENCE):
-            while (await asyncio.to_thread(server.get, "/api/tasks/tiny"))["phase"] != "finished":
+            while (await asyncio.to_thread(server.get, "/api/tasks/tiny"))["phase"] != "finished":  # noqa: ASYNC110 - another process.
                 await asyncio.sleep(0.05)
         for task in training:
             task.cancel()

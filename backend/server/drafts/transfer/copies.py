@@ -10,11 +10,13 @@ from typing import Any
 
 from backend.errors import NotWantedError
 from backend.formats.file_hash import file_sha256
+from backend.formats.task_file.reading.plan_changes import apply_changes
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.record import RECORD, Draft, DraftJob, JobKind, JobLine, StoredFile
 from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
 from backend.server.drafts.review.comparison import read_text
+from backend.server.drafts.transfer.forked_weights import ForkedWeights, replace_weights
 from backend.stores.error_translation import translated
 
 KERAS = ".keras"
@@ -47,13 +49,20 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
     return new
 
 
-async def copy_task(drafts: Drafts, folder: Path, owner: str, name: str) -> Draft:
+async def copy_task(
+    drafts: Drafts, folder: Path, owner: str, name: str, fork: ForkedWeights | None = None
+) -> Draft:
     """Creates a draft of a new version of the task in `folder`: its model, shards, task file and README.
+
+    With `fork` its version 0 has the weights of a version of that task.
 
     Raises OverQuotaError, or TaskFileError if the task file has entries that drafts may not have.
     """
     tables = await asyncio.to_thread(task_tables.read_tables, folder / task_tables.WHERE)
     readme = await asyncio.to_thread(read_text, folder)
+    if fork is not None:
+        apply_changes(tables, fork.changes)
+        readme = f"{readme.rstrip()}\n\n{fork.origin}\n".lstrip()
     source_name = str(tables["name"])
     # Only the operator may run programs on the server, so hooks are not copied.
     tables.pop("hooks", None)
@@ -71,7 +80,11 @@ async def copy_task(drafts: Drafts, folder: Path, owner: str, name: str) -> Draf
         with drafts.reserved(new, size), translated("The task cannot be copied"):
             for kind, source in parts.items():
                 await asyncio.to_thread(shutil.copytree, source, drafts.folder(new) / MADE[kind])
-            new.files |= await asyncio.to_thread(_model, drafts.folder(new), drafts.clock())
+            if fork is not None:
+                await asyncio.to_thread(replace_weights, drafts.folder(new) / MADE["convert"], fork)
+            if fork is None or fork.keras is not None:
+                # A model file with other weights would replace the version's at the next conversion.
+                new.files |= await asyncio.to_thread(_model, drafts.folder(new), drafts.clock())
             drafts.check_exists(new)
             await drafts.measure(new)
         # The conversion comes first, because the fingerprint of the cut depends on it.

@@ -12,9 +12,11 @@ from urllib.request import urlopen
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.server.drafts.review.checklist import MADE
+from backend.server.tasks.bundle_store import check_bundle
 from backend.wire.mesh_messages import Deposit, Group
 from backend.wire.messages import Closing, Train
-from tests.support.tasks.tiny_task import SIZE, write_mesh, write_task, write_units
+from tests.support.tasks.tiny_task import OPS, SIZE, write_mesh, write_task, write_units
 from tests.support.timeouts import PATIENCE
 from tests.support.web.mesh_client import MeshPeer
 from tests.support.web.rounds_client import Client
@@ -263,3 +265,22 @@ async def test_a_task_file_that_is_edited_later_counts(tmp_path: Path) -> None:
     file.write_text(file.read_text("utf-8").replace("rounds = 9", "rounds = 7"), "utf-8")
     with running(tmp_path / "tasks", tmp_path / "data") as server:
         assert server.get("/api/tasks/tiny")["rounds"] == 7
+
+
+async def test_a_version_becomes_the_first_of_a_new_task_with_the_plan_as_it_is_now(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny", rounds=2)
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        ann = operator(server)
+        await train(server, 2)
+        await until(server, "tiny", phase="finished")
+        await extend(ann, "tiny", rounds=7)
+        for version, status in ((9, 404), ("best", 409), ("first", 400)):
+            ann.ask("POST", "/api/tasks/tiny/clone", {"name": "tiny-b", "version": version}, status)
+        draft = ann.ask("POST", "/api/tasks/tiny/clone", {"name": "tiny-b", "version": 1})
+        assert draft["task"]["coordination"]["rounds"] == 9
+        assert "It begins with version 1 of [Tiny](/tasks/tiny)." in draft["readme"]
+        bundle = tmp_path / "data" / "drafts" / draft["id"] / MADE["convert"]
+        assert check_bundle(bundle, frozenset(OPS)).files["weights.bin"].sha256 == weights(server)[1]
+        states = {one["key"]: one["state"] for one in draft["checklist"]}
+        assert states["convert"] == "done"
+        assert (await until(server, "tiny", version=2))["weights"] == weights(server)[2]
