@@ -15,7 +15,7 @@ from rich.console import Console
 from backend.commands.server_client import ServerClient, add_server_option, keeps_secrets, server_at
 from backend.commands.tasks import check as task_check
 from backend.commands.tasks import download as task_download
-from backend.commands.tasks import lead
+from backend.commands.tasks import extend, lead
 from backend.commands.tasks import new as task_new
 from backend.commands.tasks import pin as task_pin
 from backend.commands.tasks import push as task_push
@@ -96,6 +96,7 @@ def register(subparsers: Any) -> None:
     task_download.add_flags(download)
     download.set_defaults(run=run, act=task_download.act)
     lead.add_actions(actions, common)
+    extend.add_actions(actions, common)
     pin = actions.add_parser(
         "pin",
         help="pin a bundle to the program that computes the same bits everywhere",
