@@ -19,6 +19,8 @@ from backend.translation import gettext
 
 ROUNDS, EPOCHS = "coordination.rounds", "coordination.units.epochs"
 DEADLINE, LEASE = "coordination.deadline", "coordination.units.lease"
+# Versions that a menu lists; the page of each other one names its number.
+LISTED = 100
 STOP, RATE = "coordination.stop", "training.learning_rate"
 
 
@@ -87,3 +89,21 @@ def objection(task: Task, history: VersionHistory, done: int) -> str | None:
     if reason := history.progress(stop_rules(plan.stop, source)).reason():
         return f"A stop rule would end it at once: {reason} Change the stop rule, too."
     return None
+
+
+def choices(task: Task, history: VersionHistory) -> dict[str, Any]:
+    """Returns the plan as it is, and what its owner can choose, for the page of the dashboard."""
+    plan, done = task.file.coordination, rounds_done(history, again=False)
+    best = history.best.version if history.best else None
+    return {
+        "done": done,
+        "rounds": plan.rounds - done if plan.rounds > done else plan.rounds,
+        "deadline": plan.units.lease if plan.units else plan.deadline,
+        "learning_rate": task.learning_rate,
+        "fixed_rate": fixed_rate(task),
+        "stop": plan.stop,
+        "metrics": ["loss", *(metric.name for metric in task.bundle.manifest.metrics)],
+        "newest": history.current.version,
+        "best": best,
+        "versions": [one.version for one in history.versions if one.let_go is None][:-1][-LISTED:][::-1],
+    }

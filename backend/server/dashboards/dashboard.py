@@ -57,6 +57,8 @@ class Dashboard:
         self._events: list[task_events.TaskEvent] = []
         # Rounds that ended before the records were read; None once they are read.
         self._early: list[task_events.RoundEnded] | None = []
+        # Whether its host ended.
+        self.is_over = False
 
     # Called by the task's host.
 
@@ -87,12 +89,16 @@ class Dashboard:
         """Reads the recorded rounds, then handles events and alarms until cancelled."""
         await self._read_records()
         await self._alert_log.restarted(self._host, self._lifecycle.life.state, self._clock())
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._messenger.run())
-            while True:
-                now = asyncio.get_running_loop().time()
-                await self._perform(self._handle_events(now))
-                await self._wait(self._alarms.timer())
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._messenger.run())
+                while True:
+                    now = asyncio.get_running_loop().time()
+                    await self._perform(self._handle_events(now))
+                    await self._wait(self._alarms.timer())
+        finally:
+            self.is_over = True
+            self._wake()
 
     async def _read_records(self) -> None:
         records = await self._host.history.rounds(0, None)
@@ -163,14 +169,13 @@ class Dashboard:
     # Called for the dashboard's pages.
 
     @contextmanager
-    def watching(self) -> Iterator[asyncio.Event]:
-        """Yields an event that is set at each change. Raises BusyError if too many pages watch."""
+    def watching(self, watcher: asyncio.Event) -> Iterator[None]:
+        """Sets the event `watcher` at each change. Raises BusyError if too many pages watch."""
         if len(self._watchers) >= MAX_WATCHERS:
             raise BusyError(f"{MAX_WATCHERS} windows watch this task already. Close one, or come back later.")
-        watcher = asyncio.Event()
         self._watchers.add(watcher)
         try:
-            yield watcher
+            yield
         finally:
             self._watchers.discard(watcher)
 

@@ -250,6 +250,11 @@ class TaskRegistry:
         self.host(name)
         return self._hostings[name].board
 
+    @property
+    def boards(self) -> dict[str, Dashboard]:
+        """The dashboard of each task."""
+        return {name: hosting.board for name, hosting in self._hostings.items()}
+
     def folder(self, name: str) -> Path:
         """Returns the folder of the task's file. Raises NotFoundError."""
         return self._hostings[self.host(name).name].folder

@@ -141,12 +141,15 @@ async def version_page(request: Request) -> Response:
     context = {
         "task": summary,
         "version": details,
+        "plan": registry.host(name).task.file,
         "compared": comparison,
         "others": others,
         "may_restore": may_manage
         and details["let_go"] is None
         and number != summary["version"]
-        and summary["scheme"] == "federated",
+        and summary["scheme"] == "federated"
+        and summary["phase"] != "finished",
+        "may_continue": may_manage and details["let_go"] is None and summary["phase"] == "finished",
     }
     return render(request, "pages/version.html", context)
 

@@ -16,6 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from backend.errors import ForbiddenError, MingaError, NotFoundError
 from backend.protocols.tasks.task_life import Life, Order
 from backend.server.accounts.permissions import may
+from backend.server.continuation.extension import choices
 from backend.server.dashboards.dashboard import Dashboard
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.auth.identity import require
@@ -70,10 +71,11 @@ async def page(request: Request) -> Response:
     name = request.path_params["name"]
     identity = await require(request, "inspect", name)
     registry = _registry(request)
-    place = registry.place(name)
+    place, host = registry.place(name), registry.host(name)
     context = {
         "task": registry.summary(name),
-        "plan": registry.host(name).task.file,
+        "plan": host.task.file,
+        "choices": choices(host.task, host.history),
         "may_lead": may(identity, "manage", place),
         "may_delete": may(identity, "delete", place)
         and request.app.state.deletions.can_delete(registry.folder(name)),
@@ -154,17 +156,24 @@ async def watch(websocket: WebSocket) -> None:
             raise ForbiddenError(objection)
         name = websocket.path_params["name"]
         await require(websocket, "inspect", name)
-        board = websocket.app.state.tasks.board(name)
+        registry: TaskRegistry = websocket.app.state.tasks
         revoked: list[MingaError] = []
-        with board.watching() as changed:
+        wake = asyncio.Event()
 
-            def revoke(error: MingaError) -> None:
-                revoked.append(error)
-                changed.set()
+        def revoke(error: MingaError) -> None:
+            revoked.append(error)
+            wake.set()
 
-            with connections_of(websocket).registered(websocket, "inspect", name, revoke):
+        with connections_of(websocket).registered(websocket, "inspect", name, revoke):
+            board = registry.board(name)
+            with board.watching(wake):
                 await websocket.accept()
-                await _push(websocket, board, changed, revoked)
+                is_open = await _push(websocket, board, wake, revoked)
+            # Another host took the task over; its dashboard goes on.
+            while is_open and (following := registry.boards.get(name, board)) is not board:
+                board = following
+                with board.watching(wake):
+                    is_open = await _push(websocket, board, wake, revoked)
     except MingaError as error:
         content = {"error": {"code": error.code, "message": str(error)}}
         await websocket.send_denial_response(JSONResponse(content, error.http_status))
@@ -172,10 +181,10 @@ async def watch(websocket: WebSocket) -> None:
 
 async def _push(
     websocket: WebSocket, board: Dashboard, changed: asyncio.Event, revoked: list[MingaError]
-) -> None:
+) -> bool:
     """Sends changes until the client closes, or its permission is `revoked`, which the last frame reports.
 
-    A client that reads slowly delays only its own frames.
+    Returns True if the board's host ended before that. A client that reads slowly delays only its own frames.
     """
     closed = asyncio.create_task(_until_closed(websocket))
     sent: dict[str, str] = {}
@@ -185,7 +194,9 @@ async def _push(
             if revoked:
                 await websocket.send_json({"type": "ended", "reason": str(revoked[0])})
                 await websocket.close(revoked[0].close_code)
-                return
+                return False
+            if board.is_over:
+                return True
             for kind, content in (("history", board.history()), ("now", board.now())):
                 text = json.dumps({"type": kind, **content}, allow_nan=False)
                 if sent.get(kind) != text:
@@ -196,9 +207,10 @@ async def _push(
                 async with asyncio.timeout(MAX_SECONDS):
                     await _wait_for_either(closed, changed)
     except WebSocketDisconnect:
-        return
+        return False
     finally:
         closed.cancel()
+    return False
 
 
 async def _wait_for_either(closed: asyncio.Task[None], changed: asyncio.Event) -> None:

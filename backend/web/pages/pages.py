@@ -67,7 +67,14 @@ async def gallery(request: Request) -> Response:
     search = Search(query.get("q", "").strip(), query.get("topic", ""))
     tasks = by_need(task for task in await summaries_for(request) if task["state"] != "archived")
     matches = sum(search.matches(task) for task in tasks)
-    context = {"tasks": tasks, "topics": topics(tasks), "search": search, "found": matches}
+    context = {
+        "tasks": tasks,
+        "open": [task for task in tasks if task["phase"] != "finished"],
+        "finished": [task for task in tasks if task["phase"] == "finished"],
+        "topics": topics(tasks),
+        "search": search,
+        "found": matches,
+    }
     return render(request, "pages/gallery.html", context)
 
 

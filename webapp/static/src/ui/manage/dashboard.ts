@@ -7,6 +7,7 @@ import { enableButtons, requireElement, setText } from "../lib/dom";
 import { toast } from "../lib/toast";
 import { bindFiles } from "../task/version-files";
 import { fillAlerts } from "./alerts";
+import { bindContinuation } from "./continuation";
 import { watch } from "./dashboard-socket";
 import { bindTaskDeletion } from "./deletion";
 import type { Alert, DashboardFrame, DashboardHistory, DashboardNow } from "./frames";
@@ -56,6 +57,7 @@ class Dashboard {
     this.#words = page.dataset.scheme === "volunteer" ? manage.ofEpochs : manage.ofRounds;
     bindFiles(requireElement(page, "versions"));
     bindTaskDeletion(page, this.#task);
+    bindContinuation(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
   }
 

@@ -116,6 +116,11 @@ export const manage = {
   back: _("Go back"),
   backTo: (version: number) => _("Go back to version %(version)s", { version: number(version) }),
   banned: _("kept out"),
+  /** After a change of the plan, which ends with this version. */
+  extended: (last: number) => _("It trains on, up to version %(version)s.", { version: number(last) }),
+  extendedLater: (last: number) =>
+    _("It trains on, up to version %(version)s, when the open round ended.", { version: number(last) }),
+  forking: _("The draft is being made…"),
   heldOut: _("Held-out loss"),
   highest: _("Clients’ 90th percentile"),
   lowest: _("Clients’ 10th percentile"),
@@ -142,6 +147,11 @@ export const manage = {
       "Go back to version %(version)s? It becomes the newest version again, and %(count)s versions made since are left behind: kept, but not trained on. A round that is open does not count.",
       behind,
       { version: number(version) },
+    ),
+  questionStartOver: (newest: number) =>
+    _(
+      "Start over from version 0? Versions up to %(version)s are left behind: kept, but not trained on. What participants gave away of their privacy stays counted.",
+      { version: number(newest) },
     ),
   questionDelete: _("Delete this task for good? Nobody can bring it back."),
   /** What is asked before an order that many people feel; null where none is. */
