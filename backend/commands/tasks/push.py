@@ -17,19 +17,26 @@ from backend.commands.tasks.task_folder import Folder, findings, open_folder, pa
 from backend.commands.terminal.progress import TerminalProgress
 from backend.commands.tokens import needed
 from backend.errors import NotReadyError, TaskFileError
+from backend.server.drafts.starters.starters import STARTERS
 
 # Inspecting data proposes a preprocessing for the converted model; its scaling needs another conversion.
-_WORK = ("convert", "look", "convert", "cut", "rehearse")
+_WORK = ("convert", "look", "build", "convert", "cut", "rehearse")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Adds `FOLDER`, `--to`, `--model`, `--data`, `--launch`, `--test`, `--no-browser` and `--json`."""
+    """Adds `FOLDER`, `--to`, `--model`, `--data`, `--starter`, `--launch`, `--test`, `--no-browser`, `--json`."""
     add_folder(parser)
     parser.add_argument(
         "--to",
         metavar="URL",
         default=os.environ.get("MINGA_SERVER") or DEFAULT,
         help=f"address of the server (MINGA_SERVER, default {DEFAULT})",
+    )
+    parser.add_argument(
+        "--starter",
+        metavar="NAME",
+        choices=tuple(STARTERS),
+        help=f"begin with a starter model instead of a file: {', '.join(STARTERS)}",
     )
     ending = parser.add_mutually_exclusive_group()
     ending.add_argument("--launch", action="store_true", help="launch it when everything is ready")
@@ -44,7 +51,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Uploads, prepares and launches the task; a repeated call resumes. Raises MingaError."""
-    folder = open_folder(args.folder, args.model, args.data)
+    folder = open_folder(args.folder, args.model, args.data, args.starter)
     _refuse_early(folder, args.launch or args.test)
     url = server_at(args.to).url
     server = server_at(args.to, needed(url))
@@ -95,6 +102,8 @@ def _upload_files(draft: RemoteDraft, folder: Folder) -> None:
     if folder.model is not None:
         draft.bring("model", folder.model)
         _make_ready(draft, ("convert",))
+    elif folder.starter is not None:
+        draft.server.send("POST", f"{draft.path}/starter", {"starter": folder.starter})
     if folder.data is not None:
         with tempfile.TemporaryDirectory(prefix="minga-push-") as name:
             draft.bring("data", packed(folder.data, Path(name) / f"{folder.data.name}.zip"))

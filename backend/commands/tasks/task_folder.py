@@ -20,20 +20,24 @@ from backend.server.tasks.task import TASK_FILE
 README = "README.md"
 MODELS = (".keras", ".h5", ".hdf5")
 # Checklist items that only a server can complete.
-_LATER = ("convert", "look", "show", "cut", "rehearse", "browser", "devices")
+_LATER = ("starter", "build", "convert", "look", "show", "cut", "rehearse", "browser", "devices")
 # A fixed date makes the zip of the same files identical, so a server can recognise it.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True)
 class Folder:
-    """The content of a task's folder. `data` is a file, a folder of files by class, or None."""
+    """The content of a task's folder. `data` is a file, a folder of files by class, or None.
+
+    With a `starter` the server builds the model for the data.
+    """
 
     path: Path
     text: str
     readme: str
     model: Path | None
     data: Path | None
+    starter: str | None = None
 
     @property
     def tables(self) -> dict[str, Any]:
@@ -54,8 +58,11 @@ class CheckedItem:
     line: int | None = None
 
 
-def open_folder(path: Path, model: Path | None, data: Path | None) -> Folder:
-    """Reads the folder; `model` and `data` override its own files. Raises TaskFileError."""
+def open_folder(path: Path, model: Path | None, data: Path | None, starter: str | None = None) -> Folder:
+    """Reads the folder; `model` and `data` override its own files, and `starter` its model.
+
+    Raises TaskFileError.
+    """
     file = path / TASK_FILE
     try:
         text = file.read_text("utf-8")
@@ -67,14 +74,18 @@ def open_folder(path: Path, model: Path | None, data: Path | None) -> Folder:
     for one in (model, data):
         if one is not None and not one.exists():
             raise TaskFileError(f"There is no {one}.")
-    return Folder(path, text, readme, model or _model_in(path, text), data or _data_in(path))
+    if starter is None:
+        model = model or _model_in(path, text)
+    elif model is not None:
+        raise TaskFileError("A starter model is built instead of a file: leave out --model or --starter.")
+    return Folder(path, text, readme, model, data or _data_in(path), starter)
 
 
 def findings(folder: Folder) -> list[CheckedItem]:
     """Runs all checks that need no server and do not open the model."""
     faults = [CheckedItem("task", "failed", one.text, one.line) for one in problems(folder.text, fixed)]
     try:
-        draft = Draft("0" * 16, "", 0.0, 0.0, folder.tables, folder.readme)
+        draft = Draft("0" * 16, "", 0.0, 0.0, folder.tables, folder.readme, starter=folder.starter)
     except MingaError:
         return faults  # The faults explain the error.
     files = list(_files(folder, draft))

@@ -13,8 +13,20 @@ from pathlib import Path
 import msgspec
 
 from backend.datasets.inspection.draft_zip import unpack
+from backend.datasets.inspection.example_shape import measure
 from backend.datasets.inspection.inspect_file import inspect_file
-from backend.datasets.inspection.jobs import FINDINGS, SHARDS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
+from backend.datasets.inspection.jobs import (
+    FINDINGS,
+    MEASURED,
+    SHARDS,
+    SHOWN,
+    CutJob,
+    Job,
+    LookJob,
+    MeasureJob,
+    ShowJob,
+    UnpackJob,
+)
 from backend.datasets.inspection.preview import preview
 from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError, MingaError, OverQuotaError
@@ -45,6 +57,8 @@ def _do(job: Job) -> str:
             return _cut(job)
         case ShowJob():
             return _show(job)
+        case MeasureJob():
+            return _measure(job)
         case UnpackJob():
             return f"{len(unpack(Path(job.data), Path(job.folder), job.most))} parts."
 
@@ -65,6 +79,13 @@ def _show(job: ShowJob) -> str:
     made.broken = [text.replace(job.data, job.name) for text in made.broken]
     (folder / SHOWN).write_bytes(msgspec.json.encode(made))
     return "Here are some examples after preprocessing."
+
+
+def _measure(job: MeasureJob) -> str:
+    _report("Measuring the examples.")
+    shape = measure(Path(job.data), job.declared, job.holdout)
+    (Path(job.folder) / MEASURED).write_bytes(msgspec.json.encode(shape))
+    return "The examples are measured."
 
 
 def _cut(job: CutJob) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from backend.datasets.inspection.model_input import ModelInput
 from backend.numerics.preprocess.declared import Preprocess
 
-FINDINGS, SHOWN, SHARDS = "findings.json", "shown.json", "shards"
+FINDINGS, SHOWN, SHARDS, MEASURED = "findings.json", "shown.json", "shards", "shape.json"
 
 
 class LookJob(Struct, tag="look"):
@@ -49,6 +49,16 @@ class ShowJob(Struct, tag="show"):
     holdout: float
 
 
+class MeasureJob(Struct, tag="measure"):
+    """Measures the shape of preprocessed examples of the file `data`, for a model that is to fit them."""
+
+    data: str
+    name: str
+    folder: str
+    declared: Preprocess
+    holdout: float
+
+
 class UnpackJob(Struct, tag="unpack"):
     """Unpacks the zip `data` of a draft to `folder`; `most` limits the bytes of its model and data."""
 
@@ -58,4 +68,4 @@ class UnpackJob(Struct, tag="unpack"):
     most: dict[str, int]
 
 
-Job = LookJob | CutJob | ShowJob | UnpackJob
+Job = LookJob | CutJob | ShowJob | MeasureJob | UnpackJob

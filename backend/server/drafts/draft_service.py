@@ -32,6 +32,7 @@ from backend.server.drafts.review.wizard_steps import (
     step_states,
     steps,
 )
+from backend.server.drafts.starters import choice
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
 from backend.server.drafts.transfer.import_zip import ZipImporter
@@ -43,7 +44,7 @@ from backend.stores.task_lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"
 # Keys of a record that are sent to its owner unchanged.
-_RECORD_KEYS = ("id", "created", "changed", "onward", "task", "readme", "files", "uploads", "jobs")
+_RECORD_KEYS = ("id", "created", "changed", "onward", "task", "readme", "files", "uploads", "jobs", "starter")
 
 
 class DraftService:
@@ -111,6 +112,11 @@ class DraftService:
         await take_model(self.drafts, draft, folder)
         await self.queue.advance(draft)
 
+    async def choose_starter(self, draft: Draft, name: str) -> None:
+        """Begins the draft with a starter model instead of its model. Raises as `choice.choose`."""
+        await choice.choose(self.drafts, draft, name)
+        await self.queue.advance(draft)
+
     async def change(
         self, draft: Draft, task: Mapping[str, Any] | None, readme: str | None, onward: bool | None = None
     ) -> None:
@@ -148,6 +154,7 @@ class DraftService:
             "standing": step_states(items),
             "model": None if inspection is None else _model(inspection),
             "devices": None if inspection is None else _devices(inspection),
+            "starters": choice.offered(draft),
         }
 
     async def next_step(self, draft: Draft) -> StepName:

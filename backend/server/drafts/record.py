@@ -19,9 +19,9 @@ ID = re.compile(r"[0-9a-f]{16}")
 
 FileKind = Literal["model", "data"]
 FILE_KINDS: tuple[FileKind, ...] = ("model", "data")
-JobKind = Literal["convert", "look", "show", "cut", "rehearse"]
+JobKind = Literal["build", "convert", "look", "show", "cut", "rehearse"]
 # Jobs that start automatically for a draft with `onward`, in this order.
-ONWARD: tuple[JobKind, ...] = ("convert", "look", "cut", "rehearse")
+ONWARD: tuple[JobKind, ...] = ("build", "convert", "look", "cut", "rehearse")
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 LIVE: tuple[JobState, ...] = ("waiting", "running")
 BrowserBackend = Literal["webgpu", "webgl", "wasm", "cpu"]
@@ -98,7 +98,8 @@ class BrowserDryRun(Struct):
 class Draft(Struct):
     """The record of a task in preparation. `task` holds the tables of its task.toml, complete or not.
 
-    `onward`: the server starts each job as soon as its inputs exist.
+    `onward`: the server starts each job as soon as its inputs exist. `starter` names the model that is built
+    for the data, where the owner uploads none.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Draft(Struct):
     files: dict[FileKind, StoredFile] = field(default_factory=dict)
     jobs: dict[JobKind, DraftJob] = field(default_factory=dict)
     tried: list[BrowserDryRun] = field(default_factory=list)
+    starter: str | None = None
 
 
 def read_draft(folder: Path) -> Draft:

@@ -10,8 +10,19 @@ from typing import TypeVar
 import msgspec
 
 import backend
+from backend.datasets.inspection.example_shape import ExampleShape, read_shape
 from backend.datasets.inspection.findings import DataFindings, read_findings
-from backend.datasets.inspection.jobs import FINDINGS, SHOWN, CutJob, Job, LookJob, ShowJob, UnpackJob
+from backend.datasets.inspection.jobs import (
+    FINDINGS,
+    MEASURED,
+    SHOWN,
+    CutJob,
+    Job,
+    LookJob,
+    MeasureJob,
+    ShowJob,
+    UnpackJob,
+)
 from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.inspection.preview_result import PreviewResult, read_shown
 from backend.numerics.preprocess.declared import Preprocess
@@ -87,6 +98,28 @@ def preview_data(
         _Supervision(tell, cancelled, limits, room),
     )
     return _run(job, reads, output, supervision, lambda _, made: read_shown(_report(made / SHOWN)))
+
+
+def measure_data(
+    data: Path,
+    name: str,
+    declared: Preprocess,
+    holdout: float,
+    output: Path,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    room: Room = endless,
+) -> ExampleShape:
+    """Measures the shape of preprocessed examples, by way of the new folder `output`.
+
+    Raises as `inspect_data`.
+    """
+
+    def job(folder: Path) -> Job:
+        return MeasureJob(str(data.resolve()), name, str(folder), declared, holdout)
+
+    supervision = _Supervision(tell, cancelled, LIMITS, room)
+    return _run(job, [data], output, supervision, lambda _, made: read_shape(_report(made / MEASURED)))
 
 
 def cut_data(

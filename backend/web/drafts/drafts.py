@@ -19,7 +19,7 @@ from backend.server.hosting.task_registry import TaskRegistry
 from backend.translation import in_english
 from backend.web.api.lineage import check_follows
 from backend.web.auth.identity import require
-from backend.web.drafts import estimates, uploads
+from backend.web.drafts import estimates, starters, uploads
 from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, json_response
 from backend.web.requests.body import read_body, read_json
 from backend.web.requests.query import number_asked
@@ -80,6 +80,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/drafts/{id}/launch", launch, methods=["POST"]),
         *uploads.routes(),
         *estimates.routes(),
+        *starters.routes(),
     ]
 
 
@@ -151,7 +152,7 @@ async def write_toml(request: Request) -> Response:
 
 
 async def ask(request: Request) -> Response:
-    """Begins work: `convert`, `look`, `cut` or `rehearse`."""
+    """Begins work: `build`, `convert`, `look`, `cut` or `rehearse`."""
     draft = await draft_of(request)
     body = await read_json(request, JobBody)
     return json_response(msgspec.to_builtins(await draft_service(request).queue.ask(draft, body.kind)), 202)

@@ -7,7 +7,7 @@ from typing import get_args
 from backend.server.drafts.dry_runs import browser_dry_runs
 from backend.server.drafts.record import FILE_KINDS, JobKind
 from backend.web.auth import accounts, credentials, sign_in
-from backend.web.drafts import copies, drafts, estimates, reviews, tus, uploads
+from backend.web.drafts import copies, drafts, estimates, reviews, starters, tus, uploads
 from backend.web.openapi.rows import (
     BYTES,
     EMPTY,
@@ -60,6 +60,7 @@ ROWS: dict[str, Row] = {
     f"PATCH {DRAFT}": Row("create", {200: _TOLD}, drafts.TablesBody),
     f"DELETE {DRAFT}": Row("create", EMPTY),
     f"POST {DRAFT}/model": Row("create", {200: _TOLD}, drafts.FromTaskBody),
+    f"POST {DRAFT}/starter": Row("create", {200: _TOLD}, starters.StarterBody, refusals=(409,)),
     f"GET {DRAFT}/task.toml": Row("create", {200: _TOML}),
     f"PUT {DRAFT}/task.toml": Row("create", {200: _TOLD}, _TOML),
     f"POST {DRAFT}/jobs": Row("create", {202: _JOB}, drafts.JobBody, refusals=(409,)),

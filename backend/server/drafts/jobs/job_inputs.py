@@ -6,10 +6,12 @@ from pathlib import Path
 
 from backend.server.drafts.record import Draft, JobKind
 from backend.server.drafts.review.checklist import holds
+from backend.server.drafts.starters import building
 from backend.server.drafts.transfer.url_data import address_state
 
 # What an owner does first where a job lacks its inputs.
 NEEDS: dict[JobKind, str] = {
+    "build": "Choose a starter model, and bring data or name the classes of pictures first.",
     "convert": "Bring a model first.",
     "look": "Bring data first.",
     "show": "Upload and inspect the data first.",
@@ -21,6 +23,8 @@ NEEDS: dict[JobKind, str] = {
 def is_ready(draft: Draft, kind: JobKind, folder: Path) -> bool:
     """Whether the inputs of such a job on the draft in `folder` exist."""
     match kind:
+        case "build":
+            return building.is_ready(draft)
         case "convert":
             return "model" in draft.files
         case "look":
@@ -39,7 +43,13 @@ def is_due(draft: Draft, kind: JobKind, folder: Path) -> bool:
     """Whether the draft in `folder` has no valid result of such a job but has the job's inputs."""
     if holds(draft, kind, folder) or not is_ready(draft, kind, folder):
         return False
+    if draft.starter is not None and kind in ("convert", "cut", "rehearse"):
+        # The model is about to be built again, for other data.
+        return holds(draft, "build", folder)
     match kind:
+        case "build":
+            # The inspection proposes how the data are read.
+            return "data" not in draft.files or holds(draft, "look", folder)
         case "look":
             # The model's inputs determine how its data are read.
             conversion = draft.jobs.get("convert")

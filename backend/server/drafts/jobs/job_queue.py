@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,6 +20,7 @@ from backend.server.drafts.jobs.job_runner import JobResult, Supervision, clear,
 from backend.server.drafts.jobs.job_turns import JobTurns, QueuedJob
 from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
 from backend.server.drafts.review.checklist import fingerprint
+from backend.server.drafts.starters import building
 from backend.server.drafts.transfer.url_data import url_completed
 
 log = structlog.stdlib.get_logger("minga.drafts")
@@ -231,7 +233,7 @@ class DraftJobQueue:
         else:
             job.result = result
             self._count(kind, "done")
-            _apply_result(draft, kind, job)
+            _apply_result(draft, self._drafts.folder(draft), kind, job)
             await self._end(draft, job, "done", message)
 
     async def _performed(self, queued: QueuedJob, job: DraftJob) -> JobResult:
@@ -281,8 +283,10 @@ class DraftJobQueue:
         self._notify()
 
 
-def _apply_result(draft: Draft, kind: JobKind, job: DraftJob) -> None:
+def _apply_result(draft: Draft, folder: Path, kind: JobKind, job: DraftJob) -> None:
     """Writes a job's proposals into the task file for values that the owner has not set."""
+    if kind == "build" and job.result is not None and job.of == fingerprint(draft, kind):
+        building.take_built(draft, folder, job.result)
     if kind == "look":
         draft.task = task_tables.proposed(draft.task, msgspec.convert(job.result, DataFindings))
     if kind == "cut" and job.result is not None and job.of == fingerprint(draft, kind):

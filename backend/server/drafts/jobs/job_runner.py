@@ -19,16 +19,19 @@ from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.input_loading import set_loading
 from backend.server.drafts.record import Draft, JobKind
 from backend.server.drafts.review.checklist import MADE, TASK, holds
+from backend.server.drafts.starters import building
 from backend.server.drafts.toml import to_toml
 from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
-from backend.server.sandbox.data_inspection import cut_data, inspect_data, preview_data
+from backend.server.sandbox.data_inspection import cut_data, inspect_data, measure_data, preview_data
 from backend.server.sandbox.dry_run import dry_run
 from backend.server.sandbox.limited_process import Cancelled, Room, Tell
+from backend.server.sandbox.starter_model import build_starter
 from backend.server.sandbox.work_folder import read_result
 
 LIMITS = ConversionLimits(memory_bytes=8 << 30, cpu_seconds=600, wall_seconds=900.0)
 _CUT = ".cut"
 _INDEX_BYTES = 64 << 20
+NEEDS_DATA = "Bring data, or name the classes of the pictures, so that the model can be built for them."
 JobResult = tuple[dict[str, Any] | None, str]
 
 
@@ -68,6 +71,8 @@ def perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> J
 def _perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> JobResult:
     folder = drafts.folder(draft)
     match kind:
+        case "build":
+            return _build(drafts, draft, work)
         case "convert":
             return _convert(drafts, draft, work)
         case "look":
@@ -78,6 +83,34 @@ def _perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> 
             return _cut(drafts, draft, work)
         case "rehearse":
             return _dry_run(draft, folder, work)
+
+
+def _build(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
+    (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
+    name, output = draft.starter or "", folder / MADE["build"]
+    output.mkdir()
+    example = building.shape_without_data(preprocess)
+    if "data" in draft.files:
+        stored = draft.files["data"]
+        data = drafts.file(draft, "data")
+        measured = output / "measured"
+        example = measure_data(
+            data, stored.name, preprocess, holdout, measured, work.tell, work.cancelled, work.room
+        )
+        shutil.rmtree(measured)
+    if example is None:
+        raise NotWantedError(NEEDS_DATA)
+    fitting = building.model_shape(name, example)
+    model = output / building.MODEL
+    parameters = build_starter(name, fitting.shape, model, work.tell, work.cancelled, work.room)
+    result = {
+        "starter": name,
+        "parameters": parameters,
+        "loss": fitting.loss,
+        "metrics": list(fitting.metrics),
+        "file": msgspec.to_builtins(building.stored_model(name, model, drafts.clock())),
+    }
+    return result, f"Built for your data: {parameters:,} parameters."
 
 
 def _convert(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:

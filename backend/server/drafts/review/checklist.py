@@ -13,6 +13,8 @@ from backend.errors import MingaError, TaskFileError
 from backend.formats.task_file import TaskFile
 from backend.server.drafts.dry_runs.browser_dry_runs import summary_of
 from backend.server.drafts.record import Draft, JobKind
+from backend.server.drafts.starters import building
+from backend.server.drafts.starters.starters import STARTERS
 from backend.server.drafts.task_tables import BUNDLE, SHARDS, parsed
 from backend.server.drafts.transfer.url_data import address_state
 from backend.server.tasks.device_support import trained_with
@@ -24,6 +26,7 @@ from backend.translation import gettext, listed
 # Within a draft's folder: the future task's folder, the inspected data and the previewed data.
 TASK, LOOKED, SHOWN = "task", "looked", "shown"
 MADE: dict[JobKind, str] = {
+    "build": building.BUILT,
     "convert": f"{TASK}/{BUNDLE}",
     "look": LOOKED,
     "show": SHOWN,
@@ -48,6 +51,8 @@ def fingerprint(draft: Draft, kind: JobKind) -> str:
     hashes = {name: stored.sha256 for name, stored in draft.files.items()}
     parts: Any
     match kind:
+        case "build":
+            parts = building.inputs_of(draft)
         case "convert":
             parts = [hashes.get("model"), draft.task.get("model")]
         case "look":
@@ -76,10 +81,7 @@ def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list
     """Returns the requirements of a launch, in their order; the last items state which devices can train."""
     file = _task_file(draft)
     own = isinstance(file, TaskFile) and file.data.own is not None
-    items = [
-        _file_item(draft, "model"),
-        _job_item(draft, folder, "convert", gettext("Convert the model.")),
-    ]
+    items = _model_items(draft, folder)
     if own:
         own_data = gettext("Volunteers bring their own data; no upload is needed.")
         items.append(Item("data", "done", own_data))
@@ -100,6 +102,20 @@ def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list
     items.append(_task_item(file, inspection))
     items += _texts(draft)
     return items + (_devices(inspection) if inspection is not None else [])
+
+
+def _model_items(draft: Draft, folder: Path) -> list[Item]:
+    """Returns the items of the model: of an upload, or of a starter that is built for the data."""
+    convert = _job_item(draft, folder, "convert", gettext("Convert the model."))
+    if draft.starter is None:
+        return [_file_item(draft, "model"), convert]
+    title = gettext(STARTERS[draft.starter].title) if draft.starter in STARTERS else draft.starter
+    chosen = gettext("You begin with a starter model: %(title)s.") % {"title": title}
+    items = [Item("model-file", "done", chosen)]
+    if not building.is_ready(draft):
+        waits = gettext("Bring the data, so that the starter model is built for them.")
+        return [*items, Item("starter", "todo", waits)]
+    return [*items, _job_item(draft, folder, "build", gettext("Build the starter model.")), convert]
 
 
 def missing(items: list[Item]) -> list[Item]:

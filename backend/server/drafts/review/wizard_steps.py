@@ -24,6 +24,8 @@ STEPS: tuple[StepName, ...] = (
 # Item of the checklist -> the step that completes it; other items belong to the review.
 _STEP_OF: dict[str, StepName] = {
     "model-file": "model",
+    "starter": "data",
+    "build": "model",
     "convert": "model",
     "devices": "model",
     "data": "data",

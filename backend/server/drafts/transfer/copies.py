@@ -40,7 +40,7 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
             drafts.check_exists(new)
             if (of.files, of.jobs) != (files, jobs):
                 raise NotWantedError("The draft was changed while it was copied; copy it again.")
-            new.files, new.jobs, new.tried = files, jobs, tried
+            new.files, new.jobs, new.tried, new.starter = files, jobs, tried, of.starter
             await drafts.measure(new)
         await drafts.save(new)
     except BaseException:

@@ -36,6 +36,7 @@ async def take_model(drafts: Drafts, draft: Draft, folder: Path) -> None:
             _copy, source, drafts.folder(draft), str(tables["name"]), drafts.clock()
         )
         draft.uploads.pop("model", None)
+        draft.starter = None
         draft.task = _with_model(draft.task, tables)
         await drafts.save(draft)
         await asyncio.to_thread(settle, drafts.folder(draft), draft)

@@ -159,6 +159,8 @@ class DraftUploads:
             upload.name, suffix, upload.bytes, sha256, self._drafts.clock(), upload
         )
         del draft.uploads[kind]
+        if kind == "model":
+            draft.starter = None
         # The record is saved first: the next start renames a complete part file by it.
         await self._drafts.save(draft)
         with translated("The upload cannot be kept"):

@@ -106,6 +106,23 @@ def test_a_folder_becomes_a_task(server: Server, token: str, tmp_path: Path) -> 
     assert live.stdout.startswith("cats is live.")
 
 
+@pytest.mark.timeout(HEAVY)
+@pytest.mark.tensorflow
+@pytest.mark.long
+def test_a_folder_without_a_model_begins_with_a_starter(server: Server, token: str, tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "rows", **ABOUT, model={"batch_size": 8})
+    (folder / "data.csv").write_bytes(table(40))
+    told = push(token, server.url, folder, "--starter", "table-mlp")
+    assert told[-1]["left"] == ["Take the same step in your own browser."]
+    kinds = [one["kind"] for one in told if one["event"] == "log"]
+    assert list(dict.fromkeys(kinds)) == ["look", "build", "convert", "cut", "rehearse"]
+    again = push(token, server.url, folder, "--starter", "table-mlp", "--test", "--no-browser")
+    assert again[-1]["event"] == "launched"
+    assert "build" not in {one.get("kind") for one in again}
+    both = minga(token, "push", str(folder), "--starter", "table-mlp", "--model", str(folder / "data.csv"))
+    assert "leave out --model or --starter" in both.stderr
+
+
 def test_an_upload_goes_on_where_an_earlier_try_came_to(server: Server, token: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "begun")
     content = table(200_000)

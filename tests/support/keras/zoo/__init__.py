@@ -15,6 +15,7 @@ from tests.support.keras.zoo import (
     recurrent,
     sequences,
     several,
+    starters,
     vision,
 )
 
@@ -28,6 +29,7 @@ _FAMILIES = (
     attention,
     generative,
     several,
+    starters,
     losses,
     optimizers,
     own,

@@ -8,7 +8,7 @@ export interface DraftTable {
 
 export type StepName = "model" | "data" | "preprocess" | "plan" | "privacy" | "about" | "trial" | "review";
 export type FileKind = "model" | "data";
-export type JobKind = "convert" | "look" | "show" | "cut" | "rehearse";
+export type JobKind = "build" | "convert" | "look" | "show" | "cut" | "rehearse";
 export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 export type ItemState = "done" | "todo" | "running" | "failed";
 
@@ -49,6 +49,15 @@ export interface DraftJob {
   readonly result: DraftTable | null;
 }
 
+/** A starter model that fits the draft's data; `parameters` once it was built. */
+export interface OfferedStarter {
+  readonly name: string;
+  readonly title: string;
+  readonly text: string;
+  readonly chosen: boolean;
+  readonly parameters: number | null;
+}
+
 /** One array of an example. */
 export interface DraftPort {
   readonly name: string;
@@ -87,6 +96,9 @@ export interface DraftRecord {
   /** Inputs and outputs of the converted model; null before conversion. */
   readonly model: Converted | null;
   readonly devices: DraftTable | null;
+  /** The name of the starter model that the owner began with; null after an upload. */
+  readonly starter: string | null;
+  readonly starters: readonly OfferedStarter[];
 }
 
 /** Whether a job waits or runs. */

@@ -21,7 +21,7 @@ import { type DraftJob, type DraftTable, isLive, type JobKind } from "../record"
 const PATIENCE_MS = 180_000;
 const LOOK_MS = 3000;
 /** The jobs before it, in the order of their dependencies. */
-const BEFORE: readonly JobKind[] = ["convert", "look", "cut", "rehearse"];
+const BEFORE: readonly JobKind[] = ["build", "convert", "look", "cut", "rehearse"];
 
 type DryRunState = "done" | "todo" | "running" | "failed" | "free";
 

@@ -6,10 +6,12 @@ import { requireElement, setText } from "../../lib/dom";
 import type { DraftFrame } from "../frame";
 import { bindJobView } from "../job-view";
 import { type DraftRecord, type DraftTable, isTable, tableAt, type Value } from "../record";
+import { bindStarters } from "../starters";
 import { bindUpload } from "../upload/upload";
 
 export function mount(frame: DraftFrame): void {
   bindUpload(frame, "model");
+  bindStarters(frame);
   bindJobView(frame, "convert", ({ files }) => files.model !== undefined);
   for (const button of document.querySelectorAll<HTMLButtonElement>("[data-begin-with]")) {
     button.addEventListener("click", () => void beginWith(frame, button));
