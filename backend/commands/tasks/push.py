@@ -24,7 +24,7 @@ _WORK = ("convert", "look", "build", "convert", "cut", "rehearse")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Adds `FOLDER`, `--to`, `--model`, `--data`, `--starter`, `--launch`, `--test`, `--no-browser`, `--json`."""
+    """Adds the folder, and the flags that say where it goes, what it has and how it is launched."""
     add_folder(parser)
     parser.add_argument(
         "--to",

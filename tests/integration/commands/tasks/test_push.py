@@ -16,6 +16,7 @@ import pytest
 from backend.server.drafts.toml import to_toml
 from tests.support.environment.tcp_forwarder import cut_once
 from tests.support.programs.program_process import Preload, run
+from tests.support.tasks.draft_jobs import TABLE
 from tests.support.tasks.owner_files import pictures
 from tests.support.tasks.small_model import small_model
 from tests.support.tasks.tiny_task import write_task
@@ -111,7 +112,7 @@ def test_a_folder_becomes_a_task(server: Server, token: str, tmp_path: Path) -> 
 @pytest.mark.long
 def test_a_folder_without_a_model_begins_with_a_starter(server: Server, token: str, tmp_path: Path) -> None:
     folder = write_folder(tmp_path / "rows", **ABOUT, model={"batch_size": 8})
-    (folder / "data.csv").write_bytes(table(40))
+    (folder / "data.csv").write_text(TABLE)
     told = push(token, server.url, folder, "--starter", "table-mlp")
     assert told[-1]["left"] == ["Take the same step in your own browser."]
     kinds = [one["kind"] for one in told if one["event"] == "log"]
