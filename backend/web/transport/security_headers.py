@@ -9,8 +9,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "Content-Security-Policy"
 REFERRER = "Referrer-Policy"
+PERMISSIONS = "Permissions-Policy"
+# A page that collects pictures may ask for the camera; all others, and frames, may ask for nothing.
+WITH_CAMERA = "camera=(self), microphone=(), geolocation=()"
 # A response may have others of these.
-_OWN = (POLICY, REFERRER)
+_OWN = (POLICY, REFERRER, PERMISSIONS)
 # Pages start workers and parse HTML by two policies of Trusted Types: client/workers/script-policy.ts and
 # ui/lib/parse-html.ts. Workers have no document, and libraries in them start threads by plain addresses. The
 # search of the documentation, which is MkDocs' own, writes markup.
@@ -47,6 +50,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     REFERRER: "no-referrer",
+    PERMISSIONS: "camera=(), microphone=(), geolocation=()",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Thread
@@ -33,6 +33,8 @@ FLAGS = [
     "--disable-gpu-compositing",
     "--disable-gpu-rasterization",
 ]
+# A camera that shows a moving picture, and that pages use without asking.
+FAKE_CAMERA = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 
 
 def executable() -> str:
@@ -50,9 +52,9 @@ def patient(browser: Browser) -> Browser:
     return browser
 
 
-async def launch(playwright: Playwright) -> Browser:
-    """Launches Chromium with the tests' flags and timeout."""
-    return patient(await playwright.chromium.launch(executable_path=executable(), args=FLAGS))
+async def launch(playwright: Playwright, flags: Sequence[str] = ()) -> Browser:
+    """Launches Chromium with the tests' flags, these `flags`, and the tests' timeout."""
+    return patient(await playwright.chromium.launch(executable_path=executable(), args=[*FLAGS, *flags]))
 
 
 class Tab:

@@ -25,7 +25,7 @@ _INDEX = 'choose the encoding "index" under preprocessing'
 
 @dataclass(frozen=True)
 class ModelShape:
-    """What the builder is told (converter/starter_models/shape.py), and the [model] that fits its answer."""
+    """What the builder gets (converter/starter_models/shape.py), and the [model] that fits its answer."""
 
     shape: dict[str, Any]
     loss: str

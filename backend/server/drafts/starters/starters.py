@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from backend.datasets.inspection.findings import Kind
 from backend.translation import later
 
-# Data by kind; arrays are told apart by the shape of one example.
+# Data by kind; that of arrays follows from the shape of one example.
 PICTURES, ROWS, TEXTS, SERIES, OTHER = "pictures", "rows", "texts", "series", "other"
 
 

@@ -137,7 +137,10 @@ def test_other_pictures_of_as_many_classes_keep_the_model() -> None:
 def test_the_shape_of_tables_and_texts_is_measured_as_the_cut_has_it(tmp_path: Path) -> None:
     table = tmp_path / "d.csv"
     table.write_text("a,town,class\n1,x,yes\n2,y,no\n3,z,no\n")
-    columns = [DeclaredNumber(name="a"), DeclaredCategory(name="town")]
+    columns: list[DeclaredNumber | DeclaredCategory] = [
+        DeclaredNumber(name="a"),
+        DeclaredCategory(name="town"),
+    ]
     label = DeclaredClass(name="class", encoding="number")
     assert measure(table, DeclaredTable(columns=columns, labels=[label]), 0.0) == ExampleShape(
         "table", [4], [1], "number", 2

@@ -7,6 +7,8 @@ import type { DataSpec } from "../../../core/preprocessing/declaration";
 import { say } from "../../../i18n";
 import { number } from "../../../i18n/formatting";
 import { requireElement, setText } from "../../lib/dom";
+import type { Collector } from "../collect/collector-api";
+import { offerCollector } from "../collect/offer";
 import { addFiles, fromDrop, fromInput } from "./file-selection";
 import { previewNodes } from "./preview";
 import { bindStorageChoice } from "./storage-choice";
@@ -41,6 +43,7 @@ class OwnFiles implements OwnExamples {
   /** Resolves once the requirements are known, or cannot be fetched. */
   readonly #opened: Promise<void>;
   #training = false;
+  #collector: Collector | null = null;
 
   constructor(
     private readonly section: HTMLElement,
@@ -76,6 +79,7 @@ class OwnFiles implements OwnExamples {
   lock(training: boolean): void {
     this.#training = training;
     this.#enable();
+    this.#collector?.lock(training);
   }
 
   #enable(): void {
@@ -96,6 +100,11 @@ class OwnFiles implements OwnExamples {
     setText(requireElement(this.section, "own-wanted"), requiredData(this.#data));
     for (const input of this.#inputs) input.accept = acceptedTypes(this.#data.preprocess);
     this.#offerClasses(folderClasses(this.#data.preprocess));
+    this.#collector = offerCollector(this.#data, {
+      all: () => this.#files,
+      add: (files) => this.#read(addFiles(this.#files, files, null)),
+      remove: (path) => this.#read(this.#files.filter((one) => one.path !== path)),
+    });
     this.#enable();
     const stored = await this.#keeping.storedFiles();
     if (stored.length > 0 && this.#files.length === 0) await this.#read(stored);
@@ -153,6 +162,7 @@ class OwnFiles implements OwnExamples {
   async #read(files: readonly OwnFile[]): Promise<void> {
     if (this.#data === null) return;
     this.#files = files;
+    this.#collector?.show();
     this.#report = null;
     this.changed();
     const bar = requireElement<HTMLProgressElement>(this.section, "own-progress");
