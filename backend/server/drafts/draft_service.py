@@ -21,6 +21,7 @@ from backend.server.drafts.dry_runs.dry_run_files import dry_run_file, dry_run_f
 from backend.server.drafts.jobs.job_queue import CountJob, DraftJobQueue
 from backend.server.drafts.launch import launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
+from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds
 from backend.server.drafts.review.cost_preview import cost_preview, products_of
@@ -44,7 +45,8 @@ from backend.stores.task_lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"
 # Keys of a record that are sent to its owner unchanged.
-_RECORD_KEYS = ("id", "created", "changed", "onward", "task", "readme", "files", "uploads", "jobs", "starter")
+_RECORD_KEYS = ("id", "created", "changed", "onward", "owned", "task", "readme")
+_RECORD_KEYS += ("files", "uploads", "jobs", "starter")
 
 
 class DraftService:
@@ -92,7 +94,7 @@ class DraftService:
 
     async def begin(self, owner: str, name: str, title: str, onward: bool = False) -> Draft:
         """Creates a draft; with `onward` its jobs start automatically. Raises OverQuotaError."""
-        return await self.drafts.create(owner, task_tables.begin(name, title or name), "", onward)
+        return await self.drafts.create(owner, task_tables.begin(name, title or name), "", onward, [])
 
     async def measure(self, owner: str) -> int:
         """Measures the bytes of an owner's drafts and tasks; later quota checks use this measurement."""
@@ -109,7 +111,11 @@ class DraftService:
     async def start_with(self, draft: Draft, folder: Path) -> None:
         """Copies the model of the task in `folder` into the draft. Raises as `take_model`."""
         await self.measure(draft.owner)
+        before = draft.task
         await take_model(self.drafts, draft, folder)
+        if draft.owned is not None:
+            # The plan of a task on volunteers' own data comes with its model.
+            draft.owned = owned_after(draft.owned, before, draft.task)
         await self.queue.advance(draft)
 
     async def choose_starter(self, draft: Draft, name: str) -> None:
@@ -123,7 +129,9 @@ class DraftService:
         """Saves the owner's entries, complete or not. Raises TaskFileError for what drafts may not have."""
         draft.onward = draft.onward if onward is None else onward
         if task is not None:
-            draft.task = task_tables.fixed(task)
+            before, draft.task = draft.task, task_tables.fixed(task)
+            draft.owned = owned_after(draft.owned, before, draft.task)
+            await apply_plan(draft, self.drafts.folder(draft))
         if readme is not None:
             draft.readme = readme
         await self.drafts.save(draft)
@@ -131,7 +139,13 @@ class DraftService:
 
     async def change_toml(self, draft: Draft, content: bytes) -> None:
         """Replaces the draft's tables by a whole task file. Raises TaskFileError."""
-        draft.task = await asyncio.to_thread(task_tables.from_bytes, content)
+        tables = await asyncio.to_thread(task_tables.from_bytes, content)
+        before, draft.task = draft.task, tables
+        if holds(draft, "convert", self.drafts.folder(draft)):
+            draft.owned = owned_after(draft.owned, before, tables)
+        else:
+            draft.owned = owned_by_file(draft.owned, tables)
+        await apply_plan(draft, self.drafts.folder(draft))
         await self.drafts.save(draft)
         await self.queue.advance(draft)
 
@@ -222,6 +236,8 @@ class DraftService:
 
         Raises as `launch.launch`, and OverQuotaError if its owner is over the disk quota.
         """
+        if await apply_plan(draft, self.drafts.folder(draft)):
+            await self.drafts.save(draft)
         inspection = await self.inspection(draft)
         await self.measure(draft.owner)
         self.drafts.check_room(draft.owner, 0)

@@ -109,14 +109,21 @@ class Drafts:
         if not self.exists(draft):
             raise NotFoundError("The draft was deleted in the meantime; this change was not saved.")
 
-    async def create(self, owner: str, task: dict[str, Any], readme: str, onward: bool = False) -> Draft:
+    async def create(
+        self,
+        owner: str,
+        task: dict[str, Any],
+        readme: str,
+        onward: bool = False,
+        owned: list[str] | None = None,
+    ) -> Draft:
         """Creates a draft. Raises OverQuotaError if its owner has the maximum number of drafts."""
         if len(self.of(owner)) >= self.limits.max_drafts:
             raise OverQuotaError(
                 f"You have {self.limits.max_drafts} drafts, the limit. Delete one that you do not need."
             )
         now = self.clock()
-        draft = Draft(secrets.token_hex(8), owner, now, now, task, readme, onward)
+        draft = Draft(secrets.token_hex(8), owner, now, now, task, readme, onward, owned)
         with translated(f"The folder {self.root} cannot be made"):
             self.folder(draft).mkdir(parents=True)
         self._drafts[draft.id] = draft

@@ -100,6 +100,8 @@ class Draft(Struct):
 
     `onward`: the server starts each job as soon as its inputs exist. `starter` names the model that is built
     for the data, where the owner uploads none.
+    `owned`: the keys of the plan that the
+    owner set, which proposals do not replace; None if the whole plan came with a task file.
     """
 
     id: str
@@ -109,6 +111,7 @@ class Draft(Struct):
     task: dict[str, Any]
     readme: str = ""
     onward: bool = False
+    owned: list[str] | None = None
     uploads: dict[FileKind, DraftUpload] = field(default_factory=dict)
     files: dict[FileKind, StoredFile] = field(default_factory=dict)
     jobs: dict[JobKind, DraftJob] = field(default_factory=dict)

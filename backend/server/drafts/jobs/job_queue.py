@@ -18,6 +18,7 @@ from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.jobs.job_inputs import NEEDS, is_due, is_ready
 from backend.server.drafts.jobs.job_runner import JobResult, Supervision, clear, perform
 from backend.server.drafts.jobs.job_turns import JobTurns, QueuedJob
+from backend.server.drafts.plan_proposals import apply_plan
 from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
 from backend.server.drafts.review.checklist import fingerprint
 from backend.server.drafts.starters import building
@@ -234,7 +235,9 @@ class DraftJobQueue:
             job.result = result
             self._count(kind, "done")
             _apply_result(draft, self._drafts.folder(draft), kind, job)
-            await self._end(draft, job, "done", message)
+            self._conclude(job, "done", message)
+            await apply_plan(draft, self._drafts.folder(draft))
+            await self._record_end(draft)
 
     async def _performed(self, queued: QueuedJob, job: DraftJob) -> JobResult:
         """Performs the job while what it writes is counted. Raises as `perform`, and OverQuotaError."""
@@ -277,8 +280,14 @@ class DraftJobQueue:
         changed.set()
 
     async def _end(self, draft: Draft, job: DraftJob, state: Any, text: str) -> None:
+        self._conclude(job, state, text)
+        await self._record_end(draft)
+
+    def _conclude(self, job: DraftJob, state: Any, text: str) -> None:
         job.state, job.ended = state, self._drafts.clock()
         self._append_log(job, text)
+
+    async def _record_end(self, draft: Draft) -> None:
         await self._drafts.save(draft, touched=False)
         self._notify()
 

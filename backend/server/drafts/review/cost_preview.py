@@ -15,12 +15,13 @@ from backend.formats.shard_index import INDEX, ShardIndex
 from backend.formats.task_file import TaskFile
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.checklist import MADE, holds
-from backend.server.drafts.task_tables import begin, fixed, parsed
+from backend.server.drafts.task_tables import fixed, parsed
 from backend.server.estimates.data_supply import Supply, cut_supply, expected_supply, own_supply
-from backend.server.estimates.traffic import traffic
+from backend.server.estimates.reasons import Proposal
+from backend.server.estimates.traffic import Traffic, traffic
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.schemes import scheme_of
-from backend.server.tasks.model_inspection import Inspection, inspect
+from backend.server.tasks.model_inspection import Inspection, StepTime, inspect
 from backend.translation import gettext
 
 # Volunteers that the preview assumes if the owner gives no number.
@@ -69,8 +70,6 @@ def cost_preview(
     docs/reference/drafts.md.
     """
     preview: dict[str, Any] = {"problem": None, "waits": None, "estimate": None, "proposals": []}
-    # The initial plan is unchanged: the owner has not chosen one yet.
-    preview["fresh"] = draft.task.get("coordination") == begin("new", "New")["coordination"]
     try:
         file = parsed(draft.task if tables is None else fixed(tables))
     except MingaError as error:
@@ -85,9 +84,7 @@ def cost_preview(
         return preview | {
             "waits": gettext("Look at the data first: costs follow from how many examples there are.")
         }
-    people = volunteers or max(VOLUNTEERS, file.coordination.required_clients)
-    inspection = products.inspection(file, program)
-    facts = (products.manifest, inspection.traffic, inspection.step_times, supply, people)
+    facts = _facts(file, products, supply, volunteers, program)
     scheme = scheme_of(file)
     return preview | {
         "estimate": scheme.estimate(file, *facts).to_json(),
@@ -99,6 +96,30 @@ def cost_preview(
         },
         "proposals": [asdict(proposal) for proposal in scheme.propose(file, *facts)],
     }
+
+
+def plan_proposals(draft: Draft, folder: Path, tables: Mapping[str, Any]) -> list[Proposal]:
+    """Returns the proposals for the plan in `tables`; none before model and data are known.
+
+    There are none either for tables that are invalid. They assume the usual number of volunteers.
+    """
+    try:
+        file, products = parsed(tables), products_of(draft, folder)
+    except (MingaError, OSError):
+        return []
+    supply = None if products is None else _supply(draft, file, products, None)
+    if products is None or supply is None:
+        return []
+    return list(scheme_of(file).propose(file, *_facts(file, products, supply, None, None)))
+
+
+def _facts(
+    file: TaskFile, products: DraftProducts, supply: Supply, volunteers: int | None, program: int | None
+) -> tuple[Manifest, Traffic, list[StepTime], Supply, int]:
+    """Returns what estimates and proposals are computed from, after the task file."""
+    people = volunteers or max(VOLUNTEERS, file.coordination.required_clients)
+    inspection = products.inspection(file, program)
+    return products.manifest, inspection.traffic, inspection.step_times, supply, people
 
 
 def _supply(draft: Draft, file: TaskFile, products: DraftProducts, brought: int | None) -> Supply | None:

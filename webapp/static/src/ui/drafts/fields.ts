@@ -43,6 +43,17 @@ export class FormFields {
     } finally {
       this.#waiting -= 1;
     }
+    this.#takeSaved(change);
+  }
+
+  /** Shows what the server made of a saved change: proposals may follow it. A refused change stays in the fields. */
+  #takeSaved(change: DraftTable): void {
+    const saved = this.frame.draft().task;
+    if (this.#waiting > 0 || JSON.stringify(mergeTables(saved, change)) !== JSON.stringify(saved)) return;
+    if (JSON.stringify(saved) === JSON.stringify(this.#task)) return;
+    this.#task = saved;
+    this.#fill();
+    this.changed();
   }
 
   #saveField(target: EventTarget | null): void {

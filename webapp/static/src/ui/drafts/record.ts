@@ -93,6 +93,8 @@ export interface DraftRecord {
   readonly steps: readonly { readonly name: StepName; readonly state: ItemState | "free" }[];
   readonly standing: string;
   readonly onward: boolean;
+  /** The keys of the plan that the owner set; null if the whole plan came with a task file. */
+  readonly owned: readonly string[] | null;
   /** Inputs and outputs of the converted model; null before conversion. */
   readonly model: Converted | null;
   readonly devices: DraftTable | null;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Costs } from "../../../../../../webapp/static/src/ui/drafts/plan/cost-preview";
 import { costRows, deviceRows } from "../../../../../../webapp/static/src/ui/drafts/plan/cost-preview";
-import { isUnitsScheme, schemeChange } from "../../../../../../webapp/static/src/ui/drafts/plan/scheme";
+import { schemeChange } from "../../../../../../webapp/static/src/ui/drafts/plan/scheme";
 import { mergeTables } from "../../../../../../webapp/static/src/ui/drafts/record";
 
 const STOP = { patience: 3 };
@@ -30,7 +30,7 @@ test("who chooses work units keeps nothing of rounds, and rules for stopping", (
       stop: STOP,
     },
   });
-  expect(isUnitsScheme(task)).toBe(true);
+  expect(task.coordination).toMatchObject({ scheme: "volunteer" });
 });
 
 test("who goes back to rounds, of either kind, keeps nothing of work units", () => {
@@ -44,7 +44,7 @@ test("who goes back to rounds, of either kind, keeps nothing of work units", () 
       deadline: 120,
       stop: STOP,
     });
-    expect(isUnitsScheme(task)).toBe(false);
+    expect(task.coordination).not.toMatchObject({ scheme: "volunteer" });
   }
 });
 

@@ -59,7 +59,7 @@ export const say = {
       "%(count)s values differ from what would fit your model and data. Take them, or keep your own.",
       count,
     ),
-  fits: _("All values are those that fit your model and data. Change what you like."),
+  own: _("Set by you; proposals do not replace it. The proposal:"),
   take: (value: number | null) =>
     value === null ? _("Leave it out") : _("Take %(value)s", { value: String(value) }),
   takeFor: (value: number | null, label: string) =>

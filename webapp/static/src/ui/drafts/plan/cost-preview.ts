@@ -45,8 +45,6 @@ export interface Costs {
 export interface CostPreview {
   readonly problem: string | null;
   readonly waits: string | null;
-  /** Whether no plan was chosen yet. */
-  readonly fresh: boolean;
   readonly estimate: Costs | null;
   readonly supply?: { readonly examples: number; readonly counted: boolean };
   readonly batch_size?: number;

@@ -8,10 +8,6 @@ export const USUAL_RECIPE = "vc-asgd";
 const ROUNDS = { rounds: 20, min_available_clients: 2, deadline: 120 };
 const UNITS = { epochs: 20, assimilation: { name: USUAL_RECIPE }, trust: { replicas: 2 } };
 
-export function isUnitsScheme(task: DraftTable): boolean {
-  return tableAt(task, "coordination").scheme === "volunteer";
-}
-
 /** Returns the change (RFC 7396) that removes from `task` all that does not fit `scheme`, and adds what it needs. */
 export function schemeChange(task: DraftTable, scheme: string): DraftTable {
   const coordination = tableAt(task, "coordination");

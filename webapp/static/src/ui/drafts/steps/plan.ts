@@ -8,7 +8,7 @@ import { latestRequest } from "../latest-request";
 import { node, sentences, tableRow } from "../nodes";
 import { type CostPreview, type Costs, costRows, deviceRows, type Proposal } from "../plan/cost-preview";
 import { mountModelTraining } from "../plan/model-training";
-import { isUnitsScheme, schemeChange, showScheme, USUAL_RECIPE } from "../plan/scheme";
+import { schemeChange, showScheme, USUAL_RECIPE } from "../plan/scheme";
 import { type DraftTable, joinChanges, tableAt } from "../record";
 
 // The settings of a recipe are stored beside its name, and only with it.
@@ -19,11 +19,6 @@ export function mount(frame: DraftFrame): void {
   const volunteers = requireElement<HTMLInputElement>(root, "volunteers");
   const brought = root.querySelector<HTMLInputElement>("[data-examples]");
   let proposals: readonly Proposal[] = [];
-  let took = false;
-  // Another scheme was chosen, and its proposed values have not arrived yet.
-  let switched = false;
-  // Values that the owner typed while the proposals were computed are kept.
-  const written = new Set<string>();
 
   const question = latestRequest<CostPreview>(
     `${frame.address}/estimate`,
@@ -40,11 +35,9 @@ export function mount(frame: DraftFrame): void {
   // Epochs and steps are alternatives.
   root.addEventListener("input", (event) => {
     const key = event.target instanceof HTMLInputElement ? event.target.dataset.key : undefined;
-    if (key !== undefined) written.add(key);
-    if (key === "coordination.scheme") {
-      switched = true;
+    // The server applies the proposals for the other scheme when this is saved.
+    if (key === "coordination.scheme")
       void fields.change(schemeChange(fields.task, (event.target as HTMLInputElement).value));
-    }
     if (key?.startsWith(RECIPE) && tableAt(fields.task, ...RECIPE.split(".")).name === undefined)
       void fields.change(changeOf(`${RECIPE}.name`, USUAL_RECIPE));
     if (event.target instanceof HTMLInputElement && event.target.value === "") return;
@@ -67,13 +60,6 @@ export function mount(frame: DraftFrame): void {
     setText(requireElement(root, "unsound"), outlook.problem ?? "");
     requireElement(root, "waits").hidden = outlook.waits === null;
     setText(requireElement(root, "waits"), outlook.waits ?? "");
-    const begun = switched ? isUnitsScheme(fields.task) === proposesUnits(proposals) : outlook.fresh && !took;
-    if (begun && proposals.length > 0) {
-      took = true;
-      switched = false;
-      void take(differing().filter(({ key }) => !written.has(key)));
-      return;
-    }
     showProposals();
     if (outlook.optimizer) {
       setText(
@@ -97,10 +83,14 @@ export function mount(frame: DraftFrame): void {
     if (proposals.length > 0) {
       setText(
         requireElement(root, "taken"),
-        differ.length > 0 ? say.proposed(differ.length) : took ? say.taken : say.fits,
+        differ.length > 0 ? say.proposed(differ.length) : say.taken,
       );
     }
-    for (const { key, value, reason } of proposals) showProposal(root, key, value, reason, differ);
+    const { owned } = frame.draft();
+    for (const { key, value, reason } of proposals) {
+      const own = differ.some((one) => one.key === key) && (owned === null || owned.includes(key));
+      showProposal(root, key, value, own ? `${say.own} ${reason}` : reason, differ);
+    }
     forget(root, proposals);
   }
 
@@ -111,10 +101,6 @@ export function mount(frame: DraftFrame): void {
     );
     await fields.change(change);
   }
-}
-
-function proposesUnits(proposals: readonly Proposal[]): boolean {
-  return proposals.some(({ key }) => key.startsWith("coordination.units."));
 }
 
 function counts(volunteers: HTMLInputElement, brought: HTMLInputElement | null): DraftTable {

@@ -1,0 +1,125 @@
+"""Applies the proposed plan to a draft's task file, apart from the values that its owner set."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from backend.server.drafts.record import Draft
+from backend.server.drafts.review.cost_preview import plan_proposals
+from backend.server.estimates.reasons import Proposal
+
+# Keys of the task file that plans of rounds or of work units propose.
+PLAN_KEYS = (
+    "data.shards_per_client",
+    "training.epochs",
+    "training.steps",
+    "training.learning_rate",
+    "training.proximal_mu",
+    "coordination.rounds",
+    "coordination.min_available_clients",
+    "coordination.quorum",
+    "coordination.deadline",
+    "coordination.units.rows",
+    "coordination.units.epochs",
+    "coordination.units.lease",
+    "coordination.units.trust.replicas",
+    "coordination.units.assimilation.alpha",
+)
+_SCHEME = "coordination.scheme"
+# One counts the visits of a client, the other its steps: an owner who sets one, sets both.
+_ALTERNATIVES = {"training.epochs", "training.steps"}
+
+
+def value_at(tables: Mapping[str, Any], key: str) -> Any:
+    """Returns the value of a key such as `training.epochs`; None without one."""
+    value: Any = tables
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def owned_after(
+    owned: Iterable[str] | None, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[str]:
+    """Returns the keys of the plan that the owner has set, once `after` replaces the tables `before`.
+
+    None as `owned` means every key: the plan came with a task file. Another scheme needs another plan, of
+    which only what the owner set of the training remains.
+    """
+    kept, changed = set(PLAN_KEYS if owned is None else owned), _changed(before, after)
+    if value_at(before, _SCHEME) != value_at(after, _SCHEME):
+        kept = {key for key in owned or () if key.startswith("training.")}
+        changed = {key for key in changed if key.startswith("training.")}
+    return [key for key in PLAN_KEYS if key in kept | changed]
+
+
+def owned_by_file(owned: Iterable[str] | None, tables: Mapping[str, Any]) -> list[str]:
+    """Returns the keys that an owner set by writing the task file `tables` before anything was proposed."""
+    written = {key for key in PLAN_KEYS if key.partition(".")[0] in ("coordination", "training")}
+    written = {key for key in written if key.partition(".")[0] in tables}
+    if value_at(tables, "data.shards_per_client") is not None:
+        written.add("data.shards_per_client")
+    kept = set(PLAN_KEYS if owned is None else owned)
+    return [key for key in PLAN_KEYS if key in kept | written]
+
+
+def with_proposals(
+    tables: Mapping[str, Any], proposals: Iterable[Proposal], owned: Iterable[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Returns `tables` with the proposals for all keys that are not `owned`, and the keys that stay owned.
+
+    A value that an owner set to the proposed one is the proposed one again.
+    """
+    proposed = {proposal.key: proposal.value for proposal in proposals}
+    kept = {key for key in owned if key not in proposed or not _same(value_at(tables, key), proposed[key])}
+    if kept & _ALTERNATIVES:
+        proposed = {key: value for key, value in proposed.items() if key not in _ALTERNATIVES}
+    result = copy.deepcopy(dict(tables))
+    for key, value in proposed.items():
+        if key not in kept and not _same(value_at(result, key), value):
+            _set(result, key, value)
+    return result, [key for key in PLAN_KEYS if key in kept]
+
+
+async def apply_plan(draft: Draft, folder: Path) -> bool:
+    """Writes the plan's proposals into the draft once model and data are known; whether anything changed.
+
+    A plan that came whole with a task file (`owned` is None) stays as it is.
+    """
+    while draft.owned is not None:
+        tables, owned = draft.task, draft.owned
+        proposals = await asyncio.to_thread(plan_proposals, draft, folder, tables)
+        # The draft may have changed while the proposals were computed.
+        if draft.task is tables and draft.owned is owned:
+            draft.task, draft.owned = with_proposals(tables, proposals, owned)
+            return draft.task != tables or draft.owned != owned
+    return False
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
+    return {key for key in PLAN_KEYS if not _same(value_at(before, key), value_at(after, key))}
+
+
+def _same(left: Any, right: Any) -> bool:
+    return bool(left == right) and isinstance(left, bool) is isinstance(right, bool)
+
+
+def _set(tables: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a key, or removes it for None; a table on the way that is none is left as it is."""
+    *path, last = key.split(".")
+    table = tables
+    for name in path:
+        inner = table.get(name)
+        if inner is None and value is not None:
+            inner = table[name] = {}
+        if not isinstance(inner, dict):
+            return
+        table = inner
+    if value is None:
+        table.pop(last, None)
+    else:
+        table[last] = value
