@@ -34,6 +34,7 @@ from backend.server.drafts.review.wizard_steps import (
     steps,
 )
 from backend.server.drafts.starters import choice
+from backend.server.drafts.task_names import NameCheck, check_name, name_of
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
 from backend.server.drafts.transfer.import_zip import ZipImporter
@@ -93,8 +94,28 @@ class DraftService:
         await self.queue.stop()
 
     async def begin(self, owner: str, name: str, title: str, onward: bool = False) -> Draft:
-        """Creates a draft; with `onward` its jobs start automatically. Raises OverQuotaError."""
+        """Creates a draft; with `onward` its jobs start automatically.
+
+        Raises NotWantedError if there is a task of that name, and OverQuotaError.
+        """
+        await self.check_new_name(owner, name)
         return await self.drafts.create(owner, task_tables.begin(name, title or name), "", onward, [])
+
+    async def check_new_name(self, owner: str, name: str) -> None:
+        """Raises NotWantedError with a suggestion if there is a task of that name."""
+        tasks = await asyncio.to_thread(self._task_names)
+        if name in tasks:
+            check = check_name(name, tasks, self.drafts.all(), owner)
+            raise NotWantedError(str(check.problem))
+
+    async def check_name(self, owner: str, name: str, draft: Draft | None = None) -> NameCheck:
+        """Checks the name of a draft, or of a new one; drafts that are older keep theirs."""
+        tasks = await asyncio.to_thread(self._task_names)
+        return check_name(name, tasks, self.drafts.all(), owner, draft)
+
+    def _task_names(self) -> set[str]:
+        folders = self._tasks.iterdir() if self._tasks.is_dir() else ()
+        return self._registry.reserved_names() | {folder.name for folder in folders}
 
     async def measure(self, owner: str) -> int:
         """Measures the bytes of an owner's drafts and tasks; later quota checks use this measurement."""
@@ -159,9 +180,11 @@ class DraftService:
         record = msgspec.to_builtins(draft)
         for kind, upload in record["uploads"].items():
             upload["offset"] = self.uploads.offset(draft, kind)
-        items = checklist(draft, self.drafts.folder(draft), inspection)
+        name = await self.check_name(draft.owner, name_of(draft), draft)
+        items = checklist(draft, self.drafts.folder(draft), inspection, name.problem)
         return {
             **{key: record[key] for key in _RECORD_KEYS},
+            "name": msgspec.to_builtins(name),
             "piece_bytes": PIECE_BYTES,
             "checklist": [{**msgspec.to_builtins(item), "step": step_of(item.key)} for item in items],
             "steps": msgspec.to_builtins(steps(items)),
@@ -174,7 +197,8 @@ class DraftService:
     async def next_step(self, draft: Draft) -> StepName:
         """Returns the wizard's step with which the draft continues."""
         inspection = await asyncio.to_thread(self._inspection, draft)
-        return first_incomplete_step(checklist(draft, self.drafts.folder(draft), inspection))
+        name = await self.check_name(draft.owner, name_of(draft), draft)
+        return first_incomplete_step(checklist(draft, self.drafts.folder(draft), inspection, name.problem))
 
     async def browser_dry_run(self, draft: Draft) -> dict[str, Any]:
         """Describes the dry run in browsers: its files, null before the server's own step, and its results.
@@ -242,9 +266,9 @@ class DraftService:
         await self.measure(draft.owner)
         self.drafts.check_room(draft.owner, 0)
         async with self._launching:
-            items = checklist(draft, self.drafts.folder(draft), inspection)
-            names = {host.name for host in self._registry.hosts} | set(self._registry.problems)
-
+            name = await self.check_name(draft.owner, name_of(draft), draft)
+            items = checklist(draft, self.drafts.folder(draft), inspection, name.problem)
+            names = await asyncio.to_thread(self._task_names)
             prepare = partial(
                 new_task_records, draft, test, self._roles, self._lives, self.queue, self.drafts.clock()
             )

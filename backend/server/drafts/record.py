@@ -99,9 +99,8 @@ class Draft(Struct):
     """The record of a task in preparation. `task` holds the tables of its task.toml, complete or not.
 
     `onward`: the server starts each job as soon as its inputs exist. `starter` names the model that is built
-    for the data, where the owner uploads none.
-    `owned`: the keys of the plan that the
-    owner set, which proposals do not replace; None if the whole plan came with a task file.
+    for the data, where the owner uploads none. `owned`: the keys of the plan that the owner set, which
+    proposals do not replace; None if the whole plan came with a task file.
     """
 
     id: str

@@ -131,6 +131,10 @@ class TaskLoader:
         """Tries to open each task once. Valid tasks are admitted and not tried again."""
         self.paths = [path for path in self.paths if not await self._is_open(path)]
 
+    def reserved_names(self) -> set[str]:
+        """Returns the names of the tasks that failed to open although their model is converted."""
+        return {name for name in map(_reserved_name, self.paths) if name is not None}
+
     async def retry(self) -> None:
         """Retries the tasks that failed, with growing pauses, until all are open."""
         pause = FIRST_PAUSE
@@ -163,3 +167,12 @@ class TaskLoader:
         if self.problems.get(name) != reason:
             log.error("task not served", task=name, reason=reason)
         self.problems[name] = reason
+
+
+def _reserved_name(path: Path) -> str | None:
+    """Returns the name of the task file at `path`; None if its bundle was never built."""
+    try:
+        file = read_task_file(path)
+    except MingaError:
+        return path.parent.name
+    return file.name if (path.parent / file.model.bundle / "bundle.json").is_file() else None

@@ -92,7 +92,8 @@ class TaskRegistry:
         factory = HostFactory(
             services, allowed, overrides, self._hooks_allowed, self._destinations, self.program
         )
-        paths = [*find_tasks(folders), *find_launched(launched)]
+        # Owners' tasks first: they may have the name of a task of the gallery that was not built then.
+        paths = [*find_launched(launched), *find_tasks(folders)]
         self._loader = TaskLoader(factory, paths, self._admit)
         await self._loader.open_all()
         self._refuse_unknown(overrides)
@@ -180,6 +181,13 @@ class TaskRegistry:
     def problems(self) -> dict[str, str]:
         """Why tasks are not served, by the name of their folder."""
         return self._loader.problems if self._loader else {}
+
+    def reserved_names(self) -> set[str]:
+        """Returns the names of tasks that are served, or that were built and cannot be served now.
+
+        A task of the gallery that was never built keeps no name: it has nothing that another could overwrite.
+        """
+        return set(self._hosts) | (self._loader.reserved_names() if self._loader else set())
 
     @property
     def unbuilt(self) -> list[Path]:

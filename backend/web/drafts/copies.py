@@ -97,6 +97,7 @@ async def clone(request: Request) -> Response:
     draft = await draft_of(request)
     identity = await require(request, "create")
     body = await read_json(request, Copy)
+    await draft_service(request).check_new_name(identity.account or "", body.name)
     await draft_service(request).measure(identity.account or "")
     copy = await copy_draft(draft_service(request).drafts, draft, identity.account or "", body.name)
     return await _start(request, copy, body.onward)
@@ -108,6 +109,7 @@ async def clone_task(request: Request) -> Response:
     await require(request, "edit", name)
     identity = await require(request, "create")
     body = await read_json(request, TaskCopy)
+    await draft_service(request).check_new_name(identity.account or "", body.name)
     await draft_service(request).measure(identity.account or "")
     registry: TaskRegistry = request.app.state.tasks
     fork: ForkedWeights | None = None

@@ -85,9 +85,11 @@ def routes() -> list[BaseRoute]:
 
 
 async def drafts(request: Request) -> Response:
-    """The reader's drafts, the newest first."""
-    identity = await require(request, "create")
-    own_drafts = draft_service(request).drafts.of(identity.account or "")
+    """The reader's drafts, the newest first; with `name` also whether a new one may have that name."""
+    identity, asked = await require(request, "create"), request.query_params.get("name")
+    service, owner = draft_service(request), identity.account or ""
+    checked = {} if asked is None else {"name": msgspec.to_builtins(await service.check_name(owner, asked))}
+    own_drafts = service.drafts.of(owner)
     summaries = [
         {
             "id": draft.id,
@@ -98,7 +100,7 @@ async def drafts(request: Request) -> Response:
         }
         for draft in own_drafts
     ]
-    return json_response({"drafts": summaries})
+    return json_response({"drafts": summaries, **checked})
 
 
 async def begin(request: Request) -> Response:

@@ -54,8 +54,14 @@ _SIGNED_IN = {200: keys("account")}
 _TRIES = (401, 403, 429)
 
 ROWS: dict[str, Row] = {
-    "GET /api/drafts": Row("create", {200: keys("drafts")}),
-    "POST /api/drafts": Row("create", {201: _TOLD}, drafts.DraftBody),
+    "GET /api/drafts": Row(
+        "create",
+        {200: keys("drafts")},
+        parameters=(
+            Parameter("name", {"type": "string", "maxLength": 64}, "A name that a new draft may be given."),
+        ),
+    ),
+    "POST /api/drafts": Row("create", {201: _TOLD}, drafts.DraftBody, refusals=(409,)),
     f"GET {DRAFT}": Row("create", {200: _TOLD}),
     f"PATCH {DRAFT}": Row("create", {200: _TOLD}, drafts.TablesBody),
     f"DELETE {DRAFT}": Row("create", EMPTY),

@@ -77,8 +77,13 @@ def holds(draft: Draft, kind: JobKind, folder: Path) -> bool:
     return (folder / MADE[kind]).is_dir()
 
 
-def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list[Item]:
-    """Returns the requirements of a launch, in their order; the last items state which devices can train."""
+def checklist(
+    draft: Draft, folder: Path, inspection: Inspection | None, name_problem: str | None = None
+) -> list[Item]:
+    """Returns the requirements of a launch, in their order; the last items state which devices can train.
+
+    `name_problem` says why the draft's name cannot be used, if it cannot.
+    """
     file = _task_file(draft)
     own = isinstance(file, TaskFile) and file.data.own is not None
     items = _model_items(draft, folder)
@@ -100,6 +105,8 @@ def checklist(draft: Draft, folder: Path, inspection: Inspection | None) -> list
     items.append(_job_item(draft, folder, "rehearse", gettext("Take one training step as a dry run.")))
     items.append(_browser_item(draft, folder))
     items.append(_task_item(file, inspection))
+    if name_problem is not None:
+        items.append(Item("name", "failed", name_problem))
     items += _texts(draft)
     return items + (_devices(inspection) if inspection is not None else [])
 

@@ -33,6 +33,7 @@ _STEP_OF: dict[str, StepName] = {
     "address": "data",
     "look": "data",
     "cut": "preprocess",
+    "name": "about",
     "summary": "about",
     "licence": "about",
     "consent": "about",

@@ -5,7 +5,11 @@ import { requestJson, showRefusal } from "../lib/api";
 import { enableButtons, requireElement } from "../lib/dom";
 import { onSubmit } from "../lib/forms";
 import { bindImports } from "./import";
+import { bindNameField } from "./name-field";
+import type { NameCheck } from "./record";
 import { nameOf } from "./task-name";
+
+const CHECK_MS = 300;
 
 /** Binds the page with the list. */
 export function bindDraftList(): void {
@@ -14,15 +18,37 @@ export function bindDraftList(): void {
   const title = requireElement<HTMLInputElement>(form, "begin-title");
   const name = requireElement<HTMLInputElement>(form, "begin-name");
   let chosen = false;
+  let timer = 0;
 
+  const check = () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void showRefusal(problem, showCheck), CHECK_MS);
+  };
+  const field = bindNameField(form, name, check);
   name.addEventListener("input", () => {
     chosen = name.value !== "";
   });
   title.addEventListener("input", () => {
-    if (!chosen) name.value = nameOf(title.value);
+    if (chosen) return;
+    name.value = nameOf(title.value);
+    if (name.value !== "") check();
   });
 
+  /** Says at the field whether the name is free; returns whether it is. */
+  async function showCheck(): Promise<boolean> {
+    const asked = name.value;
+    const address = `/api/drafts?name=${encodeURIComponent(asked)}`;
+    const answer = (await requestJson("GET", address)) as { name: NameCheck };
+    if (asked === name.value) field.show(answer.name);
+    return answer.name.problem === null;
+  }
+
   onSubmit(form, problem, async (data) => {
+    clearTimeout(timer);
+    if (!(await showCheck())) {
+      name.focus();
+      return;
+    }
     const asked = { name: data.get("name"), title: data.get("title"), onward: true };
     const { id } = (await requestJson("POST", "/api/drafts", asked)) as { id: string };
     location.assign(`/drafts/${id}`);

@@ -78,11 +78,18 @@ export interface Converted {
   readonly warnings: readonly string[];
 }
 
+/** Why a task's name cannot be used, and a free one like it; null if it can. */
+export interface NameCheck {
+  readonly problem: string | null;
+  readonly suggestion: string | null;
+}
+
 export interface DraftRecord {
   readonly id: string;
   readonly created: number;
   readonly changed: number;
   readonly task: DraftTable;
+  readonly name: NameCheck;
   readonly readme: string;
   readonly files: Readonly<Partial<Record<FileKind, StoredFile>>>;
   readonly uploads: Readonly<Partial<Record<FileKind, DraftUpload>>>;

@@ -25,7 +25,7 @@ export async function requestJson(
 }
 
 /** Does `work`, and shows a refusal in `problem`, which is empty otherwise. Other errors are thrown. */
-export async function showRefusal(problem: HTMLElement, work: () => Promise<void>): Promise<void> {
+export async function showRefusal(problem: HTMLElement, work: () => Promise<unknown>): Promise<void> {
   problem.textContent = "";
   try {
     await work();

@@ -5,6 +5,7 @@ import { requestJson, showRefusal } from "../../lib/api";
 import { requireElement, setText } from "../../lib/dom";
 import { parseHtml } from "../../lib/parse-html";
 import type { DraftFrame } from "../frame";
+import { bindNameField } from "../name-field";
 import { type DraftTable, isTable, type Value } from "../record";
 import { showChecks } from "../review/checklist";
 
@@ -19,9 +20,23 @@ export function mount(frame: DraftFrame): void {
   for (const kind of form.querySelectorAll<HTMLElement>("[data-licence]")) bindLicence(kind, frame);
   bindPeople(form);
   bindText(form, frame);
+  bindName(form, frame);
   suggestBasis(form, frame);
   const checks = requireElement(form, "checks");
   const show = () => showChecks(checks, frame.draft(), (item) => item.step === "about");
+  frame.onChange(show);
+  show();
+}
+
+/** The name can be changed until the launch; a name that is taken is reported at the field. */
+function bindName(form: HTMLFormElement, frame: DraftFrame): void {
+  const input = requireElement<HTMLInputElement>(form, "task-name");
+  const field = bindNameField(form, input, (name) => void frame.save({ task: { name } }));
+  const show = () => {
+    const { name, task } = frame.draft();
+    if (document.activeElement !== input) input.value = typeof task.name === "string" ? task.name : "";
+    if (input.value === task.name) field.show(name);
+  };
   frame.onChange(show);
   show();
 }
