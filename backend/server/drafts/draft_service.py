@@ -21,7 +21,7 @@ from backend.server.drafts.dry_runs.dry_run_files import dry_run_file, dry_run_f
 from backend.server.drafts.jobs.job_queue import CountJob, DraftJobQueue
 from backend.server.drafts.launch import launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
-from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file
+from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file, value_at
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds
 from backend.server.drafts.review.cost_preview import cost_preview, products_of
@@ -134,6 +134,8 @@ class DraftService:
         await self.measure(draft.owner)
         before = draft.task
         await take_model(self.drafts, draft, folder)
+        # Its settings came with it: none is of an earlier model.
+        draft.derived.pop("model", None)
         if draft.owned is not None:
             # The plan of a task on volunteers' own data comes with its model.
             draft.owned = owned_after(draft.owned, before, draft.task)
@@ -166,6 +168,8 @@ class DraftService:
             draft.owned = owned_after(draft.owned, before, tables)
         else:
             draft.owned = owned_by_file(draft.owned, tables)
+        declared = value_at(tables, "data.preprocess")
+        draft.declared |= declared is not None and declared != value_at(before, "data.preprocess")
         await apply_plan(draft, self.drafts.folder(draft))
         await self.drafts.save(draft)
         await self.queue.advance(draft)

@@ -95,12 +95,27 @@ class BrowserDryRun(Struct):
     step_ms: float | None = None
 
 
+class Derived(Struct):
+    """Settings in the task file that were derived from a file, which has the hash `sha256`.
+
+    `values` are the proposed ones, by key; `model` is the hash of the model by which data were read, `ports`
+    are the shapes of a model's inputs, labels and outputs; `note` says what became of earlier settings.
+    """
+
+    sha256: str
+    values: dict[str, Any]
+    model: str | None = None
+    ports: list[Any] | None = None
+    note: str = ""
+
+
 class Draft(Struct):
     """The record of a task in preparation. `task` holds the tables of its task.toml, complete or not.
 
     `onward`: the server starts each job as soon as its inputs exist. `starter` names the model that is built
     for the data, where the owner uploads none. `owned`: the keys of the plan that the owner set, which
-    proposals do not replace; None if the whole plan came with a task file.
+    proposals do not replace; None if the whole plan came with a task file. `declared`: the preprocessing came
+    with a task file.
     """
 
     id: str
@@ -111,6 +126,8 @@ class Draft(Struct):
     readme: str = ""
     onward: bool = False
     owned: list[str] | None = None
+    declared: bool = False
+    derived: dict[FileKind, Derived] = field(default_factory=dict)
     uploads: dict[FileKind, DraftUpload] = field(default_factory=dict)
     files: dict[FileKind, StoredFile] = field(default_factory=dict)
     jobs: dict[JobKind, DraftJob] = field(default_factory=dict)

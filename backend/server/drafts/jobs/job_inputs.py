@@ -51,7 +51,7 @@ def is_due(draft: Draft, kind: JobKind, folder: Path) -> bool:
             # The inspection proposes how the data are read.
             return "data" not in draft.files or holds(draft, "look", folder)
         case "look":
-            # The model's inputs determine how its data are read.
+            # The model's inputs are known after its conversion.
             conversion = draft.jobs.get("convert")
             return conversion is None or not conversion.live
         case "cut":

@@ -13,14 +13,19 @@ import structlog
 
 from backend.datasets.inspection.findings import DataFindings
 from backend.errors import CancelledError, MingaError, NotFoundError, NotWantedError, OverQuotaError
-from backend.server.drafts import task_tables
+from backend.server.drafts.derived_settings import (
+    forget_model_settings,
+    model_note,
+    take_data_settings,
+    take_model_settings,
+)
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.jobs.job_inputs import NEEDS, is_due, is_ready
 from backend.server.drafts.jobs.job_runner import JobResult, Supervision, clear, perform
 from backend.server.drafts.jobs.job_turns import JobTurns, QueuedJob
 from backend.server.drafts.plan_proposals import apply_plan
 from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
-from backend.server.drafts.review.checklist import fingerprint
+from backend.server.drafts.review.checklist import fingerprint, holds
 from backend.server.drafts.starters import building
 from backend.server.drafts.transfer.url_data import url_completed
 
@@ -215,6 +220,8 @@ class DraftJobQueue:
     async def _run(self, queued: QueuedJob, job: DraftJob) -> None:
         draft, kind = queued.draft, queued.kind
         # The draft may have changed while the job waited.
+        if kind == "convert":
+            forget_model_settings(draft)
         job.state, job.of = "running", fingerprint(draft, kind)
         try:
             await self._drafts.save(draft, touched=False)
@@ -234,8 +241,8 @@ class DraftJobQueue:
         else:
             job.result = result
             self._count(kind, "done")
-            _apply_result(draft, self._drafts.folder(draft), kind, job)
-            self._conclude(job, "done", message)
+            notes = _apply_result(draft, self._drafts.folder(draft), kind, job)
+            self._conclude(job, "done", f"{message} {notes}".strip())
             await apply_plan(draft, self._drafts.folder(draft))
             await self._record_end(draft)
 
@@ -292,14 +299,25 @@ class DraftJobQueue:
         self._notify()
 
 
-def _apply_result(draft: Draft, folder: Path, kind: JobKind, job: DraftJob) -> None:
-    """Writes a job's proposals into the task file for values that the owner has not set."""
-    if kind == "build" and job.result is not None and job.of == fingerprint(draft, kind):
+def _apply_result(draft: Draft, folder: Path, kind: JobKind, job: DraftJob) -> str:
+    """Writes a job's proposals into the task file for values that the owner has not set.
+
+    Returns sentences on what became of settings for an earlier file.
+    """
+    if job.result is None or job.of != fingerprint(draft, kind):
+        return ""
+    if kind == "build":
         building.take_built(draft, folder, job.result)
     if kind == "look":
-        draft.task = task_tables.proposed(draft.task, msgspec.convert(job.result, DataFindings))
-    if kind == "cut" and job.result is not None and job.of == fingerprint(draft, kind):
+        findings = msgspec.convert(job.result, DataFindings)
+        note = take_data_settings(draft, findings, holds(draft, "convert", folder))
+        if note:
+            job.result["notes"] = [note, *job.result.get("notes", ())]
+        return note
+    if kind == "cut":
         draft.task = url_completed(draft.task, draft.files.get("data"), job.result)
-    if kind == "convert" and job.result is not None and job.of == fingerprint(draft, kind):
-        draft.task = task_tables.with_model(draft.task, job.result["model"])
-        job.of = fingerprint(draft, kind)
+    if kind == "convert":
+        if not take_model_settings(draft, job.result):
+            job.of = fingerprint(draft, kind)
+        return model_note(draft)
+    return ""

@@ -122,7 +122,7 @@ def _convert(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
     message = convert(
         model, file, bundle, LIMITS, None, work.tell, work.cancelled, proposals.append, work.room
     )
-    return {"model": proposals[0].tables()}, message
+    return {"model": proposals[0].tables(), "ports": _ports(bundle)}, message
 
 
 def _look(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
@@ -195,6 +195,13 @@ def _declared(draft: Draft) -> tuple[Preprocess, float]:
             "First declare how to read the data: [data.preprocess], which the inspection proposes."
         )
     return data.preprocess, data.holdout
+
+
+def _ports(bundle: Path) -> list[Any]:
+    """Returns the shapes of a converted model's inputs, labels and outputs."""
+    manifest = parse_manifest((bundle / "bundle.json").read_bytes())
+    specs = (manifest.inputs, manifest.labels, manifest.outputs)
+    return [[list(spec.shape) for spec in some] for some in specs]
 
 
 def _model_input(folder: Path) -> ModelInput:

@@ -56,7 +56,8 @@ def fingerprint(draft: Draft, kind: JobKind) -> str:
         case "convert":
             parts = [hashes.get("model"), draft.task.get("model")]
         case "look":
-            parts = [hashes.get("data")]
+            # The model's inputs determine how its data are read.
+            parts = [hashes.get("data"), hashes.get("model")]
         case "show":
             model = fingerprint(draft, "convert") if "convert" in draft.jobs else None
             parts = [hashes.get("data"), data.get("preprocess"), data.get("holdout"), model]

@@ -41,6 +41,7 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
             if (of.files, of.jobs) != (files, jobs):
                 raise NotWantedError("The draft was changed while it was copied; copy it again.")
             new.files, new.jobs, new.tried, new.starter = files, jobs, tried, of.starter
+            new.owned, new.declared, new.derived = copy.deepcopy((of.owned, of.declared, of.derived))
             await drafts.measure(new)
         await drafts.save(new)
     except BaseException:

@@ -81,10 +81,7 @@ export function mount(frame: DraftFrame): void {
     const differ = differing();
     requireElement(root, "take-all").hidden = differ.length === 0;
     if (proposals.length > 0) {
-      setText(
-        requireElement(root, "taken"),
-        differ.length > 0 ? say.proposed(differ.length) : say.taken,
-      );
+      setText(requireElement(root, "taken"), differ.length > 0 ? say.proposed(differ.length) : say.taken);
     }
     const { owned } = frame.draft();
     for (const { key, value, reason } of proposals) {
