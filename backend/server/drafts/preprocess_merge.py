@@ -72,7 +72,7 @@ def _fits(key: str, value: Any, findings: DataFindings, converted: bool) -> bool
 def _merge_columns(
     result: Table, current: Mapping[str, Any], proposed: Mapping[str, Any], found: Iterable[Column]
 ) -> tuple[list[str], list[str]]:
-    """Gives columns the roles that the owner chose for those of their names; returns what is kept and gone."""
+    """Gives columns the roles that the owner chose by their names; returns what is kept and what is gone."""
     by_name = {column.name: column for column in found}
     roles, before, now = _roles(result), _roles(proposed), _roles(current)
     kept, gone = [], []
