@@ -67,6 +67,7 @@ def _look(job: LookJob) -> str:
     _report(f"Looking at {job.name}.")
     folder = Path(job.folder)
     findings = inspect_file(Path(job.data), job.wanted, folder)
+    findings.notes = [note.replace(job.data, job.name) for note in findings.notes]
     (folder / FINDINGS).write_bytes(msgspec.json.encode(findings))
     return f"{findings.examples:,} examples."
 

@@ -12,7 +12,7 @@ from backend.errors import DataError
 Kind = Literal["image", "table", "text", "array"]
 Text = Annotated[str, Meta(max_length=400)]
 
-MAX_ROWS, MAX_PICTURES, MAX_TEXTS = 8, 24, 8
+MAX_ROWS, MAX_PICTURES, MAX_TEXTS, MAX_NOTES = 8, 24, 8, 50
 MAX_CLASSES, MAX_COLUMNS = 1000, 1000
 SHOWN_CHARACTERS = 200
 
@@ -69,7 +69,7 @@ class DataFindings(Struct):
     texts: Annotated[list[Snippet], Meta(max_length=MAX_TEXTS)] = field(default_factory=list)
     arrays: Annotated[list[Array], Meta(max_length=64)] = field(default_factory=list)
     preprocess: dict[str, Any] = field(default_factory=dict)
-    notes: Annotated[list[Text], Meta(max_length=50)] = field(default_factory=list)
+    notes: Annotated[list[Text], Meta(max_length=MAX_NOTES)] = field(default_factory=list)
 
 
 def shown(text: str) -> str:

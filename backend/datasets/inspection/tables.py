@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from backend.datasets.inspection.findings import MAX_COLUMNS, MAX_ROWS, Column, DataFindings, shown
+from backend.datasets.inspection.dialect import Dialect, column_names, detect_dialect, line_of
+from backend.datasets.inspection.findings import MAX_COLUMNS, MAX_NOTES, MAX_ROWS, Column, DataFindings, shown
 from backend.datasets.inspection.model_input import ModelInput
-from backend.datasets.readers.columnar import COLUMNAR, column_names
+from backend.datasets.readers.columnar import COLUMNAR
+from backend.datasets.readers.columnar import column_names as columnar_names
 from backend.datasets.readers.rows import TableRows, read_rows
 from backend.errors import DataError
+from backend.numerics.preprocess.table import number_pattern
 
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "None", "?")
 # Usual names of the column to predict.
@@ -22,8 +22,11 @@ _TARGETS = ("label", "class", "target", "y", "outcome", "answer", "survived", "s
 # Columns with more different values are no categories; numbers with at most so many values are classes.
 _MAX_CATEGORIES, _MAX_NUMBER_CLASSES = 50, 10
 _COUNTED = 1000
-_SAMPLE_BYTES = 1 << 16
 _LONG_TEXT = 30
+# A column with this share of numbers is one of numbers, if at most so many different cells are none.
+_MOSTLY, _MAX_ODD = 0.9, 20
+_FEW = 20
+_SHOWN_CELL = 30
 
 
 @dataclass
@@ -40,8 +43,11 @@ class _ColumnCounts:
     most: float = float("-inf")
     characters: int = 0
     crowded: bool = False
+    # Cells that are no number, and the row of the first.
+    odd: Counter[str] = field(default_factory=Counter)
+    odd_row: int = 0
 
-    def add(self, cell: str, decimal: str) -> None:
+    def add(self, cell: str, decimal: str, row: int) -> None:
         """Adds one cell."""
         text = cell.strip(" \t")
         if text in MISSING:
@@ -54,7 +60,11 @@ class _ColumnCounts:
         else:
             self.crowded = True
         number = _number(text, decimal)
-        if number is not None:
+        if number is None:
+            self.odd_row = self.odd_row or row
+            if len(self.odd) <= _MAX_ODD or text in self.odd:
+                self.odd[text] += 1
+        else:
             self.numbers += 1
             self.total += number
             self.whole = self.whole and number == int(number)
@@ -63,14 +73,20 @@ class _ColumnCounts:
     def column(self, name: str) -> Column:
         """Returns the column's findings for the owner."""
         numeric = self.present > 0 and self.numbers == self.present
+        mostly = self.mostly_numbers
         different = len(self.values) + self.crowded
         column = Column(shown(name), self._kind(numeric, different), self.missing, different)
-        if numeric:
+        if numeric or mostly:
             column.least, column.most = self.least, self.most
             column.mean = self.total / self.numbers
         if not self.crowded:
             column.values = {shown(value): count for value, count in self.values.most_common(20)}
         return column
+
+    @property
+    def mostly_numbers(self) -> bool:
+        """Whether nearly all cells are numbers, but not all."""
+        return self.present >= _FEW and _MOSTLY * self.present <= self.numbers < self.present
 
     def _kind(self, numeric: bool, different: int) -> Any:
         unlike = self.present > 20 and different >= 0.95 * min(self.present, _COUNTED)
@@ -90,24 +106,66 @@ class _ColumnCounts:
 
 def inspect_table(path: Path, model_input: ModelInput) -> DataFindings:
     """Reads the whole table once. Raises DataError, naming file and row."""
-    delimiter, decimal = (",", ".") if path.suffix.lower() in COLUMNAR else _dialect(path)
-    names = _names(path, delimiter)
+    columnar = path.suffix.lower() in COLUMNAR
+    dialect = Dialect() if columnar else detect_dialect(path)
+    names = _checked(columnar_names(path) if columnar else column_names(path, dialect.delimiter))
     counts = {name: _ColumnCounts() for name in names}
-    rows, first = TableRows(path, delimiter, decimal, MISSING, tuple(names)), []
+    rows = TableRows(path, dialect.delimiter, dialect.decimal, MISSING, tuple(names))
+    first: list[list[str]] = []
     count = 0
     for count, row in read_rows(rows):
         if count <= MAX_ROWS:
             first.append([shown(row[name]) for name in names])
         for name, cell in row.items():
-            counts[name].add(cell, decimal)
+            counts[name].add(cell, dialect.decimal, count)
     if not count:
         raise DataError("The table has no row of examples: its first row names the columns, they follow.")
     columns = {name: column.column(name) for name, column in counts.items()}
-    target = _target(columns)
+    notes, odd = _odd_cells(path, dialect, columns, counts, columnar)
+    target = _target(columns, counts)
     texts = [name for name, column in columns.items() if column.kind == "text"]
     if texts and target is not None and not _usable(columns, target):
-        return _texts(count, columns, first, (texts[0], target), delimiter, model_input)
-    return _table(count, columns, first, target, delimiter, decimal, model_input)
+        findings = _texts(count, columns, first, (texts[0], target), dialect.delimiter, model_input)
+    else:
+        findings = _table(count, columns, first, target, dialect, odd, model_input)
+    findings.notes = [*([dialect.note] if dialect.note else []), *notes, *findings.notes][:MAX_NOTES]
+    return findings
+
+
+def _odd_cells(
+    path: Path,
+    dialect: Dialect,
+    columns: dict[str, Column],
+    counts: dict[str, _ColumnCounts],
+    columnar: bool,
+) -> tuple[list[str], list[str]]:
+    """Makes columns of mostly numbers such; returns sentences, and cells to declare as missing."""
+    notes, declared = [], list[str]()
+    for name, count in counts.items():
+        if not count.mostly_numbers:
+            continue
+        example = next(iter(count.odd))
+        line = (
+            f"row {count.odd_row}" if columnar else f"line {line_of(path, dialect.delimiter, count.odd_row)}"
+        )
+        odd = count.present - count.numbers
+        where = (
+            f"{path}, {line}: '{shown(example[:_SHOWN_CELL])}' in column '{shown(name[:_SHOWN_CELL])}' is no "
+            f"number ({odd:,} of {count.present:,} cells are none)."
+        )
+        others = (other for key, other in counts.items() if key != name)
+        elsewhere = any(text in other.values for other in others for text in count.odd)
+        if len(count.odd) > _MAX_ODD or elsewhere:
+            notes.append(f"{where} Correct the cells, or read the column as a category.")
+            continue
+        column = columns[name]
+        column.kind, column.missing = "number", column.missing + odd
+        declared += [text for text in count.odd if text not in declared]
+        notes.append(
+            f"{where} They count as missing: as an input they become the mean, as the label their rows are "
+            "left out. To leave the rows out, or to read a category, change the column."
+        )
+    return notes, declared
 
 
 def _table(
@@ -115,8 +173,8 @@ def _table(
     columns: dict[str, Column],
     rows: list[list[str]],
     target: str | None,
-    delimiter: str,
-    decimal: str,
+    dialect: Dialect,
+    odd: list[str],
     model_input: ModelInput,
 ) -> DataFindings:
     usable = _usable(columns, target)
@@ -138,9 +196,9 @@ def _table(
         "kind": "table",
         "columns": [_input(columns[name], name) for name in usable],
         "labels": [label] if label else [],
-        "delimiter": delimiter,
-        "decimal": decimal,
-        "missing": list(MISSING),
+        "delimiter": dialect.delimiter,
+        "decimal": dialect.decimal,
+        "missing": [*MISSING, *odd],
     }
     notes += _width(usable, columns, model_input)
     return DataFindings(
@@ -200,12 +258,12 @@ def _usable(columns: dict[str, Column], target: str | None) -> list[str]:
     ]
 
 
-def _target(columns: dict[str, Column]) -> str | None:
+def _target(columns: dict[str, Column], counts: dict[str, _ColumnCounts]) -> str | None:
     """Returns a column with a usual label name, else the table's last column if it can be a label."""
     candidates = [
         name
         for name, column in columns.items()
-        if column.kind in ("category", "number") and not column.missing
+        if column.kind in ("category", "number") and not counts[name].missing
     ]
     by_name = {name.strip().lower(): name for name in candidates}
     named = next((by_name[name] for name in _TARGETS if name in by_name), None)
@@ -220,12 +278,8 @@ def _width(usable: list[str], columns: dict[str, Column], model_input: ModelInpu
     return [f"These columns make {width} values for an example, and the model takes {model_input.shape}."]
 
 
-def _names(path: Path, delimiter: str) -> list[str]:
-    """Reads the column names. Raises DataError unless they are unique and not empty."""
-    if path.suffix.lower() in COLUMNAR:
-        names = column_names(path)
-    else:
-        names = [name.strip(" \t").removeprefix("\ufeff") for name in next(_csv(path, delimiter), [])]
+def _checked(names: list[str]) -> list[str]:
+    """Returns the names of columns. Raises DataError unless they are unique and not empty."""
     if not 1 <= len(names) <= MAX_COLUMNS:
         raise DataError(f"The table has {len(names)} columns; 1 to {MAX_COLUMNS} can be used.")
     if len(set(names)) < len(names) or not all(names):
@@ -233,28 +287,8 @@ def _names(path: Path, delimiter: str) -> list[str]:
     return names
 
 
-def _csv(path: Path, delimiter: str) -> Iterator[list[str]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            yield from islice(csv.reader(lines, delimiter=delimiter, strict=True), 1)
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise DataError(f"The table is not CSV in UTF-8 ({error}); save the table again.") from error
-
-
-def _dialect(path: Path) -> tuple[str, str]:
-    """Detects delimiter and decimal point from the first rows."""
-    with path.open("rb") as file:
-        text = file.read(_SAMPLE_BYTES).decode("utf-8", "replace")
-    first = text.partition("\n")[0]
-    delimiter = max((",", ";", "\t", "|"), key=first.count)
-    if delimiter == "," or "." in text.partition("\n")[2]:
-        return delimiter, "."
-    return delimiter, "," if "," in text.partition("\n")[2] else "."
-
-
 def _number(text: str, decimal: str) -> float | None:
-    try:
-        value = float(text.replace(decimal, ".") if decimal != "." else text)
-    except ValueError:
+    if not number_pattern(decimal).fullmatch(text):
         return None
+    value = float(text.replace(decimal, "."))
     return value if value - value == 0.0 else None

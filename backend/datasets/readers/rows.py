@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from backend.datasets.readers.columnar import COLUMNAR, columnar_batches
 from backend.errors import DataError
 from backend.numerics.preprocess.rows import csv_rows
+from backend.numerics.preprocess.table_text import table_encoding
 
 TABLES = (".csv", ".tsv", ".txt", *COLUMNAR)
+
+_BLOCK = 1 << 20
 
 Row = tuple[int, dict[str, str]]
 
@@ -43,14 +47,26 @@ def read_rows(rows: TableRows) -> Iterator[Row]:
         if rows.path.suffix.lower() in COLUMNAR:
             yield from _columnar_rows(rows)
             return
-        with rows.path.open(encoding="utf-8", newline="") as lines:
+        with rows.path.open(encoding=file_encoding(rows.path), newline="") as lines:
             yield from csv_rows(lines, rows.delimiter, rows.needed)
     except DataError as error:
         raise DataError(f"{rows.path}: {error}") from error
     except OSError as error:
         raise DataError(f"{rows.path} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise DataError(f"{rows.path} is not UTF-8 ({error.reason}); save it as UTF-8.") from error
+        raise DataError(f"{rows.path} is not UTF-16 ({error.reason}); save it as UTF-8.") from error
+
+
+def file_encoding(path: Path) -> str:
+    """Returns the encoding of a CSV file. Raises DataError for what is no text, or OSError."""
+    status = path.stat()
+    return _file_encoding(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _file_encoding(path: Path, _size: int, _modified: int) -> str:
+    with path.open("rb") as file:
+        return table_encoding(iter(partial(file.read, _BLOCK), b""))
 
 
 def _columnar_rows(rows: TableRows) -> Iterator[Row]:

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from backend.errors import DataError
 from backend.numerics.preprocess.table import trimmed
 
+# The usual delimiters, with their names in sentences.
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
 
 def csv_rows(
     lines: Iterable[str], delimiter: str, needed: Sequence[str]
@@ -25,11 +28,27 @@ def csv_rows(
     while (cells := _next(rows, number + 1)) is not None:
         number += 1
         if len(cells) != len(header):
+            line = rows.line_num - sum(max(0, len(cell.splitlines()) - 1) for cell in cells)
             raise DataError(
-                f"row {number} has {len(cells)} cells where the first row names {len(header)} columns; "
-                "put cells that hold the delimiter in quotes."
+                f"row {number} has {len(cells)} cells where the first row names {len(header)} columns (line "
+                f"{line}); {_remedy(cells, len(header), delimiter)}"
             )
         yield number, {name: cells[place] for name, place in places.items()}
+
+
+def _remedy(cells: Sequence[str], columns: int, delimiter: str) -> str:
+    text = delimiter.join(cells)
+    for other in DELIMITERS:
+        if other != delimiter and text.count(other) == columns - 1:
+            return (
+                f"it is separated by {DELIMITERS[other]}, the first row by {_name(delimiter)}: use one of "
+                "them throughout."
+            )
+    return "put cells that hold the delimiter in quotes."
+
+
+def _name(delimiter: str) -> str:
+    return DELIMITERS.get(delimiter, f"'{delimiter}'")
 
 
 def _without_mark(lines: Iterable[str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -114,9 +115,7 @@ def label_value(fitted: FittedTable, label: Label, column: str, cell: str) -> Ar
 
 def parse_number(text: str, decimal: str, column: str) -> float:
     """Parses the number in `text` as the nearest float64. Raises DataError."""
-    digits = re.escape(decimal)
-    pattern = rf"[+-]?([0-9]+({digits}[0-9]*)?|{digits}[0-9]+)([eE][+-]?[0-9]+)?"
-    if not re.fullmatch(pattern, text):
+    if not number_pattern(decimal).fullmatch(text):
         raise DataError(
             f"column '{column}': '{text[:60]}' is no number. If it marks a missing value, list it in "
             "`missing`."
@@ -125,6 +124,13 @@ def parse_number(text: str, decimal: str, column: str) -> float:
     if abs(value) > _LARGEST:
         raise DataError(f"column '{column}': {text[:60]} is too large for float32.")
     return value
+
+
+@lru_cache(maxsize=16)
+def number_pattern(decimal: str) -> re.Pattern[str]:
+    """Returns the pattern of a number with this decimal separator."""
+    point = re.escape(decimal)
+    return re.compile(rf"[+-]?([0-9]+({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def _number_values(column: NumberColumn, text: str, missing: bool, decimal: str) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import unicodedata
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -14,7 +15,8 @@ HEAD_BYTES = 16
 NAME_CHARACTERS = 120
 
 _ZIP, _HDF5 = b"PK\x03\x04", b"\x89HDF\r\n\x1a\n"
-_TEXT = (".csv", ".tsv", ".txt", ".md")
+_TABLES = (".csv", ".tsv")
+_TEXT = (*_TABLES, ".txt", ".md")
 
 
 @dataclass(frozen=True)
@@ -103,5 +105,6 @@ def check_head(kind: FileKind, name: str, head: bytes) -> None:
             f"{name} does not begin like a {suffix} file: it is damaged or of another type. Open it in the "
             f"program that made it, and save it again."
         )
-    if not beginnings and b"\0" in head:
+    utf16 = suffix in _TABLES and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if not beginnings and b"\0" in head and not utf16:
         raise RefusedFileError(f"{name} is no text; save it as UTF-8 text.")

@@ -25,7 +25,8 @@ from backend.numerics.preprocess.image import image_values
 from backend.numerics.preprocess.loading import load_values
 from backend.numerics.preprocess.ordering import most_frequent, ordered
 from backend.numerics.preprocess.rows import csv_rows
-from backend.numerics.preprocess.table import needed_columns, table_arrays
+from backend.numerics.preprocess.table import needed_columns, table_arrays, trimmed
+from backend.numerics.preprocess.table_text import decode_table
 from backend.numerics.preprocess.text import class_arrays, lower_case, window_arrays
 
 VECTORS = Path(__file__).parents[3] / "contract" / "vectors" / "preprocess"
@@ -75,6 +76,18 @@ def test_a_bad_table_is_refused_with_row_and_column(case: dict[str, Any]) -> Non
     row, column = case["error"]["row"], case["error"]["column"]
     assert row is None or f"row {row}" in str(told.value)
     assert column is None or f"'{column}'" in str(told.value)
+
+
+@pytest.mark.parametrize("case", cases("table_bytes"))
+def test_bytes_of_tables_are_read_as_the_golden_rows(case: dict[str, Any]) -> None:
+    content, golden = bytes.fromhex(case["bytes"]), case["rows"]
+    if golden is None:
+        with pytest.raises(DataError):
+            decode_table(content)
+        return
+    names, *rows = golden
+    found = csv_rows(io.StringIO(decode_table(content), newline=""), case["delimiter"], names)
+    assert [[trimmed(row[name]) for name in names] for _, row in found] == rows
 
 
 def read_text(case: dict[str, Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:

@@ -135,8 +135,8 @@ CASES: list[tuple[str, Make, str]] = [
         content("d.csv", b"a,,b\n1,2,3\n"),
         "Two columns have the same name, or one has none",
     ),
-    ("a table in another encoding", content("d.csv", b"a,b\n\xff\xfe,2\n"), "not CSV in UTF-8"),
-    ("a header in another encoding", content("d.csv", b"\xff\xfea,b\n1,2\n"), "not CSV in UTF-8"),
+    ("a table in another encoding", content("d.csv", b"a,b\n\xff\x81,2\n"), "nor Windows-1252"),
+    ("a header in another encoding", content("d.csv", b"\xff\xfea,b\n1,2\n\x00"), "no CSV"),
     ("a quote that never ends", content("d.csv", b'a,b\n"1,2\n3,4\n'), "is no CSV"),
     ("a cell without end", content("d.csv", b"a,b\n" + b"x" * 200_000 + b",2\n"), "is no CSV"),
     (

@@ -5,7 +5,7 @@ import type { CellPreview, ColumnPreview, OwnFile, Preview } from "../../core/me
 import { collect, type Example } from "../../core/preprocessing/columns";
 import type { ColumnRule, DataSpec, TableSpec } from "../../core/preprocessing/declaration";
 import { splitShuffled } from "../../core/preprocessing/example-order";
-import { decodeText } from "../../core/preprocessing/files/text-file";
+import { decodeTable } from "../../core/preprocessing/files/text-file";
 import {
   encodeRow,
   inputValues,
@@ -39,7 +39,7 @@ export async function readTables(
   let preview: Preview = { kind: "table", columns: [], rows: [], unused: [] };
   for (const [i, { path, file }] of files.entries()) {
     const table = await problems.guard(path, FILE_LEFT_OUT, async () =>
-      openTable(decodeText(await file.arrayBuffer()), rule),
+      openTable(decodeTable(await file.arrayBuffer()), rule),
     );
     if (table !== null) {
       const read = await readRows(table, rule, path, problems);

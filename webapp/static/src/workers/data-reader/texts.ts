@@ -7,7 +7,7 @@ import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { DataSpec, LabelRule, TextSpec } from "../../core/preprocessing/declaration";
 import { splitShuffled, splitWindows } from "../../core/preprocessing/example-order";
 import { checkWidth, csvRows, findColumns, trimCell } from "../../core/preprocessing/files/csv";
-import { decodeText } from "../../core/preprocessing/files/text-file";
+import { decodeTable, decodeText } from "../../core/preprocessing/files/text-file";
 import { encodeLabel } from "../../core/preprocessing/labels";
 import { Tokenizer } from "../../core/preprocessing/text/tokens";
 import { padIds, windowStarts } from "../../core/preprocessing/text/windows";
@@ -179,7 +179,7 @@ async function* fromTables(
 ): AsyncGenerator<LabelledText> {
   for (const { path, file } of files) {
     const table = await problems.guard(path, FILE_LEFT_OUT, async () => {
-      const [header = [], ...rows] = csvRows(decodeText(await file.arrayBuffer()), delimiter);
+      const [header = [], ...rows] = csvRows(decodeTable(await file.arrayBuffer()), delimiter);
       return { header, rows, columns: findColumns(header, [text_column ?? "", label_column ?? ""]) };
     });
     for (const [index, row] of (table?.rows ?? []).entries()) {
