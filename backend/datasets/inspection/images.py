@@ -12,13 +12,15 @@ import numpy as np
 from backend.datasets.inspection.findings import MAX_PICTURES, DataFindings, Picture, shown
 from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.files import Files, folder_of
-from backend.datasets.readers.images import decode_image
+from backend.datasets.readers.images import decode_image, image_traits
 from backend.errors import DataError
 from backend.numerics.preprocess.image import Pixels, orient
 
 # Usual side lengths of a model's input, in pixels.
 _SIDES = (28, 32, 48, 64, 96, 128)
 _THUMBNAIL = 96
+# Pictures whose headers are examined for what is converted.
+_EXAMINED = 1000
 
 
 def inspect_pictures(files: Files, model_input: ModelInput, folder: Path) -> DataFindings:
@@ -42,7 +44,7 @@ def inspect_pictures(files: Files, model_input: ModelInput, folder: Path) -> Dat
     if not pictures:
         raise DataError(f"None of these pictures can be read. {notes[-1]}")
     size, channels = _size(pictures, model_input)
-    notes += _balance(classes) + _fit(classes, model_input)
+    notes += _conversions(files) + _balance(classes) + _fit(classes, model_input)
     return DataFindings(
         kind="image",
         examples=sum(classes.values()),
@@ -102,6 +104,28 @@ def _size(pictures: list[Picture], model_input: ModelInput) -> tuple[list[int], 
     side = median(min(picture.width, picture.height) for picture in pictures)
     usual = max((pixels for pixels in _SIDES if pixels <= side), default=_SIDES[0])
     return [usual, usual], 3
+
+
+def _conversions(files: Files) -> list[str]:
+    """Returns sentences on pictures that are converted: animated, in colours of print, or of 16 bits."""
+    sentences = {
+        "animated": "moves: the first of its pictures is used",
+        "cmyk": "has the colours of print (CMYK), which become red, green and blue",
+        "deep": "has 16 bits a channel, of which the upper 8 are used",
+    }
+    found: dict[str, list[str]] = {key: [] for key in sentences}
+    for name in files.names[:_EXAMINED]:
+        try:
+            traits = image_traits(files.read(name))
+        except DataError:
+            continue
+        for trait in traits:
+            found[trait].append(name)
+    notes = []
+    for trait, names in found.items():
+        more = f" So do {len(names) - 1:,} more." if len(names) > 1 else ""
+        notes += [f"{shown(names[0][:100])} {sentences[trait]}.{more}"] if names else []
+    return notes
 
 
 def _balance(classes: dict[str, int]) -> list[str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from backend.datasets.inspection.arrays import inspect_arrays
-from backend.datasets.inspection.findings import DataFindings
+from backend.datasets.inspection.findings import MAX_NOTES, DataFindings
 from backend.datasets.inspection.images import inspect_pictures
 from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.inspection.tables import inspect_table
 from backend.datasets.inspection.texts import inspect_texts
+from backend.datasets.inspection.unread_files import unread_archives, unread_pictures
 from backend.datasets.readers.columnar import COLUMNAR
 from backend.datasets.readers.files import Files, list_files
 from backend.datasets.readers.images import SUFFIXES
@@ -30,11 +31,17 @@ def inspect_file(path: Path, model_input: ModelInput, folder: Path) -> DataFindi
     if suffix in TEXTS:
         return inspect_texts(files, model_input)
     if _count(files, SUFFIXES):
-        return inspect_pictures(files.ending(*SUFFIXES), model_input, folder)
+        findings = inspect_pictures(files.ending(*SUFFIXES), model_input, folder)
+        unread = [*unread_pictures(files), *unread_archives(files)]
+        findings.notes = [*unread, *findings.notes][:MAX_NOTES]
+        return findings
     if _count(files, TEXTS):
         return inspect_texts(files.ending(*TEXTS), model_input)
     if _count(files, (*TABLES, ".npz")):
         raise DataError("The zip holds a table or arrays; bring that file itself, without a zip around it.")
+    unread = [*unread_pictures(files), *unread_archives(files)]
+    if unread:
+        raise DataError(" ".join(["The zip holds no picture or text that can be read.", *unread]))
     raise DataError(
         "The zip holds neither pictures nor texts: put pictures (.jpg, .png, .webp, .gif, .bmp) or texts "
         "(.txt) of each class into a folder with its name, and zip the folders."

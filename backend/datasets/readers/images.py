@@ -24,6 +24,7 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp")
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 MAX_PIXELS = 64_000_000
 _ORIENTATION = 0x0112
+_HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
 _CHUNK_FILES = 64
 # Decoding releases the GIL, but more than a few threads only cost memory.
 _THREADS = 4
@@ -77,8 +78,30 @@ def decode_image(content: bytes) -> tuple[Pixels, int]:
             deep = image.mode.startswith("I")
             rgba = _eight_bits(np.asarray(image)) if deep else np.asarray(image.convert("RGBA"))
     except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
+        if _is_heic(content):
+            raise DataError("the image is HEIC, whatever its name ends in; save it as JPEG.") from error
         raise DataError(f"the image cannot be read ({error}); save it again as PNG or JPEG.") from error
     return rgba, orientation if orientation in range(1, 9) else 1
+
+
+def image_traits(content: bytes) -> list[str]:
+    """Returns what decoding changes in an image, by its header: `animated`, `cmyk`, `deep`."""
+    from PIL import Image as Pillow
+
+    try:
+        with Pillow.open(io.BytesIO(content), formats=FORMATS) as image:
+            traits = {
+                "animated": getattr(image, "is_animated", False),
+                "cmyk": image.mode == "CMYK",
+                "deep": image.mode.startswith("I") or (image.format == "PNG" and content[24:25] == b"\x10"),
+            }
+    except (OSError, SyntaxError, ValueError, EOFError, Pillow.DecompressionBombError):
+        return []
+    return [name for name, present in traits.items() if present]
+
+
+def _is_heic(content: bytes) -> bool:
+    return content[4:8] == b"ftyp" and content[8:12] in _HEIC_BRANDS
 
 
 def _eight_bits(gray: NDArray[Any]) -> Pixels:

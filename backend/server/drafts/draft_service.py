@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,13 @@ class DraftService:
         if kind not in draft.uploads:
             await self.queue.advance(draft)
         return received
+
+    async def complete_uploads(self, draft: Draft) -> None:
+        """Keeps files that arrived whole while the disk was full, and starts the jobs that need them."""
+        # The piece that brought the last byte may still be in work.
+        with suppress(NotWantedError):
+            if await self.uploads.keep_whole(draft):
+                await self.queue.advance(draft)
 
     async def start_with(self, draft: Draft, folder: Path) -> None:
         """Copies the model of the task in `folder` into the draft. Raises as `take_model`."""

@@ -56,6 +56,8 @@ async def offset(request: Request) -> Response:
     """How many bytes of a file are here."""
     draft, kind = await draft_of(request), _kind(request)
     upload, received = draft_service(request).uploads.find(draft, kind, request.path_params["upload"])
+    if received == upload.bytes:
+        await draft_service(request).complete_uploads(draft)
     said = {METADATA: upload.metadata} if upload.metadata else {}
     return Response(headers={OFFSET: str(received), LENGTH: str(upload.bytes), **said, **FRESH})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -10,7 +11,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from backend.errors import BadRequestError, NotFoundError, NotWantedError, RefusedFileError, TooLongError
+from backend.errors import (
+    BadRequestError,
+    NotFoundError,
+    NotWantedError,
+    OverQuotaError,
+    RefusedFileError,
+    StoreError,
+    TooLongError,
+)
 from backend.formats.file_hash import file_sha256
 from backend.server.drafts.draft_store import MIB, Drafts, settle
 from backend.server.drafts.record import Draft, DraftUpload, FileKind, StoredFile
@@ -99,7 +108,7 @@ class DraftUploads:
                     "there."
                 )
             path = self._drafts.part(draft, kind)
-            with translated("The upload cannot be written"), path.open("ab") as file:
+            with _room_for(upload, path), path.open("ab") as file:
                 try:
                     async for part in parts:
                         received += len(part)
@@ -109,7 +118,7 @@ class DraftUploads:
                                 f"Start again with the current file."
                             )
                         self._drafts.check_exists(draft)
-                        self._drafts.check_free(len(part))
+                        self._check_free(upload, received - len(part), len(part))
                         await asyncio.to_thread(file.write, part)
                 except BadRequestError:
                     # The connection ended; after the last byte this does not matter.
@@ -126,6 +135,13 @@ class DraftUploads:
                 await self._forget(draft, kind)
                 raise
         return received
+
+    def _check_free(self, upload: DraftUpload, received: int, size: int) -> None:
+        """Raises OverQuotaError if the disk has no room for `size` more bytes."""
+        try:
+            self._drafts.check_free(size)
+        except OverQuotaError as error:
+            raise _disk_full(upload, received) from error
 
     async def keep_whole(self, draft: Draft) -> bool:
         """Stores files whose last byte arrived just before the server was killed; whether there was one.
@@ -155,14 +171,26 @@ class DraftUploads:
                 f"{sha256[:12]}, not with {(upload.sha256 or '')[:12]}. Send it again."
             )
         suffix = suffix_of(kind, upload.name)
+        before = draft.files.get(kind)
         draft.files[kind] = StoredFile(
             upload.name, suffix, upload.bytes, sha256, self._drafts.clock(), upload
         )
         del draft.uploads[kind]
+        starter = draft.starter
         if kind == "model":
             draft.starter = None
-        # The record is saved first: the next start renames a complete part file by it.
-        await self._drafts.save(draft)
+        try:
+            # The record is saved first: the next start renames a complete part file by it.
+            await self._drafts.save(draft)
+        except StoreError as error:
+            # The file is still the upload's, whose offset says that all of it is here.
+            draft.uploads[kind] = upload
+            draft.starter = starter
+            if before is None:
+                del draft.files[kind]
+            else:
+                draft.files[kind] = before
+            raise _disk_full(upload, upload.bytes) from error
         with translated("The upload cannot be kept"):
             await asyncio.to_thread(settle, self._drafts.folder(draft), draft)
 
@@ -188,6 +216,25 @@ async def _no_bytes() -> AsyncIterator[bytes]:
     parts: tuple[bytes, ...] = ()
     for part in parts:
         yield part
+
+
+@contextmanager
+def _room_for(upload: DraftUpload, path: Path) -> Iterator[None]:
+    """Raises OverQuotaError on a full disk, StoreError for other errors of the operating system."""
+    with translated("The upload cannot be written"):
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise _disk_full(upload, path.stat().st_size) from error
+
+
+def _disk_full(upload: DraftUpload, received: int) -> OverQuotaError:
+    return OverQuotaError(
+        f"The server's disk is full. {received:,} of {upload.bytes:,} bytes of {upload.name} arrived and are "
+        "kept. Tell the server's operator; then choose the same file again, and the upload continues."
+    )
 
 
 def _open_upload(draft: Draft, kind: FileKind) -> DraftUpload:

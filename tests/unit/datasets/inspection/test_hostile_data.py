@@ -116,7 +116,7 @@ CASES: list[tuple[str, Make, str]] = [
         archive(("cat/a.pkl", b"\x80\x04"), ("dog/b.pkl", b"\x80\x04")),
         "neither pictures nor texts",
     ),
-    ("a zip in a zip", archive(("d.zip", b"PK\x03\x04")), "neither pictures nor texts"),
+    ("a zip in a zip", archive(("d.zip", b"PK\x03\x04")), "d.zip is packed once more"),
     ("a table in a zip", archive(("d.csv", b"a,b\n1,2\n")), "bring that file itself"),
     ("pictures of one class", archive(("cat/a.png", png()), ("cat/b.png", png())), "not sorted"),
     ("pictures in no folder", archive(("a.png", png()), ("b.png", png())), "not sorted"),
