@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from converter.native_graph import native_graph
 from converter.refusal import Refusal
 from converter.sandbox.limited_command import add_limits, enter_sandbox, run_limited
 from converter.step_file import write_step
@@ -74,7 +75,7 @@ def dry_run_bundle(
             "The model's outputs on these examples are not finite: scale the inputs (0 to 1, or mean 0), or "
             "begin with other weights."
         )
-    measured = _graph(bundle, manifest, "predict")(feeds).values()
+    measured = native_graph(bundle, manifest, "predict")(feeds).values()
     difference = max(
         float(np.linalg.norm(np.subtract(a, b)) / max(float(np.linalg.norm(b)), 1e-12))
         for a, b in zip(measured, expected, strict=True)
@@ -107,7 +108,7 @@ def _step(
     """Returns the outputs of `train` and the measurements of the step."""
     import numpy as np
 
-    train, apply, measure = (_graph(bundle, manifest, name) for name in ("train", "apply", "evaluate"))
+    train, apply, measure = (native_graph(bundle, manifest, name) for name in ("train", "apply", "evaluate"))
     train(feeds)  # The first run is slow: TensorFlow still sets up the graph.
     began = time.perf_counter()
     stepped = train(feeds)
@@ -162,33 +163,6 @@ def _batch(manifest: Mapping[str, Any], path: Path | None) -> dict[str, Any]:
                 noise = random.random(shape, np.float32)
                 feeds[f"{letter}_{number}"] = integers if spec["dtype"] == "int32" else noise
     return feeds | {entry["name"]: random.random(entry["shape"], np.float32) for entry in manifest["random"]}
-
-
-def _graph(bundle: Path, manifest: Mapping[str, Any], name: str) -> Any:
-    """Loads a native graph as a function from named arrays to named arrays; it ignores other inputs."""
-    import tensorflow as tf
-
-    definition = tf.compat.v1.GraphDef()
-    definition.ParseFromString((bundle / "native" / f"{name}.pb").read_bytes())
-    imported = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
-    signature = manifest["signatures"][name]
-
-    def tensors(specs: list[dict[str, Any]]) -> list[Any]:
-        return [imported.graph.get_tensor_by_name(_tensor(spec["tensor"])) for spec in specs]
-
-    pruned = imported.prune(tensors(signature["inputs"]), tensors(signature["outputs"]))
-
-    def run(feeds: Mapping[str, Any]) -> dict[str, Any]:
-        input_tensors = [tf.constant(feeds[spec["name"]], spec["dtype"]) for spec in signature["inputs"]]
-        outputs = pruned(*input_tensors)
-        names = [spec["name"] for spec in signature["outputs"]]
-        return {key: value.numpy() for key, value in zip(names, outputs, strict=True)}
-
-    return run
-
-
-def _tensor(name: str) -> str:
-    return name if ":" in name else f"{name}:0"
 
 
 if __name__ == "__main__":

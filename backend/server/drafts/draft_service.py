@@ -26,6 +26,7 @@ from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds
 from backend.server.drafts.review.cost_preview import cost_preview, products_of
+from backend.server.drafts.review.forecast import forecast
 from backend.server.drafts.review.protection import Protection
 from backend.server.drafts.review.wizard_steps import (
     StepName,
@@ -201,6 +202,7 @@ class DraftService:
             "checklist": [{**msgspec.to_builtins(item), "step": step_of(item.key)} for item in items],
             "steps": msgspec.to_builtins(steps(items)),
             "standing": step_states(items),
+            "forecast": msgspec.to_builtins(forecast(draft, self.drafts.folder(draft))),
             "model": None if inspection is None else _model(inspection),
             "devices": None if inspection is None else _devices(inspection),
             "starters": choice.offered(draft),

@@ -19,9 +19,9 @@ ID = re.compile(r"[0-9a-f]{16}")
 
 FileKind = Literal["model", "data"]
 FILE_KINDS: tuple[FileKind, ...] = ("model", "data")
-JobKind = Literal["build", "convert", "look", "show", "cut", "rehearse"]
+JobKind = Literal["build", "convert", "look", "show", "cut", "rehearse", "forecast"]
 # Jobs that start automatically for a draft with `onward`, in this order.
-ONWARD: tuple[JobKind, ...] = ("build", "convert", "look", "cut", "rehearse")
+ONWARD: tuple[JobKind, ...] = ("build", "convert", "look", "cut", "rehearse", "forecast")
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 LIVE: tuple[JobState, ...] = ("waiting", "running")
 BrowserBackend = Literal["webgpu", "webgl", "wasm", "cpu"]

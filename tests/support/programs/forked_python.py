@@ -30,6 +30,7 @@ PRELOADS = {
     ("-m", "converter.sandbox.confined_process"): "CONVERTER",
     ("-m", "converter.export"): "CONVERTER",
     ("-m", "converter.dry_run"): "CONVERTER",
+    ("-m", "converter.plan_trial"): "CONVERTER",
     ("-m", "tests.support.tasks.small_model"): "CONVERTER",
 }
 SCRIPT = "build.py"

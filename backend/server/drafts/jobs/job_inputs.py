@@ -16,6 +16,7 @@ NEEDS: dict[JobKind, str] = {
     "look": "Bring data first.",
     "show": "Upload and inspect the data first.",
     "cut": "Upload data and convert the model first.",
+    "forecast": "Take the dry run first; volunteers' own data are not tried here.",
     "rehearse": "Convert the model first, and cut the data, if there are any.",
 }
 
@@ -37,6 +38,8 @@ def is_ready(draft: Draft, kind: JobKind, folder: Path) -> bool:
         case "rehearse":
             shards = draft.task.get("data", {}).get("source") in ("shards", "url")
             return holds(draft, "convert", folder) and (not shards or holds(draft, "cut", folder))
+        case "forecast":
+            return holds(draft, "rehearse", folder) and holds(draft, "cut", folder)
 
 
 def is_due(draft: Draft, kind: JobKind, folder: Path) -> bool:

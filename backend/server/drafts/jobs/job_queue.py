@@ -105,11 +105,20 @@ class DraftJobQueue:
             self._append_log(
                 job, "Waits for its turn: an owner has one job at a time here, and owners take turns."
             )
+        if kind != "forecast":
+            self._interrupt_forecasts(draft.owner)
         # A preview goes first: its owner watches the page, and it takes a second or two.
         self._turns.add(draft, kind, first=kind == "show")
         self._wake.set()
         await self._drafts.save(draft)
         return job
+
+    def _interrupt_forecasts(self, owner: str) -> None:
+        """Ends a forecast of the owner's that runs: it is the least urgent job, and is queued again."""
+        for running in self._turns.running:
+            if running.owner == owner and running.kind == "forecast":
+                running.draft.jobs["forecast"].of = ""
+                running.cancel.set()
 
     async def cancel(self, draft: Draft, kind: JobKind) -> None:
         """Cancels a job that waits or runs. Raises NotFoundError if there is none."""

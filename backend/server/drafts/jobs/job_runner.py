@@ -19,12 +19,14 @@ from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.input_loading import set_loading
 from backend.server.drafts.record import Draft, JobKind
 from backend.server.drafts.review.checklist import MADE, TASK, holds
+from backend.server.drafts.review.forecast import forecast_of, trial_plan
 from backend.server.drafts.starters import building
 from backend.server.drafts.toml import to_toml
 from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
 from backend.server.sandbox.data_inspection import cut_data, inspect_data, measure_data, preview_data
 from backend.server.sandbox.dry_run import dry_run
 from backend.server.sandbox.limited_process import Cancelled, Room, Tell
+from backend.server.sandbox.plan_trial import try_plan
 from backend.server.sandbox.starter_model import build_starter
 from backend.server.sandbox.work_folder import read_result
 
@@ -83,6 +85,8 @@ def _perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> 
             return _cut(drafts, draft, work)
         case "rehearse":
             return _dry_run(draft, folder, work)
+        case "forecast":
+            return _forecast(draft, folder, work)
 
 
 def _build(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
@@ -185,6 +189,18 @@ def _dry_run(draft: Draft, folder: Path, work: Supervision) -> JobResult:
         f"and changes the loss from {report.loss:.4g} to {report.loss_after:.4g}."
     )
     return msgspec.to_builtins(report), message
+
+
+def _forecast(draft: Draft, folder: Path, work: Supervision) -> JobResult:
+    plan, output = trial_plan(draft, folder), folder / MADE["forecast"]
+    if plan is None:
+        raise NotWantedError("Cut the data first: the plan is tried on them.")
+    output.mkdir()
+    shards, bundle = folder / MADE["cut"], folder / MADE["convert"]
+    curve = try_plan(bundle, shards, plan, output, work.tell, work.cancelled, work.room)
+    found = forecast_of(curve)
+    message = "Not even one round was finished in a minute." if found is None else found.text
+    return msgspec.to_builtins(curve), message
 
 
 def _declared(draft: Draft) -> tuple[Preprocess, float]:

@@ -32,9 +32,20 @@ MADE: dict[JobKind, str] = {
     "show": SHOWN,
     "cut": f"{TASK}/{SHARDS}",
     "rehearse": "rehearsed",
+    "forecast": "forecast",
 }
 # Keys of [data] on which shards depend; the number of shards per client only concerns rounds.
 _CUTTING = ("source", "holdout", "partition", "preprocess")
+# Keys of [coordination] on which the training of a plan depends.
+_TRAINED = (
+    "scheme",
+    "rounds",
+    "min_available_clients",
+    "fraction_train",
+    "min_train_clients",
+    "over_selection",
+    "units",
+)
 
 
 class Item(Struct):
@@ -66,6 +77,10 @@ def fingerprint(draft: Draft, kind: JobKind) -> str:
             parts = [hashes.get("data"), cutting, fingerprint(draft, "convert")]
         case "rehearse":
             parts = [fingerprint(draft, "convert"), fingerprint(draft, "cut")]
+        case "forecast":
+            chosen, masks = _table(draft, "coordination"), _table(draft, "security").get("aggregation")
+            plan = [{key: chosen.get(key) for key in _TRAINED}, _table(draft, "training"), masks]
+            parts = [fingerprint(draft, "rehearse"), plan, data.get("shards_per_client")]
     text = json.dumps([kind, parts], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

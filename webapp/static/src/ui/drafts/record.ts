@@ -8,7 +8,7 @@ export interface DraftTable {
 
 export type StepName = "model" | "data" | "preprocess" | "plan" | "privacy" | "about" | "trial" | "review";
 export type FileKind = "model" | "data";
-export type JobKind = "build" | "convert" | "look" | "show" | "cut" | "rehearse";
+export type JobKind = "build" | "convert" | "look" | "show" | "cut" | "rehearse" | "forecast";
 export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 export type ItemState = "done" | "todo" | "running" | "failed";
 
@@ -99,6 +99,8 @@ export interface DraftRecord {
   /** `free`: nothing is required in the step. */
   readonly steps: readonly { readonly name: StepName; readonly state: ItemState | "free" }[];
   readonly standing: string;
+  /** What the plan came to when it was tried; `warns` if it ended at chance. Null without a trial of it. */
+  readonly forecast: { readonly text: string; readonly warns: boolean } | null;
   readonly onward: boolean;
   /** The keys of the plan that the owner set; null if the whole plan came with a task file. */
   readonly owned: readonly string[] | null;

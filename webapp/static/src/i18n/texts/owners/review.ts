@@ -6,6 +6,7 @@ import { _, ngettext } from "./gettext";
 export const say = {
   steps: STEP_NAMES,
   nothing: _("Nothing yet."),
+  trying: _("The plan is being tried on this server for about a minute, to say what to expect of it."),
   line: (line: number) => _("Line %(line)s", { line: number(line) }),
   silent: _("The server does not answer; try again in a moment."),
   inTest: _("In a private test"),

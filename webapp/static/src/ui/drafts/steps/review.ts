@@ -2,10 +2,10 @@
 
 import { say } from "../../../i18n/texts/owners/review";
 import { requestJson, showRefusal } from "../../lib/api";
-import { requireElement } from "../../lib/dom";
+import { requireElement, setText } from "../../lib/dom";
 import { bindCopy } from "../copy";
 import type { DraftFrame } from "../frame";
-import type { StepName } from "../record";
+import { type DraftRecord, isLive, type StepName } from "../record";
 import { showChecks } from "../review/checklist";
 import { bindComparison } from "../review/comparison";
 import { bindLaunch } from "../review/launch";
@@ -22,11 +22,12 @@ export function mount(frame: DraftFrame): void {
   let drawn = "";
   const show = () => {
     // The draft is refreshed every few seconds while jobs run; an open line stays open.
-    const { task, jobs, checklist } = frame.draft();
-    const now = JSON.stringify([task, jobs, checklist]);
+    const { task, jobs, checklist, forecast } = frame.draft();
+    const now = JSON.stringify([task, jobs, checklist, forecast]);
     if (now === drawn) return;
     drawn = now;
     showChecks(checks, frame.draft(), () => true, true);
+    showForecast(frame.draft());
     void drawSections(sections, frame);
   };
   frame.onChange(show);
@@ -40,6 +41,13 @@ export function mount(frame: DraftFrame): void {
   bindTaskFile(frame);
   bindCopy(frame);
   bindComparison(frame);
+}
+
+/** Says what to expect of the plan, and warns of one that ends at chance. */
+function showForecast({ forecast, jobs }: DraftRecord): void {
+  const trying = forecast === null && isLive(jobs.forecast) ? say.trying : "";
+  setText(requireElement(document, "forecast"), forecast?.warns === false ? forecast.text : trying);
+  setText(requireElement(document, "forecast-warning"), forecast?.warns ? forecast.text : "");
 }
 
 async function drawSections(place: HTMLElement, frame: DraftFrame): Promise<void> {

@@ -1,0 +1,158 @@
+"""Trains a plan on a task's own examples for about a minute, in a sandboxed process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from backend.errors import BundleError
+from backend.formats.manifest import Manifest, parse_manifest
+from backend.formats.shard_file import decode_shard
+from backend.formats.shard_index import INDEX, ShardIndex
+from backend.numerics.preprocess.loading import load_values
+from backend.server.sandbox.conversion import converter_folder
+from backend.server.sandbox.limited_process import (
+    Cancelled,
+    ProcessLimits,
+    ProcessWork,
+    Room,
+    Tell,
+    endless,
+    never,
+    run_limited,
+    silent,
+)
+from backend.server.sandbox.work_folder import read_result, work_folder
+
+LIMITS = ProcessLimits(wall_seconds=300.0, cpu_seconds=600)
+_REPORT, _REPORT_BYTES = "report.json", 1 << 20
+# Examples to train and to measure on, and bytes of all, at most.
+_TRAIN, _HELD, _BYTES = 20_000, 1000, 256 << 20
+# Without held-out shards this share of the examples is measured on.
+_SHARE = 0.125
+
+Array = NDArray[Any]
+
+
+class TrialPlan(Struct, frozen=True):
+    """The part of a plan on which its result depends (converter/plan_trial.py)."""
+
+    rounds: int
+    clients: int
+    part: int
+    epochs: int
+    steps: int | None
+    learning_rate: float
+    units: bool
+    alpha: float | None = None
+    seconds: float = 60.0
+
+
+class LearningCurve(Struct, frozen=True):
+    """The measurements of a trial: rounds, loss and accuracy, the first before any training.
+
+    `of` are the plan's rounds; `chance` is the accuracy of a guess, on `held` examples.
+    """
+
+    curve: list[tuple[int, float, float | None]]
+    of: int
+    steps: int = 0
+    chance: float | None = None
+    held: int = 0
+
+
+def try_plan(
+    bundle: Path,
+    shards: Path,
+    plan: TrialPlan,
+    output: Path,
+    tell: Tell = silent,
+    cancelled: Cancelled = never,
+    room: Room = endless,
+) -> LearningCurve:
+    """Trains the plan with simulated clients on `shards`; `output` is an existing folder for its files.
+
+    Raises BundleError with a remedy, CancelledError, what `room` raises, and SettingsError if there is no
+    TensorFlow.
+    """
+    root = converter_folder().parent
+    manifest = parse_manifest((bundle / "bundle.json").read_bytes())
+    with work_folder(output, ".trial-") as home:
+        result = home / "made"
+        result.mkdir()
+        train, held = _examples(shards, manifest)
+        data, asked = home / "data.npz", home / "plan.json"
+        np.savez(data, **train, **{f"held_{name}": array for name, array in held.items()})
+        asked.write_bytes(msgspec.json.encode(plan))
+        arguments = [str(bundle.resolve()), "-o", str(result), "--data", str(data), "--plan", str(asked)]
+        arguments += LIMITS.flags()
+        remedy = "use a smaller model or fewer steps"
+        work = ProcessWork("The trial of the plan", remedy, "converter.plan_trial", arguments, home, root)
+        run_limited(work, LIMITS, tell, cancelled, room)
+        try:
+            report = msgspec.json.decode(read_result(result / _REPORT, _REPORT_BYTES), type=LearningCurve)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise BundleError(f"The trial left no report ({error}); run it again.") from error
+    return msgspec.structs.replace(report, chance=chance(held), held=len(held["x_0"]))
+
+
+def chance(examples: dict[str, Array]) -> float | None:
+    """Returns the share of the most frequent class; None for a label that is no class."""
+    label = examples.get("y_0")
+    if label is None or not len(label):
+        return None
+    if label.ndim == 2 and label.shape[1] > 1 and np.all(label.sum(axis=1) == 1) and label.max() == 1:
+        label = label.argmax(axis=1)
+    label = label.reshape(len(label), -1)
+    if label.shape[1] != 1 or not np.array_equal(label, np.round(label)):
+        return None
+    _, counts = np.unique(label, return_counts=True)
+    return float(counts.max() / counts.sum())
+
+
+def _examples(shards: Path, manifest: Manifest) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Returns examples to train and to measure on, as the graphs take them. Raises BundleError."""
+    try:
+        index = msgspec.json.decode((shards / INDEX).read_bytes(), type=ShardIndex)
+        train = _read(manifest, (shards / shard.file for shard in index.train), _TRAIN)
+        held = _read(manifest, (shards / shard.file for shard in index.holdout), _HELD)
+    except (OSError, msgspec.DecodeError) as error:
+        raise BundleError(f"The shards cannot be read ({error}); cut the data again.") from error
+    if not train:
+        raise BundleError("There are no examples to train on; cut the data again.")
+    if not held:
+        count = max(1, round(_SHARE * len(train["x_0"])))
+        held = {name: array[:count] for name, array in train.items()}
+        train = {name: array[count:] if len(array) > count else array for name, array in train.items()}
+    return train, held
+
+
+def _read(manifest: Manifest, files: Iterable[Path], most: int) -> dict[str, Array]:
+    """Returns at most so many examples of the files, within the limit of bytes."""
+    parts: dict[str, list[Array]] = {}
+    count = size = 0
+    for file in files:
+        if count >= most or size >= _BYTES:
+            break
+        shard, loading = decode_shard(file.read_bytes(), manifest), manifest.preprocess
+        arrays = {
+            f"x_{number}": load_values(values, loading.scale, loading.offset)
+            if spec.dtype == "float32"
+            else values.astype(np.int32)
+            for number, (values, spec) in enumerate(zip(shard.x, manifest.inputs, strict=True))
+        }
+        arrays |= {
+            f"y_{number}": values.astype(spec.dtype)
+            for number, (values, spec) in enumerate(zip(shard.y, manifest.labels, strict=True))
+        }
+        for name, array in arrays.items():
+            parts.setdefault(name, []).append(array)
+        count += len(arrays["x_0"])
+        size += sum(array.nbytes for array in arrays.values())
+    return {name: np.concatenate(some)[:most] for name, some in parts.items()}
