@@ -48,8 +48,10 @@ from backend.stores.task_lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"
 # Keys of a record that are sent to its owner unchanged.
-_RECORD_KEYS = ("id", "created", "changed", "onward", "owned", "task", "readme")
-_RECORD_KEYS += ("files", "uploads", "jobs", "starter")
+_RECORD_KEYS = (
+    *("id", "created", "changed", "onward", "owned", "starter"),
+    *("task", "readme", "files", "uploads", "jobs"),
+)
 
 
 class DraftService:

@@ -50,7 +50,7 @@ class ConnectedClients:
 
     def __init__(self) -> None:
         self.clients: dict[str, ConnectedClient] = {}
-        # Whether clients of a training that ended are told to wait, since its owner may resume it.
+        # Whether clients wait after the training ended, since its owner may resume it.
         self.wait_at_end = False
         # Kind and backend of each client since the last `forget_absent`, for the records.
         self.devices: dict[str, tuple[str, str]] = {}

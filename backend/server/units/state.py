@@ -142,8 +142,8 @@ class RunState:
 
     Leases may be granted after it has `begun`; `closed` is set when all units of the `epoch` are over.
     `paused` is set by the owner. `ending` is the reason why no further epoch follows, `finished` the reason
-    why the task ended. `auditing`: the last epoch is closed, and waits for audits. `wait_at_end`: clients of
-    a task that ended are told to wait, since its owner may resume it.
+    why the task ended. `auditing`: the last epoch is closed, and waits for audits. `wait_at_end`: clients
+    wait after the task ended, since its owner may resume it.
     """
 
     epoch: Epoch
