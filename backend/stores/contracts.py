@@ -231,8 +231,8 @@ class Records(Protocol):
         """Returns all evaluations, by version, then source."""
         ...
 
-    async def contributions(self, run: int) -> list[ContributionRecord]:
-        """Returns the sums over the rounds for each client, most accepted updates first."""
+    async def contributions(self, run: int, client: str | None = None) -> list[ContributionRecord]:
+        """Returns the sums over the rounds for each client, or for one; most accepted updates first."""
         ...
 
     async def rounds(

@@ -194,9 +194,13 @@ class SqlRecords:
         newest = query.order_by(table.c.round.desc()).limit(last)
         return await self._do(lambda c: [RoundRecord(*row) for row in reversed(c.execute(newest).all())])
 
-    async def contributions(self, run: int) -> list[ContributionRecord]:
+    async def contributions(self, run: int, client: str | None = None) -> list[ContributionRecord]:
         """See Records."""
-        rows = await self._all(tables.contributions, ContributionRecord, run, "client")
+        table = tables.contributions
+        query = select(*_columns(table, ContributionRecord)).where(table.c.run == run)
+        if client is not None:
+            query = query.where(table.c.client == client)
+        rows = await self._do(lambda c: [ContributionRecord(*row) for row in c.execute(query)])
         return sorted(rows, key=lambda row: (-row.accepted, row.client))
 
     async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:

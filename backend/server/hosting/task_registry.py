@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from backend.server.accounts.permissions import TaskAccess, unknown
 from backend.server.alerting.messenger import NO_DESTINATIONS, AlertDestinations
 from backend.server.dashboards.dashboard import Dashboard
 from backend.server.disclosure.statement import Disclosure
+from backend.server.estimates import pace
 from backend.server.estimates.traffic import program_bytes
 from backend.server.hosting import task_summary
 from backend.server.hosting.limits import USUAL, TaskLimits
@@ -342,12 +344,24 @@ class TaskRegistry:
         history = self.host(name).history
         return version_summaries(history.versions, history.evaluations)
 
-    async def contributions(self, name: str) -> list[dict[str, Any]]:
-        """Returns each client's contribution, the largest first (docs/reference/http.md).
+    async def contributions(self, name: str, client: str | None = None) -> list[dict[str, Any]]:
+        """Returns the contribution of each client, or of one, the largest first (docs/reference/http.md).
 
         Raises NotFoundError or StoreError.
         """
-        return [asdict(contribution) for contribution in await self.host(name).history.contributions()]
+        return [asdict(one) for one in await self.host(name).history.contributions(client)]
+
+    async def seconds_to_finish(self, name: str) -> float | None:
+        """Returns how long the task still takes at its pace; None where there is none.
+
+        Raises NotFoundError or StoreError.
+        """
+        host = self.host(name)
+        if host.phase in ("paused", "finished"):
+            return None
+        summary = self.summary(name)
+        rounds = await host.history.rounds(0, pace.ROUNDS)
+        return pace.seconds_to_finish(rounds, summary["rounds"] - summary["version"], time.time())
 
     def _scheme(self, name: str) -> Scheme[Any]:
         return scheme_of(self.host(name).task.file)

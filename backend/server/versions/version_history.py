@@ -372,9 +372,9 @@ class VersionHistory:
         """Returns all rounds, oldest first."""
         return await self._records.rounds(self._run)
 
-    async def contributions(self) -> list[ContributionRecord]:
-        """Returns the summed contributions of each client."""
-        return await self._records.contributions(self._run)
+    async def contributions(self, client: str | None = None) -> list[ContributionRecord]:
+        """Returns the summed contributions of each client, or of one."""
+        return await self._records.contributions(self._run, client)
 
 
 def fetched_addresses(version: VersionRecord) -> set[str]:

@@ -91,10 +91,9 @@ async def versions(request: Request) -> Response:
 
 
 async def contributions(request: Request) -> Response:
-    """Contributions to a task by client."""
-    return _json_response(
-        {"contributions": await _registry(request).contributions(request.path_params["name"])}
-    )
+    """Contributions to a task by client, or those of one."""
+    name, client = request.path_params["name"], request.query_params.get("client")
+    return _json_response({"contributions": await _registry(request).contributions(name, client)})
 
 
 async def rounds(request: Request) -> Response:

@@ -89,6 +89,7 @@ async def task(request: Request) -> Response:
     context["versions"] = await registry.versions(name)
     context["contributions"] = await registry.contributions(name)
     context["rounds"] = await registry.rounds(name, 0, RECENT_ROUNDS)
+    context["remaining"] = await registry.seconds_to_finish(name)
     context |= await lineage(request, name)
     return render(request, "pages/task.html", context)
 
@@ -134,6 +135,7 @@ async def train(request: Request) -> Response:
     registry, name = _registry(request), request.path_params["name"]
     context = _task_context(request, name)
     context["versions"] = await registry.versions(name)
+    context["remaining"] = await registry.seconds_to_finish(name)
     context |= await asyncio.to_thread(_exact_context, request, name)
     page = render(request, WEB_SCHEMES[context["plan"].coordination.scheme].training, context)
     if (url := context["plan"].data.url) is not None:

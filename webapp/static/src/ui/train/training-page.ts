@@ -8,6 +8,7 @@ import { requireElement } from "../lib/dom";
 import { startRefreshing } from "../lib/refresh";
 import { showVersions } from "../task/version-curve";
 import { ControlCard } from "./control-card";
+import { showEarlierVisits } from "./earlier-visits";
 import { LocalRounds } from "./local-rounds";
 
 export interface TrainingPage {
@@ -29,11 +30,13 @@ export function bindTraining(protocol: string): TrainingPage {
   const localRounds = new LocalRounds(root);
   const drawVersions = showVersions(() => localRounds.rounds);
   const refresh = startRefreshing(20, drawVersions);
+  const token = ownToken();
+  void showEarlierVisits(root, task, token);
   const options: TrainingPage["options"] = {
     transport: new SocketTransport(socketAddress(location.origin, task), protocol),
     trainer: (recovered) => new Trainer(recovered, control.own?.spawn, preferExact),
     origin: location.origin,
-    token: ownToken(),
+    token,
     agent: "minga-page/0.1",
     program,
     changed: control.changed,

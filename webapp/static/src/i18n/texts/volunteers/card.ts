@@ -16,6 +16,15 @@ export const card = {
     ),
   chooseFirst: _("Choose your examples first"),
   learnsFromYours: _("This task trains on your own files, on your device."),
+  earlierVisits: (results: number, examples: number) => {
+    const counted = ngettext(
+      "From earlier visits, %(count)s contribution of this device counts.",
+      "From earlier visits, %(count)s contributions of this device count.",
+      results,
+    );
+    if (examples === 0) return counted;
+    return `${counted} ${ngettext("It learned from %(count)s example.", "It learned from %(count)s examples.", examples)}`;
+  },
   stopped: _("Stopped"),
   startAgain: _("Start again whenever you like."),
   thanks: _("Stopped. Thank you!"),

@@ -1,0 +1,29 @@
+/** The line on what this device contributed to the task before: the server knows it by its stored token. */
+
+import { say } from "../../i18n";
+import { requireElement } from "../lib/dom";
+import { fetchJson } from "../lib/responses";
+
+interface Contributions {
+  readonly contributions: readonly { readonly accepted: number; readonly examples: number }[];
+}
+
+/** Returns the public id of a token's holder (backend/wire/client_id.py); null where hashing is not offered. */
+async function idOf(token: string): Promise<string | null> {
+  // Browsers offer hashing only to pages from https or localhost.
+  if (!globalThis.crypto.subtle) return null;
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
+  return [...new Uint8Array(hash, 0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Shows the line if contributions of `token`'s holder count. */
+export async function showEarlierVisits(root: HTMLElement, task: string, token: string): Promise<void> {
+  const client = await idOf(token);
+  if (client === null) return;
+  const answer = await fetchJson<Contributions>(`/api/tasks/${task}/contributions?client=${client}`);
+  const [before] = answer?.contributions ?? [];
+  if (before === undefined || before.accepted === 0) return;
+  const line = requireElement(root, "earlier-visits");
+  line.textContent = say.card.earlierVisits(before.accepted, before.examples);
+  line.hidden = false;
+}
