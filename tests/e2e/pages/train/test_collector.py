@@ -1,4 +1,4 @@
-"""A volunteer collects examples on the training page, by camera, drawing or typing, and nothing is sent."""
+"""Volunteers collect examples on the training page, with a camera, by drawing or typing: nothing is sent."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 /** The camera of the device: on and off, and single pictures of what it sees. */
 
-import { collect as words } from "../../../i18n/texts/volunteers/collect";
+import { collect } from "../../../i18n/texts/volunteers/data/collect";
 
 /** The longer side of a picture: more than any task's model sees, and small enough to keep many. */
 const MOST_PIXELS = 640;
@@ -19,7 +19,7 @@ export class Camera {
   /** Turns the camera on. Throws an error for people, which says what to do. */
   async start(): Promise<void> {
     // Browsers have no camera for pages without HTTPS.
-    if (!navigator.mediaDevices) throw new Error(words.insecure);
+    if (!navigator.mediaDevices) throw new Error(collect.insecure);
     let stream: MediaStream;
     try {
       stream = await navigator.mediaDevices.getUserMedia({
@@ -57,11 +57,11 @@ export function problemOf(error: unknown): string {
   switch (error instanceof DOMException ? error.name : "") {
     case "NotAllowedError":
     case "SecurityError":
-      return words.refused;
+      return collect.refused;
     case "NotFoundError":
     case "OverconstrainedError":
-      return words.missing;
+      return collect.missing;
     default:
-      return words.broken;
+      return collect.broken;
   }
 }

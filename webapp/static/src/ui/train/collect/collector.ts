@@ -1,7 +1,7 @@
 /** Collects examples on the training page: camera and drawing for pictures, typing for texts. Nothing is sent. */
 
 import type { DataSpec, ImageSpec, TextSpec } from "../../../core/preprocessing/declaration";
-import { collect as words } from "../../../i18n/texts/volunteers/collect";
+import { collect } from "../../../i18n/texts/volunteers/data/collect";
 import { requireElement, setText } from "../../lib/dom";
 import { Camera } from "./camera";
 import type { Collector, CollectorFiles } from "./collector-api";
@@ -72,7 +72,7 @@ class CollectorCard implements Collector {
     this.#on("collect-wipe", async () => pad.wipe());
     this.#on("collect-drawn", async () => {
       const drawn = await pad.picture();
-      if (drawn === null) return this.#say(words.nothingDrawn);
+      if (drawn === null) return this.#say(collect.nothingDrawn);
       pad.wipe();
       await this.#add([drawn]);
     });
@@ -83,9 +83,9 @@ class CollectorCard implements Collector {
     const field = requireElement<HTMLTextAreaElement>(this.card, "collect-text");
     this.#on("collect-typed", async () => {
       const text = field.value.trim();
-      if (text === "") return this.#say(words.nothingTyped);
+      if (text === "") return this.#say(collect.nothingTyped);
       await this.files.add([textFile(rule, text, this.#class, nextNumber(this.files.all()))]);
-      this.#say(words.added(1, rule.label === null ? null : this.#class));
+      this.#say(collect.added(1, rule.label === null ? null : this.#class));
       field.value = "";
       field.focus();
     });
@@ -101,7 +101,7 @@ class CollectorCard implements Collector {
       await camera.start();
     } catch (error) {
       camera.stop();
-      this.#complain(error instanceof Error ? error.message : words.broken);
+      this.#complain(error instanceof Error ? error.message : collect.broken);
     }
     // The training may have started while the browser asked for permission.
     if (this.#training) camera.stop();
@@ -126,7 +126,7 @@ class CollectorCard implements Collector {
     const first = nextNumber(this.files.all());
     const name = this.#class;
     await this.files.add(pictures.map((picture, index) => pictureFile(picture, name, first + index)));
-    this.#say(words.added(pictures.length, name));
+    this.#say(collect.added(pictures.length, name));
   }
 
   #say(line: string): void {

@@ -1,7 +1,7 @@
 /** The collected examples on the page, each with its class and a button that deletes it. */
 
 import type { OwnFile } from "../../../core/messages/data-reader";
-import { collect as words } from "../../../i18n/texts/volunteers/collect";
+import { collect } from "../../../i18n/texts/volunteers/data/collect";
 import { setChildren } from "../../lib/dom";
 import { classOf, isCollected } from "./example-files";
 
@@ -45,8 +45,8 @@ export class ReviewGrid {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "button quiet";
-    button.textContent = words.remove;
-    button.setAttribute("aria-label", words.removeThis(one.path));
+    button.textContent = collect.remove;
+    button.setAttribute("aria-label", collect.removeThis(one.path));
     button.addEventListener("click", () => this.remove(one.path));
     item.append(button);
     return item;

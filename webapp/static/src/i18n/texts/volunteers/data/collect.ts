@@ -1,4 +1,4 @@
-import { _, ngettext } from "./gettext";
+import { _, ngettext } from "../gettext";
 
 /** Examples that a volunteer collects on the training page; its own module, since few pages need it. */
 export const collect = {

@@ -1,6 +1,6 @@
-import { number, percent } from "../../formatting";
-import { _, ngettext } from "./gettext";
-import { listed } from "./lists";
+import { number, percent } from "../../../formatting";
+import { _, ngettext } from "../gettext";
+import { listed } from "../lists";
 
 type LocalDataKind = "image" | "table" | "text" | "array";
 

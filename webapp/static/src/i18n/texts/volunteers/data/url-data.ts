@@ -1,5 +1,5 @@
-import { number } from "../../formatting";
-import { _, ngettext } from "./gettext";
+import { number } from "../../../formatting";
+import { _, ngettext } from "../gettext";
 
 /** Examples that come from another place than the server. */
 export const url = {
