@@ -49,11 +49,16 @@ async def camera(browser: Browser) -> AsyncIterator[Browser]:
 
 async def opened(page: Page, server: Server, task: str = "shapes") -> list[str]:
     """The tools of the page; what the page asks of the server from then on."""
-    await page.goto(f"{server.url}/tasks/{task}/train?backend=wasm")
-    await page.locator("[data-collect-open]").click()
-    await expect(page.locator("[data-collect-tools]")).to_be_visible()
     asked: list[str] = []
     page.context.on("request", lambda request: asked.append(f"{request.method} {request.url}"))
+    await page.goto(f"{server.url}/tasks/{task}/train?backend=wasm")
+    await expect(page.locator("[data-own-wanted]")).to_contain_text("This task needs")
+    # Who only has files does not fetch the tools.
+    assert not any("/collector-" in one for one in asked)
+    await page.locator("[data-collect-open]").click()
+    await expect(page.locator("[data-collect-tools]")).to_be_visible()
+    assert any("/collector-" in one for one in asked)
+    asked.clear()
     page.on("websocket", lambda socket: asked.append(socket.url))
     return asked
 
