@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.tasks.draft_jobs import TABLE
+from tests.support.tasks.owner_files import pictures
 from tests.support.tasks.tiny_task import write_task
 from tests.support.timeouts import LONG
 from tests.support.web.draft_client import ABOUT, Drafter
@@ -66,15 +69,71 @@ def test_a_starter_is_chosen_before_the_data_and_only_where_it_fits(bob: Drafter
     assert (refused.status, refused.json["error"]["code"]) == (409, "not-wanted")
 
 
-@pytest.mark.tensorflow
-@pytest.mark.timeout(LONG)
-def test_data_and_a_choice_are_all_that_a_launch_needs(bob: Drafter, tmp_path: Path) -> None:
-    answer = bob.send("POST", "/api/drafts", {"name": "table", "onward": True}).json
+def begun(bob: Drafter, name: str, starter: str) -> str:
+    """A draft that goes on by itself, with everything that is said of a task, and a starter."""
+    answer = bob.send("POST", "/api/drafts", {"name": name, "onward": True}).json
     draft = f"/api/drafts/{answer['id']}"
     task = answer["task"] | ABOUT
     task["model"] |= {"batch_size": 8}
     assert bob.send("PATCH", draft, {"task": task}).status == 200
-    assert bob.send("POST", f"{draft}/starter", {"starter": "table-mlp"}).status == 200
+    assert bob.send("POST", f"{draft}/starter", {"starter": starter}).status == 200
+    return draft
+
+
+def cat_pictures(folder: Path) -> bytes:
+    return pictures(folder / "cats.zip", 10, 10).read_bytes()
+
+
+def one_text(_folder: Path) -> bytes:
+    return b"".join(b"Line %d of a text that is continued.\n" % number for number in range(60))
+
+
+def letters(folder: Path) -> bytes:
+    with zipfile.ZipFile(folder / "letters.zip", "w") as archive:
+        for number in range(20):
+            kind = ("kind", "unkind")[number % 2]
+            archive.writestr(f"{kind}/{number}.txt", f"You are {kind} number {number}.")
+    return (folder / "letters.zip").read_bytes()
+
+
+def series(folder: Path) -> bytes:
+    wave = np.sin(np.arange(80, dtype=np.float32) / 5)
+    windows = np.lib.stride_tricks.sliding_window_view(wave[:-1], 24)
+    np.savez(folder / "s.npz", x=windows[..., None], y=wave[24:, None])
+    return (folder / "s.npz").read_bytes()
+
+
+@pytest.mark.tensorflow
+@pytest.mark.long
+@pytest.mark.timeout(LONG)
+@pytest.mark.parametrize(
+    ("starter", "name", "content"),
+    [
+        ("small-cnn", "d.zip", cat_pictures),
+        ("mobile-net", "d.zip", cat_pictures),
+        ("text-gru", "d.txt", one_text),
+        ("text-gru", "d.zip", letters),
+        ("small-gpt", "d.txt", one_text),
+        ("small-gpt", "d.zip", letters),
+        ("series-forecaster", "d.npz", series),
+    ],
+)
+def test_each_starter_takes_a_step_on_data_of_its_kind(
+    bob: Drafter, tmp_path: Path, starter: str, name: str, content: Callable[[Path], bytes]
+) -> None:
+    draft = begun(bob, f"{starter}-{name.partition('.')[2]}", starter)
+    bob.upload(draft, "data", name, content(tmp_path))
+    shown = settled(bob, draft)
+    assert {key for key, state in items(shown).items() if state != "done"} == {"browser"}
+    (chosen,) = (one for one in shown["starters"] if one["chosen"])
+    assert chosen["parameters"] == shown["devices"]["parameters"]["trainable"]
+    assert shown["jobs"]["rehearse"]["result"]["real"]
+
+
+@pytest.mark.tensorflow
+@pytest.mark.timeout(LONG)
+def test_data_and_a_choice_are_all_that_a_launch_needs(bob: Drafter) -> None:
+    draft = begun(bob, "table", "table-mlp")
     bob.upload(draft, "data", "d.csv", TABLE.encode())
     shown = settled(bob, draft)
     assert {key: state for key, state in items(shown).items() if state != "done"} == {"browser": "todo"}
