@@ -1,4 +1,4 @@
-"""Browsers and what works in them: `python -m tests.conformance.browsers_report` writes the reference page."""
+"""What works in which browser: `python -m tests.conformance.browsers_report` writes the reference."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ NOTES = """
 The browsers ran without a graphics card and without a display, so the table shows less than most devices
 have:
 
-- **WebGL and WebGPU.** Chromium had a software adapter for both. Firefox has WebGL in a worker if the computer
-  has a graphics card. A page measures each backend that starts and takes the fastest. If none of them is a
+- **WebGL and WebGPU.** Chromium had a software adapter for both. Firefox has WebGL in a worker if the
+  computer has a graphics card. A page measures each backend that starts and takes the fastest. If none of them is a
   graphics processor, it computes with WebAssembly. The page shows its choice under "Computes with".
-- **WebRTC.** Debian builds WebKitGTK without it; Safari has it. Without WebRTC, the members of a mesh reach the
-  page through the server.
+- **WebRTC.** Debian builds WebKitGTK without it; Safari has it. Without WebRTC, the members of a mesh reach
+  the page through the server.
 - **Shared memory.** WebKitGTK was started with `JSC_useSharedArrayBuffer=1`. Without shared memory a page
   computes on one core.
 
@@ -50,7 +50,7 @@ Phones and consoles have these engines, too, but our tests do not run on them.
 
 @dataclass(frozen=True)
 class Column:
-    """A browser: its version and abilities, the state of its page after each training, and the written text."""
+    """A browser: its version, its abilities, its page after each training, and the text it wrote."""
 
     version: str
     abilities: Mapping[str, bool]

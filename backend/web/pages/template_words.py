@@ -90,7 +90,6 @@ class TemplateWords:
             "browser": self.browser,
             "brings": self.brings,
             "decimal": self.decimal,
-            "duration": self.duration,
             "device": self.device,
             "duration": self.duration,
             "instant": instant,
@@ -127,21 +126,6 @@ class TemplateWords:
     def between(self, low_ms: float, high_ms: float) -> str:
         """Formats a range of times: `6.5–25 ms`."""
         return self._localized(formatting.between(low_ms, high_ms))
-
-    def duration(self, seconds: float) -> str:
-        """Formats a duration in one unit: `40 seconds`, `12 minutes`, `3 hours`, `2 days`."""
-        if seconds < 90:
-            count, words = seconds, self.ngettext("%(count)s second", "%(count)s seconds", round(seconds))
-        elif seconds < 90 * 60:
-            count = seconds / 60
-            words = self.ngettext("%(count)s minute", "%(count)s minutes", round(count))
-        elif seconds < 36 * 3600:
-            count = seconds / 3600
-            words = self.ngettext("%(count)s hour", "%(count)s hours", round(count))
-        else:
-            count = seconds / 86400
-            words = self.ngettext("%(count)s day", "%(count)s days", round(count))
-        return self._counted(round(count), words)
 
     def operations(self, count: float) -> str:
         """Formats a count of floating-point operations: `45 MFLOP`."""
