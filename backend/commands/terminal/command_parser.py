@@ -34,7 +34,8 @@ class CommandParser(argparse.ArgumentParser):
     def __init__(self, *words: Any, examples: Sequence[str] = (), **settings: Any) -> None:
         width = min(WIDEST, shutil.get_terminal_size().columns) - 2
         look = partial(_HelpFormatter, width=width, max_help_position=HELP_COLUMN)
-        super().__init__(*words, formatter_class=look, add_help=False, allow_abbrev=False, **settings)
+        settings |= {"formatter_class": look, "add_help": False, "allow_abbrev": False}
+        super().__init__(*words, **settings)
         self.examples = examples
         self.register("action", "parsers", _Commands)
         self._positionals.title, self._optionals.title = "Arguments", "Options"
@@ -77,9 +78,9 @@ class _HelpFormatter(argparse.HelpFormatter):
 class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
     """The commands of a parser; each is described by its summary."""
 
-    def add_parser(self, name: str, *, help: str = "", **settings: Any) -> Any:
+    def add_parser(self, name: str, **settings: Any) -> Any:  # type: ignore[override]
         """Adds a command; `help` is its summary, which the list of commands has for those of `minga`."""
-        summary = help or COMMANDS[name].summary
+        summary = settings.pop("help", None) or COMMANDS[name].summary
         settings.setdefault("description", f"{summary[:1].upper()}{summary[1:]}.")
         return super().add_parser(name, help=summary, **settings)
 

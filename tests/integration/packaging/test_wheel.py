@@ -10,6 +10,7 @@ import urllib.request
 import venv
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,13 @@ def minga(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def url(minga: Path, tmp_path: Path) -> Iterator[str]:
+    with serving(minga, tmp_path) as address:
+        yield address
+
+
+@contextmanager
+def serving(minga: Path, tmp_path: Path) -> Iterator[str]:
+    """Yields the address of an installed server."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MINGA"))}
     server = subprocess.Popen(
         [minga, "serve", "--port", "0", "--data-dir", tmp_path / "data", "--json"],
@@ -105,6 +113,22 @@ def test_an_installed_server_shows_its_gallery_and_serves_bundles(url: str) -> N
     page = get(f"{url}/tasks/digits/train").decode()
     script = page.split('src="/static/dist/', 1)[1].split('"', 1)[0]
     assert get(f"{url}/static/dist/{script}")
+
+
+def test_pipx_installs_the_command_with_an_environment_of_its_own(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "pipx", with_pip=True)
+    subprocess.run([tmp_path / "pipx/bin/pip", "install", "-q", "pipx"], check=True)
+    places = {"PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MINGA"))}
+    pinned = f"--pip-args=-c {ROOT / 'constraints.txt'}"
+    install = [tmp_path / "pipx/bin/pipx", "install", pinned, wheel]
+    subprocess.run(install, env=environment | places, check=True, capture_output=True)
+    command = tmp_path / "bin/minga"
+    run = subprocess.run([command, "--help"], env=environment, capture_output=True, text=True, check=True)
+    assert "Operators: run a server" in run.stdout
+    with serving(command, tmp_path) as url:
+        assert b"digits" in get(url)
+        assert b"<html" in get(f"{url}/tasks/digits/train")
 
 
 def test_a_command_whose_extra_is_missing_says_how_to_get_it(minga: Path, url: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,18 @@ def test_bash_completes_what_fits(script: Path, words: list[str], completed: str
     )
     assert done.stdout.strip() == completed
     assert done.stderr == ""
+
+
+def test_every_command_is_listed_and_completed_without_the_extras() -> None:
+    """A server's installation has no TensorFlow, httpx and so on."""
+    names = ("tensorflow", "keras", "httpx", "aiortc", "mkdocs", "playwright", "pyarrow", "PIL", "onnx")
+    code = f"import sys; sys.modules.update(dict.fromkeys({names}))\nfrom backend.__main__ import main\n"
+    for words in ([], ["completion", "bash"], ["replay", "--help"]):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{code}sys.exit(main({words}))"], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert "replay" in done.stdout
 
 
 @pytest.mark.parametrize("shell", SCRIPTS)

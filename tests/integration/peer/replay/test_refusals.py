@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from backend.__main__ import REFUSED, main
-from backend.commands.replay.replay import DIFFERS
+from backend.commands.replay.unit_replay import DIFFERS
 from backend.commands.server_client import ServerAnswer, ServerClient
 from backend.peer.replay.trace_file import UnitTrace, write_trace
 from tests.integration.peer.replay.replayed_units import STEPS, deliver, work_of
