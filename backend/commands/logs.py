@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import Any
 
 import structlog
 from structlog.types import EventDict, Processor
@@ -53,6 +54,17 @@ def without_secrets(_logger: object, _method: str, line: EventDict) -> EventDict
     return line
 
 
+def rounded(_logger: object, _method: str, line: EventDict) -> EventDict:
+    """Rounds numbers to four digits, which is what people read of them."""
+    return {key: _rounded(value) for key, value in line.items()}
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
 def in_order(_logger: object, _method: str, line: EventDict) -> EventDict:
     """Puts the keys that identify the subject of a line first."""
     return {key: line[key] for key in _FIRST if key in line} | dict(line)
@@ -68,4 +80,4 @@ def _for_people() -> list[Processor]:
     renderer = structlog.dev.ConsoleRenderer(
         colors=sys.stderr.isatty(), pad_event_to=24, sort_keys=False, exception_formatter=plain
     )
-    return [short, renderer]
+    return [short, rounded, renderer]

@@ -84,7 +84,7 @@ async def _for_people(args: argparse.Namespace) -> int:
         async with Ensemble() as ensemble:
             announce(console, reachable(args.host, f"http://{HOST}:{port}"))
             rounds = f"{TASK}.coordination.rounds={ROUNDS_FOR_PEOPLE}"
-            with TerminalProgress("  Starting the server.") as progress:
+            with TerminalProgress("  Starting the server.", quiet=True) as progress:
                 url = await ensemble.start_server(args.host, port, rounds)
                 progress.step("  The server is up. Starting the peer, which loads TensorFlow.")
                 await ensemble.start_peer(url)

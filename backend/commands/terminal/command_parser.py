@@ -78,7 +78,7 @@ class _HelpFormatter(argparse.HelpFormatter):
 class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
     """The commands of a parser; each is described by its summary."""
 
-    def add_parser(self, name: str, **settings: Any) -> Any:  # type: ignore[override]
+    def add_parser(self, name: str, **settings: Any) -> Any:
         """Adds a command; `help` is its summary, which the list of commands has for those of `minga`."""
         summary = settings.pop("help", None) or COMMANDS[name].summary
         settings.setdefault("description", f"{summary[:1].upper()}{summary[1:]}.")

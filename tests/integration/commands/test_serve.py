@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from backend.commands.logs import rounded
 from tests.support.programs.program_process import Preload, run
 from tests.support.tasks.tiny_task import write_task
 from tests.support.timeouts import PATIENCE
@@ -156,3 +157,10 @@ def test_without_a_command_the_help_is_shown() -> None:
 
 def test_the_version_is_told() -> None:
     assert minga("--version").stdout.startswith("minga ")
+
+
+def test_numbers_in_the_log_for_people_have_four_digits() -> None:
+    line = rounded(
+        None, "info", {"event": "evaluated", "loss": 2.2878757, "metrics": {"accuracy": 0.1178451}}
+    )
+    assert line == {"event": "evaluated", "loss": 2.288, "metrics": {"accuracy": 0.1178}}

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from rich.console import Console
 
-from backend.commands.demo.demo import reachable, welcome
+from backend.commands.demo.demo import announce, reachable, welcome
 from tests.support.timeouts import LONG, PATIENCE
 from tests.support.web.server_process import free_port
 
@@ -111,6 +111,16 @@ def test_a_taken_port_is_told_in_a_sentence() -> None:
 def test_others_are_shown_this_machines_address_only_where_they_can_use_it() -> None:
     assert reachable("127.0.0.1", "http://127.0.0.1:8000") == "http://127.0.0.1:8000"
     assert reachable("::", "http://127.0.0.1:8000").endswith(":8000")
+
+
+def test_what_to_do_and_how_to_stop_is_said_before_the_server_is_up() -> None:
+    shown = io.StringIO()
+    announce(Console(file=shown, highlight=False, width=80), "http://127.0.0.1:8000")
+    text = shown.getvalue()
+    assert "http://127.0.0.1:8000/tasks/digits/train" in text
+    assert "Start training" in text
+    assert "Ctrl-C ends everything" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(("host", "coded"), [("127.0.0.1", False), ("192.0.2.7", True)])

@@ -121,7 +121,7 @@ def test_pipx_installs_the_command_with_an_environment_of_its_own(wheel: Path, t
     places = {"PIPX_HOME": str(tmp_path / "home"), "PIPX_BIN_DIR": str(tmp_path / "bin")}
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MINGA"))}
     pinned = f"--pip-args=-c {ROOT / 'constraints.txt'}"
-    install = [tmp_path / "pipx/bin/pipx", "install", pinned, wheel]
+    install: list[str | Path] = [tmp_path / "pipx/bin/pipx", "install", pinned, wheel]
     subprocess.run(install, env=environment | places, check=True, capture_output=True)
     command = tmp_path / "bin/minga"
     run = subprocess.run([command, "--help"], env=environment, capture_output=True, text=True, check=True)
