@@ -10,7 +10,12 @@ def listing(*headings: str) -> Table:
     """Returns a table with these headings; the cells below one that begins with `>` end at the right."""
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     for heading in headings:
-        table.add_column(heading.removeprefix(">"), justify="right" if heading.startswith(">") else "left")
+        table.add_column(
+            heading.removeprefix(">"),
+            justify="right" if heading.startswith(">") else "left",
+            # A row's own name stays in one piece.
+            no_wrap=not heading,
+        )
     return table
 
 
