@@ -75,7 +75,8 @@ def _devices(plan: RunFigures) -> Table:
     for row in plan.devices:
         shares = (_share(share) for share in (row.counted, row.cut_short, row.left, row.late))
         times = (_seconds(row.seconds_needed), _seconds(row.seconds_given))
-        name = PLURALS[row.device].capitalize()
+        plural = PLURALS[row.device]
+        name = plural[:1].upper() + plural[1:]
         table.add_row(name, number(row.clients), number(row.plans), *shares, *times)
     return table
 
