@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
-class PlanChange:
+class PlanAmendment:
     """A changed value of a task file, by its dotted `key`, since `at` (Unix seconds).
 
     `value` and `was`, which the task file said then, are values of JSON; None is a key that is absent.
@@ -26,11 +26,11 @@ class PlanChange:
 class PlanChanges(Protocol):
     """Stores the newest change of each key, by the name of the task."""
 
-    async def plan_changes(self, task: str) -> list[PlanChange]:
+    async def plan_changes(self, task: str) -> list[PlanAmendment]:
         """Returns the changes of a task's plan, by key."""
         ...
 
-    async def change_plan(self, task: str, changes: Sequence[PlanChange]) -> None:
+    async def change_plan(self, task: str, changes: Sequence[PlanAmendment]) -> None:
         """Adds the changes in one transaction; each replaces that of the same key."""
         ...
 

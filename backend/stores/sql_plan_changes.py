@@ -8,7 +8,7 @@ from dataclasses import asdict
 from sqlalchemy import Connection, delete, insert, select
 
 from backend.stores.database import Database
-from backend.stores.plan_changes import PlanChange
+from backend.stores.plan_changes import PlanAmendment
 from backend.stores.tables import plan_changes
 
 
@@ -18,14 +18,14 @@ class SqlPlanChanges:
     def __init__(self, database: Database) -> None:
         self._do = database.do
 
-    async def plan_changes(self, task: str) -> list[PlanChange]:
+    async def plan_changes(self, task: str) -> list[PlanAmendment]:
         """See PlanChanges."""
         table = plan_changes
         columns = table.c.key, table.c.value, table.c.was, table.c.at
         query = select(*columns).where(table.c.task == task).order_by(table.c.key)
-        return await self._do(lambda connection: [PlanChange(*row) for row in connection.execute(query)])
+        return await self._do(lambda connection: [PlanAmendment(*row) for row in connection.execute(query)])
 
-    async def change_plan(self, task: str, changes: Sequence[PlanChange]) -> None:
+    async def change_plan(self, task: str, changes: Sequence[PlanAmendment]) -> None:
         """See PlanChanges."""
         table = plan_changes
 

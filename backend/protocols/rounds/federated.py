@@ -166,9 +166,7 @@ class Round(Rounds[Cohort, Effect]):
         if self.phase is RoundPhase.AGGREGATING:
             raise OrderError("A version is being made at this moment. Ask again in a few seconds.")
         if self.phase is RoundPhase.FINISHED or self.reason_to_finish():
-            raise OrderError(
-                "This task has finished, so training cannot continue. Download this version instead."
-            )
+            raise OrderError("This task has finished. Extend it, and continue from that version.")
         effects = self.cut_short(reason, now)
         self.evaluation = None
         if any(isinstance(effect, Finished) for effect in effects):

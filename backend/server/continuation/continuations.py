@@ -31,7 +31,7 @@ from backend.server.privacy.privacy_budget import PrivacyBudget, open_account
 from backend.server.schemes import scheme_of
 from backend.server.tasks.task import TASK_FILE, Task, check_plan
 from backend.server.versions.version_history import StoredVersion, VersionHistory
-from backend.stores.plan_changes import PlanChange, PlanChanges
+from backend.stores.plan_changes import PlanAmendment, PlanChanges
 
 log = structlog.stdlib.get_logger("minga.lifecycle")
 
@@ -46,7 +46,7 @@ class _Plan:
 
     task: Task
     account: PrivacyBudget | None
-    changes: list[PlanChange]
+    changes: list[PlanAmendment]
 
 
 @dataclass
@@ -143,7 +143,9 @@ class Continuations:
             _check_budget(account, account.taken(history.accepted, opened, history.current.version))
         return _Plan(task, account, new)
 
-    def _file(self, path: Path, name: str, changes: list[PlanChange], new: list[PlanChange]) -> TaskFile:
+    def _file(
+        self, path: Path, name: str, changes: list[PlanAmendment], new: list[PlanAmendment]
+    ) -> TaskFile:
         """Returns the changed task file. Raises OrderError where the server's command line says otherwise."""
         overrides = self.registry.overrides_of(name)
         for change in new:

@@ -14,7 +14,7 @@ from backend.formats.task_file.types import Number, Positive
 from backend.protocols.rounds.stop_rules import Source
 from backend.server.tasks.task import Task, stop_rules
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.plan_changes import PlanChange
+from backend.stores.plan_changes import PlanAmendment
 from backend.translation import gettext
 
 ROUNDS, EPOCHS = "coordination.rounds", "coordination.units.epochs"
@@ -46,7 +46,7 @@ def rounds_done(history: VersionHistory, again: bool) -> int:
 
 def changes_of(
     asked: Extension, done: int, is_volunteer: bool, tables: dict[str, Any], now: float
-) -> list[PlanChange]:
+) -> list[PlanAmendment]:
     """Returns the changes of the plan after `done` rounds; `tables` are those of the task's file."""
 
     def values() -> Iterator[tuple[str, Any]]:
@@ -61,7 +61,7 @@ def changes_of(
         if asked.learning_rate is not None:
             yield RATE, asked.learning_rate
 
-    return [PlanChange(key, value, value_at(tables, key), now) for key, value in values()]
+    return [PlanAmendment(key, value, value_at(tables, key), now) for key, value in values()]
 
 
 def _told(stop: StopTable) -> dict[str, Any]:

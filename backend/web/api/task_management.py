@@ -169,7 +169,7 @@ async def watch(websocket: WebSocket) -> None:
             with board.watching(wake):
                 await websocket.accept()
                 is_open = await _push(websocket, board, wake, revoked)
-            # Another host took the task over; its dashboard goes on.
+            # Another host took the task over: its dashboard is sent next.
             while is_open and (following := registry.boards.get(name, board)) is not board:
                 board = following
                 with board.watching(wake):

@@ -111,7 +111,9 @@ ROWS: dict[str, Row] = {
         parameters=tuple(Parameter(kind, one_of("0"), f"0 leaves the {kind} out.") for kind in FILE_KINDS),
     ),
     f"POST {DRAFT}/clone": Row("create", {201: _TOLD}, copies.Copy),
-    "POST /api/tasks/{name}/clone": Row("edit", {201: _TOLD}, copies.Copy, refusals=(409,)),
+    "POST /api/tasks/{name}/clone": Row(
+        "edit", {201: _TOLD, 202: keys("state")}, copies.TaskCopy, refusals=(409, 410)
+    ),
     "GET /api/differences": Row(
         "create",
         {200: keys("before", "after", "changes")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backend.server.continuation.extension import Extension
 from backend.server.exports.export_formats import FORMATS
 from backend.web.api.exports import RollbackBody
 from backend.web.api.task_management import AlertBody, Ordered, Treated
@@ -77,6 +78,9 @@ ROWS: dict[str, Row] = {
         paths={"format": one_of(*FORMATS)},
     ),
     f"POST {TASK}/restore": Row("manage", {200: keys("version", "round")}, RollbackBody, refusals=(409, 410)),
+    f"POST {TASK}/extend": Row(
+        "edit", {200: keys("task", "state", "rounds", "applied")}, Extension, refusals=(409, 410)
+    ),
     f"GET {TASK}/compare": Row(
         "view",
         {200: keys("before", "after", "distance", "relative", "variables")},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backend.stores.plan_changes import PlanChange, PlanChanges
+from backend.stores.plan_changes import PlanAmendment, PlanChanges
 
-ROUNDS = PlanChange("coordination.rounds", 30, 20, 1.5)
-STOP = PlanChange("coordination.stop", {"target": {"metric": "accuracy", "value": 0.9}}, None, 2.0)
+ROUNDS = PlanAmendment("coordination.rounds", 30, 20, 1.5)
+STOP = PlanAmendment("coordination.stop", {"target": {"metric": "accuracy", "value": 0.9}}, None, 2.0)
 
 
 class PlanChangesContract:

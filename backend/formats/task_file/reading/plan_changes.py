@@ -28,7 +28,7 @@ def value_at(tables: dict[str, Any], key: str) -> Any:
 def apply_changes(tables: dict[str, Any], changes: Iterable[ChangedValue]) -> None:
     """Applies each change whose value in the file is still the one that it was made to.
 
-    A file that was edited afterwards counts: whoever changed the value last decides.
+    A file that was edited afterwards counts: the last change of a value decides.
     """
     for change in changes:
         if value_at(tables, change.key) == change.was:

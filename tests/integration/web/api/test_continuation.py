@@ -249,7 +249,13 @@ async def test_only_who_may_change_a_task_extends_it_and_only_within_the_plan(tm
         await extend(Visitor(server.url), "tiny", 401, rounds=1)
         await extend(owner(ann, "bob"), "tiny", 403, rounds=1)
         await extend(program(ann, "inspect", "manage"), "tiny", 403, rounds=1)
-        for asked in ({"rounds": 0}, {"version": -1}, {"stop": {"quickly": 1}}, {"privacy": {}}):
+        wrong: tuple[dict[str, Any], ...] = (
+            {"rounds": 0},
+            {"version": -1},
+            {"stop": {"quickly": 1}},
+            {"privacy": {}},
+        )
+        for asked in wrong:
             await extend(ann, "tiny", 400, **asked)
         refused = await extend(ann, "tiny", 409, deadline=60)
         assert "--set tiny.coordination.deadline" in refused["error"]["message"]

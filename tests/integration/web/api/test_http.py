@@ -66,6 +66,8 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "wanted": 2,
         "brings": None,
         "accuracy": None,
+        "best": None,
+        "ended": None,
         "parameters": 10,
         "examples": 30,
         "privacy": None,

@@ -88,13 +88,13 @@ class Dashboard {
   }
 
   #showHistory(history: DashboardHistory): void {
-    const { rounds, curve: points } = history;
+    const { rounds, curve: points, best } = history;
     const page = this.#page;
     fillRows(requireElement(page, "rounds"), roundRows(rounds.slice(-ROUNDS_SHOWN), this.#words));
     this.#showLosses(history);
     this.#newest = points.at(-1)?.version ?? 0;
     const restore = this.#mayRestore ? (version: number) => this.#restore(version) : null;
-    fillVersions(requireElement(page, "versions"), this.#task, points, TIME, restore);
+    fillVersions(requireElement(page, "versions"), this.#task, points, best, TIME, restore);
   }
 
   #restore(version: number): void {

@@ -83,6 +83,8 @@ export interface DashboardHistory {
   readonly type: "history";
   readonly rounds: readonly DashboardRound[];
   readonly curve: readonly VersionPoint[];
+  /** The best version on held-out examples; null if none was measured. */
+  readonly best: number | null;
 }
 
 /** The person may no longer watch. */

@@ -9,11 +9,12 @@ import type { VersionPoint } from "./frames";
 
 const SHOWN = 50;
 
-/** Shows the newest of `points`, the newest first. `back` rolls back to a version; null if that is not allowed. */
+/** Shows the newest of `points`, the newest first, and marks the `best`. `back` rolls back to a version; null if that is not allowed. */
 export function fillVersions(
   body: HTMLElement,
   task: string,
   points: readonly VersionPoint[],
+  best: number | null,
   time: Intl.DateTimeFormat,
   back: ((version: number) => void) | null,
 ): void {
@@ -26,7 +27,7 @@ export function fillVersions(
       .reverse()
       .map((point) => {
         const row = rows.get(String(point.version)) ?? newRow(task, point.version);
-        texts(point, time).forEach((text, index) => {
+        texts(point, point.version === best, time).forEach((text, index) => {
           const cell = row.cells[index + 1];
           if (cell) setText(cell, text);
         });
@@ -39,10 +40,10 @@ export function fillVersions(
   );
 }
 
-function texts(point: VersionPoint, time: Intl.DateTimeFormat): readonly string[] {
+function texts(point: VersionPoint, isBest: boolean, time: Intl.DateTimeFormat): readonly string[] {
   const accuracy = point.metrics.accuracy ?? null;
   return [
-    manage.standing(point),
+    isBest ? manage.best(manage.standing(point)) : manage.standing(point),
     time.format(new Date(1000 * point.created)),
     point.loss === null ? manage.none : decimal(point.loss),
     percent(accuracy),

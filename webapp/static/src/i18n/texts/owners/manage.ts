@@ -116,6 +116,7 @@ export const manage = {
   back: _("Go back"),
   backTo: (version: number) => _("Go back to version %(version)s", { version: number(version) }),
   banned: _("kept out"),
+  best: (standing: string) => _("%(standing)s, the best", { standing }),
   /** After a change of the plan, which ends with this version. */
   extended: (last: number) => _("It trains on, up to version %(version)s.", { version: number(last) }),
   extendedLater: (last: number) =>
