@@ -78,7 +78,7 @@ class Continuations:
             log.info("the plan of a task was changed", task=name, changes=[one.key for one in plan.changes])
             if name not in self.pending:
                 job = self.pending[name] = asyncio.create_task(self._apply(name, earlier))
-                job.add_done_callback(lambda _: self.pending.pop(name, None))
+                job.add_done_callback(lambda done: self._ended(name, done))
             job = self.pending[name]
             await asyncio.wait([job], timeout=WAIT_SECONDS)
         if job.done():
@@ -100,7 +100,7 @@ class Continuations:
             if made is None:
                 return None
             keras = made.path
-        return ForkedWeights(weights, keras, await self.plans.plan_changes(name), _origin(host, number))
+        return ForkedWeights(weights, keras, _origin(host, number))
 
     async def stop(self) -> None:
         """Ends the jobs that wait."""
@@ -174,6 +174,11 @@ class Continuations:
             if self.registry.lifecycle(name).life.state is not LifeState.PAUSED:
                 await host.resume()
             raise
+
+    def _ended(self, name: str, job: asyncio.Task[None]) -> None:
+        """Forgets a job; its error is logged already, also where no request waits for it any more."""
+        self.pending.pop(name, None)
+        _ = job.cancelled() or job.exception()
 
     def _recording(
         self, host: TaskHost, earlier: StoredVersion | None

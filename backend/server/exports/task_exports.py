@@ -12,6 +12,8 @@ import msgspec
 
 from backend.errors import BundleError, GoneError, NotFoundError, SettingsError
 from backend.formats.task_file import TaskFile
+from backend.formats.task_file.reading.plan_changes import ChangedValue, apply_changes
+from backend.formats.task_file.reading.reader import read_task_tables
 from backend.server.drafts.toml import to_toml
 from backend.server.exports.export_formats import FORMATS, Format, format_of
 from backend.server.exports.exporter import Exporter, ExportSource
@@ -198,7 +200,7 @@ class TaskExports:
         files.append(("MODEL_CARD.md", (await self.card(task, number)).encode()))
         figures = {name: await self.figures(task, name) for name in (VERSIONS, ROUNDS, FIGURES)}
         files += [(f"figures/{name}", figure.content) for name, figure in figures.items()]
-        toml, readme = await asyncio.to_thread(_texts, folder)
+        toml, readme = await asyncio.to_thread(_texts, folder, self._registry.changes(task))
         return Whole(toml, readme, [*files, *await asyncio.to_thread(_other_files, folder)])
 
     def _history(self, task: str) -> VersionHistory:
@@ -254,9 +256,15 @@ def _given(value: Any) -> Any:
     return [_given(entry) for entry in value] if isinstance(value, list) else value
 
 
-def _texts(folder: Path) -> tuple[str, str]:
-    readme = folder / README
-    return (folder / TASK_FILE).read_text("utf-8"), readme.read_text("utf-8") if readme.is_file() else ""
+def _texts(folder: Path, changes: Sequence[ChangedValue]) -> tuple[str, str]:
+    """Returns task file and README; a changed plan is in a task file without the comments of its own."""
+    path, readme = folder / TASK_FILE, folder / README
+    toml = path.read_text("utf-8")
+    if changes:
+        tables = read_task_tables(path)
+        apply_changes(tables, changes)
+        toml = to_toml(tables)
+    return toml, readme.read_text("utf-8") if readme.is_file() else ""
 
 
 def _other_files(folder: Path) -> list[tuple[str, Path | bytes]]:

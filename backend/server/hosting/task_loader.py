@@ -25,6 +25,7 @@ from backend.server.schemes import scheme_of
 from backend.server.tasks.task import load_task, overrides_of
 from backend.server.tasks.task_validation import check_program
 from backend.server.versions.version_history import VersionHistory
+from backend.stores.plan_changes import PlanAmendment
 
 log = structlog.stdlib.get_logger("minga")
 
@@ -39,13 +40,14 @@ FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
 class Hosting:
     """A task that is served: its host, its lifecycle and its owner's dashboard.
 
-    `folder` contains its task file.
+    `folder` contains its task file; `changes` are those of its plan since its launch.
     """
 
     host: TaskHost
     lifecycle: TaskLifecycle
     board: Dashboard
     folder: Path
+    changes: Sequence[PlanAmendment] = ()
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class HostFactory:
         alert_log = await open_alert_log(name, stores.alerts)
         board = Dashboard(host, lifecycle, Messenger(task.file, self.destinations), alert_log)
         host.add(board)
-        return Hosting(host, lifecycle, board, path.parent)
+        return Hosting(host, lifecycle, board, path.parent, changes)
 
     async def _add_hook(self, host: TaskHost, folder: Path) -> None:
         """Adds the hook that runs the task's command after each round.

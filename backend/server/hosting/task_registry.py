@@ -40,6 +40,7 @@ from backend.server.versions.evaluation import can_evaluate
 from backend.server.versions.timeline import round_summaries, version_summaries
 from backend.stores.contracts import AssimilationRecord, VersionRecord
 from backend.stores.embedded import Stores
+from backend.stores.plan_changes import PlanAmendment
 
 log = structlog.stdlib.get_logger("minga")
 
@@ -268,6 +269,10 @@ class TaskRegistry:
     def folder(self, name: str) -> Path:
         """Returns the folder of the task's file. Raises NotFoundError."""
         return self._hostings[self.host(name).name].folder
+
+    def changes(self, name: str) -> Sequence[PlanAmendment]:
+        """Returns what was changed in the plan of the task since its launch. Raises NotFoundError."""
+        return self._hostings[self.host(name).name].changes
 
     def summaries(self) -> list[dict[str, Any]]:
         """Returns the summaries of all tasks (docs/reference/http.md)."""

@@ -119,7 +119,7 @@ async def clone_task(request: Request) -> Response:
         if fork is None:
             return JSONResponse({"state": "making"}, 202, {**FRESH, "Retry-After": str(RETRY_SECONDS)})
     drafts, owner = draft_service(request).drafts, identity.account or ""
-    copy = await copy_task(drafts, registry.folder(name), owner, body.name, fork)
+    copy = await copy_task(drafts, registry.folder(name), owner, body.name, registry.changes(name), fork)
     return await _start(request, copy, body.onward)
 
 

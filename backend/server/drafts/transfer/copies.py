@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import copy
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from backend.errors import NotWantedError
 from backend.formats.file_hash import file_sha256
-from backend.formats.task_file.reading.plan_changes import apply_changes
+from backend.formats.task_file.reading.plan_changes import ChangedValue, apply_changes
 from backend.server.drafts import task_tables
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.record import RECORD, Draft, DraftJob, JobKind, JobLine, StoredFile
@@ -51,18 +52,24 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
 
 
 async def copy_task(
-    drafts: Drafts, folder: Path, owner: str, name: str, fork: ForkedWeights | None = None
+    drafts: Drafts,
+    folder: Path,
+    owner: str,
+    name: str,
+    changes: Sequence[ChangedValue] = (),
+    fork: ForkedWeights | None = None,
 ) -> Draft:
     """Creates a draft of a new version of the task in `folder`: its model, shards, task file and README.
 
-    With `fork` its version 0 has the weights of a version of that task.
+    `changes` are those of its plan since its launch. With `fork` its version 0 has the weights of a version
+    of that task.
 
     Raises OverQuotaError, or TaskFileError if the task file has entries that drafts may not have.
     """
     tables = await asyncio.to_thread(task_tables.read_tables, folder / task_tables.WHERE)
     readme = await asyncio.to_thread(read_text, folder)
+    apply_changes(tables, changes)
     if fork is not None:
-        apply_changes(tables, fork.changes)
         readme = f"{readme.rstrip()}\n\n{fork.origin}\n".lstrip()
     source_name = str(tables["name"])
     # Only the operator may run programs on the server, so hooks are not copied.

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from backend.errors import BundleError
 from backend.formats.file_hash import file_sha256
-from backend.formats.task_file.reading.plan_changes import ChangedValue
 
 MANIFEST, WEIGHTS, KERAS = "bundle.json", "weights.bin", "model.keras"
 
@@ -20,12 +18,11 @@ MANIFEST, WEIGHTS, KERAS = "bundle.json", "weights.bin", "model.keras"
 class ForkedWeights:
     """The version that a copy starts from: its `weights`, and the Keras file with them, if there is one.
 
-    `changes` are those of the task's plan. `origin` says in Markdown where the copy comes from.
+    `origin` says in Markdown where the copy comes from.
     """
 
     weights: Path
     keras: Path | None
-    changes: Sequence[ChangedValue]
     origin: str
 
 

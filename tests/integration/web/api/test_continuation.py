@@ -285,6 +285,8 @@ async def test_a_version_becomes_the_first_of_a_new_task_with_the_plan_as_it_is_
         draft = ann.ask("POST", "/api/tasks/tiny/clone", {"name": "tiny-b", "version": 1})
         assert draft["task"]["coordination"]["rounds"] == 9
         assert "It begins with version 1 of [Tiny](/tasks/tiny)." in draft["readme"]
+        same = ann.ask("POST", "/api/tasks/tiny/clone", {"name": "tiny-c"})
+        assert same["task"]["coordination"]["rounds"] == 9
         bundle = tmp_path / "data" / "drafts" / draft["id"] / MADE["convert"]
         assert check_bundle(bundle, frozenset(OPS)).files["weights.bin"].sha256 == weights(server)[1]
         states = {one["key"]: one["state"] for one in draft["checklist"]}
