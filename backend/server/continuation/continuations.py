@@ -12,7 +12,15 @@ from typing import Any, Literal
 
 import structlog
 
-from backend.errors import BundleError, BusyError, MingaError, OrderError, SettingsError, TaskFileError
+from backend.errors import (
+    BadRequestError,
+    BundleError,
+    BusyError,
+    MingaError,
+    OrderError,
+    SettingsError,
+    TaskFileError,
+)
 from backend.formats.task_file import TaskFile, read_task_file
 from backend.formats.task_file.reading.reader import read_task_tables
 from backend.protocols.tasks.task_life import ENDED, LifeState
@@ -67,6 +75,8 @@ class Continuations:
 
         Raises OrderError, TaskFileError, NotFoundError, GoneError or StoreError; then nothing changes.
         """
+        if asked == Extension():
+            raise BadRequestError("Say what changes: rounds, deadline, stop, learning_rate or version.")
         async with self._locks.setdefault(name, asyncio.Lock()):
             lifecycle, host = self.registry.lifecycle(name), self.registry.host(name)
             life = lifecycle.life.extended(self.clock())
@@ -163,8 +173,10 @@ class Continuations:
         """Gives the task a host with the recorded plan, when no round is open any more."""
         host = self.registry.host(name)
         await host.pause()
-        while not host.quiet:  # noqa: ASYNC110 - no bell rings for it.
+        while not host.quiet:
             await asyncio.sleep(LOOK_SECONDS)
+            # The owner may have resumed it meanwhile.
+            await host.pause()
         try:
             await self.registry.reopen_task(name, BusyError(REOPENED), self._recording(host, earlier))
         except MingaError as error:

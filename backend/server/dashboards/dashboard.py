@@ -34,7 +34,8 @@ MAX_POINTS = 500
 class Dashboard:
     """A Companion of a task's host: collects the task's events and wakes the open dashboard pages.
 
-    `clock` gives the time of day (Unix seconds); alarms use the event loop's time.
+    `clock` gives the time of day (Unix seconds); alarms use the event loop's time. `is_reopened` says that
+    this server hosted the task before, so that nothing restarted.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Dashboard:
         messenger: Messenger,
         alert_log: AlertLog,
         clock: Callable[[], float] = time.time,
+        is_reopened: bool = False,
     ) -> None:
+        self._is_reopened = is_reopened
         self._host, self._lifecycle, self._messenger, self._clock = host, lifecycle, messenger, clock
         manifest, file = host.task.bundle.manifest, host.task.file
         self._alarms = Alarms(60.0 * file.alerts.minutes, alert_log.uncleared())
@@ -88,7 +91,8 @@ class Dashboard:
     async def run(self) -> None:
         """Reads the recorded rounds, then handles events and alarms until cancelled."""
         await self._read_records()
-        await self._alert_log.restarted(self._host, self._lifecycle.life.state, self._clock())
+        if not self._is_reopened:
+            await self._alert_log.restarted(self._host, self._lifecycle.life.state, self._clock())
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._messenger.run())

@@ -65,8 +65,11 @@ class HostFactory:
     destinations: AlertDestinations
     program: Callable[[], ExactProgram | None]
 
-    async def open(self, path: Path) -> Hosting:
-        """Opens the host of the task file at `path`. Raises MingaError if the task is not valid."""
+    async def open(self, path: Path, is_reopened: bool = False) -> Hosting:
+        """Opens the host of the task file at `path`, for the first time or in place of another one.
+
+        Raises MingaError if the task is not valid.
+        """
         stores = self.services.stores
         blobs, records = stores.blobs, stores.records
         name = (await asyncio.to_thread(read_task_file, path)).name
@@ -82,7 +85,8 @@ class HostFactory:
         lifecycle = await open_lifecycle(host, stores.lives)
         host.add(lifecycle)
         alert_log = await open_alert_log(name, stores.alerts)
-        board = Dashboard(host, lifecycle, Messenger(task.file, self.destinations), alert_log)
+        messenger = Messenger(task.file, self.destinations)
+        board = Dashboard(host, lifecycle, messenger, alert_log, is_reopened=is_reopened)
         host.add(board)
         return Hosting(host, lifecycle, board, path.parent, changes)
 

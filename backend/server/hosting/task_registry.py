@@ -156,7 +156,7 @@ class TaskRegistry:
         if prepare is not None:
             await prepare()
         try:
-            hosting = await self._loader.factory.open(path)
+            hosting = await self._loader.factory.open(path, is_reopened=True)
         except MingaError as failure:
             if prepare is not None:
                 await self.close_task(name, error)

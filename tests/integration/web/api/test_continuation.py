@@ -66,6 +66,9 @@ async def test_a_finished_task_trains_more_rounds_from_its_newest_version_also_a
         await until(server, "tiny", phase="finished", state="finished")
         told = await extend(ann, "tiny", rounds=3)
         assert (told["rounds"], told["applied"], told["state"]) == (5, True, "live")
+        # Another host is no restart of the server.
+        await asyncio.sleep(0.5)
+        assert ann.ask("GET", "/api/tasks/tiny/dashboard")["alerts"] == []
         await train(server, 1)
         assert (await until(server, "tiny", version=3))["rounds"] == 5
         server.stop(signal.SIGKILL)
@@ -255,6 +258,7 @@ async def test_only_who_may_change_a_task_extends_it_and_only_within_the_plan(tm
             {"stop": {"quickly": 1}},
             {"privacy": {}},
         )
+        assert "Say what changes" in (await extend(ann, "tiny", 400))["error"]["message"]
         for asked in wrong:
             await extend(ann, "tiny", 400, **asked)
         refused = await extend(ann, "tiny", 409, deadline=60)
