@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import re
 import signal
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import numpy as np
 from numpy.typing import NDArray
 
 from backend.server.drafts.review.checklist import MADE
 from backend.server.tasks.bundle_store import check_bundle
+from backend.stores.contracts import EvaluationRecord
+from backend.stores.embedded import open_stores
 from backend.wire.mesh_messages import Deposit, Group
 from backend.wire.messages import Closing, Train
-from tests.support.tasks.tiny_task import OPS, SIZE, write_mesh, write_task, write_units
+from tests.support.tasks.tiny_task import OPS, SIZE, keep_versions, write_mesh, write_task, write_units
 from tests.support.timeouts import PATIENCE
 from tests.support.web.mesh_client import MeshPeer
 from tests.support.web.rounds_client import Client
@@ -296,3 +301,60 @@ async def test_a_version_becomes_the_first_of_a_new_task_with_the_plan_as_it_is_
         states = {one["key"]: one["state"] for one in draft["checklist"]}
         assert states["convert"] == "done"
         assert (await until(server, "tiny", version=2))["weights"] == weights(server)[2]
+
+
+async def test_the_best_version_is_marked_exported_and_continued_from(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny", rounds=3)
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        await train(server, 3)
+        await until(server, "tiny", phase="finished", best=None)
+    stores = open_stores(tmp_path / "data")
+    for version, accuracy in ((1, 0.5), (2, 0.9), (3, 0.7)):
+        await stores.records.add_evaluation(1, EvaluationRecord(version, 1.0, {"accuracy": accuracy}))
+    await stores.close()
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        ann = operator(server)
+        summary = server.get("/api/tasks/tiny")
+        assert summary["best"] == {"version": 2, "loss": 1.0, "metrics": {"accuracy": 0.9}}
+        assert summary["ended"] is not None
+        for version, is_best in ((2, True), (3, False)):
+            assert server.get(f"/api/tasks/tiny/versions/{version}")["best"] is is_best
+            page = ann.ask("GET", f"/tasks/tiny/versions/{version}", Accept="text/html")
+            assert ("The best version on held-out examples" in page) is is_best
+        gallery = ann.ask("GET", "/", Accept="text/html")
+        assert "Best accuracy" in gallery
+        assert 'href="/tasks/tiny/versions/2"' in gallery
+        assert "tiny-2.safetensors" in await asyncio.to_thread(exported, server, ann)
+        await extend(ann, "tiny", rounds=1, version="best")
+        found = weights(server)
+        assert found[4] == found[2]
+
+
+def exported(server: Server, who: Visitor) -> list[str]:
+    """The names of the files in the whole task's zip."""
+    cookies = "; ".join(f"{name}={value}" for name, value in who.cookies.items())
+    asked = Request(f"{server.url}/api/tasks/tiny/export", headers={"Cookie": cookies})
+    with urlopen(asked, timeout=PATIENCE) as answer:
+        return zipfile.ZipFile(io.BytesIO(answer.read())).namelist()
+
+
+async def test_a_version_whose_files_were_removed_says_when_and_what_is_kept(tmp_path: Path) -> None:
+    keep_versions(write_task(tmp_path / "tasks" / "tiny", rounds=4), last=2)
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        ann = operator(server)
+        await train(server, 4)
+        await until(server, "tiny", phase="finished")
+        async with asyncio.timeout(PATIENCE):
+            while server.get("/api/tasks/tiny/versions/1")["let_go"] is None:  # noqa: ASYNC110 - a server's.
+                await asyncio.sleep(0.05)
+        refused = await extend(ann, "tiny", 410, rounds=1, version=1)
+        sentence = (
+            r"The files of version 1 were removed on 20\d\d-\d\d-\d\d to save space: the last 2 versions"
+        )
+        assert re.match(sentence, refused["error"]["message"])
+        gone = ann.ask("GET", "/api/tasks/tiny/versions/1/npz", None, 410)
+        assert re.match(sentence, gone["error"]["message"])
+        page = ann.ask("GET", "/tasks/tiny/versions/1", Accept="text/html")
+        assert "The files of this version were removed on" in page
+        assert "The weights of the newest 2 and of version 0 are kept" in page
+        assert "to save space" in ann.ask("GET", "/tasks/tiny", Accept="text/html")

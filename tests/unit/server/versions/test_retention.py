@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from backend.formats.task_file import Checkpoints
-from backend.server.versions.retention import to_let_go
+from backend.server.versions.retention import best_version, removal, to_let_go
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 
 ONE = VersionRecord(0, 0, "0" * 64, None, 0, 0, None, {}, 0.0, 100.0)
@@ -45,6 +45,19 @@ def test_every_so_many_versions_one_is_kept() -> None:
 
 def test_a_version_in_use_is_kept() -> None:
     assert let_go(6, keep_last=2, busy=(2,)) == [1, 3]
+
+
+def test_the_best_is_one_whose_files_are_kept() -> None:
+    versions = [replace(ONE, version=number) for number in range(4)]
+    measured = {n: EvaluationRecord(n, 1.0, {"accuracy": value}) for n, value in enumerate([0.1, 0.9, 0.5])}
+    assert best_version(versions, measured) == 1
+    versions[1] = replace(versions[1], let_go=86400.0 * 365)
+    assert best_version(versions, measured) == 2
+    assert best_version(versions, {}) is None
+    assert removal(versions[1], Checkpoints()) == (
+        "The files of version 1 were removed on 1971-01-01 to save space: the best 1 and the last 10 "
+        "versions are kept."
+    )
 
 
 @pytest.mark.parametrize("kept", [2, 3])
