@@ -107,8 +107,9 @@ def _extend(server: ServerClient, args: argparse.Namespace) -> None:
         f"{args.name} is {answer['state']}: it continues {when}, up to version {answer['rounds']}, at a "
         f"learning rate of {answer['learning_rate']:g}. A round lasts {answer['deadline']:g} seconds at most."
     )
-    if (most := answer["most_rounds_of_a_client"]) is not None:
-        print(f"Its privacy budget lets each client take part in {most} rounds in all.")
+    if (privacy := answer["privacy"]) is not None:
+        epsilon = "no meaningful limit" if privacy["epsilon"] is None else f"epsilon {privacy['epsilon']:.3g}"
+        print(f"A client that is in every further round gives away {epsilon} in all.")
 
 
 def _start_over(server: ServerClient, args: argparse.Namespace) -> None:

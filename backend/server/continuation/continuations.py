@@ -55,6 +55,8 @@ class _Plan:
     task: Task
     account: PrivacyBudget | None
     changes: list[PlanAmendment]
+    # The rounds of the client that took part in most, at the end of the plan.
+    taken: int
 
 
 @dataclass
@@ -147,11 +149,13 @@ class Continuations:
         manifest = task.bundle.manifest
         rows = sum(one.rows for one in manifest.metrics)
         account = await open_account(file, history.versions, manifest.parameters.total, rows)
+        taken = 0
         if account is not None:
             # As after a restart, one more round could have been open without a record.
             opened = history.round + history.lost + 1
-            _check_budget(account, account.taken(history.accepted, opened, history.current.version))
-        return _Plan(task, account, new)
+            taken = account.taken(history.accepted, opened, history.current.version)
+            _check_budget(account, taken)
+        return _Plan(task, account, new, taken + file.coordination.rounds - done)
 
     def _file(
         self, path: Path, name: str, changes: list[PlanAmendment], new: list[PlanAmendment]
@@ -217,8 +221,14 @@ class Continuations:
             "learning_rate": plan.task.learning_rate,
             "changes": [one.key for one in plan.changes],
             "version": history.current.version,
-            "most_rounds_of_a_client": account.most if account else None,
+            "privacy": account and _privacy(account, plan.taken),
         }
+
+
+def _privacy(account: PrivacyBudget, taken: int) -> dict[str, Any]:
+    """Returns the epsilon of a client of `taken` rounds, or of as many as its budget lets it be in."""
+    most = account.most
+    return {"epsilon": account.epsilon(taken if most is None else min(taken, most)), "most": most}
 
 
 def _check_budget(account: PrivacyBudget, taken: int) -> None:

@@ -62,11 +62,14 @@ async def test_rounds_beyond_the_budget_are_not_trained_and_a_spent_budget_refus
         owner = operator(server)
         await train_until_finished(server)
         told = await extend(owner, rounds=50)
-        assert told["most_rounds_of_a_client"] == 2
+        assert told["privacy"] == {
+            "most": 2,
+            "epsilon": pytest.approx(gaussian_epsilon(NOISE / 2**0.5, DELTA)),
+        }
         await train_until_finished(server)
         summary = server.get("/api/tasks/tiny")
         assert (summary["version"], summary["privacy"]["taken"]) == (2, 2)
-        assert summary["privacy"]["epsilon"] == pytest.approx(gaussian_epsilon(NOISE / 2**0.5, DELTA))
+        assert summary["privacy"]["epsilon"] == epsilon
         refused = await extend(owner, 409, rounds=50, stop={})
         assert refused["error"]["message"].startswith("The privacy budget is spent: in another round epsilon")
         assert server.get("/api/tasks/tiny")["phase"] == "finished"
@@ -84,6 +87,18 @@ async def test_starting_over_from_version_0_does_not_give_the_budget_back(
         # Version 2 is version 0 again; only version 3 took another round of the clients.
         assert (summary["version"], summary["privacy"]["taken"]) == (3, 2)
         await extend(owner, 409, rounds=50, version=0)
+
+
+async def test_a_fork_says_what_its_first_task_cost_already(tmp_path: Path, tasks: Path) -> None:
+    with running(tasks, tmp_path / "data") as server:
+        owner = operator(server)
+        await train_until_finished(server)
+        draft = owner.ask("POST", "/api/tasks/tiny/clone", {"name": "tiny-b", "version": 1})
+        spent = gaussian_epsilon(NOISE, DELTA)
+        assert (
+            f"gave away something there (up to epsilon {spent:.3g}), to which this task adds"
+            in draft["readme"]
+        )
 
 
 async def test_the_promise_itself_is_no_part_of_an_extension(tmp_path: Path, tasks: Path) -> None:
