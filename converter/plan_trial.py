@@ -107,7 +107,7 @@ def try_plan(bundle: Path, data: Path, plan: Plan) -> dict[str, Any]:
             print(f"doing: Round {number} of {plan.rounds}.", flush=True)
         if late:
             break
-    if not all(np.isfinite(point[1]) for point in curve):
+    if not all(np.isfinite(np.float64(point[1] or 0.0)) for point in curve):
         raise Refusal(
             "Training this plan ends in numbers that are not finite: lower the learning rate, and scale the "
             "inputs (0 to 1, or mean 0)."

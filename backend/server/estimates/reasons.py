@@ -13,6 +13,8 @@ from backend.translation import gettext, ngettext
 
 # Steps that justify an update's traffic; epochs beyond which clients drift apart.
 ENOUGH_STEPS, MAX_EPOCHS = 20, 5
+# Steps that a device takes in a row, over all rounds, before a model has learned what few examples teach.
+LEARNING_STEPS = 800
 # Total visits to each example, by the maximum number of examples.
 _VISITS = ((5_000, 20), (50_000, 10), (math.inf, 3))
 

@@ -10,6 +10,7 @@ from backend.formats.task_file import TaskFile
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.reasons import (
     ENOUGH_STEPS,
+    LEARNING_STEPS,
     MAX_EPOCHS,
     Proposal,
     device_in_words,
@@ -65,7 +66,7 @@ def propose(
         *visits,
         rate(manifest),
         *_proximal(supply),
-        _rounds(supply, clients, visited),
+        _rounds(supply, clients, visited, fixed_steps or int(epochs) * steps),
         *_quorum(file, supply),
         *_deadline(wire, times, seconds),
     ]
@@ -147,11 +148,13 @@ def _proximal(supply: Supply) -> Iterator[Proposal]:
         )
 
 
-def _rounds(supply: Supply, clients: int, rows: float) -> Proposal:
+def _rounds(supply: Supply, clients: int, rows: float, steps: float) -> Proposal:
+    """Proposes rounds for enough visits to each example, and for enough steps of each device in a row."""
     total = supply.examples * (clients if supply.own else 1)
     goal = goal_visits(total)
     minimum, maximum = _ROUNDS
-    value = round_up(min(maximum, max(minimum, math.ceil(goal * total / (clients * rows)))))
+    visits, learning = math.ceil(goal * total / (clients * rows)), math.ceil(LEARNING_STEPS / steps)
+    value = round_up(min(maximum, max(minimum, visits, learning)))
     times = value * clients * rows / total
     return Proposal(
         "coordination.rounds",
@@ -165,7 +168,7 @@ def _rounds(supply: Supply, clients: int, rows: float) -> Proposal:
             "examples": number(round(clients * rows)),
             "rounds": value,
             "total": number(total),
-            "times": f"{times:.2g}",
+            "times": f"{times:.2g}" if times < 10 else number(round(times)),
         },
     )
 

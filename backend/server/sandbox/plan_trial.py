@@ -99,7 +99,7 @@ def try_plan(
             report = msgspec.json.decode(read_result(result / _REPORT, _REPORT_BYTES), type=LearningCurve)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BundleError(f"The trial left no report ({error}); run it again.") from error
-    return msgspec.structs.replace(report, chance=chance(held), held=len(held["x_0"]))
+    return msgspec.structs.replace(report, chance=chance(train), held=len(held["x_0"]))
 
 
 def chance(examples: dict[str, Array]) -> float | None:

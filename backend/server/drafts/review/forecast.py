@@ -19,6 +19,8 @@ from backend.server.estimates.unit_costs import unit_rows
 from backend.server.sandbox.plan_trial import LearningCurve, TrialPlan
 from backend.translation import gettext, later
 
+# Simulated clients of a round, at most.
+_CLIENTS = 3
 # A plan whose accuracy is at most so much above chance has learned nothing.
 _MARGIN = 0.05
 # Without an accuracy: the share of the first loss above which nothing was learned.
@@ -64,7 +66,8 @@ def trial_plan(draft: Draft, folder: Path) -> TrialPlan | None:
     visits = (training.epochs or 1, training.steps, rate)
     units = file.coordination.units
     if units is None:
-        clients = cohort(file, max(VOLUNTEERS, file.coordination.required_clients))
+        # More would take longer, and bring the mean little further.
+        clients = min(_CLIENTS, cohort(file, max(VOLUNTEERS, file.coordination.required_clients)))
         return TrialPlan(
             file.coordination.rounds, clients, examples_of_client(file, supply), *visits, units=False
         )

@@ -32,9 +32,9 @@ async def test_a_plan_that_nobody_looked_at_is_the_proposed_one(tmp_path: Path) 
         draft = await new_draft(drafts, tmp_path)
         await queue.ask(draft, "look")
         assert (await ended(queue, draft)).state == "done"
-        # 18 examples for ten people: a step each a visit, which is worth five; each example is seen 20 times.
+        # 18 examples for ten people: a step each a visit, which is worth five; 800 steps in a row take 160.
         assert draft.task["training"]["epochs"] == 5
-        assert draft.task["coordination"]["rounds"] == 10
+        assert draft.task["coordination"]["rounds"] == 160
         assert draft.task["coordination"]["deadline"] == 30.0
         assert draft.owned == []
 

@@ -140,8 +140,9 @@ def test_a_small_set_is_gone_over_so_that_a_round_is_worth_its_traffic() -> None
     assert found["data.shards_per_client"].value == 1
     assert found["training.epochs"].value == 5
     assert found["training.steps"].value is None
-    # A round has 10 × 10 × 5 examples; twenty visits to 100 take four rounds, and ten are the fewest.
-    assert found["coordination.rounds"].value == 10
+    # A round has 10 × 10 × 5 examples; twenty visits to 100 take four rounds, but 800 steps in a row take 54.
+    assert found["coordination.rounds"].value == 54
+    assert "in 54 rounds each of the 100 is seen about 270 times" in found["coordination.rounds"].reason
     assert found["coordination.deadline"].value == 30.0
     assert all(one.reason.endswith(".") for one in found.values())
 
