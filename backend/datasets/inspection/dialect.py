@@ -38,7 +38,7 @@ def detect_dialect(path: Path) -> Dialect:
     return Dialect(delimiter, _decimal(sample, delimiter), _encoding_note(encoding))
 
 
-def column_names(path: Path, delimiter: str) -> list[str]:
+def header_names(path: Path, delimiter: str) -> list[str]:
     """Reads the names of the columns from the first row. Raises DataError."""
     try:
         with path.open(encoding=file_encoding(path), newline="") as lines:

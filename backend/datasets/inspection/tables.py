@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from backend.datasets.inspection.dialect import Dialect, column_names, detect_dialect, line_of
+from backend.datasets.inspection.dialect import Dialect, detect_dialect, header_names, line_of
 from backend.datasets.inspection.findings import MAX_COLUMNS, MAX_NOTES, MAX_ROWS, Column, DataFindings, shown
 from backend.datasets.inspection.model_input import ModelInput
-from backend.datasets.readers.columnar import COLUMNAR
-from backend.datasets.readers.columnar import column_names as columnar_names
+from backend.datasets.readers.columnar import COLUMNAR, column_names
 from backend.datasets.readers.rows import TableRows, read_rows
 from backend.errors import DataError
 from backend.numerics.preprocess.table import number_pattern
@@ -108,7 +107,7 @@ def inspect_table(path: Path, model_input: ModelInput) -> DataFindings:
     """Reads the whole table once. Raises DataError, naming file and row."""
     columnar = path.suffix.lower() in COLUMNAR
     dialect = Dialect() if columnar else detect_dialect(path)
-    names = _checked(columnar_names(path) if columnar else column_names(path, dialect.delimiter))
+    names = _checked(column_names(path) if columnar else header_names(path, dialect.delimiter))
     counts = {name: _ColumnCounts() for name in names}
     rows = TableRows(path, dialect.delimiter, dialect.decimal, MISSING, tuple(names))
     first: list[list[str]] = []

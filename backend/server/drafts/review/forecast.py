@@ -31,7 +31,7 @@ _ACCURACY = later(
 )
 _ACCURACY_SO_FAR = later(
     "Tried on this server for a minute: after %(rounds)s of %(of)s rounds about %(right)s are right, and it "
-    "goes on. Guessing the most frequent class gives %(chance)s."
+    "continues. Guessing the most frequent class gives %(chance)s."
 )
 _AT_CHANCE = later(
     "This plan ends at chance: after %(rounds)s of %(of)s rounds about %(right)s are right, and guessing the "
@@ -41,7 +41,7 @@ _AT_CHANCE = later(
 _LOSS = later("Tried on this server: after %(rounds)s rounds the loss has fallen from %(first)s to %(last)s.")
 _LOSS_SO_FAR = later(
     "Tried on this server for a minute: after %(rounds)s of %(of)s rounds the loss has fallen from %(first)s "
-    "to %(last)s, and it goes on."
+    "to %(last)s, and it continues."
 )
 _NO_BETTER_LOSS = later(
     "This plan learns nothing: after %(rounds)s of %(of)s rounds the loss is %(last)s, and it was %(first)s "

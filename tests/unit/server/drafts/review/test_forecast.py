@@ -23,7 +23,7 @@ def test_a_plan_that_learns_says_how_far_it_comes() -> None:
     )
     partly = forecast_of(curve((7, 1.5, 0.43)))
     assert partly is not None
-    assert "for a minute: after 7 of 20 rounds about 43% are right, and it goes on" in partly.text
+    assert "for a minute: after 7 of 20 rounds about 43% are right, and it continues" in partly.text
 
 
 def test_a_plan_that_ends_at_chance_is_warned_about() -> None:
