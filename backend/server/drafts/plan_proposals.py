@@ -29,6 +29,13 @@ PLAN_KEYS = (
     "coordination.units.trust.replicas",
     "coordination.units.assimilation.alpha",
 )
+# What a task file means without a key: a proposal of it needs no entry.
+_USUAL = {
+    "data.shards_per_client": 1,
+    "training.proximal_mu": 0,
+    "coordination.quorum": 1,
+    "coordination.units.rows": 0,
+}
 _SCHEME = "coordination.scheme"
 # One counts the visits of a client, the other its steps: an owner who sets one, sets both.
 _ALTERNATIVES = {"training.epochs", "training.steps"}
@@ -80,7 +87,8 @@ def with_proposals(
         proposed = {key: value for key, value in proposed.items() if key not in _ALTERNATIVES}
     result = copy.deepcopy(dict(tables))
     for key, value in proposed.items():
-        if key not in kept and not _same(value_at(result, key), value):
+        current = value_at(result, key)
+        if key not in kept and not _same(_USUAL.get(key) if current is None else current, value):
             _set(result, key, value)
     return result, [key for key in PLAN_KEYS if key in kept]
 

@@ -29,9 +29,9 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
     Raises OverQuotaError, NotWantedError while a job of `of` waits or runs, or if `of` changes meanwhile, and
     NotFoundError if the copy is deleted meanwhile.
     """
-    if any(job.live for job in of.jobs.values()):
+    if any(job.live for kind, job in of.jobs.items() if kind != "forecast"):
         raise NotWantedError("A job of this draft is running; wait for it or cancel it, then copy the draft.")
-    files, jobs, tried = copy.deepcopy((of.files, of.jobs, of.tried))
+    files, jobs, tried = copy.deepcopy((of.files, _copied_jobs(of), of.tried))
     size = drafts.draft_bytes(of)
     drafts.check_room(owner, size)
     new = await drafts.create(owner, {**copy.deepcopy(of.task), "name": name}, of.readme)
@@ -39,7 +39,7 @@ async def copy_draft(drafts: Drafts, of: Draft, owner: str, name: str) -> Draft:
         with drafts.reserved(new, size), translated("The draft cannot be copied"):
             await asyncio.to_thread(_copy_all, drafts.folder(of), drafts.folder(new))
             drafts.check_exists(new)
-            if (of.files, of.jobs) != (files, jobs):
+            if (of.files, {kind: of.jobs.get(kind) for kind in jobs}) != (files, jobs):
                 raise NotWantedError("The draft was changed while it was copied; copy it again.")
             new.files, new.jobs, new.tried, new.starter = files, jobs, tried, of.starter
             new.owned, new.declared, new.derived = copy.deepcopy((of.owned, of.declared, of.derived))
@@ -103,6 +103,11 @@ async def copy_task(
         await drafts.delete(new)
         raise
     return new
+
+
+def _copied_jobs(of: Draft) -> dict[JobKind, DraftJob]:
+    """Returns the jobs whose results are copied; a forecast, for which no copy waits, is made again."""
+    return {kind: job for kind, job in of.jobs.items() if kind != "forecast"}
 
 
 def _done(draft: Draft, kind: JobKind, source_name: str, now: float) -> DraftJob:

@@ -74,6 +74,11 @@ def test_what_the_owner_changes_is_his_until_he_takes_the_proposal() -> None:
     assert (back["training"]["epochs"], owned) == (5, [])
 
 
+def test_what_a_task_file_means_anyway_is_not_written() -> None:
+    usual = [Proposal("coordination.quorum", 1, "why"), Proposal("training.proximal_mu", 0.0, "why")]
+    assert with_proposals(task(), usual, []) == (task(), [])
+
+
 def test_steps_that_the_owner_counts_are_not_joined_by_proposed_visits() -> None:
     tables, owned = with_proposals(task(steps=7), TWENTY, ["training.steps"])
     assert (tables["training"], owned) == ({"steps": 7}, ["training.steps"])
