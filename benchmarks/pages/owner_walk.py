@@ -1,12 +1,13 @@
-"""A new owner's walk, by pages only: from a `.keras` file and 500 pictures to a model that others trained.
+"""A new owner's walk, by pages only: from a `.keras` file and 600 pictures to a model that others trained.
 
-Usage: python -m benchmarks.pages.owner_walk [--save FOLDER] [--json]
+Usage: python -m benchmarks.pages.owner_walk [--save FOLDER] [--table] [--json]
 
 A real Chromium follows the owner link of a new server, fills in the wizard and begins a private test, which
 it then launches; a second browser opens the invitation and trains; the dashboard shows it; the trained
 `.keras` is downloaded there and predicts in Keras. `live` is the wall time from the link to the live task
 (goal: under 120 seconds), of which `server_worked` is what conversion, look, cut and rehearsal took.
-The pictures are the first 50 of each of CIFAR-10's ten classes (`MINGA_DATA`).
+`fields` counts what the owner had to fill in. The pictures are the first 60 of each of CIFAR-10's ten classes
+(`MINGA_DATA`); with `--table` the data are the Titanic's table with semicolons and decimal commas.
 """
 
 from __future__ import annotations
@@ -18,23 +19,29 @@ import os
 import re
 import tempfile
 import time
-import warnings
-import zipfile
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
+from benchmarks.plan_set import (
+    TITANIC_VALUES,
+    picture_model,
+    save_model,
+    titanic_model,
+    write_pictures,
+    write_table,
+)
 from tests.support.browser.chromium import launch
 from tests.support.keras.reference_cache import ROOT
 from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server, running
 
-PICTURES = "cifar10_train.zip"
+PICTURES, TABLE = "cifar10_train.zip", "titanic.csv"
 DATA = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared/data"))
-PICTURES_OF_A_CLASS = 50
+PICTURES_OF_A_CLASS = 60
 STEPS = ("model", "data", "preprocess", "plan", "privacy", "about", "trial", "review")
 ABOUT = {
     "What the task is for, in one sentence": "Tells ten kinds of things apart in small pictures.",
@@ -61,51 +68,41 @@ class Walk:
     # Wall seconds of the server's own work: conversion, inspection, sharding and dry run.
     server_worked: float = 0.0
     trained: float = 0.0
+    # Fields that the owner filled in, for a private test.
+    fields: int = 0
     keras_bytes: int = 0
-    # The sum of the downloaded model's ten class probabilities; 1 if it predicts.
+    # The sum of the downloaded model's class probabilities; 1 if it predicts. Of a single one, at most 1.
     predicts: float = 0.0
 
 
-def write_model(path: Path) -> None:
-    """Writes a small convolutional network, compiled as in Keras' own tutorials."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import keras
+@dataclass(frozen=True)
+class OwnFiles:
+    """What an owner brings: the data's name, the writers of both files, and the shapes of the model."""
 
-        model = keras.Sequential(
-            [
-                keras.Input((32, 32, 3)),
-                keras.layers.Conv2D(16, 3, activation="relu"),
-                keras.layers.MaxPooling2D(),
-                keras.layers.Conv2D(32, 3, activation="relu"),
-                keras.layers.MaxPooling2D(),
-                keras.layers.Flatten(),
-                keras.layers.Dense(10, activation="softmax"),
-            ]
-        )
-        model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
-        model.save(path)
+    data: str
+    model: Callable[[], Any]
+    write: Callable[[Path, Path], object]
+    takes: tuple[int, ...]
+    gives: int
 
 
-def write_pictures(archive: Path, path: Path) -> None:
-    """Writes pictures of the CIFAR-10 `archive` as a zip of folders by class, as a file manager does."""
-    counts: Counter[str] = Counter()
-    with zipfile.ZipFile(archive) as source, zipfile.ZipFile(path, "w") as target:
-        for name in sorted(source.namelist()):
-            kind = name.split("/")[0]
-            if name.endswith(".jpg") and counts[kind] < PICTURES_OF_A_CLASS:
-                counts[kind] += 1
-                target.writestr(name, source.read(name))
-    assert counts.total() == 10 * PICTURES_OF_A_CLASS, f"{archive} holds {counts}."
+THINGS = OwnFiles(
+    "things.zip",
+    picture_model,
+    lambda archive, path: write_pictures(archive, path, PICTURES_OF_A_CLASS),
+    (32, 32, 3),
+    10,
+)
+PEOPLE = OwnFiles("people.csv", titanic_model, write_table, (TITANIC_VALUES,), 1)
 
 
-def predict(path: Path) -> float:
+def predict(path: Path, files: OwnFiles = THINGS) -> float:
     """Returns the sum of a downloaded model's class probabilities."""
     import keras
     import numpy as np
 
-    answer = np.asarray(keras.models.load_model(path)(np.zeros((1, 32, 32, 3), np.float32)))
-    assert answer.shape == (1, 10)
+    answer = np.asarray(keras.models.load_model(path)(np.zeros((1, *files.takes), np.float32)))
+    assert answer.shape == (1, files.gives)
     return float(answer.sum())
 
 
@@ -135,6 +132,7 @@ class Owner:
 
     async def begin(self) -> None:
         await self.page.get_by_label("Title, as volunteers read it").fill("Ten things")
+        self.walk.fields += 1
         await self.page.get_by_role("button", name="Begin", exact=True).click()
         await self.page.wait_for_url("**/drafts/*/model")
         await self._ready()
@@ -176,16 +174,20 @@ class Owner:
         # The walk has one volunteer.
         await self.page.get_by_label("Participants needed to start a round").fill("1")
         await self.page.get_by_label("Participants needed to start a round").blur()
+        self.walk.fields += 1
         await expect(self.page.get_by_text("Saved", exact=True)).to_be_visible()
         await self._next("privacy")
         await self._next("about")
         for label, text in ABOUT.items():
             await self.page.get_by_label(label).fill(text)
+            self.walk.fields += 1
         await self.page.get_by_label("Licence of the trained model").select_option("Apache-2.0")
         await self.page.get_by_label("Licence of the data").select_option("other")
         await self.page.get_by_label("Its terms, or where to find them").fill("As CIFAR-10's authors say.")
         await self.page.get_by_role("radio", name="published under a licence").check()
         await self.page.get_by_role("radio", name="no people in the data").check()
+        # Three fields of the licences, and two choices.
+        self.walk.fields += 5
         await expect(self._step("about")).to_have_attribute("data-state", "done")
 
     def _step(self, step: str) -> Locator:
@@ -245,32 +247,38 @@ async def volunteer(browser: Browser, invitation: str) -> Page:
 
 
 async def walk(
-    browser: Browser, server: Server, folder: Path, archive: Path, look: PageObserver | None = None
+    browser: Browser,
+    server: Server,
+    folder: Path,
+    source: Path,
+    look: PageObserver | None = None,
+    files: OwnFiles = THINGS,
 ) -> Walk:
     """Takes all steps on a server without an owner.
 
-    `folder` is for files; the pictures come from `archive`.
+    `folder` is for files; the data come from `source`.
     """
-    model, pictures, trained = folder / "cnn.keras", folder / "things.zip", folder / "trained.keras"
-    write_model(model)
-    write_pictures(archive, pictures)
+    model, data, trained = folder / "own.keras", folder / files.data, folder / "trained.keras"
+    save_model(files.model, model)
+    files.write(source, data)
     link = server.report["owner_link"]
     context = await browser.new_context(viewport={"width": 1280, "height": 900})
     owner = Owner(await context.new_page(), link.split("/sign-in")[0], look)
     await owner.sign_in(link)
     await owner.begin()
-    await owner.upload_files(model, pictures)
+    await owner.upload_files(model, data)
     await owner.fill_in()
     invitation = await owner.launch()
     await volunteer(browser, invitation)
     await owner.watch(trained)
     owner.walk.keras_bytes = len(await asyncio.to_thread(trained.read_bytes))
-    owner.walk.predicts = round(await asyncio.to_thread(predict, trained), 4)
+    owner.walk.predicts = round(await asyncio.to_thread(predict, trained, files), 4)
     return owner.walk
 
 
-async def measure(save: Path | None) -> Walk:
+async def measure(save: Path | None, files: OwnFiles = THINGS) -> Walk:
     """Takes the walk on a new server and Chromium; `save` is the folder for screenshots."""
+    source = DATA / (TABLE if files is PEOPLE else PICTURES)
 
     async def picture(page: Page, name: str) -> None:
         if save is not None:
@@ -282,7 +290,7 @@ async def measure(save: Path | None) -> Walk:
         with running(ROOT / "models/digits", folder / "data") as server:
             async with async_playwright() as playwright:
                 browser = await launch(playwright)
-                result = await walk(browser, server, folder, DATA / PICTURES, picture)
+                result = await walk(browser, server, folder, source, picture, files)
                 await browser.close()
     return result
 
@@ -290,11 +298,12 @@ async def measure(save: Path | None) -> Walk:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--save", type=Path, help="folder for pictures of each step")
+    parser.add_argument("--table", action="store_true", help="bring a table instead of pictures")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.save is not None:
         arguments.save.mkdir(parents=True, exist_ok=True)
-    figures = asdict(asyncio.run(measure(arguments.save)))
+    figures = asdict(asyncio.run(measure(arguments.save, PEOPLE if arguments.table else THINGS)))
     if arguments.json:
         print(json.dumps(figures))
     else:
