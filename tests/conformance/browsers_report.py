@@ -37,8 +37,8 @@ The browsers ran without a graphics card and without a display, so the table sho
 have:
 
 - **WebGL and WebGPU.** Chromium had a software adapter for both. Firefox has WebGL in a worker if the
-  computer has a graphics card. A page measures each backend that starts and takes the fastest. If none of them is a
-  graphics processor, it computes with WebAssembly. The page shows its choice under "Computes with".
+  computer has a graphics card. A page measures each backend that starts and takes the fastest. If none of
+  them is a graphics processor, it computes with WebAssembly. The page shows its choice under "Computes with".
 - **WebRTC.** Debian builds WebKitGTK without it; Safari has it. Without WebRTC, the members of a mesh reach
   the page through the server.
 - **Shared memory.** WebKitGTK was started with `JSC_useSharedArrayBuffer=1`. Without shared memory a page
