@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from backend.commands.terminal.all_commands import full_parser
 from backend.commands.terminal.shell_completion import SCRIPTS, command_tree
 
 EXAMPLES = (
@@ -28,7 +29,5 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prints the script."""
-    from backend.__main__ import full_parser
-
     print(SCRIPTS[args.shell](command_tree(full_parser())), end="")
     return 0

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from backend.__main__ import full_parser, main
+from backend.__main__ import main
+from backend.commands.terminal.all_commands import full_parser
 from backend.commands.terminal.command_groups import GROUPS
 from backend.commands.terminal.command_parser import CommandParser
 from tests.integration.docs.test_docs import ROOT

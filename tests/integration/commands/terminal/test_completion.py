@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.__main__ import full_parser, main
+from backend.__main__ import main
+from backend.commands.terminal.all_commands import full_parser
 from backend.commands.terminal.shell_completion import SCRIPTS, command_tree
 
 BASH = 'source "$1"; COMP_WORDS=("${@:2}"); COMP_CWORD=$(($#-2)); _minga; echo "${COMPREPLY[@]}"'
