@@ -23,7 +23,12 @@ export const card = {
       results,
     );
     if (examples === 0) return counted;
-    return `${counted} ${ngettext("It learned from %(count)s example.", "It learned from %(count)s examples.", examples)}`;
+    const learned = ngettext(
+      "It learned from %(count)s example.",
+      "It learned from %(count)s examples.",
+      examples,
+    );
+    return `${counted} ${learned}`;
   },
   stopped: _("Stopped"),
   startAgain: _("Start again whenever you like."),
