@@ -95,7 +95,10 @@ class TaskLifecycle:
         Raises OrderError if the task is archived, and StoreError. In both cases nothing changes.
         """
         async with self._lock:
-            await self._lives.set_life(self._host.name, self.life.extended(self._clock()))
+            life = self.life.extended(self._clock())
+            await self._lives.set_life(self._host.name, life)
+            # An end of the open round is then no longer one that the owner ordered.
+            self.life = life
 
     async def remove(self, client: str) -> None:
         """Disconnects a client, which may join again."""

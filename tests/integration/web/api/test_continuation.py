@@ -165,6 +165,24 @@ async def test_a_task_continues_from_an_earlier_version_and_the_later_ones_stay(
         assert reason == "The owner continued from version 1."
 
 
+async def test_a_task_that_is_finishing_is_extended_after_its_last_round(tmp_path: Path) -> None:
+    write_task(tmp_path / "tasks" / "tiny", rounds=9)
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        ann = operator(server)
+        async with Client(server.url) as one, Client(server.url) as two:
+            for client in (one, two):
+                await client.ready()
+            plans = [await client.selected() for client in (one, two)]
+            order = {"order": "finish"}
+            await asyncio.to_thread(ann.ask, "POST", "/api/tasks/tiny/orders", order)
+            asked = asyncio.create_task(extend(ann, "tiny", rounds=4))
+            await asyncio.sleep(0.3)
+            for client, plan in zip((one, two), plans, strict=True):
+                await client.deliver(plan, np.ones(SIZE))
+            assert (await asked)["state"] == "live"
+        await until(server, "tiny", state="live", phase="waiting", version=1, rounds=4)
+
+
 async def test_a_running_task_goes_back_by_restore_only(tmp_path: Path) -> None:
     write_task(tmp_path / "tasks" / "tiny", rounds=9)
     with running(tmp_path / "tasks", tmp_path / "data") as server:
