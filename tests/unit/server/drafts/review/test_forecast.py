@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from backend.server.drafts.review.forecast import forecast_of
 from backend.server.sandbox.plan_trial import LearningCurve, chance
@@ -58,7 +61,7 @@ def test_nothing_trained_says_nothing() -> None:
         (np.zeros((3, 2, 2), np.float32), None),
     ],
 )
-def test_chance_is_the_share_of_the_most_frequent_class(label: np.ndarray, share: float | None) -> None:
+def test_chance_is_the_share_of_the_most_frequent_class(label: NDArray[Any], share: float | None) -> None:
     assert chance({"y_0": label}) == share
 
 
