@@ -32,7 +32,7 @@ from backend.web.auth import accounts, credentials, invitations, sign_in
 from backend.web.auth.task_guard import guarded
 from backend.web.drafts import copies, drafts, dry_runs, reviews
 from backend.web.openapi import handlers
-from backend.web.pages import draft_pages, owner_pages, pages
+from backend.web.pages import draft_pages, invitation_code, owner_pages, pages
 from backend.web.pages.reader_language import in_reader_language
 from backend.web.requests.path_numbers import bound_numbers
 from backend.web.transport import error_responses
@@ -108,6 +108,7 @@ def build_app(settings: Settings) -> Starlette:
             *guarded(
                 [
                     *pages.routes(),
+                    *invitation_code.routes(),
                     *tasks.routes(),
                     *exports.routes(),
                     *sign_in.routes(),

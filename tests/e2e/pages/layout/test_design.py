@@ -213,7 +213,16 @@ async def test_others_are_invited_by_an_address_to_copy(browser: Browser, galler
             await dialog.get_by_role("button", name="Copy").click()
             await expect(page.locator("[data-toast]")).to_have_text("The address is copied.")
             copied = await page.evaluate("navigator.clipboard.readText()")
-            assert copied == gallery.url + address.removesuffix("/train") + "/train"
+            target = gallery.url + address.removesuffix("/train") + "/train"
+            assert copied == target
+            code = dialog.get_by_role("img", name="The address as a QR code")
+            await expect(code).to_have_js_property("complete", value=True)
+            assert await code.evaluate("code => code.naturalWidth") > 0
+            await dialog.get_by_text("Put it on your web page").click()
+            await dialog.get_by_role("button", name="Copy the link").click()
+            copied = await page.evaluate("navigator.clipboard.readText()")
+            assert copied.startswith(f'<a href="{target}">Help train “')
+            assert await findings(page) == [], address
             await page.keyboard.press("Escape")
             await expect(dialog).to_be_hidden()
             await expect(button).to_be_focused()

@@ -72,6 +72,15 @@ async def test_one_press_of_the_button_and_an_update_counts(page: Page, server: 
     assert (mine["kind"], mine["backend"]) == ("browser", "wasm")
     assert mine["accepted"] >= 2
     assert mine["examples"] >= 2 * 100
+    path = "/api/tasks/digits/contributions?client="
+    assert (await asyncio.to_thread(server.get, f"{path}{mine['client']}")) == answer
+    assert (await asyncio.to_thread(server.get, f"{path}{'0' * 16}")) == {"contributions": []}
+    await page.reload()
+    await expect(page.locator("[data-earlier-visits]")).to_contain_text("contributions of this device count")
+    await page.evaluate("localStorage.clear()")
+    await page.reload()
+    await expect(page.locator("[data-action=start]")).to_be_enabled()
+    await expect(page.locator("[data-earlier-visits]")).to_be_hidden()
 
 
 async def test_a_browser_that_comes_back_is_the_same_participant(page: Page, server: Server) -> None:

@@ -1,4 +1,4 @@
-/** "Invite others": a dialog with the task's address, to copy or to share. */
+/** "Invite others": a dialog with the task's address, to copy, to share, to scan, or to put on a web page. */
 
 import { say } from "../../i18n";
 import { requireElement } from "../lib/dom";
@@ -20,19 +20,36 @@ export function bindInvite(): void {
   send.hidden = !("share" in navigator);
   open.hidden = false;
 
-  open.addEventListener("click", () => dialog.showModal());
+  const embed = requireElement<HTMLTextAreaElement>(dialog, "invite-embed");
+  embed.value = link(address, dialog.dataset.link ?? "");
+  const code = requireElement<HTMLImageElement>(dialog, "invite-qr");
+
+  open.addEventListener("click", () => {
+    // A page on which nobody invites does not fetch the code.
+    if (!code.src) code.src = dialog.dataset.code ?? "";
+    dialog.showModal();
+  });
   // A click beside the dialog has the dialog itself as target, a click inside one of its elements.
   dialog.addEventListener("click", ({ target }) => {
     if (target === dialog) dialog.close();
   });
   requireElement(dialog, "invite-copy").addEventListener("click", () => void copy(field));
+  requireElement(dialog, "embed-copy").addEventListener("click", () => void copy(embed));
   send.addEventListener("click", () => {
     // Cancelling is no failure.
     navigator.share({ title: document.title, url: address }).catch(() => undefined);
   });
 }
 
-async function copy(field: HTMLInputElement): Promise<void> {
+/** Returns the link for a page in HTML. */
+function link(address: string, text: string): string {
+  const anchor = document.createElement("a");
+  anchor.href = address;
+  anchor.textContent = text;
+  return anchor.outerHTML;
+}
+
+async function copy(field: HTMLInputElement | HTMLTextAreaElement): Promise<void> {
   field.select();
   try {
     await navigator.clipboard.writeText(field.value);
