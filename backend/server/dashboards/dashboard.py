@@ -209,7 +209,9 @@ class Dashboard:
 
     def participants(self) -> list[dict[str, Any]]:
         """Returns connected, banned and most contributing clients (docs/reference/http.md)."""
-        return self._participants.rows(self._host.presences, self._lifecycle.bans, self._device)
+        return self._participants.rows(
+            self._host.presences, self._lifecycle.bans, self._device, self._host.traffic
+        )
 
     async def units(self) -> dict[str, Any]:
         """Returns the work units (docs/reference/http.md).

@@ -39,17 +39,27 @@ class ParticipantTable:
         connected: Sequence[Presence],
         bans: Mapping[str, Ban],
         device: Callable[[Presence], str | None],
+        traffic: Callable[[str], tuple[int, int]],
     ) -> list[dict[str, Any]]:
-        """Returns a row for each client (docs/reference/http.md); `device` guesses its device class."""
+        """Returns a row for each client (docs/reference/http.md).
+
+        `device` guesses its device class, `traffic` returns the bytes sent to and received from it.
+        """
         presences = {presence.client: presence for presence in connected}
         contributors = sorted(self.contributions.values(), key=lambda each: (-each.accepted, each.client))
         names = dict.fromkeys([*presences, *bans, *(each.client for each in contributors)])
         return [
-            self._row(name, presences.get(name), bans.get(name), device) for name in list(names)[:MAX_ROWS]
+            self._row(name, presences.get(name), bans.get(name), device, traffic(name))
+            for name in list(names)[:MAX_ROWS]
         ]
 
     def _row(
-        self, name: str, presence: Presence | None, ban: Ban | None, device: Callable[[Presence], str | None]
+        self,
+        name: str,
+        presence: Presence | None,
+        ban: Ban | None,
+        device: Callable[[Presence], str | None],
+        traffic: tuple[int, int],
     ) -> dict[str, Any]:
         contribution, codes = self.contributions.get(name), self._refused.get(name, Counter[str]())
         source = presence or contribution
@@ -65,7 +75,7 @@ class ParticipantTable:
             "examples": contribution.examples if contribution else 0,
             "late": sum(codes[code] for code in LATE_CODES),
             "refusals": dict(codes),
-            "sent": presence.sent if presence else 0,
-            "received": presence.received if presence else 0,
+            "sent": traffic[0],
+            "received": traffic[1],
             "banned": ban.reason if ban else None,
         }

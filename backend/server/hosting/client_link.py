@@ -60,7 +60,7 @@ class ConnectedClient:
     aggregation: Aggregation = "open"
     min_masked: int = 0
     household: str = ""
-    # Bytes of frames sent to it and of updates received from it, over this connection.
+    # Bytes of frames sent to it and of updates received from it, over all its connections.
     sent: int = 0
     received: int = 0
 
@@ -69,8 +69,7 @@ class ConnectedClient:
 class Presence:
     """A connected client as the task's owner sees it: its status and the length of its training step.
 
-    `step_ms` is in milliseconds, 0.0 until the client reports it. `sent` and `received` are bytes of frames
-    to it and of updates from it, over this connection.
+    `step_ms` is in milliseconds, 0.0 until the client reports it.
     """
 
     client: str
@@ -78,5 +77,3 @@ class Presence:
     backend: str
     status: Status
     step_ms: float
-    sent: int
-    received: int

@@ -18,6 +18,8 @@ from backend.wire.fields import WireFrame
 STATE_SECONDS = 0.25
 # Limit on the traffic of state frames: with many clients they are sent less often.
 STATE_BYTES_PER_SECOND = 4 << 20
+# Clients that left whose traffic is kept: a limit, so that strangers cannot fill the memory.
+MAX_DEPARTED = 4096
 # A state frame lists all participants up to MAX_LISTED; of more clients it lists SOME.
 MAX_LISTED, SOME = 256, 32
 
@@ -58,15 +60,33 @@ class ConnectedClients:
         # When the state is due to the newcomers, and to all clients; None while nothing is due.
         self._greeting_due: float | None = None
         self._state_due: float | None = None
+        # Bytes sent to and received from clients that left, over all their connections.
+        self._departed: dict[str, tuple[int, int]] = {}
         # Bytes of all frames sent since the start.
         self.sent = 0
         self._last_greeting = self._quiet_until = -math.inf
         self._last_state: messages.State | None = None
 
     def add(self, client: ConnectedClient) -> None:
-        """Adds a client, or replaces its entry."""
+        """Adds a client, or replaces its entry. Its traffic over earlier connections is added to it."""
+        sent, received = self.traffic(client.id)
+        client.sent, client.received = client.sent + sent, client.received + received
+        self._departed.pop(client.id, None)
         self.clients[client.id] = client
         self.devices[client.id] = (client.kind, client.backend)
+
+    def remove(self, client: str) -> None:
+        """Removes a client whose connection ended; what it sent and received stays known."""
+        self._departed[client] = self.traffic(client)
+        del self.clients[client]
+        if len(self._departed) > MAX_DEPARTED:
+            del self._departed[next(iter(self._departed))]
+
+    def traffic(self, client: str) -> tuple[int, int]:
+        """Returns the bytes sent to and received from a client, over all its connections."""
+        if client in self.clients:
+            return self.clients[client].sent, self.clients[client].received
+        return self._departed.get(client, (0, 0))
 
     def forget_absent(self, keep: Collection[str]) -> None:
         """Forgets kind and backend of clients that left, except those in `keep`: a record of them is due."""
@@ -171,8 +191,6 @@ def presence_of(client: ConnectedClient, machine: ShownMachine) -> Presence:
         backend=client.backend,
         status=machine.status(client.id),
         step_ms=machine.step_ms(client.id),
-        sent=client.sent,
-        received=client.received,
     )
 
 

@@ -135,6 +135,10 @@ class TaskHost(ABC):
         """Bytes sent since the start: frames, and blobs by HTTP."""
         return self._connected.sent + self._blob_bytes
 
+    def traffic(self, client: str) -> tuple[int, int]:
+        """Returns the bytes of frames sent to a client, and of updates received from it, since the start."""
+        return self._connected.traffic(client)
+
     @property
     def carried(self) -> int:
         """Bytes sent from peer to peer since the start."""

@@ -105,7 +105,8 @@ class MeshEventHandler:
         """Removes a peer that left or whose connection was `lost`."""
         if self._current(client, link) is None:
             return []
-        del self.peers.by_id[client], self.connected.clients[client]
+        del self.peers.by_id[client]
+        self.connected.remove(client)
         self.peers.changed(now)
         self.notice(task_events.ClientLeft(client, lost))
         return self.machine.client_left(client, now, lost)

@@ -93,7 +93,7 @@ class RoundEventHandler:
         """Removes a client that left, or whose connection was `lost`."""
         if not self._is_current(client, link):
             return []
-        del self._state.connected.clients[client]
+        self._state.connected.remove(client)
         self._state.notice(task_events.ClientLeft(client, lost))
         if self._state.uploads.receiving(client):
             self._state.connected.tell_credits(self._state.uploads.drop(client, now))

@@ -139,7 +139,8 @@ class UnitEventHandler:
             if work.result is None and (not lost or work.start != "given"):
                 effects += self._receiver.release(client, lease, "stopping")
         self._state.clients.forget_own(client)
-        del self._state.clients.members[client], self._state.connected.clients[client]
+        del self._state.clients.members[client]
+        self._state.connected.remove(client)
         self._dispatcher.left(client)
         self._state.scheduler.client_disconnected(client)
         self._state.notice(task_events.ClientLeft(client, lost))

@@ -97,6 +97,4 @@ def presence_of(member: UnitMember, busy: bool) -> Presence:
         backend=client.backend,
         status=status if member.ready else "loading",
         step_ms=member.step_ms,
-        sent=client.sent,
-        received=client.received,
     )

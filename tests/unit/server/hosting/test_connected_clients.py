@@ -10,6 +10,7 @@ from backend.errors import MingaError
 from backend.protocols.rounds.federated import Round
 from backend.server.hosting.client_link import ConnectedClient
 from backend.server.hosting.connected_clients import (
+    MAX_DEPARTED,
     MAX_LISTED,
     SOME,
     STATE_BYTES_PER_SECOND,
@@ -49,6 +50,29 @@ def test_a_broadcast_is_encoded_once() -> None:
     connected, links = audience_of(3)
     connected.tell_all(Evaluated(version=1, source="server", loss=0.5, metrics={}))
     assert links[0].frames[0] is links[1].frames[0] is links[2].frames[0]
+
+
+def test_the_traffic_of_clients_that_left_stays_known() -> None:
+    connected, _ = audience_of(2)
+    first, second = connected.clients
+    connected.tell_all(Evaluated(version=1, source="server", loss=0.5, metrics={}))
+    connected.clients[first].received += 7
+    size = connected.sent // 2
+    connected.remove(first)
+    assert (connected.traffic(first), connected.traffic(second)) == ((size, 7), (size, 0))
+    connected.add(ConnectedClient(first, "browser", "wasm", Recorder()))
+    connected.tell_all(Evaluated(version=1, source="server", loss=0.5, metrics={}))
+    assert connected.traffic(first) == (2 * size, 7)
+
+
+def test_the_traffic_of_the_latest_that_left_is_kept_within_a_limit() -> None:
+    connected, _ = audience_of(MAX_DEPARTED + 1)
+    connected.tell_all(Evaluated(version=1, source="server", loss=0.5, metrics={}))
+    clients = list(connected.clients)
+    for client in clients:
+        connected.remove(client)
+    assert connected.traffic(clients[0]) == (0, 0)
+    assert connected.traffic(clients[1])[0] > 0
 
 
 def changing(count: int = 2000) -> Iterator[tuple[float, Round]]:

@@ -23,7 +23,7 @@ class Servers:
 
 
 def here(client: str) -> Presence:
-    return Presence(client, "browser", "webgl", "training", 1.0, 0, 0)
+    return Presence(client, "browser", "webgl", "training", 1.0)
 
 
 def told(machine: Scheduler, *clients: str) -> dict[str, Any]:
