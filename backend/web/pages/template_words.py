@@ -16,6 +16,7 @@ from backend.server.tasks.formatting import number, shape
 from backend.server.tasks.gallery import missing, words
 from backend.translation import later
 from backend.web.auth.user_agents import browser_of
+from backend.web.pages.participant_names import participant_name
 
 BACKENDS = {
     "webgpu": "WebGPU",
@@ -100,6 +101,7 @@ class TemplateWords:
             "number": number,
             "operations": self.operations,
             "participants": self.participants,
+            "participant_name": participant_name,
             "percent": self.percent,
             "refusal": self.refusal,
             "relative_error": formatting.relative_error,

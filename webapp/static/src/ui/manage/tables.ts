@@ -2,6 +2,7 @@
 
 import { number, seconds } from "../../i18n/formatting";
 import { manage, type PassWords } from "../../i18n/texts/owners/manage";
+import { participantName } from "../../i18n/texts/volunteers/participant-names";
 import type { Alert, Counts, DashboardNow, DashboardParticipant, DashboardRound } from "./frames";
 
 export type TextRow = readonly string[];
@@ -13,7 +14,7 @@ export function countRows(counts: Counts, name: (word: string) => string): TextR
 
 export function participantRow(one: DashboardParticipant): TextRow {
   return [
-    one.client,
+    `${participantName(one.client)} · ${one.client}`,
     manage.runner(one.kind, one.backend, one.device),
     one.banned !== null ? manage.banned : manage.status(one.status),
     number(one.accepted),
