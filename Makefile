@@ -54,6 +54,8 @@ conformance: setup ## every op and model on every backend, into docs/reference/
 	@$(BIN)/python -m tests.conformance.models_report
 	@$(BIN)/python -m tests.conformance.applications_report
 	@$(BIN)/python -m tests.conformance.examples_report
+	@$(BIN)/minga build
+	@$(BIN)/python -m tests.conformance.browsers_report
 
 bench: setup ## one training step on every backend, what whole rounds cost a server and what averaging costs peers, as JSON
 	@$(BIN)/minga build

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 
 from tests.conformance.browsers.abilities import ABILITIES, abilities
 from tests.conformance.browsers.trainings import TRAININGS, train, write_text
+from tests.support.browser.webkit import WebKit
 from tests.support.exact.engines import BROWSERS
 from tests.support.keras.reference_cache import ROOT
 
@@ -18,17 +20,13 @@ MODELS = ROOT / "models"
 TABLE = ROOT / "docs" / "reference" / "browsers.md"
 
 NAMES = {"chromium": "Chromium", "firefox": "Firefox", "webkit": "WebKitGTK"}
-# The version is what the browser tells a server: WebKitGTK names the Safari whose engine it has.
-VERSIONS = {
-    "chromium": r"Chrome/(\d+)",
-    "firefox": r"Firefox/(\d+)",
-    "webkit": r"Version/(\d+\.\d+)",
-}
+# What names the version: the browser's user agent, or what WebKitGTK tells its driver.
+VERSIONS = {"chromium": r"Chrome/(\d+)", "firefox": r"Firefox/(\d+)", "webkit": r"(.+)"}
 
 HEAD = """# Browsers
 
 Written by `make conformance`, which opens the real pages of a server in each browser. Pages train in all
-three engines. The version of WebKitGTK is that of the Safari with the same engine.
+three engines. WebKitGTK has the engine of Safari.
 
 """
 
@@ -61,13 +59,16 @@ class Column:
 def measure(name: str) -> Column:
     """Looks at one browser. Raises TimeoutError if a training does not work in it."""
     with BROWSERS[name]() as browser, tempfile.TemporaryDirectory(prefix="minga-browsers-") as folder:
-        version, found = abilities(browser, VERSIONS[name])
+        agent, found = abilities(browser)
+        told = re.search(VERSIONS[name], browser.version if isinstance(browser, WebKit) else agent)
+        if told is None:
+            raise ValueError(f"This browser does not tell its version: {agent}")
         trained = {}
         for kind in TRAININGS:
             print(f"{NAMES[name]}: {kind}", file=sys.stderr)
             (Path(folder) / kind).mkdir()
             trained[kind] = train(browser, kind, MODELS, Path(folder) / kind)
-        return Column(version, found, trained, write_text(browser, MODELS, Path(folder) / "text"))
+        return Column(told[1], found, trained, write_text(browser, MODELS, Path(folder) / "text"))
 
 
 def markdown(columns: Mapping[str, Column]) -> str:

@@ -65,7 +65,7 @@ def _units(model: Path, folder: Path) -> Path:
 
 
 def _mesh(model: Path, folder: Path) -> Path:
-    return write_digits(model, folder, min_available_clients=2)
+    return write_digits(model, folder, min_available_clients=2, rounds=1000)
 
 
 _PATIENT = {"coordination.deadline": "300", "coordination.adaptive_deadline": "false"}

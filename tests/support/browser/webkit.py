@@ -73,7 +73,10 @@ class WebKit:
         self._session = ""
         options = {"binary": program, "args": ["--automation"]}
         wanted = {"capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}}
-        self._session = f"/session/{self._begin(wanted)['sessionId']}"
+        begun = self._begin(wanted)
+        self._session = f"/session/{begun['sessionId']}"
+        # Its user agent has another number.
+        self.version = str(begun["capabilities"]["browserVersion"])
 
     def open(self, address: str) -> WebKitTab:
         """Opens `address` in the browser's window."""
