@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backend.formats.task_file.coordination import Seconds, StopTable
-from backend.formats.task_file.reading.plan_changes import value_at
+from backend.formats.task_file.reading.dotted_keys import value_at
 from backend.formats.task_file.types import Number, Positive
 from backend.protocols.rounds.stop_rules import Source
 from backend.server.tasks.task import Task, stop_rules

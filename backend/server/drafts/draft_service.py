@@ -13,6 +13,7 @@ import msgspec
 
 from backend.errors import NotWantedError
 from backend.formats.pins import pin_bundle
+from backend.formats.task_file.reading.dotted_keys import value_at
 from backend.server.accounts.roles import Roles
 from backend.server.drafts import task_tables
 from backend.server.drafts.disk_usage import HostedTasks
@@ -22,7 +23,7 @@ from backend.server.drafts.dry_runs.dry_run_files import dry_run_file, dry_run_f
 from backend.server.drafts.jobs.job_queue import CountJob, DraftJobQueue
 from backend.server.drafts.launch import launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
-from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file, value_at
+from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds
 from backend.server.drafts.review.cost_preview import cost_preview, products_of

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from backend.formats.task_file.reading.dotted_keys import set_at, value_at
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.cost_preview import plan_proposals
 from backend.server.estimates.reasons import Proposal
@@ -39,14 +40,6 @@ _USUAL = {
 _SCHEME = "coordination.scheme"
 # One counts the visits of a client, the other its steps: an owner who sets one, sets both.
 _ALTERNATIVES = {"training.epochs", "training.steps"}
-
-
-def value_at(tables: Mapping[str, Any], key: str) -> Any:
-    """Returns the value of a key such as `training.epochs`; None without one."""
-    value: Any = tables
-    for name in key.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
 
 
 def owned_after(
@@ -89,7 +82,7 @@ def with_proposals(
     for key, value in proposed.items():
         current = value_at(result, key)
         if key not in kept and not _same(_USUAL.get(key) if current is None else current, value):
-            _set(result, key, value)
+            set_at(result, key, value)
     return result, [key for key in PLAN_KEYS if key in kept]
 
 
@@ -114,20 +107,3 @@ def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> set[str]:
 
 def _same(left: Any, right: Any) -> bool:
     return bool(left == right) and isinstance(left, bool) is isinstance(right, bool)
-
-
-def _set(tables: dict[str, Any], key: str, value: Any) -> None:
-    """Sets a key, or removes it for None; a table on the way that is none is left as it is."""
-    *path, last = key.split(".")
-    table = tables
-    for name in path:
-        inner = table.get(name)
-        if inner is None and value is not None:
-            inner = table[name] = {}
-        if not isinstance(inner, dict):
-            return
-        table = inner
-    if value is None:
-        table.pop(last, None)
-    else:
-        table[last] = value
