@@ -18,7 +18,7 @@ MOST_LISTED = 8
 
 
 def summary(lane: str, endings: Sequence[Ending], seconds: float) -> str:
-    """Returns lines for a terminal; the last one is `N passed, N failed`, of Python's tests."""
+    """Returns lines for a terminal; the last ones name the failed steps and count Python's tests."""
     records = read_records(sorted((ROOT / RUN).glob("*.jsonl")))
     failed = [record for record in records if record.outcome == "failed"]
     passed = sum(record.outcome == "passed" for record in records)
@@ -26,6 +26,7 @@ def summary(lane: str, endings: Sequence[Ending], seconds: float) -> str:
     lines += _tried_again([record for record in records if record.outcome == "rerun"])
     lines += _left_out([record for record in records if record.outcome == "skipped"])
     lines += _failures(failed)
+    lines += _failed_steps(endings)
     lines += [f"{passed} passed, {len(failed)} failed"] if records else []
     return "\n".join(lines)
 
@@ -38,6 +39,12 @@ def _steps(endings: Sequence[Ending]) -> list[str]:
             f"  {ending.step.name:12} {state:8} {ending.seconds:6.0f} s {ending.cpu_seconds:6.0f} CPU s"
         )
     return words
+
+
+def _failed_steps(endings: Sequence[Ending]) -> list[str]:
+    """Returns a line for each failed step, because the table of steps has left the screen by then."""
+    names = [ending.step.name for ending in endings if ending.code and not ending.passed]
+    return [f"  the step {name} failed: see {RUN / name}.log" for name in names]
 
 
 def _suites(records: Sequence[Record]) -> list[str]:

@@ -72,6 +72,7 @@ def test_a_step_waits_for_those_it_needs_and_is_left_out_where_one_failed(folder
     told = lane_summary.summary("short", endings, 1.0)
     assert "fails        FAILED" in told
     assert "hopes        not run" in told
+    assert told.splitlines()[-1] == "  the step fails failed: see .make/lane/fails.log"
 
 
 def test_what_a_step_prints_is_shown_with_its_name_and_kept(

@@ -5,8 +5,10 @@ import { bindInvite } from "../../../../../webapp/static/src/ui/task/invite";
 
 beforeEach(() => {
   document.body.innerHTML = `<button data-invite hidden></button><p data-toast></p>
-    <dialog data-invite-dialog data-address="/tasks/digits"><input data-invite-address>
-      <p data-invite-alone></p><button data-invite-copy></button><button data-invite-send></button></dialog>`;
+    <dialog data-invite-dialog data-address="/tasks/digits" data-code="/tasks/digits/qr.svg"
+      data-link="Train <b>digits</b> with us"><input data-invite-address>
+      <p data-invite-alone></p><button data-invite-copy></button><button data-invite-send></button>
+      <img data-invite-qr><textarea data-invite-embed></textarea><button data-embed-copy></button></dialog>`;
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -30,6 +32,25 @@ test("the button copies the address and says so", async () => {
   requireElement(document, "invite-copy").click();
   await vi.waitFor(() => expect(requireElement(document, "toast").textContent).not.toBe(""));
   expect(copied).toEqual([`${location.origin}/tasks/digits`]);
+});
+
+test("the link for web pages has the full address, and its text is no markup", async () => {
+  const copied: string[] = [];
+  copying(async (text) => void copied.push(text));
+  bindInvite();
+  requireElement(document, "embed-copy").click();
+  await vi.waitFor(() => expect(copied).toHaveLength(1));
+  expect(copied[0]).toBe(
+    `<a href="${location.origin}/tasks/digits">Train &lt;b&gt;digits&lt;/b&gt; with us</a>`,
+  );
+});
+
+test("the code to scan is fetched when the dialog opens, not before", () => {
+  bindInvite();
+  const code = requireElement<HTMLImageElement>(document, "invite-qr");
+  expect(code.src).toBe("");
+  requireElement(document, "invite").click();
+  expect(code.src).toContain("/tasks/digits/qr.svg");
 });
 
 test("without access to the clipboard, the page says something else", async () => {

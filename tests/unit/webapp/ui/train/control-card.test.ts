@@ -10,7 +10,8 @@ beforeEach(() => {
   document.body.innerHTML = `${PARTS.map((name) => `<p data-${name}></p>`).join("")}
     <progress data-progress></progress><button data-action></button>
     <dialog data-invite-dialog><input data-invite-address>
-      <p data-invite-alone></p><button data-invite-copy></button><button data-invite-send></button></dialog>`;
+      <p data-invite-alone></p><button data-invite-copy></button><button data-invite-send></button>
+      <img data-invite-qr><textarea data-invite-embed></textarea><button data-embed-copy></button></dialog>`;
 });
 
 /** A card whose page writes down what it is asked to do. */
