@@ -28,11 +28,14 @@ export function bindDraftList(): void {
   name.addEventListener("input", () => {
     chosen = name.value !== "";
   });
-  title.addEventListener("input", () => {
+  const derive = () => {
     if (chosen) return;
     name.value = nameOf(title.value);
     if (name.value !== "") check();
-  });
+  };
+  title.addEventListener("input", derive);
+  // The title may have been typed, or restored by the browser, before this script ran.
+  if (name.value === "") derive();
 
   /** Says at the field whether the name is free; returns whether it is. */
   async function showCheck(): Promise<boolean> {
