@@ -6,6 +6,7 @@ import { type DraftFrame, frameOf } from "../ui/drafts/frame";
 import type { StepName } from "../ui/drafts/record";
 import { showRefusal } from "../ui/lib/api";
 import { requireElement } from "../ui/lib/dom";
+import { bindSections } from "../ui/lib/sections";
 
 /** Each controller is fetched only on its own page. */
 const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: DraftFrame): void }>>> = {
@@ -19,6 +20,7 @@ const STEPS: Readonly<Record<StepName, () => Promise<{ mount(frame: DraftFrame):
   review: () => import("../ui/drafts/steps/review"),
 };
 
+bindSections();
 const root = requireElement(document, "draft");
 // On phones the list of steps scrolls sideways.
 root.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

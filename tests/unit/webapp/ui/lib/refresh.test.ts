@@ -43,6 +43,18 @@ test("only parts that changed are replaced, and the callback gets their names", 
   expect(changes).toEqual([["first"]]);
 });
 
+test("a fold that is open stays open in the part that replaces it", async () => {
+  const fold = "<details><summary>More</summary></details>";
+  document.body.innerHTML = pageOf(fold, "two");
+  refresh = startRefreshing(EVERY);
+  const before = document.querySelector("details");
+  if (before) before.open = true;
+  answer(pageOf(`${fold}, one`, "two"));
+  await refresh();
+  expect(texts()).toEqual(["More, one", "two"]);
+  expect(document.querySelector("details")?.open).toBe(true);
+});
+
 test("the parts are asked for where the page is, so that the browser knows whether they are the same", async () => {
   answer(pageOf("1", "2"));
   const fetched = vi.spyOn(globalThis, "fetch");

@@ -2,6 +2,7 @@
 
 import { parseHtml } from "./parse-html";
 import { fetchAnswer } from "./responses";
+import { keepOpen } from "./sections";
 
 type RefreshListener = (names: readonly string[]) => void;
 
@@ -27,7 +28,10 @@ export function startRefreshing(
     );
     for (const part of news) {
       latest.set(liveName(part), part.outerHTML);
-      olds.get(liveName(part))?.replaceWith(document.adoptNode(part));
+      const old = olds.get(liveName(part));
+      if (!old) continue;
+      keepOpen(old, part);
+      old.replaceWith(document.adoptNode(part));
     }
     if (news.length > 0) changed(news.map(liveName));
   }

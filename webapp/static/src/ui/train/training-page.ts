@@ -6,6 +6,7 @@ import { SocketTransport, socketAddress } from "../../client/transports/socket";
 import { Trainer } from "../../client/workers/training-worker";
 import { requireElement } from "../lib/dom";
 import { startRefreshing } from "../lib/refresh";
+import { bindSections } from "../lib/sections";
 import { showVersions } from "../task/version-curve";
 import { ControlCard } from "./control-card";
 import { showEarlierVisits } from "./earlier-visits";
@@ -24,6 +25,7 @@ export interface TrainingPage {
 export function bindTraining(protocol: string): TrainingPage {
   const root = requireElement(document, "train");
   const task = root.dataset.task ?? "";
+  bindSections();
   const { program = null, exact } = root.dataset;
   const preferExact = program !== null && exact === "preferred";
   const control = new ControlCard(root);
