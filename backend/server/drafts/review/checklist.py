@@ -67,8 +67,8 @@ def fingerprint(draft: Draft, kind: JobKind) -> str:
         case "convert":
             parts = [hashes.get("model"), draft.task.get("model")]
         case "look":
-            # The model's inputs determine how its data are read.
-            parts = [hashes.get("data"), hashes.get("model")]
+            # The model's inputs determine how its data are read; a starter is built for the data instead.
+            parts = [hashes.get("data"), hashes.get("model") if draft.starter is None else None]
         case "show":
             model = fingerprint(draft, "convert") if "convert" in draft.jobs else None
             parts = [hashes.get("data"), data.get("preprocess"), data.get("holdout"), model]

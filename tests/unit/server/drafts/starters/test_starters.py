@@ -123,6 +123,14 @@ def test_it_is_built_after_the_inspection_and_nothing_is_made_of_an_outdated_one
     assert not is_due(draft, "convert", tmp_path)
 
 
+def test_a_built_model_does_not_outdate_the_inspection_that_it_was_built_by() -> None:
+    draft = drafted(PICTURES)
+    draft.starter = "small-cnn"
+    before = fingerprint(draft, "look")
+    draft.files["model"] = StoredFile("small-cnn.keras", ".keras", 5, "c" * 64, 0.0)
+    assert fingerprint(draft, "look") == before
+
+
 def test_other_pictures_of_as_many_classes_keep_the_model() -> None:
     draft = drafted(PICTURES)
     draft.starter = "small-cnn"
