@@ -9,6 +9,7 @@ const HEADLESS = "webapp/static/src/workers/headless/main.ts";
 const PAGES = [
   "access",
   "account",
+  "describe",
   "draft",
   "drafts",
   "gallery",
@@ -23,24 +24,29 @@ const PAGES = [
   "version",
 ];
 
-const THREAD_SCRIPT =
-  /new Blob\(\[`var WasmBackendModuleThreadedSimd = ` \+\s*\w+\.toString\(\)\], \{[^}]*\}\)/;
+/** The pool of TF.js' threads: eight workers, for each of which its start waits. */
+const THREADS = [
+  ["pthreadPoolSize=8", "pthreadPoolSize=0"],
+  [
+    'PThread.unusedWorkers.forEach(function(w){PThread.loadWasmModuleToWorker(w,function(){if(!--numWorkersToLoad)removeRunDependency("wasm-instantiate")})})',
+    'removeRunDependency("wasm-instantiate")',
+  ],
+] as const;
 
 /**
- * TF.js starts WASM threads from a script it prints into a blob, which a strict content security policy refuses to
- * import. They start from an emitted file instead.
+ * The compiled kernels have threads of their own, and TF.js is told to use one. Without this it starts eight workers
+ * that never get work; in Firefox one of them sometimes never began, and the training with it.
  */
-function wasmThreads(): Plugin {
+function noWasmThreads(): Plugin {
   return {
-    name: "minga:wasm-threads",
+    name: "minga:no-wasm-threads",
     transform(code, id) {
-      if (!id.endsWith("tfjs-backend-wasm/dist/backend_wasm.js")) return null;
-      if (!THREAD_SCRIPT.test(code))
-        throw new Error("TF.js starts its WASM threads in a new way: adapt wasmThreads.");
-      return (
-        'import threadScript from "../wasm-out/tfjs-backend-wasm-threaded-simd.js?url";\n' +
-        code.replace(THREAD_SCRIPT, "new URL(threadScript, self.location.href).href")
-      );
+      if (!id.endsWith("wasm-out/tfjs-backend-wasm-threaded-simd.js")) return null;
+      return THREADS.reduce((changed, [old, replacement]) => {
+        if (!changed.includes(old))
+          throw new Error("TF.js starts its WASM threads in a new way: adapt noWasmThreads.");
+        return changed.replace(old, replacement);
+      }, code);
     },
   };
 }
@@ -62,7 +68,7 @@ function entriesApart(): Plugin {
 }
 
 /** Plugins of everything that runs in a worker. */
-export const workerPlugins = () => [wasmThreads(), wasmKernels(), entriesApart()];
+export const workerPlugins = () => [noWasmThreads(), wasmKernels(), entriesApart()];
 
 export default defineConfig({
   base: "/static/dist/",

@@ -26,7 +26,7 @@ def policy(origins: Iterable[str] = ()) -> str:
         (
             "default-src 'self'",
             "script-src 'self' 'wasm-unsafe-eval'",
-            "worker-src 'self' blob:",
+            "worker-src 'self'",
             " ".join(("connect-src 'self'", *origins)),
             "img-src 'self' data: blob:",
             "style-src 'self'",

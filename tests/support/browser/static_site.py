@@ -12,7 +12,7 @@ from typing import Any
 
 SECURITY = {
     "Content-Security-Policy": (
-        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; "
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
         "connect-src 'self'; img-src 'self' data: blob:; style-src 'self'; object-src 'none'; "
         "base-uri 'none'; frame-ancestors 'none'"
     ),
