@@ -16,6 +16,7 @@ from backend.protocols.token_bucket import Rate
 from backend.server.accounts.accounts import access_to
 from backend.server.accounts.sign_in_attempts import Attempts
 from backend.server.continuation.continuations import Continuations
+from backend.server.continuation.descriptions import Descriptions
 from backend.server.drafts.draft_service import TASKS, DraftService
 from backend.server.exports.exporter import Exporter
 from backend.server.exports.task_exports import TaskExports
@@ -25,7 +26,7 @@ from backend.server.observers.event_log import EventLog
 from backend.server.observers.observer import Observers
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
-from backend.web.api import continuation, exports, task_management, tasks
+from backend.web.api import continuation, description, exports, task_management, tasks
 from backend.web.api.metrics import Metrics
 from backend.web.api.static_files import PublicFiles
 from backend.web.auth import accounts, credentials, invitations, sign_in
@@ -75,6 +76,7 @@ def build_app(settings: Settings) -> Starlette:
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )
         continuations = app.state.continuations = Continuations(registry, stores.plans)
+        app.state.descriptions = Descriptions(registry, stores.plans)
         drafts = app.state.drafts = DraftService(
             settings.data_dir,
             settings.limits,
@@ -121,6 +123,7 @@ def build_app(settings: Settings) -> Starlette:
                     ),
                     *task_management.routes(),
                     *continuation.routes(),
+                    *description.routes(),
                     *invitations.routes(),
                     *handlers.routes(),
                 ]

@@ -52,7 +52,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Uploads, prepares and launches the task; a repeated call resumes. Raises MingaError."""
     folder = open_folder(args.folder, args.model, args.data, args.starter)
-    _refuse_early(folder, args.launch or args.test)
+    _refuse_early(folder, args.launch, args.test)
     url = server_at(args.to).url
     server = server_at(args.to, needed(url))
     with TerminalProgress(f"Asking {url}.", quiet=True, in_bytes=True) as progress:
@@ -69,7 +69,11 @@ def _push(server: ServerClient, folder: Folder, args: argparse.Namespace, report
     _make_ready(draft, _WORK, None if "preprocess" in folder.tables.get("data", {}) else inspected_at)
     if args.no_browser:
         _without_browser(draft)
-    remaining = [item["text"] for item in draft.record()["checklist"] if item["state"] != "done"]
+    remaining = [
+        item["text"]
+        for item in draft.record()["checklist"]
+        if item["state"] != "done" and (item["for_test"] or not args.test)
+    ]
     page = f"{url}/drafts/{draft.id}"
     if not (args.launch or args.test):
         report("pushed", _status(remaining, page), draft=draft.id, address=page, left=remaining)
@@ -89,10 +93,10 @@ def _launch(draft: RemoteDraft, test: bool) -> None:
     draft.tell("launched", f"{made['task']} {state_text}", task=made["task"], address=page_url)
 
 
-def _refuse_early(folder: Folder, launching: bool) -> None:
+def _refuse_early(folder: Folder, launching: bool, testing: bool) -> None:
     """Raises TaskFileError, before anything is sent, for faults that the server would refuse at the end."""
-    wrong = ("failed", "todo") if launching else ("failed",)
-    faults = [item for item in findings(folder) if item.state in wrong]
+    wrong = ("failed", "todo") if launching or testing else ("failed",)
+    faults = [item for item in findings(folder) if item.state in wrong and (item.for_test or not testing)]
     if faults:
         lines = (f"line {item.line}: {item.text}" if item.line else item.text for item in faults)
         raise TaskFileError(" ".join(lines))

@@ -50,12 +50,16 @@ class Folder:
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """The result of one check: a server would refuse `failed`; `todo` must be done before a launch."""
+    """The result of one check: a server would refuse `failed`; `todo` must be done before a launch.
+
+    Without `for_test`, a private test does not need it.
+    """
 
     key: str
     state: Literal["done", "todo", "failed"]
     text: str
     line: int | None = None
+    for_test: bool = True
 
 
 def open_folder(path: Path, model: Path | None, data: Path | None, starter: str | None = None) -> Folder:
@@ -90,7 +94,9 @@ def findings(folder: Folder) -> list[CheckedItem]:
         return faults  # The faults explain the error.
     files = list(_files(folder, draft))
     items = [
-        CheckedItem(item.key, "todo" if item.state == "running" else item.state, item.text)
+        CheckedItem(
+            item.key, "todo" if item.state == "running" else item.state, item.text, for_test=item.for_test
+        )
         for item in checklist(draft, folder.path, None)
         if item.key not in _LATER and not (faults and item.key == "task")
     ]

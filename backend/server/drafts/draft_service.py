@@ -25,7 +25,7 @@ from backend.server.drafts.launch import launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file
 from backend.server.drafts.record import Draft, FileKind
-from backend.server.drafts.review.checklist import checklist, fingerprint, holds
+from backend.server.drafts.review.checklist import checklist, fingerprint, holds, missing
 from backend.server.drafts.review.cost_preview import cost_preview, products_of
 from backend.server.drafts.review.forecast import forecast
 from backend.server.drafts.review.protection import Protection
@@ -290,7 +290,13 @@ class DraftService:
                 new_task_records, draft, test, self._roles, self._lives, self.queue, self.drafts.clock()
             )
             return await launch(
-                draft, items, self.drafts, self._tasks, names.__contains__, prepare, self._host
+                draft,
+                missing(items, test),
+                self.drafts,
+                self._tasks,
+                names.__contains__,
+                prepare,
+                self._host,
             )
 
     async def _host(self, file: Path) -> None:

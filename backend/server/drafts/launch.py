@@ -15,17 +15,16 @@ from backend.server.accounts.roles import Roles
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.jobs.job_queue import DraftJobQueue
 from backend.server.drafts.record import Draft
-from backend.server.drafts.review.checklist import TASK, Item, missing
+from backend.server.drafts.review.checklist import TASK, Item
 from backend.server.drafts.task_tables import SHARDS, parsed
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.url_data import forget_shards, url_completed
-from backend.server.tasks.task import TASK_FILE
+from backend.server.tasks.task import README, TASK_FILE
 from backend.stores.error_translation import translated
 from backend.stores.task_lives import Ban, Lives
 
 log = structlog.stdlib.get_logger("minga.drafts")
 
-README = "README.md"
 # Entered with the task's name before it is hosted: records its owner and its initial state, and puts back
 # what was recorded before if the task is not hosted.
 Prepare = Callable[[str], AbstractAsyncContextManager[None]]
@@ -34,7 +33,7 @@ Host = Callable[[Path], Awaitable[None]]
 
 async def launch(
     draft: Draft,
-    items: list[Item],
+    lacking: list[Item],
     drafts: Drafts,
     tasks: Path,
     taken: Callable[[str], bool],
@@ -43,11 +42,12 @@ async def launch(
 ) -> str:
     """Hosts the draft as a task and deletes the draft. Returns the task's name.
 
-    `taken` says whether a task of a name exists. Raises NotReadyError that lists everything missing,
-    NotWantedError if the name is taken, and what `host` raises; all is then as it was before.
+    `lacking` is what the launch still needs; `taken` says whether a task of a name exists. Raises
+    NotReadyError that lists everything missing, NotWantedError if the name is taken, and what `host` raises;
+    all is then as it was before.
     """
-    if incomplete := missing(items):
-        raise NotReadyError(" ".join(item.text for item in incomplete))
+    if lacking:
+        raise NotReadyError(" ".join(item.text for item in lacking))
     name = parsed(draft.task).name
     place, source = tasks / name, drafts.folder(draft) / TASK
     if taken(name) or place.exists():

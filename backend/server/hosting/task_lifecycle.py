@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import structlog
 
-from backend.errors import BannedError, ClosedError, RemovedError, StoreError
+from backend.errors import BannedError, ClosedError, NotReadyError, OrderError, RemovedError, StoreError
 from backend.protocols.tasks.task_life import Life, LifeState, Order
 from backend.server.hosting.task_host import TaskHost
 from backend.server.observers import task_events
+from backend.server.tasks.launch_statements import missing_statements
 from backend.stores.task_lives import Ban, Lives
 
 log = structlog.stdlib.get_logger("minga.lifecycle")
@@ -74,10 +76,12 @@ class TaskLifecycle:
     async def order(self, order: Order, reason: str = "", cut: bool = False) -> Life:
         """Carries out an order of the owner; with `cut`, a pause ends an open round immediately.
 
-        Raises OrderError if the order does not fit the task's state, and StoreError if it cannot be recorded.
-        In both cases nothing changes.
+        Raises OrderError if the order does not fit the task's state, NotReadyError if the task lacks what
+        everybody reads before a launch, and StoreError if it cannot be recorded. Then nothing changes.
         """
         async with self._lock:
+            if order is Order.LAUNCH and self.life.state is LifeState.TEST:
+                self._check_statements()
             needs_reason = cut or order is not Order.PAUSE
             text = reason or (REASONS.get(order, "") if needs_reason else "")
             life = self.life.obey(order, text, self._clock())
@@ -88,6 +92,17 @@ class TaskLifecycle:
             if self._end_reason is not None:  # A stop rule ended the task during the recording.
                 self.life = self.life.rounds_ended(self._end_reason, self._clock())
             return self.life
+
+    @asynccontextmanager
+    async def in_private_test(self) -> AsyncIterator[None]:
+        """Keeps the task in its private test while the block runs. Raises OrderError once it is launched."""
+        async with self._lock:
+            if self.life.running is not LifeState.TEST:
+                raise OrderError(
+                    "This task is launched, and people took part after reading its description, so it stays. "
+                    "Make a new version of the task to describe it differently."
+                )
+            yield
 
     async def extend(self) -> None:
         """Records that an ended task continues, for the host that is opened next.
@@ -137,6 +152,11 @@ class TaskLifecycle:
                     await self._host.send_away(None, ClosedError(ARCHIVED))
             case Order.LAUNCH:
                 pass  # Rounds continue as in the test.
+
+    def _check_statements(self) -> None:
+        if missing := missing_statements(self._host.task.file):
+            remedies = " ".join(one.remedy for one in missing if one.remedy)
+            raise NotReadyError(f"{remedies} Everybody reads it before taking part.")
 
     def _update_admission(self) -> None:
         admission = self._host.admission

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from backend.errors import MingaError, NotFoundError, StoreError, TaskFileError
 from backend.formats.exact_program import ExactProgram, read_exact_program
 from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
+from backend.formats.task_file import TaskFile
 from backend.protocols.tasks.task_life import LifeState
 from backend.server.accounts.permissions import TaskAccess, unknown
 from backend.server.alerting.messenger import NO_DESTINATIONS, AlertDestinations
@@ -166,6 +167,12 @@ class TaskRegistry:
         await self._dismiss_all(host, error)
         await self._end(self._running[name])
         self._run(name, hosting.host)
+
+    def amend(self, name: str, file: TaskFile, changes: Sequence[PlanAmendment]) -> None:
+        """Shows another description of the task, which its host's work does not depend on."""
+        host = self.host(name)
+        host.task = replace(host.task, file=file)
+        self._hostings[name] = replace(self._hostings[name], changes=changes)
 
     async def stop(self) -> None:
         """Stops all hosts."""

@@ -75,8 +75,16 @@ def consent_missing(consent: Mapping[str, Any]) -> str | None:
     return None
 
 
+def contact_missing(ethics: Mapping[str, Any]) -> str | None:
+    """Returns a sentence on the missing contact in [ethics]; None if there is one."""
+    return None if _filled_in(ethics, "contact") else gettext("Give an address that people can write to.")
+
+
 def ethics_missing(ethics: Mapping[str, Any]) -> list[str]:
-    """Returns the missing answers in [ethics], each as a part of a sentence; empty if it is complete."""
+    """Returns the missing answers in [ethics], each as a part of a sentence; empty if it is complete.
+
+    `contact_missing` reports the contact.
+    """
     return list(_ethics_missing(ethics))
 
 
@@ -93,8 +101,6 @@ def _ethics_missing(ethics: Mapping[str, Any]) -> Iterator[str]:
         yield gettext("how the model could do harm")
     if not _filled_in(ethics, "benefit"):
         yield gettext("who benefits from it")
-    if not _filled_in(ethics, "contact"):
-        yield gettext("whom to contact")
 
 
 def _filled_in(table: Mapping[str, Any], key: str) -> bool:

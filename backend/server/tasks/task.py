@@ -27,7 +27,7 @@ from backend.server.tasks.task_validation import check_task
 from backend.stores.contracts import BlobStore
 from backend.wire.messages import Privacy
 
-TASK_FILE = "task.toml"
+TASK_FILE, README = "task.toml", "README.md"
 _MAX_README = 1 << 18
 
 
@@ -204,7 +204,7 @@ async def load_task(
     bundle = await store_bundle(path.parent / file.model.bundle, allowed, blobs)
     measure = file.fraction_evaluate > 0
     shards = await load_data(path.parent, file.data, bundle.manifest, blobs, measure)
-    readme = await asyncio.to_thread(_readme, path.with_name("README.md"))
+    readme = await asyncio.to_thread(_readme, path.with_name(README))
     task = Task(file, bundle, shards, readme)
     check_plan(task)
     if file.training.control_variates:

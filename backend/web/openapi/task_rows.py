@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend.server.continuation.extension import Extension
 from backend.server.exports.export_formats import FORMATS
+from backend.web.api.description import DescriptionBody, TextBody
 from backend.web.api.exports import RollbackBody
 from backend.web.api.task_management import AlertBody, Ordered, Treated
 from backend.web.auth.invitations import GivenRole, InvitationCode, NewInvitation
@@ -81,6 +82,11 @@ ROWS: dict[str, Row] = {
     f"POST {TASK}/extend": Row(
         "edit", {200: keys("task", "state", "rounds", "applied")}, Extension, refusals=(409, 410)
     ),
+    f"GET {TASK}/description": Row("edit", {200: keys("task", "data", "readme", "checklist")}),
+    f"PATCH {TASK}/description": Row(
+        "edit", {200: keys("task", "data", "readme", "checklist")}, DescriptionBody, refusals=(409,)
+    ),
+    f"POST {TASK}/description/preview": Row("edit", {200: keys("html")}, TextBody),
     f"GET {TASK}/compare": Row(
         "view",
         {200: keys("before", "after", "distance", "relative", "variables")},

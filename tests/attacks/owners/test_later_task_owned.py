@@ -24,7 +24,7 @@ from backend.stores.embedded import Stores, open_stores
 from backend.stores.task_lives import Ban
 from tests.support.tasks.tiny_task import write_task
 
-DONE = [Item("model-file", "done", "It is here.")]
+NOTHING: list[Item] = []
 OPS = Path(__file__).parents[3] / "converter" / "ops.json"
 ANN, EVE = "a" * 16, "e" * 16
 LIFE = Life(LifeState.PAUSED, running=LifeState.LIVE, since=1.0)
@@ -84,7 +84,13 @@ async def test_a_launch_that_fails_leaves_roles_bans_and_life_as_they_were(tmp_p
         prepare = partial(new_task_records, draft, True, roles, stores.lives, queue, 5.0)
         with pytest.raises(MingaError):
             await launch(
-                draft, DONE, drafts, tmp_path / "tasks", set[str]().__contains__, prepare, registry.open_task
+                draft,
+                NOTHING,
+                drafts,
+                tmp_path / "tasks",
+                set[str]().__contains__,
+                prepare,
+                registry.open_task,
             )
         assert await recorded(stores) == before
         assert await roles.of(EVE) == {}

@@ -18,10 +18,10 @@ from backend.server.drafts.starters.starters import STARTERS
 from backend.server.drafts.task_tables import BUNDLE, SHARDS, parsed
 from backend.server.drafts.transfer.url_data import address_state
 from backend.server.tasks.device_support import trained_with
-from backend.server.tasks.ethics_statement import consent_missing, ethics_missing
+from backend.server.tasks.launch_statements import statements
 from backend.server.tasks.model_inspection import Inspection
 from backend.server.tasks.task_validation import check_task
-from backend.translation import gettext, listed
+from backend.translation import gettext
 
 # Within a draft's folder: the future task's folder, the inspected data and the previewed data.
 TASK, LOOKED, SHOWN = "task", "looked", "shown"
@@ -49,11 +49,12 @@ _TRAINED = (
 
 
 class Item(Struct):
-    """A line of the checklist; `text` is a sentence."""
+    """A line of the checklist; `text` is a sentence. `for_test`: a private test needs it, too."""
 
     key: str
     state: Literal["done", "todo", "running", "failed"]
     text: str
+    for_test: bool = True
 
 
 def fingerprint(draft: Draft, kind: JobKind) -> str:
@@ -141,9 +142,9 @@ def _model_items(draft: Draft, folder: Path) -> list[Item]:
     return [*items, _job_item(draft, folder, "build", gettext("Build the starter model.")), convert]
 
 
-def missing(items: list[Item]) -> list[Item]:
-    """Returns the items that still prevent the launch."""
-    return [item for item in items if item.state != "done"]
+def missing(items: list[Item], test: bool = False) -> list[Item]:
+    """Returns the items that still prevent the launch, or with `test` a private test."""
+    return [item for item in items if item.state != "done" and (item.for_test or not test)]
 
 
 def _task_file(draft: Draft) -> TaskFile | str:
@@ -202,30 +203,9 @@ def _browser_item(draft: Draft, folder: Path) -> Item:
 
 def _texts(draft: Draft) -> list[Item]:
     """Returns the items for the texts that volunteers read before they take part."""
-    licence, ethics = _table(draft, "licence"), ethics_missing(_table(draft, "ethics"))
-    texts = {
-        "summary": (
-            gettext("The summary is written."),
-            None if draft.task.get("summary") else gettext("Say in one sentence what the task is for."),
-        ),
-        "licence": (
-            gettext("The licences are given."),
-            None
-            if licence.get("model") and licence.get("data")
-            else gettext("Choose the licences of the model and the data."),
-        ),
-        "consent": (
-            gettext("The reason why the data may be used is given."),
-            consent_missing(_table(draft, "consent")),
-        ),
-        "ethics": (
-            gettext("The questions about people and harm are answered."),
-            gettext("Say %(answers)s.") % {"answers": listed(ethics)} if ethics else None,
-        ),
-    }
     return [
-        Item(key, "done", done) if remedy is None else Item(key, "todo", remedy)
-        for key, (done, remedy) in texts.items()
+        Item(one.key, "done" if one.remedy is None else "todo", one.remedy or one.done, one.for_test)
+        for one in statements(draft.task)
     ]
 
 

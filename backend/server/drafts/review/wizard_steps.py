@@ -38,6 +38,7 @@ _STEP_OF: dict[str, StepName] = {
     "licence": "about",
     "consent": "about",
     "ethics": "about",
+    "contact": "about",
     "rehearse": "trial",
     "browser": "trial",
 }

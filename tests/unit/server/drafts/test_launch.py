@@ -23,7 +23,7 @@ from backend.stores.access import AccountRecord
 from backend.stores.embedded import open_stores
 from backend.stores.task_lives import Ban
 
-DONE = [Item("model-file", "done", "It is here.")]
+NOTHING: list[Item] = []
 
 
 async def ready(folder: Path) -> tuple[Drafts, Draft]:
@@ -49,7 +49,7 @@ async def prepared(_name: str) -> AsyncIterator[None]:
 async def test_a_launch_moves_everything_and_forgets_the_draft(tmp_path: Path) -> None:
     drafts, draft = await ready(tmp_path)
     tasks = tmp_path / "tasks"
-    assert await launch(draft, DONE, drafts, tasks, set[str]().__contains__, prepared, hosted) == "cats"
+    assert await launch(draft, NOTHING, drafts, tasks, set[str]().__contains__, prepared, hosted) == "cats"
     assert sorted(path.name for path in (tasks / "cats").iterdir()) == ["README.md", "bundle", "task.toml"]
     assert drafts.all() == []
     assert list(drafts.root.iterdir()) == []
@@ -58,16 +58,16 @@ async def test_a_launch_moves_everything_and_forgets_the_draft(tmp_path: Path) -
 async def test_a_name_that_is_taken_is_refused(tmp_path: Path) -> None:
     drafts, draft = await ready(tmp_path)
     with pytest.raises(NotWantedError, match="called 'cats' already"):
-        await launch(draft, DONE, drafts, tmp_path / "tasks", {"cats"}.__contains__, prepared, hosted)
+        await launch(draft, NOTHING, drafts, tmp_path / "tasks", {"cats"}.__contains__, prepared, hosted)
     (tmp_path / "tasks" / "cats").mkdir(parents=True)
     with pytest.raises(NotWantedError, match="called 'cats' already"):
-        await launch(draft, DONE, drafts, tmp_path / "tasks", set[str]().__contains__, prepared, hosted)
+        await launch(draft, NOTHING, drafts, tmp_path / "tasks", set[str]().__contains__, prepared, hosted)
     assert drafts.get(draft.id) is draft
 
 
 async def test_what_is_left_to_do_is_said(tmp_path: Path) -> None:
     drafts, draft = await ready(tmp_path)
-    left = [*DONE, Item("convert", "todo", "Convert the model."), Item("cut", "failed", "Too few.")]
+    left = [Item("convert", "todo", "Convert the model."), Item("cut", "failed", "Too few.")]
     with pytest.raises(NotReadyError, match=r"^Convert the model\. Too few\.$"):
         await launch(draft, left, drafts, tmp_path / "tasks", set[str]().__contains__, prepared, hosted)
 
@@ -79,10 +79,10 @@ async def test_a_task_that_cannot_be_hosted_is_a_draft_again(tmp_path: Path) -> 
         raise TaskFileError("It does not fit.")
 
     with pytest.raises(TaskFileError):
-        await launch(draft, DONE, drafts, tmp_path / "tasks", set[str]().__contains__, prepared, refuse)
+        await launch(draft, NOTHING, drafts, tmp_path / "tasks", set[str]().__contains__, prepared, refuse)
     assert not (tmp_path / "tasks" / "cats").exists()
     assert (drafts.folder(draft) / "task" / "bundle" / "bundle.json").is_file()
-    await launch(draft, DONE, drafts, tmp_path / "tasks", set[str]().__contains__, prepared, hosted)
+    await launch(draft, NOTHING, drafts, tmp_path / "tasks", set[str]().__contains__, prepared, hosted)
 
 
 async def test_roles_on_an_earlier_task_of_that_name_are_void(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ async def test_jobs_that_a_failed_launch_ended_begin_again(tmp_path: Path) -> No
 
     prepare = partial(new_task_records, draft, False, roles, stores.lives, queue, 2.0)
     with pytest.raises(TaskFileError):
-        await launch(draft, DONE, drafts, tmp_path / "tasks", set[str]().__contains__, prepare, refuse)
+        await launch(draft, NOTHING, drafts, tmp_path / "tasks", set[str]().__contains__, prepare, refuse)
     assert draft.jobs["look"].state == "waiting"
     assert await roles.members("cats") == []
     assert await stores.lives.life("cats") is None

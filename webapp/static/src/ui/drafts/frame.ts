@@ -132,7 +132,8 @@ function showSaveState(root: HTMLElement, sign: SaveState, draft: () => DraftRec
   setText(place, unsound ? say.savedBut(unsound.text) : saveStateWords(sign));
 }
 
-function saveStateWords(sign: SaveState): string {
+/** Says whether the changes are saved. */
+export function saveStateWords(sign: SaveState): string {
   switch (sign.state) {
     case "saving":
       return say.saving;
@@ -146,7 +147,7 @@ function saveStateWords(sign: SaveState): string {
 }
 
 /** Saves unsaved changes before a link is followed, or lets the browser ask about their loss. */
-function keepFromLeaving(root: HTMLElement, saver: Autosave): void {
+export function keepFromLeaving(root: HTMLElement, saver: Autosave): void {
   addEventListener("beforeunload", (event) => {
     if (saver.unsaved) event.preventDefault();
   });

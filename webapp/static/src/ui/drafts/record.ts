@@ -12,12 +12,16 @@ export type JobKind = "build" | "convert" | "look" | "show" | "cut" | "rehearse"
 export type JobState = "waiting" | "running" | "done" | "failed" | "cancelled";
 export type ItemState = "done" | "todo" | "running" | "failed";
 
-/** A line of the checklist: `text` is a sentence, `step` the step that handles it. */
+/**
+ * A line of the checklist: `text` is a sentence, `step` the step that handles it. Without `for_test`, a private test
+ * does not need it.
+ */
 export interface ChecklistItem {
   readonly key: string;
   readonly state: ItemState;
   readonly text: string;
   readonly step: StepName;
+  readonly for_test: boolean;
 }
 
 /** A completely uploaded file; times are Unix seconds. */

@@ -15,5 +15,6 @@ export const STEP_NAMES = {
 export const say = {
   states: { done: _("Done"), todo: _("To do"), running: _("Under way"), failed: _("Needs you") },
   steps: STEP_NAMES,
+  notForTest: _("A private test does not need it."),
   go: (step: string) => _("Go to “%(step)s”", { step }),
 };

@@ -55,6 +55,9 @@ async function invite(task: string, dashboard: string, test: boolean): Promise<v
   requireElement<HTMLAnchorElement>(panel, "dashboard").href = dashboard;
   requireElement(panel, "invitation-copy").addEventListener("click", () => void copy(address));
   live.hidden = !test;
+  const describe = requireElement<HTMLAnchorElement>(panel, "describe-link");
+  describe.hidden = !test;
+  describe.href = `/tasks/${task}/describe`;
   live.addEventListener("click", () => {
     void showRefusal(problem, async () => {
       await requestJson("POST", `/api/tasks/${task}/orders`, { order: "launch" });
