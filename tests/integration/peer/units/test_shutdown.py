@@ -129,6 +129,7 @@ def test_less_than_half_of_a_unit_is_given_back_and_done_whole_by_somebody_else(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(2 * HEAVY)
 def test_what_a_newcomer_did_of_a_unit_is_compared_with_as_many_steps_of_another(
     digits: Path, tmp_path: Path
 ) -> None:
@@ -139,7 +140,7 @@ def test_what_a_newcomer_did_of_a_unit_is_compared_with_as_many_steps_of_another
             sent = one.expect("partial")
             assert one.expect("taken")["waits"]
         with at_work(tmp_path / "other", server) as other:
-            counted = other.expect("counted")
+            counted = other.expect("counted", HEAVY)
         done = (tmp_path / "other" / "steps").read_text().split("\n")
         eventually(lambda: bool(recorded(server)), "the result is not in the model")
         (row,) = recorded(server)
