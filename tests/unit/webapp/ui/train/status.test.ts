@@ -138,7 +138,7 @@ describe("What the volunteer's device does, in words", () => {
     ["loading", view(WELCOMED), "Getting ready"],
     ["too few are here", view(READY, { task: taskState({ needed: 1 }) }), "Waiting for 1 more participant"],
     ["far too few", view(READY, { task: taskState({ needed: 3 }) }), "Waiting for 3 more participants"],
-    ["training", view(TRAINING, { progress }), "Training: step 12 of 36"],
+    ["training", view(TRAINING, { progress }), "Step 12 of 36 in round 4"],
     ["before the first step", view(TRAINING), "Training: fetching the examples"],
     ["uploading", view(TRAINED), "Sending your update"],
     ["measuring", view(MEASURING), "Measuring the new version"],
@@ -167,6 +167,14 @@ describe("What the volunteer's device does, in words", () => {
     expect(statusOf(shown, 0).line).toBe(line);
   });
 
+  test("who waits reads how many are here of those with whom a round begins", () => {
+    const waiting = (needed: number, least: number) =>
+      statusOf(view(READY, { task: taskState({ needed }) }), 0, null, least).line;
+    expect(waiting(1, 3)).toBe("Waiting for others: 2 of 3 are here");
+    expect(waiting(2, 3)).toBe("Waiting for others: 1 of 3 is here");
+    expect(waiting(3, 2)).toBe("Waiting for 3 more participants");
+  });
+
   test("an update that counts waits for the others, with the time left", () => {
     const task = taskState({
       phase: "training",
@@ -176,8 +184,8 @@ describe("What the volunteer's device does, in words", () => {
       participants: [reported],
     });
     const status = statusOf(view(READY, { task, taskAt: 1000 }), 3000);
-    expect(status.line).toBe("Your update counts: waiting for 2 others, at most 40 s");
-    expect(status.hint).toBe("Round 4: 1 of 3 updates in so far.");
+    expect(status.line).toBe("Your update counts: waiting for 2 others");
+    expect(status.hint).toBe("Round 4: 1 of 3 updates in so far, at most 40 s.");
     const masked = { stage: "masked", members: 3, active: false, met: null, reason: null } as const;
     const { hint } = statusOf(view(READY, { task, taskAt: 1000, masked }), 3000);
     expect(hint).toContain("Stay until it ends");
@@ -186,7 +194,7 @@ describe("What the volunteer's device does, in words", () => {
   test("what was told to this participant alone is shown before the list knows it", () => {
     const task = taskState({ phase: "training", cohort: 2, seconds: 9 });
     const status = statusOf(view(READY, { task, counted: 4 }), 0);
-    expect(status.line).toBe("Your update counts: waiting for 1 other, at most 9 s");
+    expect(status.line).toBe("Your update counts: waiting for 1 other");
   });
 
   test("the steps are shown while this device trains, and no longer once its update is on its way", () => {
@@ -203,7 +211,7 @@ describe("What the volunteer's device does, in words", () => {
 
   test("in a masked round the update waits for the others' keys, and the page says among how many it is masked", () => {
     const masked = { stage: "dealing", members: 5, active: false, met: null, reason: null } as const;
-    expect(statusOf(view(TRAINING, { progress, masked }), 0).line).toBe("Training: step 12 of 36");
+    expect(statusOf(view(TRAINING, { progress, masked }), 0).line).toBe("Step 12 of 36 in round 4");
     const waiting = statusOf(view(TRAINING, { progress, masked, done: [36, 36] }), 0);
     expect(waiting).toMatchObject({
       line: "Masking your update",

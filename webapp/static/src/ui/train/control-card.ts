@@ -10,6 +10,7 @@ import { backendChoice } from "./backend-choice";
 import { bindLocalData, type OwnExamples } from "./local-data/local-data";
 import { bindUrlData } from "./local-data/url-data";
 import { LossCurve } from "./loss-curve";
+import { INITIAL, type SteadyState, steady } from "./steady-status";
 import type { Status } from "./texts";
 import { wakeLock } from "./wake-lock";
 
@@ -49,6 +50,8 @@ export class ControlCard {
   #page: CardPage | null = null;
   #running = false;
   #scheduled = false;
+  #steady: SteadyState = INITIAL;
+  #later: ReturnType<typeof setTimeout> | undefined;
 
   constructor(root: HTMLElement) {
     this.#root = root;
@@ -104,10 +107,12 @@ export class ControlCard {
 
   #draw(): void {
     if (this.#page === null) return;
-    const { status, running, examples, loaded, stepMs, notice } = this.#page.look();
+    const look = this.#page.look();
+    const { running, examples, loaded, stepMs, notice } = look;
     this.#running = running;
+    const status = this.#steadied(look.status);
     this.#showStatus(status);
-    const finished = status.phase === "finished";
+    const finished = look.status.phase === "finished";
     this.#button.dataset.action = running ? "stop" : "start";
     setText(this.#button, running ? say.card.stop : say.card.start);
     this.#button.disabled = !running && (this.own?.examples === 0 || this.own?.busy === true);
@@ -120,6 +125,16 @@ export class ControlCard {
     this.#learning.show();
     this.#stayAwake(running && !finished);
     document.title = running ? `${status.spoken} · Minga` : this.#title;
+  }
+
+  /** Returns what is shown instead of a phase that may be over in a moment. */
+  #steadied(status: Status): Status {
+    const now = performance.now();
+    this.#steady = steady(this.#steady, status, now);
+    const { shown, due } = this.#steady;
+    clearTimeout(this.#later);
+    if (due !== null) this.#later = setTimeout(() => this.#draw(), due - now);
+    return shown ?? status;
   }
 
   #showStatus({ phase, line, hint, spoken, steps }: Status): void {

@@ -39,7 +39,7 @@ export function bindRoundsPage(): void {
       if (view.task !== listedTask) showParticipantList(root, view.task?.participants ?? null, view.client);
       listedTask = view.task;
       return {
-        status: statusOf(view, performance.now(), control.own?.examples ?? null),
+        status: statusOf(view, performance.now(), control.own?.examples ?? null, training.least),
         running: machine.connection.state !== "closed",
         examples: view.examples,
         loaded,

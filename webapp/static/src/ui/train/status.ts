@@ -13,10 +13,10 @@ import {
   missingWords,
   PAUSED,
   retryHint,
+  roundStepWords,
   type Status,
   type StatusWords,
   statusIn,
-  stepWords,
   stoppedWords,
   TRAINED,
 } from "./texts";
@@ -24,15 +24,24 @@ import {
 const card = say.card;
 const round = say.round;
 
-/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them. */
-export function statusOf(view: RoundsView, now: number, own: number | null = null): Status {
+/**
+ * `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them; a round
+ * begins with `least` participants, 0 if the page does not know.
+ */
+export function statusOf(view: RoundsView, now: number, own: number | null = null, least = 0): Status {
   const { machine, progress } = view;
   const current = phase(machine);
   const busy = machine.plan !== null && machine.offer === null;
-  return statusIn(current, words(current, view, now, own), busy ? progress : null);
+  return statusIn(current, words(current, view, now, own, least), busy ? progress : null);
 }
 
-function words(current: ParticipantPhase, view: RoundsView, now: number, own: number | null): StatusWords {
+function words(
+  current: ParticipantPhase,
+  view: RoundsView,
+  now: number,
+  own: number | null,
+  least: number,
+): StatusWords {
   switch (current) {
     case "stopped":
       return atRest(view, own);
@@ -43,7 +52,7 @@ function words(current: ParticipantPhase, view: RoundsView, now: number, own: nu
     case "loading":
       return loadingWords(view.problem);
     case "waiting":
-      return waiting(view, now);
+      return waiting(view, now, least);
     case "training":
       return training(view);
     case "uploading":
@@ -78,13 +87,17 @@ function offline({ machine, progress, retryAt }: RoundsView, now: number): Statu
   return [line, hint, round.offline];
 }
 
-function waiting({ task, taskAt, client, counted: mine, masked }: RoundsView, now: number): StatusWords {
+function waiting(
+  { task, taskAt, client, counted: mine, masked }: RoundsView,
+  now: number,
+  least: number,
+): StatusWords {
   if (!task) return [card.nextRound, card.inFromNext];
   const left = task.seconds === null ? "" : round.atMost(seconds(task.seconds - (now - taskAt) / 1000));
   const me = task.participants.find((one) => one.client === client);
   switch (task.phase) {
     case "waiting":
-      return task.needed > 0 ? missingWords(task.needed) : [card.nextRound, card.opensSoon];
+      return task.needed > 0 ? missingWords(task.needed, least) : [card.nextRound, card.opensSoon];
     case "aggregating":
       return [round.together, round.versionOf(task.round)];
     case "evaluating":
@@ -99,9 +112,9 @@ function waiting({ task, taskAt, client, counted: mine, masked }: RoundsView, no
       const reported = counts ? Math.max(1, task.reported) : task.reported;
       const done = round.updatesIn(reported, task.cohort);
       if (!counts) return [card.nextRound, round.without(task.round, done, left)];
-      const hint = `${card.round(task.round)}: ${done}.`;
+      const hint = `${card.round(task.round)}: ${done}${left}.`;
       return [
-        round.countsWaiting(task.cohort - reported, left),
+        round.countsWaiting(task.cohort - reported),
         masked ? `${hint} ${round.stay}` : hint,
         round.counts,
       ];
@@ -118,5 +131,5 @@ function training(view: RoundsView): StatusWords {
     return [round.masking, `${name}. ${waits}`];
   }
   if (!progress) return [round.fetching, retryHint(view.problem) ?? `${name}.`, card.training];
-  return stepWords(progress, name);
+  return roundStepWords(progress, machine.plan?.round ?? 0);
 }

@@ -61,9 +61,10 @@ export function stoppedWords(
   return invited ?? thanked ?? (reason ? [card.stopped, say.message(reason)] : STOPPED);
 }
 
-/** Returns the words for this number of missing participants. */
-export function missingWords(count: number): StatusWords {
-  return [card.needed(count), card.sendTheAddress];
+/** Returns the words for `missing` participants of the `least` with which a round begins, if the page knows these. */
+export function missingWords(missing: number, least: number): StatusWords {
+  const here = least - missing;
+  return [here > 0 ? card.present(here, least) : card.needed(missing), card.sendTheAddress];
 }
 
 /** Returns the words while the model is fetched; `problem` is the last error, while it is retried. */
@@ -76,7 +77,7 @@ export function retryHint(problem: string | null): string | null {
   return problem === null ? null : card.again(problem);
 }
 
-/** Returns the words for a finished step of `round`. */
-export function stepWords({ step, steps, loss }: TrainingProgress, round: string): StatusWords {
-  return [card.step(step, steps), `${round}. ${card.loss(loss)}`, card.spokenStep(round)];
+/** Returns the words for a step of the plan for `round`. */
+export function roundStepWords({ step, steps, loss }: TrainingProgress, round: number): StatusWords {
+  return [card.stepInRound(step, steps, round), card.loss(loss), card.spokenStep(card.round(round))];
 }

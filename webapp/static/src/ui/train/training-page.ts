@@ -16,6 +16,8 @@ export interface TrainingPage {
   readonly root: HTMLElement;
   readonly task: string;
   readonly control: ControlCard;
+  /** The participants with which a round begins; 0 where nobody waits for others. */
+  readonly least: number;
   /** Refreshes the figures of the page immediately. */
   readonly refresh: () => Promise<void>;
   readonly options: Omit<SessionLoopOptions<never>, "received">;
@@ -48,5 +50,5 @@ export function bindTraining(protocol: string): TrainingPage {
       drawVersions();
     },
   };
-  return { root, task, control, refresh, options };
+  return { root, task, control, least: Number(root.dataset.least), refresh, options };
 }

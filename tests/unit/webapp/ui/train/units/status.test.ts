@@ -48,7 +48,7 @@ describe("The status of a device with work units", () => {
     const begun = ready(unit, fetched);
     expect(says(begun)).toMatchObject({ line: "Training: the first step", steps: null });
     expect(says(begun, { progress: PROGRESS })).toMatchObject({
-      line: "Training: step 3 of 8",
+      line: "Step 3 of 8 in unit 11",
       hint: "Unit 11 of epoch 3. Loss 0.25.",
       steps: [3, 8],
     });

@@ -40,6 +40,13 @@ export const card = {
   again: (problem: string) => _("%(problem)s Trying again.", { problem }),
   needed: (count: number) =>
     ngettext("Waiting for %(count)s more participant", "Waiting for %(count)s more participants", count),
+  present: (here: number, least: number) =>
+    ngettext(
+      "Waiting for others: %(count)s of %(least)s is here",
+      "Waiting for others: %(count)s of %(least)s are here",
+      here,
+      { least: number(least) },
+    ),
   sendTheAddress: _(
     "Training begins when enough participants are here. Send the address to a friend, or open it on another device.",
   ),
@@ -56,8 +63,12 @@ export const card = {
   training: _("Training now"),
   round: (round: number) => _("Round %(round)s", { round: number(round) }),
   noRound: _("Round"),
-  step: (step: number, steps: number) =>
-    _("Training: step %(step)s of %(steps)s", { step: number(step), steps: number(steps) }),
+  stepInRound: (step: number, steps: number, round: number) =>
+    _("Step %(step)s of %(steps)s in round %(round)s", {
+      step: number(step),
+      steps: number(steps),
+      round: number(round),
+    }),
   loss: (loss: number) => _("Loss %(loss)s.", { loss: figures.loss(loss) }),
   /** `round` begins a sentence elsewhere. */
   spokenStep: (round: string) => _("Training, %(round)s", { round: round.toLowerCase() }),

@@ -49,12 +49,11 @@ export const round = {
       { reported: number(reported) },
     ),
   counts: _("Your update counts"),
-  countsWaiting: (others: number, left: string) =>
+  countsWaiting: (others: number) =>
     ngettext(
-      "Your update counts: waiting for %(count)s other%(left)s",
-      "Your update counts: waiting for %(count)s others%(left)s",
+      "Your update counts: waiting for %(count)s other",
+      "Your update counts: waiting for %(count)s others",
       others,
-      { left },
     ),
   stay: _("Stay until it ends: removing the masks from the sum needs everyone."),
   without: (round: number, done: string, left: string) =>

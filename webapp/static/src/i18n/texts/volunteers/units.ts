@@ -20,6 +20,12 @@ export const units = {
     ),
   unit: (unit: number, epoch: number) =>
     _("Unit %(unit)s of epoch %(epoch)s", { unit: number(unit), epoch: number(epoch) }),
+  stepInUnit: (step: number, steps: number, unit: number) =>
+    _("Step %(step)s of %(steps)s in unit %(unit)s", {
+      step: number(step),
+      steps: number(steps),
+      unit: number(unit),
+    }),
   fetching: _("Training: fetching the examples"),
   beginning: _("Training: the first step"),
   allDone: _("All epochs are done. Thank you for your part in it!"),

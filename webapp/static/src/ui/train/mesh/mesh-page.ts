@@ -40,7 +40,7 @@ export function bindMeshPage(): void {
       root.dataset.round = String(machine.enter?.round ?? 0);
       figure.draw(view, now);
       return {
-        status: meshStatus(view, now, control.own?.examples ?? null),
+        status: meshStatus(view, now, control.own?.examples ?? null, Math.max(2, training.least)),
         running: machine.connection.state !== "closed",
         examples: view.examples,
         loaded: view.loaded,

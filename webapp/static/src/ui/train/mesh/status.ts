@@ -12,10 +12,10 @@ import {
   missingWords,
   PAUSED,
   retryHint,
+  roundStepWords,
   type Status,
   type StatusWords,
   statusIn,
-  stepWords,
   stoppedWords,
   TRAINED,
 } from "../texts";
@@ -23,17 +23,26 @@ import {
 const card = say.card;
 const mesh = say.mesh;
 
-/** `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them. */
-export function meshStatus(view: MeshView, now: number, own: number | null = null): Status {
+/**
+ * `now` as in `performance.now()`; `own` counts the volunteer's own examples, null if the task provides them; a round
+ * begins with `least` participants, 0 if the page does not know.
+ */
+export function meshStatus(view: MeshView, now: number, own: number | null = null, least = 0): Status {
   const { machine, progress } = view;
   const current = phase(machine);
   const busy = machine.inHand.plan !== null && machine.inHand.trained === null;
-  const [line, hint, spoken = line] = words(current, view, now, own);
+  const [line, hint, spoken = line] = words(current, view, now, own, least);
   const sentences = [hint, measured(view)].filter(Boolean).join(" ");
   return statusIn(current, [line, sentences, spoken], busy ? progress : null);
 }
 
-function words(current: MeshPhase, view: MeshView, now: number, own: number | null): StatusWords {
+function words(
+  current: MeshPhase,
+  view: MeshView,
+  now: number,
+  own: number | null,
+  least: number,
+): StatusWords {
   switch (current) {
     case "stopped":
       return atRest(view, own);
@@ -44,7 +53,7 @@ function words(current: MeshPhase, view: MeshView, now: number, own: number | nu
     case "loading":
       return loadingWords(view.problem);
     case "waiting":
-      return waiting(view);
+      return waiting(view, least);
     case "training":
       return training(view);
     case "trained":
@@ -97,12 +106,12 @@ function measured({ machine, serverless }: MeshView): string {
   return mesh.measured(who, evaluation.round, evaluation.loss, evaluation.examples);
 }
 
-function waiting(view: MeshView): StatusWords {
+function waiting(view: MeshView, least: number): StatusWords {
   const { task, group } = view;
   const last = group && outcome(view);
   if (!task) return [card.nextRound, last ?? card.inFromNext];
   if (task.phase === "paused") return PAUSED;
-  if (task.phase === "waiting" && task.needed > 0) return missingWords(task.needed);
+  if (task.phase === "waiting" && task.needed > 0) return missingWords(task.needed, least);
   if (task.phase === "training") return [card.nextRound, last ?? mesh.withoutYou(task.round)];
   return [card.nextRound, last ?? card.opensSoon];
 }
@@ -130,7 +139,8 @@ function training(view: MeshView): StatusWords {
   const { progress } = view;
   const name = round(view);
   if (!progress) return [mesh.fetching, retryHint(view.problem) ?? `${name}.`, card.training];
-  return stepWords(progress, name);
+  const [line, hint, spoken = line] = roundStepWords(progress, view.machine.inHand.plan?.round ?? 0);
+  return [line, view.machine.byPeers ? `${name}. ${hint}` : hint, spoken];
 }
 
 function averaging(view: MeshView): StatusWords {

@@ -14,7 +14,6 @@ import {
   type Status,
   type StatusWords,
   statusIn,
-  stepWords,
   stoppedWords,
 } from "../texts";
 
@@ -84,9 +83,15 @@ function fetching(view: UnitsView): StatusWords {
 }
 
 function training(view: UnitsView): StatusWords {
-  const name = nameOf(at(view, "training"));
+  const unit = at(view, "training");
+  const name = nameOf(unit);
   if (!view.progress) return [units.beginning, retryHint(view.problem) ?? `${name}.`, card.training];
-  return stepWords(view.progress, name);
+  const { step, steps, loss } = view.progress;
+  return [
+    units.stepInUnit(step, steps, unit?.unit ?? 0),
+    `${name}. ${card.loss(loss)}`,
+    card.spokenStep(name),
+  ];
 }
 
 /** Returns the first unit in hand at this stage. */
