@@ -58,10 +58,10 @@ async def identify(connection: HTTPConnection) -> Requester:
     return identity
 
 
-def signed_in(connection: HTTPConnection) -> bool:
-    """Whether the request has a valid session or token; False before a handler identified its sender."""
-    identity: Requester | None = connection.scope.get(_CACHE_KEY)
-    return identity is not None and identity.account is not None
+def account_name(connection: HTTPConnection) -> str:
+    """Returns the name of the sender's account; "" without one, and before the sender was identified."""
+    identity: Requester = connection.scope.get(_CACHE_KEY, ANYBODY)
+    return identity.name
 
 
 async def summaries_for(connection: HTTPConnection) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Collection
-from functools import lru_cache
+from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from backend.server.tasks.ethics_statement import publication
 from backend.server.tasks.gallery import Search, by_need, topics
 from backend.server.tasks.model_inspection import fastest
 from backend.web.api.lineage import lineage
-from backend.web.auth.identity import signed_in, summaries_for
+from backend.web.auth.identity import account_name, identify, summaries_for
 from backend.web.pages.languages import FALLBACK, catalogue, negotiated
 from backend.web.pages.live_parts import asks_for_live_parts, render_live_parts
 from backend.web.pages.reader_language import ReaderLanguage
@@ -58,9 +58,18 @@ def routes() -> list[BaseRoute]:
 def page_route(
     path: str, endpoint: Callable[[Request], Awaitable[Response]], methods: Collection[str] | None = None
 ) -> Route:
-    """Returns a page's route in its reader's language, with compression, which shrinks it to a third."""
+    """Returns a page's route in its reader's language, with compression, which shrinks it to a third.
+
+    Its reader is identified first, because the header of every page names their account.
+    """
+
+    @wraps(endpoint)
+    async def identified(request: Request) -> Response:
+        await identify(request)
+        return await endpoint(request)
+
     middleware = [Middleware(GZipMiddleware), Middleware(ReaderLanguage)]
-    return Route(path, endpoint, methods=methods, middleware=middleware)
+    return Route(path, identified, methods=methods, middleware=middleware)
 
 
 async def gallery(request: Request) -> Response:
@@ -155,7 +164,7 @@ def render(request: Request, template: str, context: dict[str, Any], status: int
     # Pages without their own script, such as errors, use the gallery's.
     entries = (f"{SOURCES}/{name}.ts" for name in (Path(template).stem, "gallery"))
     page = _environment(webapp, language).get_template(template)
-    values = {"request": request, "language": language, "signed_in": signed_in(request), **context}
+    values = {"request": request, "language": language, "reader": account_name(request), **context}
     headers = {"Content-Language": language, "Vary": "Accept-Language", POLICY: page_policy()}
     if asks_for_live_parts(request, page):
         return render_live_parts(request, page, values, headers)

@@ -14,5 +14,7 @@ function fetchSearch() {
 }
 
 field.form.addEventListener("submit", (event) => event.preventDefault());
-field.addEventListener("focus", fetchSearch, { once: true });
+// The header of other pages searches by an address: MkDocs' script takes `q` from it.
+if (new URLSearchParams(location.search).get("q")) fetchSearch();
+else field.addEventListener("focus", fetchSearch, { once: true });
 if (window.matchMedia("(min-width: 64rem)").matches) document.querySelector(".docs-nav").open = true;

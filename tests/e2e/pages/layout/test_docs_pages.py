@@ -87,6 +87,16 @@ async def test_a_word_typed_before_the_index_came_is_found(browser: Browser, idl
         await expect(page).to_have_url(f"{idle_server.url}/docs/reference/settings/#how-it-runs")
 
 
+async def test_the_header_of_other_pages_searches_the_documentation(
+    browser: Browser, idle_server: Server
+) -> None:
+    async with opened(browser, DESKTOP) as page:
+        await page.goto(idle_server.url)
+        await page.get_by_role("searchbox", name="Search the documentation").fill("X-Forwarded-For")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#mkdocs-search-results a", has_text="How it runs")).to_be_visible()
+
+
 async def test_without_scripts_there_is_all_but_the_search(browser: Browser, idle_server: Server) -> None:
     context = await browser.new_context(java_script_enabled=False)
     page = await context.new_page()
