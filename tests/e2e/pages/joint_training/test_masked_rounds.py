@@ -70,6 +70,7 @@ def server(models: Path, tmp_path: Path) -> Iterator[Server]:
 async def start(page: Page, url: str, least: str) -> None:
     """Begins to train, on the condition of being masked among so many."""
     await page.goto(f"{url}/tasks/digits/train?backend=wasm")
+    await page.get_by_text("Advanced: your own conditions").click()
     await page.locator("[data-minimum]").fill(least)
     await page.locator("[data-action=start]").click()
 

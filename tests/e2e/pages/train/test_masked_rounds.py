@@ -100,6 +100,7 @@ async def test_who_asks_for_more_than_the_task_masks_among_reads_why(page: Page,
     with serving() as server:
         await page.goto(f"{server.url}/tasks/digits/train?backend=wasm")
         await expect(page.locator("[data-seen-line]")).to_contain_text("Nobody: updates are masked")
+        await page.get_by_text("Advanced: your own conditions").click()
         await page.locator("[data-minimum]").fill("9")
         await expect(page.locator("[data-minimum-note]")).to_contain_text("cannot promise 9")
         await page.locator("[data-action=start]").click()
@@ -113,6 +114,7 @@ async def test_who_asks_for_more_than_the_task_masks_among_reads_why(page: Page,
 async def test_a_task_in_the_open_says_so_to_who_wants_masks(page: Page, server: Server) -> None:
     await page.goto(f"{server.url}/tasks/digits/train?backend=wasm")
     await expect(page.locator("[data-seen-line]")).to_contain_text("The server, which adds up all updates")
+    await page.get_by_text("Advanced: your own conditions").click()
     await page.locator("[data-minimum]").fill("3")
     await expect(page.locator("[data-minimum-note]")).to_contain_text("adds updates up in the open")
     await page.locator("[data-action=start]").click()

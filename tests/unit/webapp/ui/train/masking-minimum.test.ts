@@ -7,7 +7,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 /** A page of a task that masks among at least ten, as it is opened. */
 function open(masks = true, always = false): () => number {
-  document.body.innerHTML = `<input data-minimum data-masks="${masks}" data-always="${always}" data-least="10"><p data-minimum-note></p>`;
+  document.body.innerHTML = `<details><input data-minimum data-masks="${masks}" data-always="${always}" data-least="10"><p data-minimum-note></p></details>`;
   return minimumChoice(document.body);
 }
 
@@ -69,4 +69,15 @@ test("without storage, the condition lasts for this visit", () => {
   type("7");
   expect(minimum()).toBe(7);
   expect(open()()).toBe(0);
+});
+
+test("the conditions stay folded until one of them prevents joining", () => {
+  const folded = () => document.querySelector("details")?.open === false;
+  open();
+  type("5");
+  expect(folded()).toBe(true);
+  type("12");
+  expect(folded()).toBe(false);
+  open();
+  expect(folded()).toBe(false);
 });

@@ -63,7 +63,7 @@ function openInside(target: HTMLElement): number {
 }
 
 /** Opens all folds around an element; returns how many were folded. */
-function openAround(target: EventTarget | null): number {
+export function openAround(target: EventTarget | null): number {
   let opened = 0;
   let fold = target instanceof Element ? target.closest("details") : null;
   while (fold) {

@@ -1,6 +1,7 @@
 /** The volunteer's own minimum of clients among which an update is masked. Stored for all tasks of this site. */
 
 import { requireElement, setText } from "../lib/dom";
+import { openAround } from "../lib/sections";
 import { type MaskingOffer, minimumNote } from "./masked-status";
 import { storeChoice, storedChoice } from "./stored-choice";
 
@@ -19,6 +20,7 @@ export function minimumChoice(root: HTMLElement): () => number {
     const { text, bars } = minimumNote(parse(input.value), offered);
     setText(note, text);
     note.className = bars ? "notice" : "note";
+    if (bars) openAround(note);
   };
   input.value = storedChoice(KEY);
   input.addEventListener("input", () => {

@@ -2,6 +2,7 @@
 
 import { say } from "../../i18n";
 import { requireElement, setText } from "../lib/dom";
+import { openAround } from "../lib/sections";
 import { storeChoice, storedChoice } from "./stored-choice";
 
 const KEY = "minga-min-noise";
@@ -18,6 +19,7 @@ export function noiseChoice(root: HTMLElement): () => number {
     const bars = parse(input.value) > offered;
     setText(note, `${offered > 0 ? words.offered(shown) : words.none} ${bars ? words.bars : ""}`.trim());
     note.className = bars ? "notice" : "note";
+    if (bars) openAround(note);
   };
   input.value = storedChoice(KEY);
   input.addEventListener("input", () => {
