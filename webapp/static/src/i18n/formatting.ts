@@ -6,6 +6,7 @@ const THIN = "\u202f";
 
 const WHOLE = new Intl.NumberFormat(language, { maximumFractionDigits: 0, useGrouping: true });
 const SHARE = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const AXIS_SHARE = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
 const DIGITS = new Intl.NumberFormat(language, { maximumSignificantDigits: 4, useGrouping: false });
 
 /** A whole number with its thousands apart: by a thin space, in all languages (ISO 80000-1). */
@@ -16,7 +17,7 @@ export function number(value: number): string {
 
 /** A share between 0 and 1 on an axis: `75 %`, `97.5 %`. */
 export function axisPercent(share: number): string {
-  return `${Math.round(share * 1000) / 10}${THIN}%`;
+  return `${AXIS_SHARE.format(share * 100)}${THIN}%`;
 }
 
 /** Bytes as `1.4 MB`. */

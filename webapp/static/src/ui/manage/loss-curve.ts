@@ -3,7 +3,8 @@
 import { say } from "../../i18n";
 import { decimal } from "../../i18n/formatting";
 import { manage } from "../../i18n/texts/owners/manage";
-import { Curve, type CurveLine } from "../lib/chart";
+import { Curve } from "../charts/curve";
+import { type CurveLine, DASHED } from "../charts/lines";
 import type { DashboardHistory } from "./frames";
 
 const curves = say.curves;
@@ -16,7 +17,7 @@ const LINES: readonly CurveLine[] = [
   { label: manage.training, colour: "--attention-strong", ...SHARED },
   { label: manage.lowest, colour: "--text-muted", ...SHARED, faint: true },
   { label: manage.highest, colour: "--text-muted", ...SHARED, faint: true },
-  { label: curves.leftBehind, colour: "--problem", ...SHARED, dashed: true, rare: true },
+  { label: curves.leftBehind, colour: "--problem", ...SHARED, dash: DASHED, rare: true },
 ];
 
 /** Returns a function that shows the losses of a history in `host`. */

@@ -2,8 +2,8 @@
 
 import { axisPercent } from "../../i18n/formatting";
 import { say } from "../../i18n/texts/owners/units";
+import { Curve } from "../charts/curve";
 import { requestJson } from "../lib/api";
-import { Curve } from "../lib/chart";
 import { requireElement, setText } from "../lib/dom";
 import { pollAfterChange } from "./polling";
 import { fillRows } from "./rows";

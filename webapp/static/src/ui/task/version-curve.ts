@@ -3,7 +3,8 @@
 import type { LocalMetrics } from "../../client/session/local-metrics";
 import { say } from "../../i18n";
 import { axisPercent, decimal } from "../../i18n/formatting";
-import { Curve, type CurveLine } from "../lib/chart";
+import { Curve } from "../charts/curve";
+import { type CurveLine, DASHED } from "../charts/lines";
 import { requireElement } from "../lib/dom";
 import { byVersion } from "../train/local-rounds";
 import { bindFiles } from "./version-files";
@@ -26,12 +27,12 @@ const LEFT: CurveLine = {
   label: say.curves.leftBehind,
   colour: "--accent",
   scale: LOSS.label,
-  dashed: true,
+  dash: DASHED,
   rare: true,
 };
 const MINE: readonly CurveLine[] = [
-  { ...ACCURACY, label: say.curves.accuracyHere, scale: ACCURACY.label, dashed: true },
-  { ...LOSS, label: say.curves.lossHere, scale: LOSS.label, dashed: true },
+  { ...ACCURACY, label: say.curves.accuracyHere, scale: ACCURACY.label, dash: DASHED },
+  { ...LOSS, label: say.curves.lossHere, scale: LOSS.label, dash: DASHED },
 ];
 
 /**

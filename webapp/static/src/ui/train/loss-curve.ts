@@ -2,7 +2,7 @@
 
 import { say } from "../../i18n";
 import { decimal } from "../../i18n/formatting";
-import { Curve } from "../lib/chart";
+import { Curve } from "../charts/curve";
 import { requireElement } from "../lib/dom";
 
 /** The number of latest steps in the curve. */
