@@ -17,6 +17,7 @@ from backend.commands.terminal.tables import indented, listing
 from backend.commands.tokens import needed
 from backend.protocols.tasks.task_life import Order
 from backend.server.tasks.formatting import number
+from backend.web.pages.participant_names import participant_name
 
 ORDERS = {
     Order.LAUNCH: "launch a tested task",
@@ -139,10 +140,11 @@ def _path(task: str) -> str:
 
 
 def _table(rows: list[Mapping[str, Any]]) -> Table:
-    table = listing("participant", "runs on", "does", ">accepted", ">refused", ">examples")
+    table = listing("participant", "id", "runs on", "does", ">accepted", ">refused", ">examples")
     for row in rows:
         away = "away" if row["banned"] is None else "kept out"
         table.add_row(
+            participant_name(row["client"]),
             row["client"],
             escape(f"{row['kind'] or ''} {row['backend'] or ''}"),
             row["status"] or away,

@@ -230,6 +230,7 @@ class Dashboard:
         best = history.best.version if history.best else None
         return {
             "rounds": [asdict(record) for record in self._totals.newest],
+            "refusals": self._totals.refusal_hours.rows(),
             "best": best,
             "curve": [_point(version, evaluations, lineage) for version in versions],
         }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backend.formats.manifest import Manifest
+from backend.server.dashboards.refusal_hours import RefusalHours
 from backend.server.estimates.energy import training_energy
 from backend.stores.contracts import RoundRecord
 
@@ -31,12 +32,14 @@ class Totals:
     max_watt_hours: float = 0.0
     refusals: Counter[str] = field(default_factory=Counter)
     backends: Counter[str] = field(default_factory=Counter)
+    refusal_hours: RefusalHours = field(default_factory=RefusalHours)
     newest: deque[RoundRecord] = field(default_factory=lambda: deque(maxlen=SHOWN))
 
     def add(self, record: RoundRecord, examples: int | None) -> None:
         """Adds a round; `examples` is that of the version that it made, None if it made none."""
         self.rounds += 1
         self.refusals.update(record.refusals)
+        self.refusal_hours.add(record.ended, record.refusals)
         self.newest.append(record)
         if examples is None:
             return

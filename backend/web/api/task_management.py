@@ -19,7 +19,7 @@ from backend.server.accounts.permissions import may
 from backend.server.continuation.extension import choices
 from backend.server.dashboards.dashboard import Dashboard
 from backend.server.hosting.task_registry import TaskRegistry
-from backend.web.auth.identity import require
+from backend.web.auth.identity import require, summaries_for
 from backend.web.pages.pages import page_route, render
 from backend.web.requests.body import read_json
 from backend.web.transport.authorized_sockets import connections_of
@@ -76,6 +76,12 @@ async def page(request: Request) -> Response:
         "task": registry.summary(name),
         "plan": host.task.file,
         "choices": choices(host.task, host.history),
+        # Their curves can be laid over the curve of this one.
+        "comparable": [
+            task
+            for task in await summaries_for(request)
+            if task["name"] != name and may(identity, "inspect", registry.place(task["name"]))
+        ],
         "may_lead": may(identity, "manage", place),
         "may_delete": may(identity, "delete", place)
         and request.app.state.deletions.can_delete(registry.folder(name)),

@@ -91,7 +91,7 @@ async def go_back(page: Page) -> None:
 async def delete(page: Page) -> None:
     """Takes everything away, then deletes the task; ends on the account page."""
     async with page.expect_download() as download:
-        await page.get_by_role("button", name="Download everything first").click()
+        await page.get_by_role("button", name="Download the task").click()
     assert (await download.value).suggested_filename == "tiny.zip"
     await page.get_by_label("To delete it, type its name: tiny").fill("tiny")
     await page.get_by_role("button", name="Delete for good").click()

@@ -64,7 +64,7 @@ async def test_one_press_of_the_button_and_an_update_counts(page: Page, server: 
     await start(page)
     await accepted(page, 2)
     await expect(page.locator("[data-backend]")).to_have_text("WebAssembly")
-    await expect(page.locator("[data-people] li.me")).to_contain_text("You · WebAssembly")
+    await expect(page.locator("[data-people] li.me")).to_contain_text(" · Browser, WebAssembly")
     await page.locator("[data-action=stop]").click()
     await expect(page.locator("[data-status-line]")).to_have_text("Stopped. Thank you!")
     answer = await asyncio.to_thread(server.get, "/api/tasks/digits/contributions")

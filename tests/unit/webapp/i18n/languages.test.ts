@@ -52,7 +52,7 @@ test("a page in Spanish speaks Spanish, with its plurals and its decimal sign", 
 
 test("an owner's page in Spanish speaks Spanish", async () => {
   await speaking("es");
-  const { manage } = await import(`${SOURCES}/i18n/texts/owners/manage`);
+  const { manage } = await import(`${SOURCES}/i18n/texts/owners/dashboard/manage`);
   expect(manage.ofEpochs.training(3)).toBe("Trabajando en la época 3");
 });
 

@@ -80,7 +80,7 @@ test("a square has the phase of the unit that is furthest from done, and is hot 
 
 test("a client's row says in words how far it is trusted", () => {
   expect(trustRow(KNOWN)).toEqual([
-    "0123456789abcdef",
+    "mauve salamander · 0123456789abcdef",
     "browser webgl",
     "being checked",
     "3",

@@ -2,9 +2,9 @@
 
 import type { CurveLine, Points } from "./lines";
 import { type AxisRange, shownIndices } from "./ranges";
-import { smooth, type Value } from "./smoothing";
+import { type CurveValue, smooth } from "./smoothing";
 
-type Cell = string | Value;
+type Cell = string | CurveValue;
 
 /** Spreadsheets compute texts that begin so. */
 const FORMULA = /^[=+\-@\t\r]/;

@@ -1,7 +1,7 @@
 /** The lines of a chart, and what is drawn of them: raw and smoothed values, without what a scale cannot show. Pure. */
 
 import type { AxisRange } from "./ranges";
-import { smooth, type Value } from "./smoothing";
+import { type CurveValue, smooth } from "./smoothing";
 
 export interface CurveLine {
   readonly label: string;
@@ -24,7 +24,7 @@ export interface CurveLine {
 export const DASHED = [4, 4] as const;
 
 /** The horizontal values first, then one list a line. */
-export type Points = readonly (readonly Value[])[];
+export type Points = readonly (readonly CurveValue[])[];
 
 /** How a person wants to see a chart. */
 export interface ChartView {
@@ -40,21 +40,21 @@ export const WHOLE_VIEW: ChartView = { smoothing: 0, isLog: false, range: null }
 /** One drawn line: of `line`, the values as they are, or smoothed. */
 export interface DrawnLine {
   readonly line: CurveLine;
-  readonly column: readonly Value[];
+  readonly column: readonly CurveValue[];
   /** The unsmoothed values of a smoothed line. */
-  readonly raw?: readonly Value[];
+  readonly raw?: readonly CurveValue[];
   /** Whether it stands faintly behind the same line smoothed. */
   readonly isBehind: boolean;
 }
 
 /** Returns the lines to draw, those behind others first. Lines that are rare and empty are left out. */
 export function drawnLines(lines: readonly CurveLine[], points: Points, view: ChartView): DrawnLine[] {
-  const isDrawn = (line: CurveLine, column: readonly Value[]) =>
+  const isDrawn = (line: CurveLine, column: readonly CurveValue[]) =>
     !line.rare || column.some((value) => value !== null);
   const drawn = lines.flatMap((line, index) => {
     const column = points[index + 1] ?? [];
     if (!isDrawn(line, column)) return [];
-    const shown = (values: readonly Value[]) => (view.isLog ? positive(values) : values);
+    const shown = (values: readonly CurveValue[]) => (view.isLog ? positive(values) : values);
     if (view.smoothing === 0) return [{ line, column: shown(column), isBehind: false }];
     const smoothed = { line, column: shown(smooth(column, view.smoothing)), raw: column, isBehind: false };
     // A line that is faint already has nothing behind it.
@@ -76,6 +76,6 @@ export function wholeRange(points: Points): AxisRange | null {
   return typeof first === "number" && typeof last === "number" && last > first ? [first, last] : null;
 }
 
-function positive(values: readonly Value[]): Value[] {
+function positive(values: readonly CurveValue[]): CurveValue[] {
   return values.map((value) => (value !== null && value > 0 ? value : null));
 }

@@ -1,7 +1,7 @@
 /** Lays curves with different horizontal values over each other. Pure. */
 
 import type { Points } from "./lines";
-import type { Value } from "./smoothing";
+import type { CurveValue } from "./smoothing";
 
 /** Returns one list of points with all lines of `charts`; lines have gaps where only others have points. */
 export function overlay(charts: readonly Points[]): Points {
@@ -11,7 +11,7 @@ export function overlay(charts: readonly Points[]): Points {
   const columns = charts.flatMap(([first = [], ...lines]) => {
     const indices = new Map(first.map((place, index) => [place, index]));
     return lines.map((line) =>
-      places.map((place): Value => {
+      places.map((place): CurveValue => {
         const index = indices.get(place);
         return index === undefined ? null : (line[index] ?? null);
       }),

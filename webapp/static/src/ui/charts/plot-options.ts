@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { number } from "../../i18n/formatting";
 import type { ChartView, CurveLine, DrawnLine } from "./lines";
 import { logBounds, logTicks } from "./scales";
-import type { Value } from "./smoothing";
+import type { CurveValue } from "./smoothing";
 
 const FONT = "12px system-ui, sans-serif";
 /** Versions and steps are whole numbers: there are no ticks between them. */
@@ -65,7 +65,7 @@ export function plotOptions(current: () => readonly DrawnLine[], frame: PlotFram
 /** `rawAt` returns the unsmoothed value of a point of a smoothed line. */
 function series(
   { line, isBehind }: DrawnLine,
-  rawAt: (point: number) => Value,
+  rawAt: (point: number) => CurveValue,
   colour: (property: string) => string,
 ): uPlot.Series {
   const { label, colour: property, faint, dash, scale, format } = line;

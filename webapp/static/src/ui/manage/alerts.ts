@@ -1,6 +1,6 @@
 /** Lists alerts: the problem, its time or period, and a button to acknowledge it. */
 
-import { manage } from "../../i18n/texts/owners/manage";
+import { manage } from "../../i18n/texts/owners/dashboard/manage";
 import { makeButton } from "../lib/button";
 import { setChildren } from "../lib/dom";
 import type { Alert } from "./frames";

@@ -1,6 +1,6 @@
 /** The forms by which an owner trains more, starts over, or makes another task from a version. */
 
-import { manage } from "../../i18n/texts/owners/manage";
+import { manage } from "../../i18n/texts/owners/dashboard/manage";
 import { requestJson, showRefusal } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
 import { numberOf, onSubmit } from "../lib/forms";

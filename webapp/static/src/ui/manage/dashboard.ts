@@ -1,28 +1,30 @@
 /** The dashboard, on which owners monitor and control a task, and remove participants. */
 
-import { manage } from "../../i18n/texts/owners/manage";
+import { manage } from "../../i18n/texts/owners/dashboard/manage";
 import { requestJson, showRefusal } from "../lib/api";
 import { makeButton } from "../lib/button";
 import { enableButtons, requireElement, setText } from "../lib/dom";
+import { type Pager, tablePager } from "../lib/pager";
 import { toast } from "../lib/toast";
 import { bindFiles } from "../task/version-files";
 import { fillAlerts } from "./alerts";
+import { bindComparison } from "./comparison";
 import { bindContinuation } from "./continuation";
 import { watch } from "./dashboard-socket";
-import { bindTaskDeletion } from "./deletion";
-import type { Alert, DashboardFrame, DashboardHistory, DashboardNow } from "./frames";
-import { lossCurve } from "./loss-curve";
+import { bindTaskDeletion, bindTaskExport } from "./deletion";
+import type { Alert, DashboardFrame, DashboardHistory, DashboardNow, DashboardParticipant } from "./frames";
+import { TaskLossCurve } from "./loss-curve";
 import { showParticipants } from "./participants";
+import { refusalChart } from "./refusal-chart";
 import { fillRows } from "./rows";
-import { countRows, figures, roundRows } from "./tables";
+import { countRows, figures, roundRows, type TextRow } from "./tables";
 import { bindUnits } from "./units";
-import { fillVersions } from "./versions";
+import { fillVersions, type ShownVersion, shownVersions } from "./versions";
 
 const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
   dateStyle: "short",
   timeStyle: "short",
 });
-const ROUNDS_SHOWN = 50;
 
 /** Binds the page. */
 export function bindDashboard(): void {
@@ -45,7 +47,11 @@ class Dashboard {
   readonly #mayRestore: boolean;
   readonly #words: typeof manage.ofRounds;
   readonly #problem = requireElement(document, "problem");
-  readonly #showLosses = lossCurve(requireElement(document, "curve"));
+  readonly #losses: TaskLossCurve;
+  readonly #showRefusals: ReturnType<typeof refusalChart>;
+  readonly #participants: Pager<DashboardParticipant>;
+  readonly #versions: Pager<ShownVersion>;
+  readonly #rounds: Pager<TextRow>;
   readonly #unitsChanged: () => void;
   #newest = 0;
 
@@ -56,9 +62,30 @@ class Dashboard {
     this.#mayRestore = this.#mayLead && page.dataset.scheme === "federated";
     this.#words = page.dataset.scheme === "volunteer" ? manage.ofEpochs : manage.ofRounds;
     bindFiles(requireElement(page, "versions"));
+    bindTaskExport(page, this.#task);
     bindTaskDeletion(page, this.#task);
     bindContinuation(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
+    const heading = requireElement(page, "curve-heading").textContent?.trim() ?? "";
+    this.#losses = new TaskLossCurve(requireElement(page, "curve"), this.#task, heading);
+    bindComparison(page, (tasks) => this.#losses.compare(tasks));
+    this.#showRefusals = refusalChart(page, TIME);
+    this.#participants = this.#participantPages();
+    this.#versions = this.#versionPages();
+    const rounds = requireElement<HTMLTableSectionElement>(page, "rounds");
+    this.#rounds = tablePager(rounds, (rows) => fillRows(rounds, rows));
+  }
+
+  #participantPages(): Pager<DashboardParticipant> {
+    const body = requireElement(this.#page, "participants");
+    const table = { body, task: this.#task, mayLead: this.#mayLead, problem: this.#problem };
+    return tablePager(body, (rows) => showParticipants(table, rows));
+  }
+
+  #versionPages(): Pager<ShownVersion> {
+    const body = requireElement(this.#page, "versions");
+    const restore = this.#mayRestore ? (version: number) => this.#restore(version) : null;
+    return tablePager(body, (rows) => fillVersions(body, this.#task, rows, TIME, restore));
   }
 
   show(frame: DashboardFrame): void {
@@ -82,19 +109,17 @@ class Dashboard {
     this.#showAlerts(now);
     fillRows(requireElement(page, "refusals"), countRows(now.totals.refusals, manage.refusal));
     fillRows(requireElement(page, "backends"), countRows(now.totals.backends, manage.runnerOf));
-    const table = { body: requireElement(page, "participants"), task: this.#task };
-    showParticipants({ ...table, mayLead: this.#mayLead, problem: this.#problem }, now.participants);
+    this.#participants.show(now.participants);
     this.#unitsChanged();
   }
 
   #showHistory(history: DashboardHistory): void {
     const { rounds, curve: points, best } = history;
-    const page = this.#page;
-    fillRows(requireElement(page, "rounds"), roundRows(rounds.slice(-ROUNDS_SHOWN), this.#words));
-    this.#showLosses(history);
+    this.#rounds.show(roundRows(rounds, this.#words));
+    this.#losses.showHistory(history);
+    this.#showRefusals(history.refusals);
     this.#newest = points.at(-1)?.version ?? 0;
-    const restore = this.#mayRestore ? (version: number) => this.#restore(version) : null;
-    fillVersions(requireElement(page, "versions"), this.#task, points, best, TIME, restore);
+    this.#versions.show(shownVersions(points, best));
   }
 
   #restore(version: number): void {

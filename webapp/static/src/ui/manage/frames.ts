@@ -24,6 +24,12 @@ export interface Alert {
   readonly acknowledged: number | null;
 }
 
+/** Refused updates of ended rounds; `at` is the beginning of their hour in Unix seconds. */
+export interface RefusalHour {
+  readonly at: number;
+  readonly refusals: Counts;
+}
+
 export type Counts = Readonly<Record<string, number>>;
 
 export interface DashboardNow {
@@ -83,6 +89,7 @@ export interface DashboardHistory {
   readonly type: "history";
   readonly rounds: readonly DashboardRound[];
   readonly curve: readonly VersionPoint[];
+  readonly refusals: readonly RefusalHour[];
   /** The best version on held-out examples; null if none was measured. */
   readonly best: number | null;
 }

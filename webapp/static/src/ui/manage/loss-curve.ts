@@ -1,11 +1,14 @@
-/** The curve of losses on the dashboard: of the versions, and their spread over the clients that trained them. */
+/** The curve of losses on the dashboard: of the versions, their spread over clients, and other tasks' losses. */
 
 import { say } from "../../i18n";
 import { decimal } from "../../i18n/formatting";
-import { manage } from "../../i18n/texts/owners/manage";
-import { Curve } from "../charts/curve";
-import { type CurveLine, DASHED } from "../charts/lines";
-import type { DashboardHistory } from "./frames";
+import { charts } from "../../i18n/texts/owners/dashboard/charts";
+import { manage } from "../../i18n/texts/owners/dashboard/manage";
+import { InteractiveCurve } from "../charts/interactive-curve";
+import { type CurveLine, DASHED, type Points } from "../charts/lines";
+import { overlay } from "../charts/overlays";
+import type { ComparedTask } from "./comparison";
+import type { DashboardHistory, VersionPoint } from "./frames";
 
 const curves = say.curves;
 
@@ -19,20 +22,64 @@ const LINES: readonly CurveLine[] = [
   { label: manage.highest, colour: "--text-muted", ...SHARED, faint: true },
   { label: curves.leftBehind, colour: "--problem", ...SHARED, dash: DASHED, rare: true },
 ];
+/** Lines of other tasks differ by their dashes, too. */
+const DASHES = [
+  [8, 3],
+  [2, 3],
+  [8, 3, 2, 3],
+  [14, 4],
+] as const;
 
-/** Returns a function that shows the losses of a history in `host`. */
-export function lossCurve(host: HTMLElement): (history: DashboardHistory) => void {
-  const curve = new Curve(host, curves.version, LINES);
-  return ({ rounds, curve: points }) => {
-    const losses = new Map(rounds.map((one) => [one.round, one.losses]));
-    curve.show([
-      points.map(({ version }) => version),
-      points.map(({ loss, left }) => (left ? null : loss)),
-      points.map(({ training_loss }) => training_loss),
-      points.map(({ round }) => losses.get(round)?.p10 ?? null),
-      points.map(({ round }) => losses.get(round)?.p90 ?? null),
-      // It begins at the version of the roll-back, so that the fork is visible.
-      points.map(({ loss, left }, index) => (left || points[index + 1]?.left ? loss : null)),
-    ]);
+/** The curve of a task's losses; other tasks can be laid over it. */
+export class TaskLossCurve {
+  readonly #curve: InteractiveCurve;
+  #own: Points = [];
+  #others: readonly ComparedTask[] = [];
+
+  /** `heading` is the title of the chart. */
+  constructor(host: HTMLElement, task: string, heading: string) {
+    const names = { chart: heading, axis: curves.version, file: `${task}-loss` };
+    this.#curve = new InteractiveCurve(host, names, LINES);
+  }
+
+  showHistory(history: DashboardHistory): void {
+    this.#own = ownPoints(history);
+    this.#show();
+  }
+
+  compare(others: readonly ComparedTask[]): void {
+    this.#others = others;
+    this.#show();
+  }
+
+  #show(): void {
+    const points = overlay([this.#own, ...this.#others.map(({ curve }) => otherPoints(curve))]);
+    this.#curve.show(points, [...LINES, ...this.#others.map(otherLine)]);
+  }
+}
+
+function ownPoints({ rounds, curve: points }: DashboardHistory): Points {
+  const losses = new Map(rounds.map((one) => [one.round, one.losses]));
+  return [
+    points.map(({ version }) => version),
+    points.map(({ loss, left }) => (left ? null : loss)),
+    points.map(({ training_loss }) => training_loss),
+    points.map(({ round }) => losses.get(round)?.p10 ?? null),
+    points.map(({ round }) => losses.get(round)?.p90 ?? null),
+    // It begins at the version of the roll-back, so that the fork is visible.
+    points.map(({ loss, left }, index) => (left || points[index + 1]?.left ? loss : null)),
+  ];
+}
+
+function otherPoints(points: readonly VersionPoint[]): Points {
+  return [points.map(({ version }) => version), points.map(({ loss, left }) => (left ? null : loss))];
+}
+
+function otherLine({ task, place }: ComparedTask): CurveLine {
+  return {
+    ...SHARED,
+    label: charts.ofTask(manage.heldOut, task),
+    colour: `--series-${place + 1}`,
+    dash: DASHES[place] ?? DASHED,
   };
 }

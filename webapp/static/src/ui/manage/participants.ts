@@ -1,6 +1,6 @@
 /** The table of participants on the dashboard, with buttons that remove them. */
 
-import { manage } from "../../i18n/texts/owners/manage";
+import { manage } from "../../i18n/texts/owners/dashboard/manage";
 import { requestJson, showRefusal } from "../lib/api";
 import { makeButton } from "../lib/button";
 import { setChildren } from "../lib/dom";

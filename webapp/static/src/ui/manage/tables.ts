@@ -1,7 +1,7 @@
 /** Converts the dashboard's data to rows of text for its tables and lists. Pure. */
 
 import { number, seconds } from "../../i18n/formatting";
-import { manage, type PassWords } from "../../i18n/texts/owners/manage";
+import { manage, type PassWords } from "../../i18n/texts/owners/dashboard/manage";
 import { participantName } from "../../i18n/texts/volunteers/participant-names";
 import type { Alert, Counts, DashboardNow, DashboardParticipant, DashboardRound } from "./frames";
 

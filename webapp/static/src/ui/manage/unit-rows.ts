@@ -1,7 +1,8 @@
 /** Converts the board of work units to rows of text and cells of a map. Pure. */
 
 import { decimal, number, percent } from "../../i18n/formatting";
-import { say } from "../../i18n/texts/owners/units";
+import { say } from "../../i18n/texts/owners/dashboard/units";
+import { participantName } from "../../i18n/texts/volunteers/participant-names";
 import type { TextRow } from "./tables";
 
 /** The server's data on a task's work units (docs/reference/http.md, Work units). */
@@ -115,7 +116,7 @@ export function cellsOf({ shards }: UnitsBoard): ShardCell[] {
 
 export function trustRow(one: KnownClients): TextRow {
   return [
-    one.client,
+    `${participantName(one.client)} · ${one.client}`,
     one.kind || say.none,
     say.stands(one),
     say.row(one.held),

@@ -1,12 +1,14 @@
 /** The board of work units on the dashboard: fetched when something has changed. */
 
 import { axisPercent } from "../../i18n/formatting";
-import { say } from "../../i18n/texts/owners/units";
-import { Curve } from "../charts/curve";
+import { say } from "../../i18n/texts/owners/dashboard/units";
+import { InteractiveCurve } from "../charts/interactive-curve";
 import { requestJson } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
+import { tablePager } from "../lib/pager";
 import { pollAfterChange } from "./polling";
 import { fillRows } from "./rows";
+import type { TextRow } from "./tables";
 import { cellsOf, scoreRows, tallyOf, trustRow, type UnitsBoard, unitFigures } from "./unit-rows";
 
 /** The shortest interval, in milliseconds. */
@@ -17,7 +19,13 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
   const board = page.querySelector<HTMLElement>("[data-units]");
   if (!board) return () => undefined;
   const range = { side: "left", format: axisPercent } as const;
-  const curve = new Curve(requireElement(board, "scores-curve"), say.epoch, [
+  const heading = requireElement(board, "scores-heading").textContent?.trim() ?? "";
+  const names = { chart: heading, axis: say.epoch, file: `${task}-accuracy` };
+  const trust = requireElement<HTMLTableSectionElement>(board, "trust");
+  const trustPages = tablePager<TextRow>(trust, (rows) => fillRows(trust, rows));
+  const scores = requireElement<HTMLTableSectionElement>(board, "scores");
+  const scorePages = tablePager<TextRow>(scores, (rows) => fillRows(scores, rows));
+  const curve = new InteractiveCurve(requireElement(board, "scores-curve"), names, [
     { label: say.accuracy, colour: "--progress", ...range },
     { label: say.least, colour: "--text-muted", ...range, scale: say.accuracy, faint: true },
     { label: say.most, colour: "--text-muted", ...range, scale: say.accuracy, faint: true },
@@ -42,8 +50,8 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     setText(requireElement(page, "tally"), tally);
     showMap(requireElement(page, "map"), units, tally);
     setText(requireElement(page, "map-note"), units.shards.each > 1 ? say.each(units.shards.each) : "");
-    fillRows(requireElement(page, "trust"), units.trust.map(trustRow));
-    fillRows(requireElement(page, "scores"), scoreRows(units.scores));
+    trustPages.show(units.trust.map(trustRow));
+    scorePages.show(scoreRows(units.scores));
     const accuracies = units.scores.map(({ metrics }) => metrics.accuracy ?? null);
     curve.show([
       units.scores.map(({ epoch }) => epoch),

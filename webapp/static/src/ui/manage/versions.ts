@@ -1,42 +1,50 @@
 /** The table of versions: the metrics of each, its files, and a button to roll back to it. */
 
 import { decimal, number, percent } from "../../i18n/formatting";
-import { manage } from "../../i18n/texts/owners/manage";
+import { manage } from "../../i18n/texts/owners/dashboard/manage";
 import { makeButton } from "../lib/button";
 import { setChildren, setText } from "../lib/dom";
 import { filesMenu } from "../task/version-files";
 import type { VersionPoint } from "./frames";
 
-const SHOWN = 50;
+/** A row of the table. */
+export interface ShownVersion {
+  readonly point: VersionPoint;
+  readonly isBest: boolean;
+  readonly isNewest: boolean;
+}
 
-/** Shows the newest of `points`, the newest first, and marks the `best`. `back` rolls back to a version; null if that is not allowed. */
+/** Returns the rows of all versions, the newest first. */
+export function shownVersions(points: readonly VersionPoint[], best: number | null): ShownVersion[] {
+  const newest = points.at(-1);
+  return points
+    .map((point) => ({ point, isBest: point.version === best, isNewest: point === newest }))
+    .reverse();
+}
+
+/** Shows `versions`. `back` rolls back to a version; null if that is not allowed. */
 export function fillVersions(
   body: HTMLElement,
   task: string,
-  points: readonly VersionPoint[],
-  best: number | null,
+  versions: readonly ShownVersion[],
   time: Intl.DateTimeFormat,
   back: ((version: number) => void) | null,
 ): void {
   const rows = new Map([...body.querySelectorAll("tr")].map((row) => [row.dataset.version, row]));
-  const newest = points.at(-1)?.version;
   setChildren(
     body,
-    points
-      .slice(-SHOWN)
-      .reverse()
-      .map((point) => {
-        const row = rows.get(String(point.version)) ?? newRow(task, point.version);
-        texts(point, point.version === best, time).forEach((text, index) => {
-          const cell = row.cells[index + 1];
-          if (cell) setText(cell, text);
-        });
-        row.dataset.left = String(point.left);
-        if (!point.kept) row.querySelector(".files")?.remove();
-        const may = back !== null && point.kept && point.version !== newest;
-        showBack(row, may ? () => back(point.version) : null, point.version);
-        return row;
-      }),
+    versions.map(({ point, isBest, isNewest }) => {
+      const row = rows.get(String(point.version)) ?? newRow(task, point.version);
+      texts(point, isBest, time).forEach((text, index) => {
+        const cell = row.cells[index + 1];
+        if (cell) setText(cell, text);
+      });
+      row.dataset.left = String(point.left);
+      if (!point.kept) row.querySelector(".files")?.remove();
+      const may = back !== null && point.kept && !isNewest;
+      showBack(row, may ? () => back(point.version) : null, point.version);
+      return row;
+    }),
   );
 }
 

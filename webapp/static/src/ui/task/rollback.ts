@@ -1,6 +1,6 @@
 /** The button on the page of a version by which its owner rolls the task back to it. */
 
-import { manage } from "../../i18n/texts/owners/manage";
+import { manage } from "../../i18n/texts/owners/dashboard/manage";
 import { requestJson, showRefusal } from "../lib/api";
 import { enableButtons, requireElement } from "../lib/dom";
 

@@ -2,6 +2,7 @@
 
 import { say } from "../../i18n";
 import { number } from "../../i18n/formatting";
+import { participantName } from "../../i18n/texts/volunteers/participant-names";
 import type { Participant } from "../../protocol/wire/messages";
 import { requireElement, setText } from "../lib/dom";
 
@@ -25,7 +26,10 @@ function row(one: Participant, mine: boolean): HTMLLIElement {
   dot.className = "dot";
   const who = document.createElement("span");
   const kind = one.kind === "peer" ? say.people.peer : say.people.browser;
-  who.textContent = `${mine ? say.people.you : kind} · ${say.figures.backend(one.backend)}`;
+  const name = participantName(one.client);
+  const runs = `${kind}, ${say.figures.backend(one.backend)}`;
+  who.textContent = `${mine ? say.people.yourself(name) : name} · ${runs}`;
+  who.title = one.client;
   const does = document.createElement("span");
   does.textContent = `${say.people.doing[one.status]} · ${say.people.updates(one.accepted)}`;
   item.append(dot, who, does);

@@ -2,6 +2,7 @@ import { _, ngettext } from "./gettext";
 
 export const people = {
   you: _("You"),
+  yourself: (name: string) => _("You, %(name)s", { name }),
   browser: _("Browser"),
   peer: _("Peer"),
   doing: {

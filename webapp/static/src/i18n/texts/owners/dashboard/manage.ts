@@ -1,7 +1,7 @@
-import { decimal, number, tenths } from "../../formatting";
-import { figures } from "../volunteers/figures";
-import { size } from "./figures";
-import { _, ngettext } from "./gettext";
+import { decimal, number, tenths } from "../../../formatting";
+import { figures } from "../../volunteers/figures";
+import { size } from "../figures";
+import { _, ngettext } from "../gettext";
 
 const STATES: Readonly<Record<string, string>> = {
   test: _("In a private test"),

@@ -1,5 +1,5 @@
-import { decimal, number, percent, tenths } from "../../formatting";
-import { _, ngettext } from "./gettext";
+import { decimal, number, percent, tenths } from "../../../formatting";
+import { _, ngettext } from "../gettext";
 
 const PHASES: Readonly<Record<string, (count: number) => string>> = {
   open: (count) => ngettext("%(count)s waiting", "%(count)s waiting", count),

@@ -1,0 +1,1 @@
+"""The dashboards on which owners watch their tasks."""

@@ -1,0 +1,95 @@
+/** Moves along a chart by the keyboard: it is a slider over its steps, whose text has the values of all curves. */
+
+import type uPlot from "uplot";
+import { nearestIndex } from "./ranges";
+
+/** Points that Page Up and Page Down pass. */
+const PAGE = 10;
+
+export interface StepKeys {
+  /** What the slider is called. */
+  readonly label: string;
+  /** Called with the index of the point in front of a person, before its values are shown. */
+  readonly reach: (place: number) => void;
+  readonly zoom: (factor: number, centre: number) => void;
+  readonly reset: () => void;
+}
+
+/** Returns the index that `key` leads to from `index`; null for keys that move nothing. */
+export function indexAfter(key: string, index: number, count: number): number | null {
+  const moves: Readonly<Record<string, number>> = {
+    ArrowLeft: index - 1,
+    ArrowDown: index - 1,
+    ArrowRight: index + 1,
+    ArrowUp: index + 1,
+    PageDown: index - PAGE,
+    PageUp: index + PAGE,
+    Home: 0,
+    End: count - 1,
+  };
+  const moved = moves[key];
+  return moved === undefined || count === 0 ? null : Math.min(Math.max(0, moved), count - 1);
+}
+
+export function stepKeys({ label, reach, zoom, reset }: StepKeys): uPlot.Plugin {
+  const acts: Readonly<Record<string, (place: number) => void>> = {
+    "+": (place) => zoom(0.5, place),
+    "-": (place) => zoom(2, place),
+    Escape: reset,
+  };
+
+  function bind(plot: uPlot): void {
+    const { over } = plot;
+    over.tabIndex = 0;
+    over.role = "slider";
+    over.ariaLabel = label;
+    tell(plot, plot.data[0].length - 1);
+    over.addEventListener("focus", () => {
+      // A mouse puts the cursor where it points.
+      if (plot.cursor.idx === null && over.matches(":focus-visible")) show(plot, Number(over.ariaValueNow));
+    });
+    over.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const act = acts[event.key];
+      const index = plot.cursor.idx ?? nearestIndex([...plot.data[0]], Number(over.ariaValueNow));
+      const place = plot.data[0][index] ?? 0;
+      const moved = indexAfter(event.key, index, plot.data[0].length);
+      if (moved !== null) show(plot, plot.data[0][moved] ?? 0);
+      else if (act) act(place);
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  function show(plot: uPlot, place: number): void {
+    reach(place);
+    // The chart draws another part after this event.
+    setTimeout(() => plot.setCursor({ left: plot.valToPos(place, "x"), top: 0 }));
+  }
+
+  /** Says the values of a point where screen readers find them. */
+  function tell(plot: uPlot, index: number): void {
+    const { over, series, data } = plot;
+    over.ariaValueMin = String(data[0][0] ?? 0);
+    over.ariaValueMax = String(data[0].at(-1) ?? 0);
+    over.ariaValueNow = String(data[0][index] ?? 0);
+    const text = ({ value }: uPlot.Series, at: number) =>
+      typeof value === "function" ? String(value(plot, data[at]?.[index] as number, at, index)) : "";
+    over.ariaValueText = series
+      .map((one, at) => ({ label: String(one.label), text: text(one, at), isBehind: one.class === "behind" }))
+      .filter((one) => !one.isBehind)
+      .map((one) => `${one.label} ${one.text}`)
+      .join(", ");
+  }
+
+  function follow(plot: uPlot): void {
+    const { idx } = plot.cursor;
+    if (typeof idx === "number") tell(plot, idx);
+  }
+  return { hooks: { ready: bind, setCursor: follow, setData: (plot) => tell(plot, lastShown(plot)) } };
+}
+
+function lastShown(plot: uPlot): number {
+  const { idx } = plot.cursor;
+  return typeof idx === "number" ? Math.min(idx, plot.data[0].length - 1) : plot.data[0].length - 1;
+}
