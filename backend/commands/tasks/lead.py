@@ -140,12 +140,14 @@ def _path(task: str) -> str:
 
 
 def _table(rows: list[Mapping[str, Any]]) -> Table:
-    table = listing("participant", "id", "runs on", "does", ">accepted", ">refused", ">examples")
+    table = listing("participant", "runs on", "does", ">accepted", ">refused", ">examples")
+    # Other commands take the id, so it is never shortened.
+    table.columns[0].min_width = 16
     for row in rows:
         away = "away" if row["banned"] is None else "kept out"
         table.add_row(
-            participant_name(row["client"]),
-            row["client"],
+            # One cell: on a narrow terminal the id stands below the name, in one piece.
+            f"{participant_name(row['client'])} {row['client']}",
             escape(f"{row['kind'] or ''} {row['backend'] or ''}"),
             row["status"] or away,
             *(number(row[key]) for key in ("accepted", "refused", "examples")),

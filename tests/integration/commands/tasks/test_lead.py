@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from backend.web.pages.participant_names import participant_name
 from tests.support.programs.program_process import Preload, run
 from tests.support.tasks.tiny_task import write_task
 from tests.support.web.rounds_client import Client
@@ -48,6 +49,7 @@ async def test_owners_lead_their_task_from_a_terminal(server: Server, ann: Visit
         assert json.loads(paused.stdout)["reason"] == "Lunch."
         listed = await ask(token, "participants", "tiny", *where)
         assert one.id in listed.stdout
+        assert participant_name(one.id) in listed.stdout
         banned = await ask(token, "ban", "tiny", one.id, "--reason", "Nonsense.", *where)
         assert banned.stdout == f"{one.id} is banned from now on.\n"
     (row,) = json.loads((await ask(token, "participants", "tiny", "--json", *where)).stdout)["participants"]
