@@ -3,15 +3,16 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   bindComparison,
   type ComparedTask,
+  comparedLosses,
   freePlace,
 } from "../../../../../webapp/static/src/ui/manage/comparison";
 
 const tick = (task: string) => document.querySelector(`input[value="${task}"]`) as HTMLInputElement;
 const problem = () => document.querySelector("[data-compare-problem]")?.textContent;
-const curves: Readonly<Record<string, readonly { loss: number | null }[]>> = {
+const curves: Readonly<Record<string, readonly object[]>> = {
   digits: [{ loss: 0.5 }],
   texts: [{ loss: 0.25 }],
-  fresh: [{ loss: null }],
+  fresh: [{ loss: null, training_loss: null }],
 };
 let shown: readonly ComparedTask[];
 
@@ -54,6 +55,21 @@ test("a task that cannot be shown is not chosen, and the page says why", async (
   await choose("fresh");
   expect(tick("fresh").checked).toBe(false);
   expect(problem()).toContain("no measured versions");
+});
+
+test("a task without held-out examples is compared by its training loss", async () => {
+  const point = { created: 0, kept: true, left: false, metrics: {}, restores: null, round: 0 };
+  const trained = { ...point, version: 1, loss: null, training_loss: 0.75 };
+  expect(comparedLosses([trained])).toEqual({ isHeldOut: false, points: [[1], [0.75]] });
+  const measured = { ...trained, version: 2, loss: 0.5 };
+  expect(comparedLosses([trained, measured])).toEqual({
+    isHeldOut: true,
+    points: [
+      [1, 2],
+      [null, 0.5],
+    ],
+  });
+  expect(comparedLosses([{ ...measured, left: true }])).toBeNull();
 });
 
 test("there are four colours", () => {

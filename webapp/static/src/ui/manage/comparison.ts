@@ -1,6 +1,7 @@
 /** Other tasks of the owner, whose curves are laid over the curve of this one. */
 
 import { charts } from "../../i18n/texts/owners/dashboard/charts";
+import type { Points } from "../charts/lines";
 import { requestJson } from "../lib/api";
 import { setText } from "../lib/dom";
 import type { DashboardHistory, VersionPoint } from "./frames";
@@ -12,7 +13,23 @@ const MOST_TASKS = 4;
 export interface ComparedTask {
   readonly task: string;
   readonly place: number;
-  readonly curve: readonly VersionPoint[];
+  readonly losses: ComparedLosses;
+}
+
+/** The losses of a task by version: on held-out examples, or while training where it has no such. */
+export interface ComparedLosses {
+  readonly isHeldOut: boolean;
+  readonly points: Points;
+}
+
+/** Returns the losses of the versions that were not left behind; null without any. */
+export function comparedLosses(curve: readonly VersionPoint[]): ComparedLosses | null {
+  const isHeldOut = curve.some(({ loss }) => loss !== null);
+  const losses = curve.map(({ loss, training_loss, left }) =>
+    left ? null : isHeldOut ? loss : training_loss,
+  );
+  if (losses.every((loss) => loss === null)) return null;
+  return { isHeldOut, points: [curve.map(({ version }) => version), losses] };
 }
 
 /** Binds the choice in `page`, if it has one; calls `changed` with all chosen tasks. */
@@ -37,11 +54,11 @@ export function bindComparison(page: HTMLElement, changed: (tasks: readonly Comp
       // Meanwhile it may have been taken away again.
       if (!tick.checked) return;
       const place = freePlace([...chosen.values()].map((one) => one.place));
-      const isMeasured = answer?.curve.some(({ loss }) => loss !== null) ?? false;
-      if (answer === null || !isMeasured || place === null) {
+      const losses = answer === null ? null : comparedLosses(answer.curve);
+      if (losses === null || place === null) {
         tick.checked = false;
         report(answer === null ? charts.unreachable(task) : charts.unmeasured(task));
-      } else chosen.set(task, { task, place, curve: answer.curve });
+      } else chosen.set(task, { task, place, losses });
     }
     const isFull = ticks.filter(({ checked }) => checked).length >= MOST_TASKS;
     for (const one of ticks) one.disabled = isFull && !one.checked;

@@ -8,7 +8,7 @@ import { InteractiveCurve } from "../charts/interactive-curve";
 import { type CurveLine, DASHED, type Points } from "../charts/lines";
 import { overlay } from "../charts/overlays";
 import type { ComparedTask } from "./comparison";
-import type { DashboardHistory, VersionPoint } from "./frames";
+import type { DashboardHistory } from "./frames";
 
 const curves = say.curves;
 
@@ -53,7 +53,7 @@ export class TaskLossCurve {
   }
 
   #show(): void {
-    const points = overlay([this.#own, ...this.#others.map(({ curve }) => otherPoints(curve))]);
+    const points = overlay([this.#own, ...this.#others.map(({ losses }) => losses.points)]);
     this.#curve.show(points, [...LINES, ...this.#others.map(otherLine)]);
   }
 }
@@ -71,14 +71,10 @@ function ownPoints({ rounds, curve: points }: DashboardHistory): Points {
   ];
 }
 
-function otherPoints(points: readonly VersionPoint[]): Points {
-  return [points.map(({ version }) => version), points.map(({ loss, left }) => (left ? null : loss))];
-}
-
-function otherLine({ task, place }: ComparedTask): CurveLine {
+function otherLine({ task, place, losses }: ComparedTask): CurveLine {
   return {
     ...SHARED,
-    label: charts.ofTask(manage.heldOut, task),
+    label: charts.ofTask(losses.isHeldOut ? manage.heldOut : manage.training, task),
     colour: `--series-${place + 1}`,
     dash: DASHES[place] ?? DASHED,
   };
