@@ -1,4 +1,4 @@
-"""Charts and long tables of an owner's dashboard: smoothed, zoomed, compared, saved and paged in a browser."""
+"""Charts and long tables of an owner's dashboard, in a browser: smoothed, zoomed, compared, saved, paged."""
 
 from __future__ import annotations
 

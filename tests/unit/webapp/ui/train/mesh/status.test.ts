@@ -144,7 +144,7 @@ describe("What happens, in words", () => {
     const serverless = { peers: [BO, CY], finding: { client: BO, evaluation } };
     const plan = { round: 5 } as MemberWork["plan"];
     const machine = { ...at("lost"), byPeers: true, ...inHand({ plan }) };
-    const measured = "Participant 0000 measured the weights of round 4: loss 0.75 on 40 examples.";
+    const measured = "Participant turquoise llama measured the weights of round 4: loss 0.75 on 40 examples.";
     const training = meshStatus(view(machine, { serverless }), 0);
     expect([training.line, training.hint]).toEqual([
       "Training: fetching weights and examples",
@@ -189,7 +189,7 @@ describe("What is drawn", () => {
     );
     const gone = view({}, { members: [member(ME), member(BO)], links: relayed });
     expect(summaryOf(gone)).toContain("Linked with 2 of 2 others");
-    expect(rowsOf(gone, () => 0).map(({ name }) => name)).toContain(`Participant ${CY.slice(0, 4)}`);
+    expect(rowsOf(gone, () => 0).map(({ name }) => name)).toContain("turquoise llama");
     expect(summaryOf(view({}, { strangers: [CY] }))).toContain("gets no link");
     expect(summaryOf(view({}, { members: [member(ME)], links: [] }))).toBe("Nobody else is here yet.");
   });

@@ -3,6 +3,7 @@
 import type { MeshView } from "../../../client/mesh/view";
 import { say } from "../../../i18n";
 import { seconds } from "../../../i18n/formatting";
+import { participantName } from "../../../i18n/texts/volunteers/participant-names";
 import { connectedPhase, phase } from "../../../protocol/mesh/member";
 import type { MeshPhase } from "../../../protocol/mesh/member-phases";
 import {
@@ -102,7 +103,7 @@ function measured({ machine, serverless }: MeshView): string {
     return "";
   const { client, evaluation } = finding;
   const isOwn = client === machine.entered?.client;
-  const who = isOwn ? mesh.yourDevice : mesh.participant(client.slice(0, 4));
+  const who = isOwn ? mesh.yourDevice : mesh.participant(participantName(client));
   return mesh.measured(who, evaluation.round, evaluation.loss, evaluation.examples);
 }
 

@@ -3,6 +3,7 @@
 import type { MeshView } from "../../../client/mesh/view";
 import { say } from "../../../i18n";
 import { milliseconds, tenths } from "../../../i18n/formatting";
+import { participantName } from "../../../i18n/texts/volunteers/participant-names";
 import type { Way } from "../../../protocol/wire/mesh";
 import type { DrawnLink, DrawnPeer } from "./picture";
 
@@ -83,7 +84,7 @@ export function rowsOf(view: MeshView, speed: (client: string) => number): reado
       ];
       return {
         client,
-        name: kind ? `${kindOf(kind)} ${client.slice(0, 4)}` : mesh.participant(client.slice(0, 4)),
+        name: kind ? `${participantName(client)} · ${kindOf(kind)}` : participantName(client),
         way,
         how: way === null ? mesh.noLink : mesh.how[way],
         figures: figures.filter(Boolean).join(" · "),
