@@ -34,7 +34,7 @@ test("a short list has no buttons", () => {
 
 test("a long list is turned page by page, and says where it is", () => {
   makePager().show(numbers(45));
-  expect(bar().ariaLabel).toContain("Participants");
+  expect(bar().getAttribute("aria-label")).toContain("Participants");
   expect(bar().textContent).toContain("1 to 20 of 45");
   expect(button(0).getAttribute("aria-disabled")).toBe("true");
   button(1).click();

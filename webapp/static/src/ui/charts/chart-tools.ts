@@ -23,8 +23,8 @@ export function chartTools(
 ): { readonly element: HTMLElement; readonly showsPart: (isPart: boolean) => void } {
   const element = document.createElement("div");
   element.className = "chart-tools";
-  element.role = "group";
-  element.ariaLabel = charts.toolsOf(name);
+  element.setAttribute("role", "group");
+  element.setAttribute("aria-label", charts.toolsOf(name));
   const button = (text: string, press: () => void, label: string) => {
     const made = makeButton(text, press, label);
     made.title = label;
@@ -58,6 +58,8 @@ export function chartTools(
 }
 
 function smoothing(act: ChartActions): HTMLElement {
+  const element = document.createElement("span");
+  element.className = "tick";
   const label = document.createElement("label");
   label.className = "tick";
   const slider = document.createElement("input");
@@ -77,8 +79,11 @@ function smoothing(act: ChartActions): HTMLElement {
     show();
     act.look({ smoothing: Number(slider.value) });
   });
-  label.append(charts.smoothing, slider, value);
-  return label;
+  label.append(charts.smoothing, slider);
+  // The slider says its value itself.
+  value.setAttribute("aria-hidden", "true");
+  element.append(label, value);
+  return element;
 }
 
 function logScale(act: ChartActions): HTMLElement {

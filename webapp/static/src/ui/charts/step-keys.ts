@@ -41,17 +41,19 @@ export function stepKeys({ label, reach, zoom, reset }: StepKeys): uPlot.Plugin 
   function bind(plot: uPlot): void {
     const { over } = plot;
     over.tabIndex = 0;
-    over.role = "slider";
-    over.ariaLabel = label;
+    over.setAttribute("role", "slider");
+    over.setAttribute("aria-label", label);
     tell(plot, plot.data[0].length - 1);
     over.addEventListener("focus", () => {
       // A mouse puts the cursor where it points.
-      if (plot.cursor.idx === null && over.matches(":focus-visible")) show(plot, Number(over.ariaValueNow));
+      if (plot.cursor.idx === null && over.matches(":focus-visible"))
+        show(plot, Number(over.getAttribute("aria-valuenow")));
     });
     over.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;
       const act = acts[event.key];
-      const index = plot.cursor.idx ?? nearestIndex([...plot.data[0]], Number(over.ariaValueNow));
+      const index =
+        plot.cursor.idx ?? nearestIndex([...plot.data[0]], Number(over.getAttribute("aria-valuenow")));
       const place = plot.data[0][index] ?? 0;
       const moved = indexAfter(event.key, index, plot.data[0].length);
       if (moved !== null) show(plot, plot.data[0][moved] ?? 0);
@@ -70,16 +72,16 @@ export function stepKeys({ label, reach, zoom, reset }: StepKeys): uPlot.Plugin 
   /** Says the values of a point where screen readers find them. */
   function tell(plot: uPlot, index: number): void {
     const { over, series, data } = plot;
-    over.ariaValueMin = String(data[0][0] ?? 0);
-    over.ariaValueMax = String(data[0].at(-1) ?? 0);
-    over.ariaValueNow = String(data[0][index] ?? 0);
+    over.setAttribute("aria-valuemin", String(data[0][0] ?? 0));
+    over.setAttribute("aria-valuemax", String(data[0].at(-1) ?? 0));
+    over.setAttribute("aria-valuenow", String(data[0][index] ?? 0));
     const text = ({ value }: uPlot.Series, at: number) =>
       typeof value === "function" ? String(value(plot, data[at]?.[index] as number, at, index)) : "";
-    over.ariaValueText = series
+    const texts = series
       .map((one, at) => ({ label: String(one.label), text: text(one, at), isBehind: one.class === "behind" }))
       .filter((one) => !one.isBehind)
-      .map((one) => `${one.label} ${one.text}`)
-      .join(", ");
+      .map((one) => `${one.label} ${one.text}`);
+    over.setAttribute("aria-valuetext", texts.join(", "));
   }
 
   function follow(plot: uPlot): void {

@@ -18,9 +18,9 @@ export class Pager<Row> {
   constructor(place: Element, name: string, render: (rows: readonly Row[]) => void) {
     this.#render = render;
     this.#bar.className = "pages";
-    this.#bar.ariaLabel = charts.pagesOf(name);
+    this.#bar.setAttribute("aria-label", charts.pagesOf(name));
     this.#bar.hidden = true;
-    this.#where.role = "status";
+    this.#where.setAttribute("role", "status");
     this.#previous = makeButton(charts.previous, () => this.#turn(-1));
     this.#next = makeButton(charts.next, () => this.#turn(1));
     this.#bar.append(this.#previous, this.#where, this.#next);
