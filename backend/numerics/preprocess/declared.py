@@ -7,8 +7,11 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct, field
 
 from backend.numerics.preprocess.fitted import (
+    AudioNormalize,
+    Bins,
     Encoding,
     Fit,
+    Hertz,
     Index,
     Length,
     Level,
@@ -16,18 +19,25 @@ from backend.numerics.preprocess.fitted import (
     Normalize,
     OneCharacter,
     Punctuation,
+    Rate,
     Resize,
     Rule,
+    Seconds,
     Side,
+    Spectrum,
     Strict,
     Tokenizer,
     UnknownToken,
+    WindowSamples,
 )
 from backend.numerics.preprocess.loading import Factor
+from backend.numerics.preprocess.spectrogram import check_bins, fft_size, frame_count
 
 Factors = (
     Annotated[float, Meta(ge=-1e9, le=1e9)] | Annotated[list[float], Meta(min_length=1, max_length=4096)]
 )
+
+MAX_AUDIO_FRAMES = 8192
 
 
 class Declared(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="kind"):
@@ -165,4 +175,46 @@ class DeclaredArrays(Declared, frozen=True, kw_only=True, tag="array"):
     y: list[str] = field(default_factory=lambda: ["y"])
 
 
-Preprocess: TypeAlias = DeclaredImage | DeclaredTable | DeclaredText | DeclaredArrays
+class DeclaredAudio(Declared, frozen=True, kw_only=True, tag="audio"):
+    """Recordings in folders by class, as log spectrograms."""
+
+    rate: Rate = 16_000
+    seconds: Seconds = 1.0
+    window: WindowSamples = 400
+    hop: WindowSamples = 160
+    spectrum: Spectrum = "mel"
+    bins: Bins = 40
+    low: Hertz = 0.0
+    high: Hertz | None = None
+    normalize: AudioNormalize = "recording"
+    classes: Names | None = None
+    encoding: Encoding = "index"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= self.frames <= MAX_AUDIO_FRAMES:
+            raise ValueError(
+                f"seconds, window and hop make {max(0, self.frames)} windows where 1 to {MAX_AUDIO_FRAMES:,} "
+                "are possible; seconds x rate has to hold at least one window"
+            )
+        if self.spectrum == "linear":
+            most = fft_size(self.window) // 2 + 1
+            if self.bins > most or self.low != 0 or self.high is not None:
+                raise ValueError(
+                    f'spectrum = "linear" has at most {most} bins for this window, and no low and high'
+                )
+        else:
+            check_bins(self.rate, self.window, self.bins, self.low, self.highest)
+
+    @property
+    def frames(self) -> int:
+        """The number of windows, which is the first axis."""
+        return frame_count(self.rate, self.seconds, self.window, self.hop)
+
+    @property
+    def highest(self) -> float:
+        """The end of the mel scale in Hz."""
+        return self.rate / 2 if self.high is None else self.high
+
+
+Preprocess: TypeAlias = DeclaredImage | DeclaredTable | DeclaredText | DeclaredArrays | DeclaredAudio

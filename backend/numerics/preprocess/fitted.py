@@ -26,6 +26,13 @@ Punctuation = Literal["tokens", "strip"]
 Normalize = Literal["none", "nfc"]
 UnknownToken = Literal["error", "own", "drop"]
 Rule = Literal["error", "own", "none"]
+Rate = Annotated[int, Meta(ge=4000, le=48_000)]
+Seconds = Annotated[float, Meta(ge=0.01, le=60)]
+WindowSamples = Annotated[int, Meta(ge=16, le=8192)]
+Bins = Annotated[int, Meta(ge=1, le=512)]
+Hertz = Annotated[float, Meta(ge=0, le=24_000)]
+Spectrum = Literal["mel", "linear"]
+AudioNormalize = Literal["recording", "none"]
 
 
 class Strict(Struct, frozen=True, forbid_unknown_fields=True):
@@ -175,7 +182,25 @@ class Arrays(Strict, frozen=True, kw_only=True, tag_field="kind", tag="array"):
     y: list[str]
 
 
-Fitted: TypeAlias = Image | FittedTable | FittedText | Arrays
+class FittedAudio(Strict, frozen=True, kw_only=True, tag_field="kind", tag="audio"):
+    """Recordings as log spectrograms [frames, bins, 1]; `window` and `hop` are in samples at `rate`."""
+
+    format: Literal["minga-preprocess/1"] = FORMAT
+    inputs: list[StoredSpec]
+    labels: list[StoredSpec]
+    rate: Rate
+    seconds: Seconds
+    window: WindowSamples
+    hop: WindowSamples
+    spectrum: Spectrum
+    bins: Bins
+    low: Hertz
+    high: Hertz
+    normalize: AudioNormalize
+    label: ClassLabel
+
+
+Fitted: TypeAlias = Image | FittedTable | FittedText | Arrays | FittedAudio
 
 
 def parse_fitted(content: bytes) -> Fitted:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import (
+    DeclaredAudio,
     DeclaredCategory,
     DeclaredClass,
     DeclaredImage,
@@ -26,6 +27,7 @@ from backend.numerics.preprocess.fitted import (
     Column,
     Encoding,
     Fitted,
+    FittedAudio,
     FittedTable,
     FittedText,
     Image,
@@ -70,6 +72,25 @@ def fit_image(declared: DeclaredImage, found: Iterable[str]) -> Image:
         fit=declared.fit,
         resize=declared.resize,
         background=declared.background,
+        label=label,
+    )
+
+
+def fit_audio(declared: DeclaredAudio, found: Iterable[str]) -> FittedAudio:
+    """Fits recordings; `found` are the names of the folders."""
+    label = class_label(declared.classes, found, declared.encoding)
+    return FittedAudio(
+        inputs=[StoredSpec([declared.frames, declared.bins, 1], "float32")],
+        labels=[label.stored],
+        rate=declared.rate,
+        seconds=declared.seconds,
+        window=declared.window,
+        hop=declared.hop,
+        spectrum=declared.spectrum,
+        bins=declared.bins,
+        low=declared.low,
+        high=declared.highest,
+        normalize=declared.normalize,
         label=label,
     )
 
@@ -221,6 +242,8 @@ def resolve(declared: Preprocess) -> Fitted | None:
         match declared:
             case DeclaredImage(classes=[*_]):
                 return fit_image(declared, ())
+            case DeclaredAudio(classes=[*_]):
+                return fit_audio(declared, ())
             case DeclaredTable():
                 return fit_table(declared, no_rows, no_rows)
             case DeclaredText() if _declares_all(declared):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from pathlib import Path
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from backend.errors import DataError
 from backend.numerics.preprocess.fitted import (
     Fitted,
+    FittedAudio,
     FittedTable,
     FittedText,
     Image,
@@ -25,9 +27,11 @@ from backend.numerics.preprocess.image import image_values
 from backend.numerics.preprocess.loading import load_values
 from backend.numerics.preprocess.ordering import most_frequent, ordered
 from backend.numerics.preprocess.rows import csv_rows
+from backend.numerics.preprocess.spectrogram import audio_values
 from backend.numerics.preprocess.table import needed_columns, table_arrays, trimmed
 from backend.numerics.preprocess.table_text import decode_table
 from backend.numerics.preprocess.text import class_arrays, lower_case, window_arrays
+from backend.numerics.preprocess.wav import open_wav
 
 VECTORS = Path(__file__).parents[3] / "contract" / "vectors" / "preprocess"
 
@@ -54,6 +58,28 @@ def test_images_become_the_golden_pixels(case: dict[str, Any]) -> None:
     values = image_values(one, rgba, case["orientation"])
     assert list(values.shape) == one.inputs[0].shape
     assert values.reshape(-1).tolist() == case["values"]
+
+
+@pytest.mark.parametrize("case", [case for case in cases("audio") if "values" in case])
+def test_recordings_become_the_golden_spectrograms(case: dict[str, Any]) -> None:
+    one = fitted(case)
+    assert isinstance(one, FittedAudio)
+    values = audio_values(one, open_wav(base64.b64decode(case["wav"])))
+    assert (list(values.shape), values.dtype.name) == (one.inputs[0].shape, one.inputs[0].dtype)
+    # The golden values have five digits after the point.
+    np.testing.assert_allclose(values.reshape(-1), case["values"], rtol=0, atol=1.6e-5)
+
+
+@pytest.mark.parametrize("case", [case for case in cases("audio") if "error" in case])
+def test_a_bad_recording_is_refused_with_the_golden_reason(case: dict[str, Any]) -> None:
+    with pytest.raises(DataError) as told:
+        read_all(base64.b64decode(case["wav"]))
+    assert case["error"] in str(told.value)
+
+
+def read_all(content: bytes) -> None:
+    recording = open_wav(content)
+    recording.read(0, recording.frames)
 
 
 def read_table(case: dict[str, Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
@@ -129,7 +155,7 @@ def test_lower_case_is_the_golden_table() -> None:
     assert sorted(lower_case().items()) == [tuple(pair) for pair in table["pairs"]]
 
 
-@pytest.mark.parametrize("case", [cases("image")[0], cases("table")[0], cases("text")[0]])
+@pytest.mark.parametrize("case", [cases(kind)[0] for kind in ("image", "table", "text", "audio")])
 def test_a_fitted_preprocessing_survives_its_json(case: dict[str, Any]) -> None:
     one = fitted(case)
     assert parse_fitted(encode_fitted(one)) == one

@@ -82,6 +82,21 @@ export interface TokenizedTextRule extends TokenRule {
   readonly label: LabelRule | null;
 }
 
+export interface AudioRule {
+  /** Samples a second, to which recordings are resampled. */
+  readonly rate: number;
+  readonly seconds: number;
+  /** Samples of a window, and from one to the next. */
+  readonly window: number;
+  readonly hop: number;
+  readonly spectrum: "mel" | "linear";
+  readonly bins: number;
+  /** The ends of the mel scale in Hz. */
+  readonly low: number;
+  readonly high: number;
+  readonly normalize: "recording" | "none";
+}
+
 export interface ArrayRule {
   readonly x: readonly string[];
   readonly y: readonly string[];
@@ -91,7 +106,8 @@ export type ImageSpec = Common & ImageRule & { readonly kind: "image"; readonly 
 export type TableSpec = Common & TableRule & { readonly kind: "table" };
 export type TextSpec = Common & TokenizedTextRule & { readonly kind: "text" };
 export type ArraySpec = Common & ArrayRule & { readonly kind: "array" };
-export type Preprocess = ImageSpec | TableSpec | TextSpec | ArraySpec;
+export type AudioSpec = Common & AudioRule & { readonly kind: "audio"; readonly label: LabelRule };
+export type Preprocess = ImageSpec | TableSpec | TextSpec | ArraySpec | AudioSpec;
 
 /** The requirements for a volunteer's examples. */
 export interface DataSpec {
