@@ -23,7 +23,10 @@ from backend.formats.task_file.reading.hints import explain
 from backend.formats.task_file.reading.reader import set_value
 from backend.numerics.preprocess.declared import Preprocess
 
-KINDS = "a folder or zip of images or texts by class, a CSV, Parquet or Feather file, a text, or an .npz file"
+KINDS = (
+    "a folder or zip of images, WAV recordings or texts by class, a CSV, Parquet or Feather file, a text, or "
+    "an .npz file"
+)
 
 # Shown at the end of the help.
 EXAMPLES = (

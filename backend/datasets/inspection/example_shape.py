@@ -14,12 +14,13 @@ from backend.datasets.readers.dataset import chunks, fit
 from backend.datasets.readers.source import NO_HOLDOUT, stop
 from backend.datasets.sharding.cut import CutPlan
 from backend.errors import DataError
-from backend.numerics.preprocess.declared import DeclaredImage, Preprocess
+from backend.numerics.preprocess.declared import DeclaredAudio, DeclaredImage, Preprocess
 from backend.numerics.preprocess.fitted import (
     Arrays,
     ClassLabel,
     Encoding,
     Fitted,
+    FittedAudio,
     FittedTable,
     FittedText,
     Image,
@@ -28,7 +29,13 @@ from backend.numerics.preprocess.fitted import (
 Side = Annotated[int, Meta(ge=0, le=1 << 24)]
 Shape = Annotated[list[Side], Meta(max_length=8)]
 
-_KINDS: dict[type[Fitted], Kind] = {Image: "image", FittedTable: "table", FittedText: "text", Arrays: "array"}
+_KINDS: dict[type[Fitted], Kind] = {
+    Image: "image",
+    FittedAudio: "audio",
+    FittedTable: "table",
+    FittedText: "text",
+    Arrays: "array",
+}
 
 
 class ExampleShape(Struct, frozen=True):
@@ -77,6 +84,15 @@ def of_pictures(declared: DeclaredImage) -> ExampleShape | None:
     label = ClassLabel(classes=list(declared.classes), encoding=declared.encoding)
     sides = [*declared.size, declared.channels]
     return ExampleShape("image", sides, list(label.stored.shape), declared.encoding, len(label.classes))
+
+
+def of_recordings(declared: DeclaredAudio) -> ExampleShape | None:
+    """Returns the same of recordings; None while the classes are not declared."""
+    if not declared.classes or len(declared.classes) < 2:
+        return None
+    label = ClassLabel(classes=list(declared.classes), encoding=declared.encoding)
+    shape = [declared.frames, declared.bins, 1]
+    return ExampleShape("audio", shape, list(label.stored.shape), declared.encoding, len(label.classes))
 
 
 def read_shape(content: bytes) -> ExampleShape:

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field
 
 from backend.errors import DataError
 
-Kind = Literal["image", "table", "text", "array"]
+Kind = Literal["image", "audio", "table", "text", "array"]
 Text = Annotated[str, Meta(max_length=400)]
 
 MAX_ROWS, MAX_PICTURES, MAX_TEXTS, MAX_NOTES = 8, 24, 8, 50

@@ -44,7 +44,7 @@ def inspect_pictures(files: Files, model_input: ModelInput, folder: Path) -> Dat
     if not pictures:
         raise DataError(f"None of these pictures can be read. {notes[-1]}")
     size, channels = _size(pictures, model_input)
-    notes += _conversions(files) + _balance(classes) + _fit(classes, model_input)
+    notes += _conversions(files) + class_balance(classes) + _fit(classes, model_input)
     return DataFindings(
         kind="image",
         examples=sum(classes.values()),
@@ -128,7 +128,8 @@ def _conversions(files: Files) -> list[str]:
     return notes
 
 
-def _balance(classes: dict[str, int]) -> list[str]:
+def class_balance(classes: dict[str, int]) -> list[str]:
+    """Returns a sentence if one class has far more examples than another."""
     largest, smallest = max(classes, key=classes.__getitem__), min(classes, key=classes.__getitem__)
     if classes[largest] <= 3 * classes[smallest]:
         return []

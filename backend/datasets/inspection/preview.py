@@ -22,10 +22,12 @@ from backend.datasets.inspection.preview_result import (
     Spread,
     Token,
 )
+from backend.datasets.inspection.recordings import draw
 from backend.datasets.model_fit import check_fits
 from backend.datasets.readers.dataset import chunks, fit
 from backend.datasets.readers.files import folder_of, list_files
 from backend.datasets.readers.images import SUFFIXES, decode_image
+from backend.datasets.readers.recordings import read_recording, recordings
 from backend.datasets.readers.rows import TableRows, read_rows
 from backend.datasets.readers.source import Array, Broken, HoldoutSplit
 from backend.datasets.sharding.cut import CutPlan
@@ -37,6 +39,7 @@ from backend.numerics.preprocess.fitted import (
     CategoryColumn,
     Column,
     Fitted,
+    FittedAudio,
     FittedTable,
     FittedText,
     Image,
@@ -44,11 +47,18 @@ from backend.numerics.preprocess.fitted import (
 )
 from backend.numerics.preprocess.image import image_values, orient
 from backend.numerics.preprocess.loading import load_values
+from backend.numerics.preprocess.spectrogram import audio_values
 from backend.numerics.preprocess.table import column_values, label_value, needed_columns, trimmed
 
 _ROWS, _PICTURES = 6, 12
 _LARGEST_SIDE = 256
-_KINDS: dict[type[Fitted], Kind] = {Image: "image", FittedTable: "table", FittedText: "text", Arrays: "array"}
+_KINDS: dict[type[Fitted], Kind] = {
+    Image: "image",
+    FittedAudio: "audio",
+    FittedTable: "table",
+    FittedText: "text",
+    Arrays: "array",
+}
 
 
 def preview(
@@ -64,6 +74,8 @@ def preview(
     match fitted:
         case Image():
             values = _pictures(made, fitted, path, folder)
+        case FittedAudio():
+            values = _spectrograms(made, fitted, path, folder)
         case FittedTable():
             values = _rows(made, fitted, path)
         case FittedText():
@@ -101,6 +113,22 @@ def _pictures(made: PreviewResult, fitted: Image, path: Path, folder: Path) -> l
         write_small(after, folder / into, _LARGEST_SIDE)
         height, width = upright.shape[:2]
         made.pictures.append(Seen(before, into, shown(folder_of(name)), width, height))
+        values.append(after)
+    return values
+
+
+def _spectrograms(made: PreviewResult, fitted: FittedAudio, path: Path, folder: Path) -> list[Array]:
+    files = recordings(path)
+    values: list[Array] = []
+    for name in some_of_each(files, fitted.label.classes)[:_PICTURES]:
+        try:
+            after = audio_values(fitted, read_recording(files, name))
+        except DataError as error:
+            made.broken.append(shown(f"{name}: {error}"))
+            continue
+        into, drawn = f"{len(values)}-in.png", draw(after)
+        write_small(drawn, folder / into, max(drawn.shape))
+        made.pictures.append(Seen(None, into, shown(folder_of(name)), drawn.shape[1], drawn.shape[0]))
         values.append(after)
     return values
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from backend.datasets.inspection.findings import shown
 from backend.datasets.readers.files import Files
+from backend.datasets.readers.recordings import CONVERT, OTHER_SUFFIXES
 
 _HEIC = (".heic", ".heif", ".hif")
 _PICTURES = (
@@ -41,6 +42,13 @@ def unread_pictures(files: Files) -> Iterator[str]:
             f"{_named(others)} of a kind that browsers do not read alike, so they are left out: save them as "
             "PNG or JPEG."
         )
+
+
+def unread_recordings(files: Files) -> Iterator[str]:
+    """Yields a sentence on recordings that are not WAV, if there are any."""
+    others = _ending(files, OTHER_SUFFIXES)
+    if others:
+        yield f"{_named(others)} not WAV, so they are left out. {CONVERT}."
 
 
 def unread_archives(files: Files) -> Iterator[str]:

@@ -7,18 +7,20 @@ from pathlib import Path
 
 from backend.datasets.readers.arrays import array_chunks, fit_arrays
 from backend.datasets.readers.images import fit_images, image_chunks
+from backend.datasets.readers.recordings import fit_recordings, recording_chunks
 from backend.datasets.readers.source import Broken, ExampleChunk, HoldoutSplit
 from backend.datasets.readers.tables import fit_rows, row_chunks
 from backend.datasets.readers.texts import Columns, class_chunks, fit_classes, fit_windows, window_chunks
 from backend.errors import DataError
 from backend.numerics.preprocess.declared import (
     DeclaredArrays,
+    DeclaredAudio,
     DeclaredImage,
     DeclaredTable,
     DeclaredText,
     Preprocess,
 )
-from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedTable, Image
+from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedAudio, FittedTable, Image
 
 
 def fit(declared: Preprocess, path: Path, split: HoldoutSplit) -> Fitted:
@@ -26,6 +28,8 @@ def fit(declared: Preprocess, path: Path, split: HoldoutSplit) -> Fitted:
     match declared:
         case DeclaredImage():
             return fit_images(declared, path)
+        case DeclaredAudio():
+            return fit_recordings(declared, path)
         case DeclaredTable():
             return fit_rows(declared, path, split)
         case DeclaredArrays():
@@ -44,6 +48,8 @@ def chunks(fitted: Fitted, path: Path, split: HoldoutSplit, broken: Broken) -> I
     match fitted:
         case Image():
             return image_chunks(fitted, path, split, broken)
+        case FittedAudio():
+            return recording_chunks(fitted, path, split, broken)
         case FittedTable():
             return row_chunks(fitted, path, split, broken)
         case Arrays():

@@ -13,6 +13,7 @@ from backend.numerics.preprocess.declared import Preprocess
 # File name endings that both browsers and peers can read.
 KINDS: dict[object, tuple[str, ...]] = {
     "image": (".zip", ".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp"),
+    "audio": (".zip", ".wav", ".wave"),
     "table": (".csv", ".tsv", ".txt"),
     "text": (".txt", ".md", ".zip", ".csv", ".tsv"),
     "array": (".npz",),
@@ -94,7 +95,7 @@ class Data(TaskTable, frozen=True):
 
     @property
     def brings(self) -> str | None:
-        """Kind of data that volunteers bring: `image`, `table`, `text` or `array`; None if none."""
+        """Kind of data that volunteers bring: `image`, `audio`, `table`, `text` or `array`; None if none."""
         if self.own is None or self.preprocess is None:
             return None
         return str(self.preprocess.__struct_config__.tag)

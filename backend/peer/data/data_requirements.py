@@ -8,7 +8,7 @@ from pathlib import Path
 
 from backend.errors import PeerError
 from backend.formats.task_file import VolunteerData
-from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedTable, FittedText, Image
+from backend.numerics.preprocess.fitted import Arrays, Fitted, FittedAudio, FittedTable, FittedText, Image
 from backend.peer.data.local_data import LocalDataset, read_local_data
 from backend.peer.data.preview import first_examples
 from backend.peer.data.url_data import fetch_url_data
@@ -75,6 +75,8 @@ def _description(fitted: Fitted) -> str:
     match fitted:
         case Image(label=label):
             return f"pictures in folders named {', '.join(label.classes)}"
+        case FittedAudio(label=label):
+            return f"recordings (.wav) in folders named {', '.join(label.classes)}"
         case FittedTable(columns=columns, label_columns=labels):
             names = [*(fitted_column.column for fitted_column in columns), *labels]
             return f"a CSV, Parquet or Arrow file with the columns {', '.join(names)}"

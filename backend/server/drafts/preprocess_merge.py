@@ -11,10 +11,10 @@ Table = dict[str, Any]
 # Keys that a file itself determines: an earlier file's are of no use.
 _OF_FILE = {"kind", "classes", "tokens", "delimiter", "decimal", "charset", "missing", "columns", "labels"}
 # Keys that follow from the model's inputs and labels, once they are known.
-_OF_MODEL = {"size", "channels", "encoding", "length"}
+_OF_MODEL = {"size", "channels", "encoding", "length", "bins", "hop"}
 _COLUMNS = {"text_column", "label_column"}
 _ARRAYS = {"x", "y"}
-_NOUNS = {"image": "pictures", "table": "a table", "text": "texts", "array": "arrays"}
+_NOUNS = {"image": "pictures", "audio": "recordings", "table": "a table", "text": "texts", "array": "arrays"}
 
 
 def merged(

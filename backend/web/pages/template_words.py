@@ -54,6 +54,7 @@ REFUSALS = {
 # The data that volunteers bring, by the kind of preprocessing.
 BRINGS = {
     "image": later("You bring pictures."),
+    "audio": later("You bring recordings."),
     "table": later("You bring a table as a CSV file."),
     "text": later("You bring texts."),
     "array": later("You bring arrays as .npz files."),

@@ -36,7 +36,7 @@ FLOWER = {
 
 # Examples of keys of [data.preprocess], by the last one or two names of the key's path.
 EXAMPLES = {
-    "preprocess.kind": 'kind = "image", "table", "text" or "array"',
+    "preprocess.kind": 'kind = "image", "audio", "table", "text" or "array"',
     "size": "size = [32, 32], height and width",
     "tokenizer": 'tokenizer = "characters", "bytes", "words" or "pairs"',
     "length": "length = 64, tokens of an example",

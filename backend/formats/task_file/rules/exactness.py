@@ -9,6 +9,7 @@ from backend.formats.task_file.task_file import TaskFile
 # Kinds of public files that browsers and Python do not decode to the same bits, and why.
 _DECODED = {
     "image": "a browser decodes pictures by its own rules",
+    "audio": "a browser computes spectrograms by its own rounding",
     "text": "a browser normalises Unicode by its own version of it",
 }
 _SHARDS = 'Take data.source = "shards"'

@@ -180,6 +180,7 @@ def _preprocess(file: TaskFile) -> Iterator[str]:
 _AS_SAID = later("An example is read as the task file says.")
 _EXAMPLES = {
     "image": later("An example is a picture."),
+    "audio": later("An example is a recording."),
     "table": later("An example is a row of a table."),
     "text": later("An example is a text."),
     "array": later("An example is an array."),

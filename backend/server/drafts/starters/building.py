@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from backend.datasets.inspection.example_shape import ExampleShape, of_pictures
+from backend.datasets.inspection.example_shape import ExampleShape, of_pictures, of_recordings
 from backend.errors import NotWantedError
 from backend.formats.file_hash import file_sha256
-from backend.numerics.preprocess.declared import DeclaredImage, Preprocess
+from backend.numerics.preprocess.declared import DeclaredAudio, DeclaredImage, Preprocess
 from backend.server.drafts.record import Draft, StoredFile
 from backend.server.drafts.starters.choice import check_fits, preprocess_of, with_answer
 from backend.server.drafts.starters.starters import data_of
@@ -19,7 +19,9 @@ from backend.server.drafts.starters.starters import data_of
 # The folder of the job's result within a draft's, and the file in it.
 BUILT, MODEL = "built", "model.keras"
 # Entries of [data.preprocess] that do not change what a model takes or answers.
-_NO_SHAPE = ("scale", "mean", "std", "fit", "resize", "background")
+_NO_SHAPE = ("scale", "mean", "std", "fit", "resize", "background", "normalize")
+# Kinds whose shape follows from the declaration alone, once the classes are named.
+_DECLARED = ("image", "audio")
 _INDEX = 'choose the encoding "index" under preprocessing'
 
 
@@ -37,7 +39,7 @@ def inputs_of(draft: Draft) -> list[Any]:
     preprocess = {key: value for key, value in preprocess_of(draft).items() if key not in _NO_SHAPE}
     classes = preprocess.get("classes")
     stored = draft.files.get("data")
-    if preprocess.get("kind") == "image" and isinstance(classes, list):
+    if preprocess.get("kind") in _DECLARED and isinstance(classes, list):
         # Other pictures, or other names, of as many classes do not change the model.
         return [draft.starter, {**preprocess, "classes": len(classes)}, None]
     return [draft.starter, preprocess, None if stored is None else stored.sha256]
@@ -49,12 +51,14 @@ def is_ready(draft: Draft) -> bool:
     if draft.starter is None or "kind" not in preprocess:
         return False
     classes = preprocess.get("classes")
-    declared = preprocess["kind"] == "image" and isinstance(classes, list) and len(classes) > 1
+    declared = preprocess["kind"] in _DECLARED and isinstance(classes, list) and len(classes) > 1
     return declared or "data" in draft.files
 
 
 def shape_without_data(declared: Preprocess) -> ExampleShape | None:
-    """Returns the shape that pictures with declared classes have; None where data must be measured."""
+    """Returns the shape of pictures or recordings with declared classes; None where data must be measured."""
+    if isinstance(declared, DeclaredAudio):
+        return of_recordings(declared)
     return of_pictures(declared) if isinstance(declared, DeclaredImage) else None
 
 

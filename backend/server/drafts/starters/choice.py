@@ -32,7 +32,7 @@ def known_data(draft: Draft) -> str | None:
     """Returns the kind of the draft's data as starters know it; None if it is not known yet."""
     preprocess = preprocess_of(draft)
     kind = preprocess.get("kind")
-    if kind not in ("image", "table", "text", "array"):
+    if kind not in ("image", "audio", "table", "text", "array"):
         return None
     return data_of(kind, _array_shape(draft, preprocess)) if kind != "array" or _looked(draft) else None
 

@@ -70,7 +70,8 @@ def data_of(kind: Kind, shape: list[int] | None) -> str:
     `shape` is that of one example's input, which only arrays need.
     """
     match kind:
-        case "image":
+        case "image" | "audio":
+            # A spectrogram is a picture with one channel.
             return PICTURES
         case "table":
             return ROWS
