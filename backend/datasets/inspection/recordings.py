@@ -23,7 +23,7 @@ from backend.numerics.preprocess.fitted import FittedAudio
 from backend.numerics.preprocess.fitting import fit_audio
 from backend.numerics.preprocess.image import Pixels
 from backend.numerics.preprocess.spectrogram import audio_values
-from backend.numerics.preprocess.wav import Recording
+from backend.numerics.preprocess.wav import AudioRecording
 
 _RATES = (8000, 16_000)
 # Usual lengths of a clip in seconds. Longer ones would make spectrograms too large for phones.
@@ -36,7 +36,7 @@ _WINDOW, _HOP, _HOP_SECONDS, _BINS = 400, 160, 2, 40
 class _Heard:
     """A recording that was opened, its class, and its length."""
 
-    recording: Recording
+    recording: AudioRecording
     label: str
 
     @property

@@ -17,7 +17,7 @@ from backend.numerics.preprocess.fitted import FittedAudio
 from backend.numerics.preprocess.fitting import fit_audio
 from backend.numerics.preprocess.labels import class_value
 from backend.numerics.preprocess.spectrogram import audio_values
-from backend.numerics.preprocess.wav import Recording, open_wav
+from backend.numerics.preprocess.wav import AudioRecording, open_wav
 
 WAV_SUFFIXES = (".wav", ".wave")
 # Recordings that are not read, so that one of them is named instead of being passed over.
@@ -64,7 +64,7 @@ def recording_chunks(
                 yield ExampleChunk([np.stack(x)], [np.stack(y)], np.array(flags))
 
 
-def read_recording(files: Files, name: str) -> Recording:
+def read_recording(files: Files, name: str) -> AudioRecording:
     """Opens one recording. Raises DataError that does not name the file."""
     if (name or files.root.name).lower().endswith(OTHER_SUFFIXES):
         raise DataError(f"it is not WAV, and only WAV is read here. {CONVERT}.")

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.numerics.preprocess.wav import Recording, Samples
+from backend.numerics.preprocess.wav import AudioRecording, Samples
 
 # Zero crossings of the sinc on each side, and the part of the band that passes.
 ZEROS, ROLL_OFF = 16, 0.95
@@ -21,7 +21,7 @@ _CHUNK_WEIGHTS = 1 << 18
 _MAX_PHASES = 1024
 
 
-def clip(recording: Recording, rate: int, length: int) -> Samples:
+def clip(recording: AudioRecording, rate: int, length: int) -> Samples:
     """Returns [length] samples at `rate`: the middle of the recording, or all of it amid zeros."""
     divisor = math.gcd(rate, recording.rate)
     up, down = rate // divisor, recording.rate // divisor
@@ -50,7 +50,7 @@ def reach(up: int, down: int) -> int:
     return math.ceil(ZEROS / cutoff(up, down))
 
 
-def _resampled(recording: Recording, numbers: NDArray[np.int64], up: int, down: int) -> Samples:
+def _resampled(recording: AudioRecording, numbers: NDArray[np.int64], up: int, down: int) -> Samples:
     """Returns the output samples `numbers`, which follow each other."""
     side = reach(up, down)
     centres, phases = np.divmod(numbers * down, up)

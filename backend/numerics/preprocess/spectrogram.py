@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from backend.numerics.preprocess.audio_clip import clip
 from backend.numerics.preprocess.fitted import FittedAudio
-from backend.numerics.preprocess.wav import Recording, Samples
+from backend.numerics.preprocess.wav import AudioRecording, Samples
 
 # Powers below are raised to it: less than a quiet room's, and than the rounding to 16 bits.
 FLOOR = 1e-6
@@ -25,7 +25,7 @@ MIN_DEVIATION = 0.01
 _CHUNK_FRAMES = 256
 
 
-def audio_values(fitted: FittedAudio, recording: Recording) -> NDArray[np.float32]:
+def audio_values(fitted: FittedAudio, recording: AudioRecording) -> NDArray[np.float32]:
     """Returns the spectrogram of the recording's middle, float32 [frames, bins, 1]."""
     samples = clip(recording, fitted.rate, clip_length(fitted.rate, fitted.seconds))
     values = np.log(np.maximum(powers(fitted, samples), FLOOR))

@@ -38,7 +38,7 @@ _SAVE = "save it as WAV (PCM of 16 bits)"
 
 
 @dataclass(frozen=True)
-class Recording:
+class AudioRecording:
     """A recording: `read(start, stop)` returns mono samples, -1 to 1, of frames within `frames`."""
 
     rate: int
@@ -60,7 +60,7 @@ class _Encoding:
         return self.channels * self.bits // 8
 
 
-def open_wav(content: bytes) -> Recording:
+def open_wav(content: bytes) -> AudioRecording:
     """Opens the WAV file with this content. Raises DataError, which says what to do."""
     if len(content) == 0:
         raise DataError("the file is empty; record it again, or leave it out.")
@@ -125,7 +125,7 @@ def _encoding(chunk: bytes) -> _Encoding:
     return encoding
 
 
-def _recording(encoding: _Encoding, data: memoryview) -> Recording:
+def _recording(encoding: _Encoding, data: memoryview) -> AudioRecording:
     frames = len(data) // encoding.frame_bytes
     if frames == 0:
         raise DataError("it holds no sound; record it again, or leave it out.")
@@ -135,7 +135,7 @@ def _recording(encoding: _Encoding, data: memoryview) -> Recording:
         mono: Samples = values.reshape(-1, encoding.channels).sum(axis=1) / encoding.channels
         return mono
 
-    return Recording(encoding.rate, frames, read)
+    return AudioRecording(encoding.rate, frames, read)
 
 
 def _decoded(encoding: _Encoding, data: memoryview) -> Samples:

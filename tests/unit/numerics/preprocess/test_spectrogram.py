@@ -13,11 +13,11 @@ from backend.numerics.preprocess.audio_clip import clip
 from backend.numerics.preprocess.declared import DeclaredAudio
 from backend.numerics.preprocess.fitting import fit_audio
 from backend.numerics.preprocess.spectrogram import FLOOR, audio_values, mel_filters
-from backend.numerics.preprocess.wav import Recording
+from backend.numerics.preprocess.wav import AudioRecording
 
 
-def recording(samples: NDArray[np.float64], rate: int) -> Recording:
-    return Recording(rate, len(samples), lambda start, stop: samples[start:stop])
+def recording(samples: NDArray[np.float64], rate: int) -> AudioRecording:
+    return AudioRecording(rate, len(samples), lambda start, stop: samples[start:stop])
 
 
 def tone(hertz: float, rate: int, seconds: float) -> NDArray[np.float64]:
@@ -25,7 +25,7 @@ def tone(hertz: float, rate: int, seconds: float) -> NDArray[np.float64]:
     return wave
 
 
-def spectrogram(one: Recording, **declared: Any) -> NDArray[np.float32]:
+def spectrogram(one: AudioRecording, **declared: Any) -> NDArray[np.float32]:
     rule = DeclaredAudio(classes=["a", "b"], **declared)
     return audio_values(fit_audio(rule, ()), one)
 
@@ -69,7 +69,7 @@ def test_only_the_part_of_a_long_recording_that_is_needed_is_read() -> None:
         read.append(stop - start)
         return np.zeros(stop - start)
 
-    clip(Recording(48_000, 1 << 40, zeros), 16_000, 16_000)
+    clip(AudioRecording(48_000, 1 << 40, zeros), 16_000, 16_000)
     assert sum(read) < 60_000
 
 

@@ -18,7 +18,7 @@ export interface Problem {
   readonly text: UserMessage;
 }
 
-/** A picture as the model sees it. */
+/** A picture, or the spectrogram of a recording, as the model sees it. */
 export interface Thumbnail {
   readonly path: string;
   /** Its class or its number, as the volunteer wrote it; null without one. */
@@ -52,7 +52,7 @@ export interface TokenPreview {
 }
 
 export type Preview =
-  | { readonly kind: "image"; readonly thumbnails: readonly Thumbnail[] }
+  | { readonly kind: "image" | "audio"; readonly thumbnails: readonly Thumbnail[] }
   | {
       readonly kind: "table";
       readonly columns: readonly ColumnPreview[];

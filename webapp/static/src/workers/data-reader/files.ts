@@ -6,6 +6,7 @@ import { byCodePoints } from "../../core/preprocessing/example-order";
 import { members, tooLarge } from "../../core/preprocessing/files/zip";
 import { readArrays } from "./arrays";
 import { type Decode, readImages } from "./images";
+import { readRecordings } from "./recordings";
 import { LEFT_OUT, type Problems, type ReadExamples, type ReadResult } from "./result";
 import { readTables } from "./tables";
 import { readTexts } from "./texts";
@@ -13,16 +14,21 @@ import { readTexts } from "./texts";
 /** The most unpacked bytes of a zip that a browser holds in memory. */
 const MOST_BYTES = 512 * 2 ** 20;
 /** The file names that peers read from a folder or zip, too. */
-const TAKEN = { image: /\.(jpe?g|png|webp|gif|bmp)$/i, text: /\.(txt|md)$/i };
+const TAKEN = {
+  image: /\.(jpe?g|png|webp|gif|bmp)$/i,
+  text: /\.(txt|md)$/i,
+  // Those that are not WAV are reported.
+  audio: /\.(wave?|mp3|m4a|aac|ogg|opus|flac|wma|aiff?|webm|amr)$/i,
+};
 const HIDDEN = /(^|\/)(\.|__MACOSX(\/|$))/;
 
-/** Replaces zips of pictures or texts by the files in them. */
+/** Replaces zips of pictures, texts or recordings by the files in them. */
 async function opened(
   kind: DataSpec["preprocess"]["kind"],
   files: readonly OwnFile[],
   problems: Problems,
 ): Promise<OwnFile[]> {
-  if (kind !== "image" && kind !== "text") return [...files];
+  if (kind !== "image" && kind !== "text" && kind !== "audio") return [...files];
   const unpacked = files.map(async ({ path, file }) => {
     if (!/\.zip$/i.test(path)) return [{ path, file }];
     return (await problems.guard(path, LEFT_OUT, () => inside(file, TAKEN[kind]))) ?? [];
@@ -53,6 +59,8 @@ export async function readFiles(
   switch (preprocess.kind) {
     case "image":
       return readImages(preprocess, volunteer, ordered, problems, reading, decode);
+    case "audio":
+      return readRecordings(preprocess, volunteer, ordered, problems, reading);
     case "table":
       return readTables(preprocess, volunteer, ordered, problems, reading);
     case "text":

@@ -1,8 +1,6 @@
-/** Reads pictures: decodes them one after the other, resizes them, and keeps the bytes within a memory limit. */
+/** Reads pictures: decodes and resizes them one after the other. */
 
-import type { Examples } from "../../core/data/examples";
 import type { OwnFile, Thumbnail } from "../../core/messages/data-reader";
-import { collect } from "../../core/preprocessing/columns";
 import { DataProblem } from "../../core/preprocessing/data-problem";
 import type { DataSpec, ImageSpec } from "../../core/preprocessing/declaration";
 import { splitShuffled } from "../../core/preprocessing/example-order";
@@ -10,54 +8,13 @@ import { imageValues } from "../../core/preprocessing/images/image";
 import type { Pixels } from "../../core/preprocessing/images/pixels";
 import { later } from "../../core/user-messages";
 import { type LabelledFile, labelByFolder } from "./folders";
+import { KeptExamples } from "./kept-examples";
 import { countClasses, LEFT_OUT, type Problems, type ReadExamples, type ReadResult } from "./result";
 
 /** Decodes a picture into RGBA, in its display orientation. Throws DataProblem if it is none. */
 export type Decode = (file: Blob) => Promise<Pixels>;
 
-/** The most bytes of resized pictures in memory; further pictures are decoded again when a step takes them. */
-const KEPT_BYTES = 192 * 2 ** 20;
 const THUMBNAILS = 12;
-
-/** Keeps the stored bytes of the first pictures. */
-class Pictures {
-  readonly #values = new Map<number, Uint8Array>();
-  readonly files: LabelledFile[] = [];
-  #bytes = 0;
-
-  constructor(
-    private readonly rule: ImageSpec,
-    private readonly decode: Decode,
-  ) {}
-
-  /** Adds a picture if it can be decoded. */
-  async add(one: LabelledFile): Promise<void> {
-    const values = await this.#read(one);
-    this.files.push(one);
-    if (this.#bytes + values.length > KEPT_BYTES) return;
-    this.#values.set(this.files.length - 1, values);
-    this.#bytes += values.length;
-  }
-
-  /** Returns the stored values of picture `number`. */
-  async values(number: number): Promise<Uint8Array> {
-    return this.#values.get(number) ?? this.#read(this.files[number] as LabelledFile);
-  }
-
-  async #read({ file }: LabelledFile): Promise<Uint8Array> {
-    return imageValues(await this.decode(file), this.rule);
-  }
-
-  async take(numbers: Uint32Array): Promise<Examples> {
-    const examples = await Promise.all(
-      Array.from(numbers, async (number) => ({
-        x: [await this.values(number)],
-        y: [(this.files[number] as LabelledFile).values],
-      })),
-    );
-    return collect(examples, this.rule.inputs, this.rule.labels);
-  }
-}
 
 /** Reads the pictures of all files, in their order. */
 export async function readImages(
@@ -68,7 +25,7 @@ export async function readImages(
   reading: ReadResult,
   decode: Decode,
 ): Promise<ReadExamples> {
-  const pictures = new Pictures(rule, decode);
+  const pictures = new KeptExamples(rule, async (file) => imageValues(await decode(file), rule));
   const labelled = labelByFolder(files, rule.label, problems);
   for (const [i, one] of labelled.entries()) {
     await problems.guard(one.path, LEFT_OUT, () => pictures.add(one));
@@ -86,7 +43,10 @@ export async function readImages(
 }
 
 /** Returns some pictures of each label as the model sees them. */
-async function thumbnails(pictures: Pictures, { size, channels }: ImageSpec): Promise<Thumbnail[]> {
+async function thumbnails(
+  pictures: KeptExamples<Uint8Array>,
+  { size, channels }: ImageSpec,
+): Promise<Thumbnail[]> {
   const [height, width] = size;
   const shown = interleaveLabels(pictures.files.map(({ label }) => label)).slice(0, THUMBNAILS);
   return Promise.all(

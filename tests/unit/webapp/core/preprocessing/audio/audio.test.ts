@@ -1,5 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { clip, type Recording } from "../../../../../../webapp/static/src/core/preprocessing/audio/recording";
+import {
+  type AudioRecording,
+  clip,
+} from "../../../../../../webapp/static/src/core/preprocessing/audio/recording";
 import { audioValues } from "../../../../../../webapp/static/src/core/preprocessing/audio/spectrogram";
 import { openWav, writeWav } from "../../../../../../webapp/static/src/core/preprocessing/audio/wav";
 import { DataProblem } from "../../../../../../webapp/static/src/core/preprocessing/data-problem";
@@ -21,7 +24,7 @@ function bytesOf({ wav }: Case): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(wav, "base64"));
 }
 
-function constant(frames: number, rate: number): Recording {
+function constant(frames: number, rate: number): AudioRecording {
   return { rate, frames, read: (start, stop) => new Float64Array(stop - start).fill(1) };
 }
 
@@ -55,7 +58,7 @@ describe("recordings", () => {
 
   it("are read only in the part that a clip needs", () => {
     const read: number[] = [];
-    const long: Recording = {
+    const long: AudioRecording = {
       rate: 48_000,
       frames: 2 ** 35,
       read: (start, stop) => {

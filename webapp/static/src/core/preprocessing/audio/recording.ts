@@ -1,7 +1,7 @@
 /** A recording, and a clip of fixed length from its middle, resampled (backend/numerics/preprocess/audio_clip.py). */
 
 /** Gives mono samples, -1 to 1, of frames within `frames`. */
-export interface Recording {
+export interface AudioRecording {
   readonly rate: number;
   readonly frames: number;
   read(start: number, stop: number): Float64Array;
@@ -18,7 +18,7 @@ function gcd(a: number, b: number): number {
 }
 
 /** Returns `length` samples at `rate`: the middle of the recording, or all of it in the middle of zeros. */
-export function clip(recording: Recording, rate: number, length: number): Float64Array {
+export function clip(recording: AudioRecording, rate: number, length: number): Float64Array {
   const divisor = gcd(rate, recording.rate);
   const [up, down] = [rate / divisor, recording.rate / divisor];
   const total = Math.ceil((recording.frames * up) / down);
@@ -46,7 +46,7 @@ class Resampler {
   }
 
   /** Returns `count` output samples from number `start` on. */
-  resampled(recording: Recording, start: number, count: number): Float64Array {
+  resampled(recording: AudioRecording, start: number, count: number): Float64Array {
     const centre = (number: number) => Math.floor((number * this.down) / this.up);
     const first = Math.max(0, centre(start) - this.#reach + 1);
     const stop = Math.min(recording.frames, centre(start + count - 1) + this.#reach + 1);

@@ -2,7 +2,7 @@
 
 import type { AudioRule } from "../declaration";
 import { powerSpectrum } from "./fourier";
-import { clip, type Recording } from "./recording";
+import { type AudioRecording, clip } from "./recording";
 
 /** Powers below are raised to it. */
 const FLOOR = 1e-6;
@@ -25,7 +25,7 @@ export function frameCount(rule: AudioRule): number {
 }
 
 /** Returns the spectrogram of the recording's middle: `bins` values of each window. */
-export function audioValues(recording: Recording, rule: AudioRule): Float32Array {
+export function audioValues(recording: AudioRecording, rule: AudioRule): Float32Array {
   const samples = clip(recording, rule.rate, clipLength(rule));
   const [frames, size] = [frameCount(rule), fftSize(rule.window)];
   const hann = Float64Array.from(

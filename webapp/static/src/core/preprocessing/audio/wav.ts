@@ -2,7 +2,7 @@
 
 import { type FilledMessage, later, type UserMessage } from "../../user-messages";
 import { DataProblem } from "../data-problem";
-import type { Recording } from "./recording";
+import type { AudioRecording } from "./recording";
 
 const MOST_CHANNELS = 8;
 const RATES = { least: 1000, most: 192_000 };
@@ -33,7 +33,7 @@ interface WavEncoding {
   readonly bits: number;
 }
 
-interface Chunk {
+interface RiffChunk {
   readonly name: string;
   readonly start: number;
   readonly size: number;
@@ -53,7 +53,7 @@ export function isWav(bytes: Uint8Array): boolean {
 }
 
 /** Opens a WAV file. Throws DataProblem, which says what to do. */
-export function openWav(bytes: Uint8Array<ArrayBuffer>): Recording {
+export function openWav(bytes: Uint8Array<ArrayBuffer>): AudioRecording {
   if (bytes.length === 0) throw problem(later("The file is empty; record it again, or leave it out"));
   if (!isWav(bytes)) throw otherFormat(bytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -88,7 +88,7 @@ function otherFormat(bytes: Uint8Array): DataProblem {
 }
 
 /** Yields the chunks of a file. Throws DataProblem for one that the file does not hold. */
-function* chunks(view: DataView, bytes: Uint8Array): Generator<Chunk> {
+function* chunks(view: DataView, bytes: Uint8Array): Generator<RiffChunk> {
   let at = 12;
   while (at + 8 <= bytes.length) {
     const [name, size] = [textAt(bytes, at, 4), view.getUint32(at + 4, true)];
@@ -169,7 +169,7 @@ function kindName(kind: number): FilledMessage {
   return later("the compressed kind %(kind)s", { kind: String(kind) });
 }
 
-function recordingOf(encoding: WavEncoding, data: DataView): Recording {
+function recordingOf(encoding: WavEncoding, data: DataView): AudioRecording {
   const { kind, channels, rate, bits } = encoding;
   const bytes = bits / 8;
   const frames = Math.floor(data.byteLength / (channels * bytes));

@@ -9,6 +9,7 @@ import { number } from "../../../i18n/formatting";
 import { requireElement, setText } from "../../lib/dom";
 import type { Collector } from "../collect/collector-api";
 import { offerCollector } from "../collect/offer";
+import { decodeRecordings } from "./decode-audio";
 import { addFiles, fromDrop, fromInput } from "./file-selection";
 import { previewNodes } from "./preview";
 import { bindStorageChoice } from "./storage-choice";
@@ -156,7 +157,9 @@ class OwnFiles implements OwnExamples {
     if (added.length === 0) return;
     const folder = requireElement<HTMLSelectElement>(this.section, "own-class").value;
     await this.#opened;
-    await this.#read(addFiles(this.#files, added, folder === "" ? null : folder));
+    if (this.#data === null) return;
+    const decoded = await decodeRecordings(this.#data.preprocess, added);
+    await this.#read(addFiles(this.#files, decoded, folder === "" ? null : folder));
   }
 
   async #read(files: readonly OwnFile[]): Promise<void> {

@@ -3,7 +3,7 @@
 import type { CellPreview, Preview, Thumbnail } from "../../../core/messages/data-reader";
 import { say } from "../../../i18n";
 
-type PreviewKind<K extends Preview["kind"]> = Extract<Preview, { kind: K }>;
+type PreviewKind<K extends Preview["kind"]> = Extract<Preview, { readonly kind: K }>;
 
 function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -32,11 +32,18 @@ function thumbnail({ path, label, width, height, pixels }: Thumbnail): HTMLEleme
   return element("figure", {}, canvas, element("figcaption", { text: label ?? "" }));
 }
 
-function pictures({ thumbnails }: PreviewKind<"image">): Node[] {
+function pictures({
+  kind,
+  thumbnails,
+}: Extract<Preview, { readonly thumbnails: readonly Thumbnail[] }>): Node[] {
   const [first] = thumbnails;
   if (first === undefined) return [];
   return [
-    note(say.own.asSeen(first.width, first.height)),
+    note(
+      kind === "image"
+        ? say.own.asSeen(first.width, first.height)
+        : say.own.asHeard(first.width, first.height),
+    ),
     element("div", { className: "thumbnails" }, ...thumbnails.map(thumbnail)),
   ];
 }
@@ -101,6 +108,7 @@ function arrays({ arrays }: PreviewKind<"array">): Node[] {
 export function previewNodes(preview: Preview): Node[] {
   switch (preview.kind) {
     case "image":
+    case "audio":
       return pictures(preview);
     case "table":
       return rows(preview);

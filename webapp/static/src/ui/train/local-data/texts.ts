@@ -6,7 +6,7 @@ import { say } from "../../../i18n";
 
 /** Returns the classes that folders name; none if the label is no class, or is in the file. */
 export function folderClasses(preprocess: Preprocess): readonly string[] {
-  if (preprocess.kind !== "image" && preprocess.kind !== "text") return [];
+  if (preprocess.kind === "table" || preprocess.kind === "array") return [];
   if (preprocess.kind === "text" && preprocess.text_column !== null) return [];
   const { label } = preprocess;
   return label?.kind === "class" ? label.classes : [];
@@ -17,6 +17,8 @@ export function acceptedTypes({ kind }: Preprocess): string {
   switch (kind) {
     case "image":
       return "image/*";
+    case "audio":
+      return ".wav,.zip,audio/*";
     case "table":
       return ".csv,.tsv,.txt,text/csv";
     case "text":
@@ -35,6 +37,7 @@ export function requiredData({ preprocess, volunteer }: DataSpec): string {
 function howToChoose(preprocess: Preprocess): string {
   switch (preprocess.kind) {
     case "image":
+    case "audio":
       return say.own.byFolder(folderClasses(preprocess));
     case "table": {
       const columns = preprocess.columns.map(({ column }) => column);

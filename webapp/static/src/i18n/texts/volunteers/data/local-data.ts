@@ -2,10 +2,11 @@ import { number, percent } from "../../../formatting";
 import { _, ngettext } from "../gettext";
 import { listed } from "../lists";
 
-type LocalDataKind = "image" | "table" | "text" | "array";
+type LocalDataKind = "image" | "audio" | "table" | "text" | "array";
 
 const THINGS: Readonly<Record<LocalDataKind, (count: number) => string>> = {
   image: (count) => ngettext("%(count)s picture", "%(count)s pictures", count),
+  audio: (count) => ngettext("%(count)s recording", "%(count)s recordings", count),
   table: (count) => ngettext("%(count)s row", "%(count)s rows", count),
   text: (count) => ngettext("%(count)s passage", "%(count)s passages", count),
   array: (count) => ngettext("%(count)s example", "%(count)s examples", count),
@@ -61,6 +62,11 @@ export const own = {
   forgotten: _("The files are deleted from this browser. The originals stay where they are."),
   asSeen: (width: number, height: number) =>
     _("As the model sees them, %(width)s by %(height)s pixels:", {
+      width: number(width),
+      height: number(height),
+    }),
+  asHeard: (width: number, height: number) =>
+    _("As the model hears them, %(width)s moments by %(height)s frequencies, low ones below:", {
       width: number(width),
       height: number(height),
     }),
