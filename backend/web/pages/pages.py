@@ -18,7 +18,6 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from backend.formats.task_file import exactness
-from backend.numerics.preprocess.declared import DeclaredImage
 from backend.server.estimates.devices import DEVICES
 from backend.server.estimates.exact_cost import exact_costs
 from backend.server.estimates.traffic import round_bytes
@@ -36,7 +35,7 @@ from backend.web.pages.reader_language import ReaderLanguage
 from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
 from backend.web.schemes import WEB_SCHEMES
-from backend.web.transport.security_headers import PERMISSIONS, POLICY, WITH_CAMERA, page_policy
+from backend.web.transport.security_headers import PERMISSIONS, POLICY, WITH_DEVICE, page_policy
 
 SOURCES = "webapp/static/src/entries"
 TRANSLATIONS = "webapp/locales"
@@ -149,8 +148,8 @@ async def train(request: Request) -> Response:
     page = render(request, WEB_SCHEMES[context["plan"].coordination.scheme].training, context)
     if (url := context["plan"].data.url) is not None:
         page.headers[POLICY] = page_policy(url.origins)
-    if context["plan"].data.own is not None and isinstance(context["plan"].data.preprocess, DeclaredImage):
-        page.headers[PERMISSIONS] = WITH_CAMERA
+    if (permissions := WITH_DEVICE.get(context["plan"].data.brings or "")) is not None:
+        page.headers[PERMISSIONS] = permissions
     return page
 
 

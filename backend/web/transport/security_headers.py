@@ -10,8 +10,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 POLICY = "Content-Security-Policy"
 REFERRER = "Referrer-Policy"
 PERMISSIONS = "Permissions-Policy"
-# A page that collects pictures may ask for the camera; all others, and frames, may ask for nothing.
-WITH_CAMERA = "camera=(self), microphone=(), geolocation=()"
+# A page that collects pictures may ask for the camera, one that collects recordings for the microphone; all
+# others, and frames, may ask for nothing.
+WITH_DEVICE = {
+    "image": "camera=(self), microphone=(), geolocation=()",
+    "audio": "camera=(), microphone=(self), geolocation=()",
+}
 # A response may have others of these.
 _OWN = (POLICY, REFERRER, PERMISSIONS)
 # Pages start workers and parse HTML by two policies of Trusted Types: client/workers/script-policy.ts and

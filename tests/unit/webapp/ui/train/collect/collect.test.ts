@@ -8,6 +8,7 @@ import {
   isCollected,
   nextNumber,
   pictureFile,
+  soundFile,
   textFile,
 } from "../../../../../../webapp/static/src/ui/train/collect/example-files";
 import { bindHold } from "../../../../../../webapp/static/src/ui/train/collect/hold";
@@ -36,6 +37,15 @@ describe("files of collected examples", () => {
     expect(classOf(first)).toBe("cat");
   });
 
+  it("hold recordings as WAV files", () => {
+    const sound = soundFile(new Blob(["RIFF"], { type: "audio/wav" }), "yes", 3);
+    expect([sound.path, sound.file.type, isCollected(sound)]).toEqual([
+      "yes/collected-3.wav",
+      "audio/wav",
+      true,
+    ]);
+  });
+
   it("hold texts as the task reads them", async () => {
     const folder = textFile(rule({}), "thanks", "kind", 2);
     expect([folder.path, await folder.file.text()]).toEqual(["kind/collected-2.txt", "thanks"]);
@@ -48,9 +58,10 @@ describe("files of collected examples", () => {
   });
 });
 
-it("is offered for pictures and texts only", () => {
+it("is offered for pictures, recordings and texts only", () => {
   expect(canCollect(spec({ kind: "image", label: LABEL }))).toBe(true);
   expect(canCollect(spec({ kind: "image", label: { kind: "number" } }))).toBe(false);
+  expect(canCollect(spec({ kind: "audio", label: LABEL }))).toBe(true);
   expect(canCollect(spec({ kind: "text", label: null }))).toBe(true);
   expect(canCollect(spec({ kind: "table" }))).toBe(false);
   expect(canCollect(spec({ kind: "array" }))).toBe(false);

@@ -52,16 +52,23 @@ export class Camera {
   }
 }
 
+/** What to do where a device is refused, missing or taken. */
+export interface DeviceSentences {
+  readonly refused: string;
+  readonly missing: string;
+  readonly broken: string;
+}
+
 /** Returns what went wrong, and what to do, for people. */
-export function problemOf(error: unknown): string {
+export function problemOf(error: unknown, sentences: DeviceSentences = collect): string {
   switch (error instanceof DOMException ? error.name : "") {
     case "NotAllowedError":
     case "SecurityError":
-      return collect.refused;
+      return sentences.refused;
     case "NotFoundError":
     case "OverconstrainedError":
-      return collect.missing;
+      return sentences.missing;
     default:
-      return collect.broken;
+      return sentences.broken;
   }
 }

@@ -1,14 +1,16 @@
-/** Collects examples on the training page: camera and drawing for pictures, typing for texts. Nothing is sent. */
+/** Collects examples on the training page: by camera, drawing, microphone and typing. Nothing is sent. */
 
-import type { DataSpec, ImageSpec, TextSpec } from "../../../core/preprocessing/declaration";
+import type { OwnFile } from "../../../core/messages/data-reader";
+import type { AudioSpec, DataSpec, ImageSpec, TextSpec } from "../../../core/preprocessing/declaration";
 import { collect } from "../../../i18n/texts/volunteers/data/collect";
 import { requireElement, setText } from "../../lib/dom";
 import { Camera } from "./camera";
 import type { Collector, CollectorFiles } from "./collector-api";
 import { DrawingPad } from "./drawing";
-import { nextNumber, pictureFile, textFile } from "./example-files";
+import { nextNumber, pictureFile, soundFile, textFile } from "./example-files";
 import { bindHold } from "./hold";
 import { ReviewGrid } from "./review";
+import { SoundTools } from "./sound-tools";
 
 /** Opens the tools that fit the task. */
 export function openCollector(card: HTMLElement, data: DataSpec, files: CollectorFiles): Collector {
@@ -19,6 +21,7 @@ export function openCollector(card: HTMLElement, data: DataSpec, files: Collecto
 class CollectorCard implements Collector {
   readonly #grid: ReviewGrid;
   #camera: Camera | null = null;
+  #sounds: SoundTools | null = null;
   #training = false;
 
   constructor(
@@ -26,10 +29,17 @@ class CollectorCard implements Collector {
     { preprocess }: DataSpec,
     private readonly files: CollectorFiles,
   ) {
-    this.#grid = new ReviewGrid(requireElement(card, "collect-grid"), (path) => void files.remove(path));
-    if (preprocess.kind === "image" || preprocess.kind === "text") this.#offerClasses(preprocess);
+    this.#grid = new ReviewGrid(
+      requireElement(card, "collect-grid"),
+      (path) => void files.remove(path),
+      preprocess.kind === "audio" ? preprocess : null,
+    );
+    if (preprocess.kind !== "table" && preprocess.kind !== "array") this.#offerClasses(preprocess);
     if (preprocess.kind === "image") this.#bindPictures(preprocess);
+    if (preprocess.kind === "audio") this.#bindSounds(preprocess);
     if (preprocess.kind === "text") this.#bindTexts(preprocess);
+    // A page that is left, or hidden, sees and hears nothing.
+    document.addEventListener("visibilitychange", () => document.hidden && this.#turnOff());
     requireElement(card, "collect-tools").hidden = false;
     this.show();
   }
@@ -49,7 +59,7 @@ class CollectorCard implements Collector {
     return requireElement<HTMLSelectElement>(this.card, "collect-class").value;
   }
 
-  #offerClasses({ label }: ImageSpec | TextSpec): void {
+  #offerClasses({ label }: ImageSpec | AudioSpec | TextSpec): void {
     const classes = label?.kind === "class" ? label.classes : [];
     requireElement(this.card, "collect-class").append(...classes.map((name) => new Option(name, name)));
     requireElement(this.card, "collect-classes").hidden = classes.length === 0;
@@ -64,18 +74,28 @@ class CollectorCard implements Collector {
     bindHold(
       requireElement(this.card, "collect-shoot"),
       () => camera.picture(),
-      (shots) => this.#add(shots),
+      (shots) => this.#add(shots, pictureFile),
     );
-    // A page that is left, or hidden, sees nothing.
-    document.addEventListener("visibilitychange", () => document.hidden && this.#turnOff());
     const pad = new DrawingPad(requireElement<HTMLCanvasElement>(this.card, "collect-canvas"), rule);
     this.#on("collect-wipe", async () => pad.wipe());
     this.#on("collect-drawn", async () => {
       const drawn = await pad.picture();
       if (drawn === null) return this.#say(collect.nothingDrawn);
       pad.wipe();
-      await this.#add([drawn]);
+      await this.#add([drawn], pictureFile);
     });
+  }
+
+  #bindSounds(rule: AudioSpec): void {
+    this.#sounds = new SoundTools(
+      {
+        card: this.card,
+        isTraining: () => this.#training,
+        add: (recordings) => this.#add(recordings, soundFile),
+        say: (line) => this.#say(line),
+      },
+      rule,
+    );
   }
 
   #bindTexts(rule: TextSpec): void {
@@ -109,6 +129,7 @@ class CollectorCard implements Collector {
   }
 
   #turnOff(): void {
+    this.#sounds?.turnOff();
     this.#camera?.stop();
     this.#showCamera();
   }
@@ -121,12 +142,15 @@ class CollectorCard implements Collector {
     requireElement(this.card, "collect-on").hidden = on;
   }
 
-  async #add(pictures: readonly Blob[]): Promise<void> {
-    if (this.#training || pictures.length === 0) return;
+  async #add(
+    parts: readonly Blob[],
+    fileOf: (part: Blob, name: string, number: number) => OwnFile,
+  ): Promise<void> {
+    if (this.#training || parts.length === 0) return;
     const first = nextNumber(this.files.all());
     const name = this.#class;
-    await this.files.add(pictures.map((picture, index) => pictureFile(picture, name, first + index)));
-    this.#say(collect.added(pictures.length, name));
+    await this.files.add(parts.map((part, index) => fileOf(part, name, first + index)));
+    this.#say(collect.added(parts.length, name));
   }
 
   #say(line: string): void {

@@ -3,7 +3,7 @@
 import type { OwnFile } from "../../../core/messages/data-reader";
 import type { TextSpec } from "../../../core/preprocessing/declaration";
 
-const COLLECTED = /(^|\/)collected-\d+\.(jpg|png|txt|csv)$/;
+const COLLECTED = /(^|\/)collected-\d+\.(jpg|png|wav|txt|csv)$/;
 
 /** Whether a file was collected on the page, now or in an earlier session. */
 export function isCollected({ path }: OwnFile): boolean {
@@ -25,6 +25,11 @@ export function classOf({ path }: OwnFile): string | null {
 /** Returns a picture as the file of the class. */
 export function pictureFile(picture: Blob, name: string, number: number): OwnFile {
   return fileAt(name, number, picture.type === "image/png" ? "png" : "jpg", picture, picture.type);
+}
+
+/** Returns a recording as the file of the class. */
+export function soundFile(recording: Blob, name: string, number: number): OwnFile {
+  return fileAt(name, number, "wav", recording, "audio/wav");
 }
 
 /**

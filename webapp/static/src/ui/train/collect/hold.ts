@@ -1,4 +1,4 @@
-/** A button that takes one picture when it is pressed, and more while it is held. */
+/** A button that takes one picture or recording when it is pressed, and more while it is held. */
 
 const PAUSE_MS = 250;
 /** A held button stops by itself, so that a phone's memory is not filled. */
@@ -20,7 +20,7 @@ export function bindHold(
     try {
       do {
         const picture = await take();
-        // The camera was turned off meanwhile.
+        // The camera or the microphone was turned off meanwhile.
         if (picture === null) break;
         pictures.push(picture);
         if (held) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

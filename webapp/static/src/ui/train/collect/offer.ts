@@ -4,9 +4,9 @@ import type { DataSpec } from "../../../core/preprocessing/declaration";
 import { requireElement } from "../../lib/dom";
 import type { Collector, CollectorFiles } from "./collector-api";
 
-/** Whether examples of the task can be collected on a page: pictures with a class, and texts. */
+/** Whether examples of the task can be collected on a page: pictures and recordings with a class, and texts. */
 export function canCollect({ preprocess }: DataSpec): boolean {
-  if (preprocess.kind === "image") return preprocess.label.kind === "class";
+  if (preprocess.kind === "image" || preprocess.kind === "audio") return preprocess.label.kind === "class";
   return preprocess.kind === "text" && preprocess.label?.kind !== "number";
 }
 

@@ -1,9 +1,11 @@
 /** The collected examples on the page, each with its class and a button that deletes it. */
 
 import type { OwnFile } from "../../../core/messages/data-reader";
+import type { AudioRule } from "../../../core/preprocessing/declaration";
 import { collect } from "../../../i18n/texts/volunteers/data/collect";
 import { setChildren } from "../../lib/dom";
 import { classOf, isCollected } from "./example-files";
+import { soundNodes } from "./sound-item";
 
 const SHOWN_CHARACTERS = 80;
 
@@ -14,6 +16,8 @@ export class ReviewGrid {
   constructor(
     private readonly list: HTMLElement,
     private readonly remove: (path: string) => void,
+    /** Of tasks that read recordings. */
+    private readonly sounds: AudioRule | null = null,
   ) {}
 
   /** Shows the collected ones of `files`, the newest first. */
@@ -36,7 +40,8 @@ export class ReviewGrid {
   #item(one: OwnFile): HTMLLIElement {
     const item = document.createElement("li");
     const name = classOf(one) ?? "";
-    item.append(contentOf(one, name));
+    if (this.sounds === null) item.append(contentOf(one, name));
+    else item.append(...soundNodes(one.file, one.path, name, this.sounds));
     if (name !== "") {
       const caption = document.createElement("span");
       caption.textContent = name;

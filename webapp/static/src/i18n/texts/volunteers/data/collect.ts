@@ -23,4 +23,19 @@ export const collect = {
     "The camera cannot be used, perhaps because another program has it. Close that and turn it on again; or draw, or add files.",
   ),
   insecure: _("Browsers give a camera only to pages with HTTPS. Draw, or add files."),
+  microphone: {
+    recording: _("Recording: now."),
+    play: _("Play"),
+    playThis: (path: string) => _("Play %(path)s", { path }),
+    picture: (name: string) => _("Spectrogram of a recording of %(name)s", { name }),
+    refused: _(
+      "The microphone is blocked. Allow it for this page in the browser’s settings, beside the address, and turn it on again; or add files.",
+    ),
+    missing: _("No microphone was found. Connect one and turn it on again; or add files."),
+    broken: _(
+      "The microphone cannot be used, perhaps because another program has it. Close that and turn it on again; or add files.",
+    ),
+    insecure: _("Browsers give a microphone only to pages with HTTPS. Add files."),
+    unreadable: _("This browser cannot read what it recorded. Record with another app, and add the files."),
+  },
 };
