@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.contract.vectors.data.make_audio import sound, wav
 from tests.support.tasks.draft_jobs import TABLE
-from tests.support.tasks.owner_files import pictures
+from tests.support.tasks.owner_files import pictures, zipped
 from tests.support.tasks.tiny_task import write_task
 from tests.support.timeouts import LONG
 from tests.support.web.draft_client import ABOUT, Drafter
@@ -84,6 +85,15 @@ def cat_pictures(folder: Path) -> bytes:
     return pictures(folder / "cats.zip", 10, 10).read_bytes()
 
 
+def recordings(folder: Path) -> bytes:
+    files = {
+        f"{label}/{number}.wav": wav(sound(16_000 + number, 16_000), 16_000)
+        for label in ("no", "yes")
+        for number in range(10)
+    }
+    return zipped(folder / "recordings.zip", files).read_bytes()
+
+
 def one_text(_folder: Path) -> bytes:
     return b"".join(b"Line %d of a text that is continued.\n" % number for number in range(60))
 
@@ -111,6 +121,7 @@ def series(folder: Path) -> bytes:
     [
         ("small-cnn", "d.zip", cat_pictures),
         ("mobile-net", "d.zip", cat_pictures),
+        ("small-cnn", "d.zip", recordings),
         ("text-gru", "d.txt", one_text),
         ("text-gru", "d.zip", letters),
         ("small-gpt", "d.txt", one_text),
@@ -121,7 +132,7 @@ def series(folder: Path) -> bytes:
 def test_each_starter_takes_a_step_on_data_of_its_kind(
     bob: Drafter, tmp_path: Path, starter: str, name: str, content: Callable[[Path], bytes]
 ) -> None:
-    draft = begun(bob, f"{starter}-{name.partition('.')[2]}", starter)
+    draft = begun(bob, f"{starter}-{content.__name__.replace('_', '-')}", starter)
     bob.upload(draft, "data", name, content(tmp_path))
     shown = settled(bob, draft)
     assert {key for key, state in items(shown).items() if state != "done"} == {"browser"}

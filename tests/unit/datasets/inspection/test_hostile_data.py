@@ -110,11 +110,11 @@ CASES: list[tuple[str, Make, str]] = [
     ("a zip whose files are damaged", damaged, "None of these pictures can be read"),
     ("an empty zip", archive(), "holds no file"),
     ("only hidden files", archive((".hidden/a", b"x"), ("__MACOSX/b", b"x")), "holds no file"),
-    ("programs", archive(("a.exe", b"MZ"), ("b.py", b"print()")), "neither pictures nor texts"),
+    ("programs", archive(("a.exe", b"MZ"), ("b.py", b"print()")), "no pictures, texts or recordings"),
     (
         "pickles",
         archive(("cat/a.pkl", b"\x80\x04"), ("dog/b.pkl", b"\x80\x04")),
-        "neither pictures nor texts",
+        "no pictures, texts or recordings",
     ),
     ("a zip in a zip", archive(("d.zip", b"PK\x03\x04")), "d.zip is packed once more"),
     ("a table in a zip", archive(("d.csv", b"a,b\n1,2\n")), "bring that file itself"),

@@ -55,6 +55,7 @@ def test_public_arrays_are_bytes_and_may_be_required() -> None:
 
 
 PICTURES = elsewhere("image", "d.zip", size=[8, 8], classes=["a", "b"])
+RECORDINGS = elsewhere("audio", "d.zip", classes=["a", "b"])
 TEXTS = elsewhere("text", "d.txt", tokenizer="bytes", length=8)
 
 
@@ -64,6 +65,7 @@ TEXTS = elsewhere("text", "d.txt", tokenizer="bytes", length=8)
         ("preferred", {}, 'only scheme = "volunteer".*Take "required"'),
         ("required", {"data": OWN}, 'no other device has them.*source = "shards"'),
         ("required", {"data": PICTURES}, "a browser decodes pictures"),
+        ("required", {"data": RECORDINGS}, "computes spectrograms"),
         ("required", {"data": TEXTS}, "normalises Unicode"),
         (
             "required",

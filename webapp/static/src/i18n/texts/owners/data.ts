@@ -3,6 +3,7 @@ import { _, ngettext } from "./gettext";
 
 const FOUND: Readonly<Record<string, (count: number) => string>> = {
   image: (count) => ngettext("Found %(count)s picture", "Found %(count)s pictures", count),
+  audio: (count) => ngettext("Found %(count)s recording", "Found %(count)s recordings", count),
   table: (count) => ngettext("Found %(count)s row of a table", "Found %(count)s rows of a table", count),
   text: (count) => ngettext("Found %(count)s text", "Found %(count)s texts", count),
 };
@@ -36,6 +37,9 @@ export const say = {
   next: _("The next step shows how they are read, and some of them as the model sees them."),
   ownNotes: {
     image: _("Name the classes: volunteers put pictures of each into a folder of that name."),
+    audio: _(
+      "Name the classes: volunteers put recordings of each into a folder of that name, or record them.",
+    ),
     table: _("Bring a small sample below: it says which columns there are. It is given to nobody."),
     text: _("Bring a small sample below: it says how texts are read. It is given to nobody."),
     array: _("Volunteers bring arrays x and y, shaped as the model takes them."),

@@ -4,6 +4,7 @@ import { _, ngettext } from "./gettext";
 
 const KINDS: Readonly<Record<string, (count: number) => string>> = {
   image: (count) => ngettext("%(count)s picture", "%(count)s pictures", count),
+  audio: (count) => ngettext("%(count)s recording", "%(count)s recordings", count),
   table: (count) => ngettext("%(count)s row", "%(count)s rows", count),
   text: (count) => ngettext("%(count)s text", "%(count)s texts", count),
 };
@@ -95,6 +96,13 @@ export const say = {
     resize: _("Resized by"),
     scale: _("Every number is multiplied by"),
     encoding: _("Classes are written as"),
+    rate: _("Samples a second"),
+    seconds: _("Seconds of an example"),
+    window: _("Samples of a window"),
+    hop: _("Samples from a window to the next"),
+    spectrum: _("Frequencies are"),
+    bins: _("Numbers of a window"),
+    normalize: _("Loudness"),
     tokenizer: _("Texts are cut into"),
     length: _("Tokens of an example"),
     lower: _("Capital letters become small ones"),
@@ -113,6 +121,15 @@ export const say = {
     resize: _("Bilinear is right for most; area keeps fine patterns when pictures become much smaller."),
     scale: _("Models learn best from numbers about as large as 1: 0.00392 is 1 / 255, for pictures."),
     encoding: _("It has to be what the model's output takes; the preview says so where it is not."),
+    rate: _(
+      "Frequencies up to half of it are heard: 16000 for speech, 8000 for telephones, 44100 for music.",
+    ),
+    seconds: _("The middle of longer recordings is taken; shorter ones lie in the middle of silence."),
+    window: _("Longer windows tell tones better apart, shorter ones moments: 25 milliseconds suit speech."),
+    hop: _("With the length it makes the number of windows, which has to be what the model takes."),
+    spectrum: _("Mel is as people hear: fine for low tones, coarse for high ones."),
+    bins: _("More tell finer differences in pitch, and cost more. It has to be what the model takes."),
+    normalize: _("Balanced: loud and quiet recordings look alike. As it is: loudness tells something."),
     tokenizer: _(
       "Characters and bytes need no vocabulary to speak of; words are fewer, and unknown ones get lost.",
     ),
@@ -137,6 +154,10 @@ export const say = {
     index: _("numbers from 0"),
     "one-hot": _("one-hot"),
     number: _("0 or 1"),
+    mel: _("on the mel scale"),
+    linear: _("equally far apart"),
+    recording: _("balanced"),
+    none: _("as it is"),
     characters: _("characters"),
     bytes: _("bytes"),
     words: _("words"),

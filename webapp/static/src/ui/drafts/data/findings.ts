@@ -17,7 +17,7 @@ export interface FoundColumn {
 }
 
 export interface DataFindings {
-  readonly kind: "image" | "table" | "text" | "array";
+  readonly kind: "image" | "audio" | "table" | "text" | "array";
   readonly examples: number;
   readonly classes: Readonly<Record<string, number>>;
   readonly columns: readonly FoundColumn[];

@@ -1,6 +1,6 @@
 /**
- * The requirements for volunteers' own data: their kind, the classes of pictures, the number of examples of one
- * person.
+ * The requirements for volunteers' own data: their kind, the classes of pictures and recordings, the number of
+ * examples of one person.
  */
 
 import { say } from "../../../i18n/texts/owners/data";
@@ -9,6 +9,10 @@ import type { DraftFrame } from "../frame";
 import { changeBetween, type DraftRecord, type DraftTable, tableAt, type Value } from "../record";
 
 const SIDE = 64;
+/** Kinds of files in folders that are named by their class. */
+const WITH_CLASSES = ["image", "audio"];
+/** The usual spectrograms of a second, by docs/reference/preprocessing.md#recordings. */
+const SOUND = { rate: 16_000, seconds: 1, window: 400, hop: 160, bins: 40 };
 
 export function bindOwnData(frame: DraftFrame): void {
   const kind = requireElement<HTMLSelectElement>(document, "own-kind");
@@ -43,7 +47,8 @@ export function bindOwnData(frame: DraftFrame): void {
       .map((name) => name.trim())
       .filter((name) => name !== "");
     const current = tableAt(frame.draft().task, "data", "preprocess");
-    const change = current.kind === "image" ? { classes: names } : declared("image", frame.draft(), names);
+    const change =
+      current.kind === kind.value ? { classes: names } : declared(kind.value, frame.draft(), names);
     void frame.save({ task: { data: { preprocess: change } } });
   });
   for (const [name, field] of numbers) {
@@ -58,17 +63,27 @@ export function bindOwnData(frame: DraftFrame): void {
 
 function showKind(kind: string): void {
   setText(requireElement(document, "own-note"), say.ownNotes[kind] ?? "");
-  requireElement(document, "own-classes-field").hidden = kind !== "image";
+  requireElement(document, "own-classes-field").hidden = !WITH_CLASSES.includes(kind);
 }
 
 /** Returns the initial [data.preprocess]; null if it can only be derived from a sample. */
 function declared(kind: string, draft: DraftRecord, classes: readonly string[]): DraftTable | null {
   if (kind === "array") return { kind };
-  if (kind !== "image") return null;
-  const [height = SIDE, width = SIDE, channels = 3] = pictureShape(draft.model?.inputs[0]?.shape);
+  if (!WITH_CLASSES.includes(kind)) return null;
+  const shape = pictureShape(draft.model?.inputs[0]?.shape);
   const label = draft.model?.labels[0]?.shape ?? [];
   const encoding = label.length === 0 ? "index" : label[0] === 1 ? "number" : "one-hot";
+  if (kind === "audio") return { kind, ...soundOf(shape), classes, encoding };
+  const [height = SIDE, width = SIDE, channels = 3] = shape;
   return { kind, size: [height, width], channels: channels === 1 ? 1 : 3, classes, encoding, scale: 1 / 255 };
+}
+
+/** Returns the spectrogram of the model's input [frames, bins, 1]; the usual one where it takes another shape. */
+function soundOf([frames = 0, bins = 0, channels]: readonly number[]): DraftTable {
+  if (channels !== 1 || frames < 2) return { ...SOUND };
+  const room = SOUND.rate * SOUND.seconds - SOUND.window;
+  const hop = Math.floor(room / (frames - 1));
+  return hop >= 16 && Math.floor(room / hop) + 1 === frames ? { ...SOUND, hop, bins } : { ...SOUND, bins };
 }
 
 /**

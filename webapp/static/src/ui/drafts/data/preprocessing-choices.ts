@@ -31,6 +31,17 @@ export function choicesOf(
         pick("encoding", "encoding", ["index", "one-hot", "number"]),
         count("scale", "scale", "1"),
       ];
+    case "audio":
+      return [
+        count("rate", "rate", "16000"),
+        count("seconds", "seconds", "1"),
+        count("window", "window", "400"),
+        count("hop", "hop", "160"),
+        pick("spectrum", "spectrum", ["mel", "linear"]),
+        count("bins", "bins", "40"),
+        pick("normalize", "normalize", ["recording", "none"]),
+        pick("encoding", "encoding", ["index", "one-hot", "number"]),
+      ];
     case "text":
       return textual(preprocess, pick, count, save);
     case "array":
