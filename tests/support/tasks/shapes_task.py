@@ -1,4 +1,4 @@
-"""Builds the circles-and-squares task of docs/how-to/volunteers-own-data.md, and its pictures.
+"""Builds the circles-and-squares task of docs/how-to/volunteers-own-data.md, its pictures, and tasks alike.
 
 `python -m tests.support.tasks.shapes_task` builds it unless it is up to date.
 """
@@ -23,25 +23,30 @@ HOW_TO = ROOT / "docs/how-to/volunteers-own-data.md"
 CACHE = ROOT / ".cache" / "shapes"
 
 
-def write_shapes(folder: Path) -> Path:
+def write_shapes(folder: Path, how_to: Path = HOW_TO) -> Path:
     """Writes the task's files from the how-to; returns `folder`."""
     folder.mkdir()
-    text = HOW_TO.read_text("utf-8")
+    text = how_to.read_text("utf-8")
     for language, name in (("toml", "task.toml"), ("python", "build.py")):
         [block, *_] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
         (folder / name).write_text(block, "utf-8")
     return folder
 
 
-def build_shapes(folder: Path) -> Path:
+def build_words(folder: Path) -> Path:
+    """Builds the task of recordings likewise."""
+    return build_shapes(folder, ROOT / "docs/how-to/train-on-recordings.md", CACHE.with_name("words"))
+
+
+def build_shapes(folder: Path, how_to: Path = HOW_TO, cache: Path = CACHE) -> Path:
     """Builds the task with real Keras by the how-to's command, once per version of its sources."""
-    write_shapes(folder)
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
+    write_shapes(folder, how_to)
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        kept = CACHE / source_hash(folder) / "shapes"
+        kept = cache / source_hash(folder) / cache.name
         if not (kept / "built").exists():
-            for outdated in CACHE.glob("*/"):
+            for outdated in cache.glob("*/"):
                 shutil.rmtree(outdated)
             shutil.copytree(folder, kept)
             built(kept)
