@@ -41,8 +41,8 @@ _ACCEPTED: dict[FileKind, _AcceptedFiles] = {
             ".arrow": (b"ARROW1",),
             **dict.fromkeys(_TEXT, ()),
         },
-        "bring a zip of folders with pictures, recordings (WAV) or texts, a CSV, Parquet or Feather file, a text, "
-        "or an .npz",
+        "bring a zip of folders with pictures, recordings (WAV) or texts, a CSV, Parquet or Feather file, "
+        "a text, or an .npz",
     ),
 }
 _PICKLE = "a pickle, which is a program and never opened"
