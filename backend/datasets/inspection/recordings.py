@@ -23,7 +23,6 @@ from backend.numerics.preprocess.fitted import FittedAudio
 from backend.numerics.preprocess.fitting import fit_audio
 from backend.numerics.preprocess.image import Pixels
 from backend.numerics.preprocess.spectrogram import audio_values
-from backend.numerics.preprocess.wav import AudioRecording
 
 _RATES = (8000, 16_000)
 # Usual lengths of a clip in seconds. Longer ones would make spectrograms too large for phones.
@@ -34,14 +33,11 @@ _WINDOW, _HOP, _HOP_SECONDS, _BINS = 400, 160, 2, 40
 
 @dataclass(frozen=True)
 class _Heard:
-    """A recording that was opened, its class, and its length."""
+    """A recording that can be read; its samples are read again when they are drawn."""
 
-    recording: AudioRecording
-    label: str
-
-    @property
-    def seconds(self) -> float:
-        return self.recording.frames / self.recording.rate
+    name: str
+    rate: int
+    seconds: float
 
 
 def inspect_recordings(files: Files, model_input: ModelInput, folder: Path) -> DataFindings:
@@ -59,7 +55,8 @@ def inspect_recordings(files: Files, model_input: ModelInput, folder: Path) -> D
     heard: list[_Heard] = []
     for name in some_of_each(files, list(classes)):
         try:
-            heard.append(_Heard(read_recording(files, name), folder_of(name)))
+            recording = read_recording(files, name)
+            heard.append(_Heard(name, recording.rate, recording.frames / recording.rate))
         except DataError as error:
             notes.append(shown(f"{name}: {error}"))
     if not heard:
@@ -71,7 +68,7 @@ def inspect_recordings(files: Files, model_input: ModelInput, folder: Path) -> D
         kind="audio",
         examples=sum(classes.values()),
         classes={shown(name): count for name, count in classes.items()},
-        pictures=_pictures(fitted, heard, folder, notes),
+        pictures=_pictures(fitted, files, heard, folder, notes),
         notes=notes,
         preprocess=preprocess,
     )
@@ -85,7 +82,7 @@ def draw(values: np.ndarray[Any, Any]) -> Pixels:
 
 
 def _proposal(heard: list[_Heard], classes: list[str], model_input: ModelInput) -> dict[str, Any]:
-    usual = median(one.recording.rate for one in heard)
+    usual = median(one.rate for one in heard)
     rate = max((rate for rate in _RATES if rate <= usual), default=_RATES[0])
     length = median(one.seconds for one in heard)
     # A clip that misses a hundredth of a second is not a longer one.
@@ -138,15 +135,17 @@ def _lengths(heard: list[_Heard], seconds: float) -> list[str]:
     return notes
 
 
-def _pictures(fitted: FittedAudio, heard: list[_Heard], folder: Path, notes: list[str]) -> list[Picture]:
+def _pictures(
+    fitted: FittedAudio, files: Files, heard: list[_Heard], folder: Path, notes: list[str]
+) -> list[Picture]:
     pictures: list[Picture] = []
     for one in heard:
         try:
-            drawn = draw(audio_values(fitted, one.recording))
+            drawn = draw(audio_values(fitted, read_recording(files, one.name)))
         except DataError as error:
-            notes.append(shown(f"A recording of '{one.label}': {error}"))
+            notes.append(shown(f"{one.name}: {error}"))
             continue
-        name = f"{len(pictures)}.png"
-        write_small(drawn, folder / name, max(drawn.shape))
-        pictures.append(Picture(name, shown(one.label), drawn.shape[1], drawn.shape[0]))
+        file = f"{len(pictures)}.png"
+        write_small(drawn, folder / file, max(drawn.shape))
+        pictures.append(Picture(file, shown(folder_of(one.name)), drawn.shape[1], drawn.shape[0]))
     return pictures

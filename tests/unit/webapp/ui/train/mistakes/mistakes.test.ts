@@ -58,6 +58,17 @@ const text = {
 } as unknown as Preprocess;
 
 describe("an example that the model got wrong", () => {
+  it("is the spectrogram of a recording, low frequencies below", () => {
+    const rule = { kind: "audio", rate: 8000, seconds: 0.01, window: 64, hop: 16, bins: 2 };
+    const sample = sampler(rule as unknown as Preprocess);
+    expect(sample(mistake(Float32Array.of(-1, 1, 0, -1)), [[2, 2, 1]])).toEqual({
+      kind: "picture",
+      width: 2,
+      height: 2,
+      pixels: Uint8ClampedArray.of(255, 255, 255, 255, 0, 0, 0, 255, 0, 0, 0, 255, 128, 128, 128, 255),
+    });
+  });
+
   it("is a picture of its bytes where it has three channels", () => {
     const sample = sampler({ kind: "image" } as Preprocess)(mistake(Uint8Array.of(1, 2, 3, 4, 5, 6)), [
       [1, 2, 3],

@@ -2,6 +2,7 @@
 
 import type { Mistake, MistakeFindings } from "../../../core/data/mistakes";
 import type { Values } from "../../../core/data/shard";
+import { drawSpectrogram } from "../../../core/preprocessing/audio/pixels";
 import type { Preprocess } from "../../../core/preprocessing/declaration";
 import { type ShownCell, shownRow } from "../../../core/preprocessing/readback";
 import { Tokenizer } from "../../../core/preprocessing/text/tokens";
@@ -42,6 +43,10 @@ export function sampler(
         .trimStart(),
       open: preprocess.label === null,
     });
+  }
+  if (preprocess?.kind === "audio") {
+    return ({ x: [values] }) =>
+      values ? { kind: "picture", ...drawSpectrogram(values, preprocess) } : { kind: "nothing" };
   }
   const bytes = preprocess?.kind === "image";
   return ({ x: [values] }, [shape]) => {
