@@ -15,11 +15,16 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import VolunteerData
 from backend.numerics.preprocess.fitted import Arrays, Fitted, StoredSpec
 from backend.numerics.preprocess.fitting import resolve
-from backend.peer.data.data_requirements import load_local_data, report_local_data
+from backend.peer.data.data_requirements import (
+    describe_requirements,
+    load_local_data,
+    report_local_data,
+)
 from backend.peer.data.local_data import read_local_data
 from backend.peer.session.progress import PlainLines
 from backend.peer.session.server_address import TaskData
 from backend.server.tasks.bundle_store import check_bundle
+from tests.contract.vectors.data.make_audio import sound, wav
 from tests.support.tasks import tiny_task
 from tests.support.tasks.small_datasets import declared
 
@@ -163,3 +168,21 @@ async def test_a_task_that_deals_out_its_examples_takes_no_others() -> None:
         await load_local_data(TaskData("shards", None, None), None, PlainLines(io.StringIO()), lambda: False)
         is None
     )
+
+
+def test_recordings_are_read_and_those_that_are_not_wav_named(tmp_path: Path) -> None:
+    for label in ("no", "yes"):
+        (tmp_path / label).mkdir()
+        for number in range(5):
+            (tmp_path / label / f"{number}.wav").write_bytes(wav(sound(4000 + number, 8000), 8000))
+    (tmp_path / "no" / "song.mp3").write_bytes(b"ID3")
+    recordings = made(kind="audio", rate=8000, seconds=0.5, classes=["no", "yes"])
+    assert (
+        describe_requirements(recordings, WANTED)
+        == "1 to 100, from recordings (.wav) in folders named no, yes"
+    )
+    lines = told(tmp_path, recordings)
+    assert "10 examples at HERE" in lines[0]
+    assert "Of each class: no 5, yes 5." in lines[1]
+    assert any("no/song.mp3: it is not WAV" in line and "ffmpeg" in line for line in lines)
+    assert any("float32 [23, 40, 1]" in line for line in lines)
