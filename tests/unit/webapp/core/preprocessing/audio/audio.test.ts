@@ -46,6 +46,25 @@ describe("recordings", () => {
     expect(open).toThrow(one.error ?? "");
   });
 
+  it("are refused with a sentence wherever a file is cut off or damaged", () => {
+    const good = bytesOf(CASES.find(({ fitted }) => fitted !== undefined) as Case);
+    const open = (bytes: Uint8Array<ArrayBuffer>) => {
+      try {
+        const recording = openWav(bytes);
+        return recording.read(0, recording.frames).length;
+      } catch (problem) {
+        if (!(problem instanceof DataProblem)) throw problem;
+        return 0;
+      }
+    };
+    expect(open(good)).toBe(240);
+    for (let length = 0; length < good.length; length++) expect(open(good.slice(0, length))).toBe(0);
+    for (let at = 0; at < 60; at++) {
+      for (const value of [0, 1, 127, 255])
+        open(Uint8Array.from(good, (byte, i) => (i === at ? value : byte)));
+    }
+  });
+
   it("are written as WAV files that are read back", () => {
     const samples = Float32Array.of(0, 0.5, -0.5, 1, -1, 2);
     const { rate, frames, read } = openWav(writeWav(samples, 16_000));
