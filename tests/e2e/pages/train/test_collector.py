@@ -1,4 +1,4 @@
-"""Volunteers collect examples on the training page, with a camera, by drawing or typing: nothing is sent."""
+"""Volunteers collect examples on the training page by camera, microphone, pen and keys: nothing is sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from tests.e2e.pages.conftest import listen
 from tests.support.browser.axe import findings
 from tests.support.browser.chromium import FAKE_CAMERA, launch
-from tests.support.tasks.shapes_task import build_shapes
+from tests.support.tasks.shapes_task import build_shapes, build_words
 from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server, running
 
@@ -27,9 +27,10 @@ TYPED = "Thank you for your help, and see you tomorrow. Bring what you have of i
 
 @pytest.fixture(scope="module")
 def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The task of pictures of the how-to, and one of texts."""
+    """The tasks of pictures and of recordings of the how-tos, and one of texts."""
     folder = tmp_path_factory.mktemp("tasks")
     build_shapes(folder / "shapes")
+    build_words(folder / "words")
     shutil.copytree(models / "shakespeare", folder / "shakespeare")
     with running(folder, tmp_path_factory.mktemp("data")) as server:
         yield server
@@ -37,7 +38,7 @@ def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def camera(browser: Browser) -> AsyncIterator[Browser]:
-    """A browser with a camera that shows a moving picture, and asks nobody whether it may be used.
+    """A browser with a camera that shows a moving picture and a microphone that hears beeps, both allowed.
 
     `browser`, which has none, brings the event loop.
     """
@@ -106,6 +107,48 @@ async def test_pictures_of_a_camera_are_examples_like_files_and_never_leave(
     assert complaints == []
 
 
+async def test_recordings_of_a_microphone_are_examples_like_files_and_never_leave(
+    camera: Browser, server: Server
+) -> None:
+    page = await camera.new_page()
+    complaints = listen(page)
+    asked = await opened(page, server, "words")
+    await expect(page.locator("[data-collect-pictures]")).to_be_hidden()
+    await page.get_by_role("button", name="Turn the microphone on").click()
+    record = page.locator("[data-collect-record]")
+    await record.click()
+    await expect(page.locator("[data-collect-line]")).to_have_text("1 example of no was added.")
+    await page.locator("[data-collect-class]").select_option("yes")
+    # Held, the button records several examples, one after the other.
+    await record.hover()
+    await page.mouse.down()
+    await expect(page.locator("[data-collect-line]")).to_have_text("Recording example 2: now.")
+    await page.mouse.up()
+    await expect(page.locator("[data-collect-line]")).to_have_text("2 examples of yes were added.")
+    await expect(page.locator("[data-own-counts] li")).to_have_text(["no: 1", "yes: 2"])
+    shown = page.locator("[data-collect-grid] li")
+    await expect(shown).to_have_count(3)
+    # The beeps are in the picture, and can be heard.
+    levels = "canvas => new Set(canvas.getContext('2d').getImageData(0, 0, 98, 40).data).size"
+    assert await shown.locator("canvas").first.evaluate(levels) > 50
+    await expect(page.locator("[data-own-preview] canvas")).to_have_count(3)
+    await shown.first.get_by_role("button", name="Play").click()
+    await shown.filter(has_text="no").get_by_role("button", name="Delete").click()
+    await expect(page.locator("[data-own-counts] li").first).to_have_text("no: 0")
+    assert await findings(page) == []
+    await page.get_by_role("button", name="Turn the microphone off").click()
+    await expect(record).to_be_hidden()
+    assert sent(asked) == []
+    assert complaints == []
+
+
+async def test_a_missing_microphone_says_what_to_do(browser: Browser, server: Server) -> None:
+    page = await browser.new_page()
+    await opened(page, server, "words")
+    await page.get_by_role("button", name="Turn the microphone on").click()
+    await expect(page.locator("[data-collect-sound-problem]")).to_contain_text("or add files.")
+
+
 async def test_a_drawing_is_an_example_and_a_blocked_camera_says_what_to_do(
     browser: Browser, server: Server
 ) -> None:
@@ -153,7 +196,8 @@ def policy(server: Server, path: str) -> str:
         return str(answer.headers["Permissions-Policy"])
 
 
-async def test_only_the_training_page_of_pictures_may_ask_for_the_camera(server: Server) -> None:
-    assert "camera=(self)" in policy(server, "/tasks/shapes/train")
+async def test_only_training_pages_that_collect_may_ask_for_camera_or_microphone(server: Server) -> None:
+    assert policy(server, "/tasks/shapes/train").startswith("camera=(self), microphone=(),")
+    assert policy(server, "/tasks/words/train").startswith("camera=(), microphone=(self),")
     for path in ("/tasks/shakespeare/train", "/tasks/shapes", "/"):
         assert policy(server, path) == "camera=(), microphone=(), geolocation=()"

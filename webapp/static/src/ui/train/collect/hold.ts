@@ -4,10 +4,13 @@ const PAUSE_MS = 250;
 /** A held button stops by itself, so that a phone's memory is not filled. */
 const MOST = 100;
 
-/** Calls `take` when `button` is pressed, and again while it is held; `done` gets all pictures at its end. */
+/**
+ * Calls `take` when `button` is pressed, and again while it is held, with the number of what it took so far; `done` gets
+ * all of it at the end.
+ */
 export function bindHold(
   button: HTMLElement,
-  take: () => Promise<Blob | null>,
+  take: (taken: number) => Promise<Blob | null>,
   done: (pictures: readonly Blob[]) => Promise<void>,
 ): void {
   let held = false;
@@ -19,7 +22,7 @@ export function bindHold(
     const pictures: Blob[] = [];
     try {
       do {
-        const picture = await take();
+        const picture = await take(pictures.length);
         // The camera or the microphone was turned off meanwhile.
         if (picture === null) break;
         pictures.push(picture);

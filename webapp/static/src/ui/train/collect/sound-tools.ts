@@ -28,7 +28,7 @@ export class SoundTools {
     this.#part("collect-microphone-off").addEventListener("click", () => this.turnOff());
     bindHold(
       this.#part("collect-record"),
-      () => this.#recording(),
+      (taken) => this.#recording(taken + 1),
       (recordings) => owner.add(recordings),
     );
   }
@@ -50,9 +50,9 @@ export class SoundTools {
     this.#show();
   }
 
-  async #recording(): Promise<Blob | null> {
+  async #recording(number: number): Promise<Blob | null> {
     this.#complain("");
-    this.owner.say(collect.microphone.recording);
+    this.owner.say(collect.microphone.recording(number));
     try {
       return await this.#microphone.recording();
     } catch {

@@ -1,3 +1,4 @@
+import { number } from "../../../formatting";
 import { _, ngettext } from "../gettext";
 
 /** Examples that a volunteer collects on the training page; its own module, since few pages need it. */
@@ -24,7 +25,7 @@ export const collect = {
   ),
   insecure: _("Browsers give a camera only to pages with HTTPS. Draw, or add files."),
   microphone: {
-    recording: _("Recording: now."),
+    recording: (count: number) => _("Recording example %(count)s: now.", { count: number(count) }),
     play: _("Play"),
     playThis: (path: string) => _("Play %(path)s", { path }),
     picture: (name: string) => _("Spectrogram of a recording of %(name)s", { name }),
