@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
+from backend.protocols.tasks.learning import Diagnosis, LearningTrouble
+
 # Refusals in the last rounds raise an alarm from this number and this share of all updates.
 LAST_ROUNDS, MIN_REFUSED, MIN_SHARE_REFUSED = 3, 5, 0.5
 NOT_FINITE = "not-finite"
@@ -26,6 +28,9 @@ class Trouble(StrEnum):
     FEW = "too-few"
     REFUSALS = "refusals"
     STORE = "store"
+    CHANCE = LearningTrouble.CHANCE.value
+    OVERFITTING = LearningTrouble.OVERFITTING.value
+    FLAT = LearningTrouble.FLAT.value
 
 
 @dataclass(frozen=True)
@@ -91,10 +96,10 @@ class Alarms:
         self._rounds.append((accepted, sum(refusals.values())))
         return [*effects, *self._look_at_refusals(refusals)]
 
-    def measured(self, finite: bool) -> list[Effect]:
-        """Takes the evaluation of a version; `finite` says whether its loss is a number."""
+    def measured(self, finite: bool, diagnosis: Diagnosis | None = None) -> list[Effect]:
+        """Takes the evaluation of a version: whether its loss is a number, and what else is wrong."""
         if finite:
-            return []
+            return self._look_at_learning(diagnosis)
         return self._raise(
             Trouble.NUMBERS,
             "The newest version's loss is not a number. Roll back to an older one and lower the learning "
@@ -143,6 +148,14 @@ class Alarms:
         return self._raise(
             Trouble.REFUSALS,
             f"{refused} of the {accepted + refused} newest updates were refused{mainly}.",
+        )
+
+    def _look_at_learning(self, diagnosis: Diagnosis | None) -> list[Effect]:
+        found = None if diagnosis is None else Trouble(diagnosis.trouble.value)
+        over = [Trouble(trouble.value) for trouble in LearningTrouble if trouble.value != found]
+        effects = [effect for trouble in over for effect in self._clear(trouble)]
+        return (
+            effects if found is None or diagnosis is None else [*effects, *self._raise(found, diagnosis.text)]
         )
 
     def _raise(self, trouble: Trouble, text: str) -> list[Effect]:

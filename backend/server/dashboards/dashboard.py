@@ -10,13 +10,15 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
-from backend.errors import BusyError, NotFoundError, StoreError
+from backend.errors import BundleError, BusyError, NotFoundError, StoreError
 from backend.protocols.tasks.alerts import Alarms, Cleared, Effect, Raised
+from backend.protocols.tasks.learning import Diagnosis, MeasuredVersion, diagnose
 from backend.protocols.tasks.task_life import RUNNING
 from backend.server.alerting.alert_log import AlertLog
 from backend.server.alerting.messenger import Messenger
 from backend.server.dashboards.participants import ParticipantTable
 from backend.server.dashboards.totals import Totals
+from backend.server.estimates.guessing import chance_in
 from backend.server.hosting.client_link import Presence
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
@@ -60,6 +62,8 @@ class Dashboard:
         self._events: list[task_events.TaskEvent] = []
         # Rounds that ended before the records were read; None once they are read.
         self._early: list[task_events.RoundEnded] | None = []
+        # How often a guess is right; None where answers are no classes.
+        self._chance: float | None = None
         # Whether its host ended.
         self.is_over = False
 
@@ -91,6 +95,7 @@ class Dashboard:
     async def run(self) -> None:
         """Reads the recorded rounds, then handles events and alarms until cancelled."""
         await self._read_records()
+        await self._read_chance()
         if not self._is_reopened:
             await self._alert_log.restarted(self._host, self._lifecycle.life.state, self._clock())
         try:
@@ -103,6 +108,22 @@ class Dashboard:
         finally:
             self.is_over = True
             self._wake()
+
+    def _diagnosis(self) -> Diagnosis | None:
+        """Says what is wrong with the curve of the versions that led to the newest one, if anything."""
+        history = self._host.history
+        left, evaluations = lineage_of(history.versions).rolled_back, history.evaluations
+        curve = [
+            measured_version(version, evaluations[version.version])
+            for version in history.versions
+            if version.version in evaluations and version.version not in left
+        ]
+        return diagnose(curve, self._host.task.file.coordination.rounds, self._chance)
+
+    async def _read_chance(self) -> None:
+        task = self._host.task
+        with suppress(OSError, BundleError):  # Then losses are compared.
+            self._chance = await asyncio.to_thread(chance_in, task.shards.holdout, task.bundle.manifest)
 
     async def _read_records(self) -> None:
         records = await self._host.history.rounds(0, None)
@@ -143,7 +164,7 @@ class Dashboard:
                     made = version is not None
                     effects += self._alarms.round_ended(made, ended.accepted, ended.refusals, now)
                 case task_events.VersionEvaluated(evaluation):
-                    effects += self._alarms.measured(math.isfinite(evaluation.loss))
+                    effects += self._alarms.measured(math.isfinite(evaluation.loss), self._diagnosis())
                 case task_events.StoreFailed(reason=reason):
                     effects += self._alarms.store_failed(reason)
                 case task_events.StoreMended():
@@ -237,6 +258,12 @@ class Dashboard:
 
     def _device(self, client: Presence) -> str | None:
         return likely_device(self._host.task.bundle.manifest, client.backend, client.step_ms)
+
+
+def measured_version(version: VersionRecord, evaluation: EvaluationRecord) -> MeasuredVersion:
+    """Returns a point of the curve by which a training is judged."""
+    accuracy = evaluation.metrics.get("accuracy")
+    return MeasuredVersion(version.version, evaluation.loss, accuracy, version.loss)
 
 
 def _point(

@@ -16,6 +16,7 @@ from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
 from backend.formats.shard_index import INDEX, ShardIndex
 from backend.numerics.preprocess.loading import load_values
+from backend.server.estimates.guessing import chance
 from backend.server.sandbox.conversion import converter_folder
 from backend.server.sandbox.limited_process import (
     Cancelled,
@@ -99,21 +100,7 @@ def try_plan(
             report = msgspec.json.decode(read_result(result / _REPORT, _REPORT_BYTES), type=LearningCurve)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BundleError(f"The trial left no report ({error}); run it again.") from error
-    return msgspec.structs.replace(report, chance=chance(train), held=len(held["x_0"]))
-
-
-def chance(examples: dict[str, Array]) -> float | None:
-    """Returns the share of the most frequent class; None for a label that is no class."""
-    label = examples.get("y_0")
-    if label is None or not len(label):
-        return None
-    if label.ndim == 2 and label.shape[1] > 1 and np.all(label.sum(axis=1) == 1) and label.max() == 1:
-        label = label.argmax(axis=1)
-    label = label.reshape(len(label), -1)
-    if label.shape[1] != 1 or not np.array_equal(label, np.round(label)):
-        return None
-    _, counts = np.unique(label, return_counts=True)
-    return float(counts.max() / counts.sum())
+    return msgspec.structs.replace(report, chance=chance(train.get("y_0")), held=len(held["x_0"]))
 
 
 def _examples(shards: Path, manifest: Manifest) -> tuple[dict[str, Array], dict[str, Array]]:

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from backend.server.drafts.review.forecast import forecast_of
-from backend.server.sandbox.plan_trial import LearningCurve, chance
+from backend.server.estimates.guessing import chance
+from backend.server.sandbox.plan_trial import LearningCurve
 
 
 def curve(*points: tuple[int, float, float | None], of: int = 20, guess: float | None = 0.1) -> LearningCurve:
@@ -62,8 +63,8 @@ def test_nothing_trained_says_nothing() -> None:
     ],
 )
 def test_chance_is_the_share_of_the_most_frequent_class(label: NDArray[Any], share: float | None) -> None:
-    assert chance({"y_0": label}) == share
+    assert chance(label) == share
 
 
 def test_data_without_labels_have_no_chance() -> None:
-    assert chance({}) is None
+    assert chance(None) is None
