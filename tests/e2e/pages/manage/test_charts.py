@@ -118,12 +118,12 @@ async def compare(page: Page) -> None:
 async def save(page: Page, tools: Locator) -> None:
     """Saves the shown half of the chart: the picture is a PNG, the table has its versions alone."""
     async with page.expect_download() as download:
-        await tools.get_by_role("button", name="Save the picture (PNG)").click()
+        await tools.get_by_role("button", name="Save the picture as PNG").click()
     picture = await download.value
     assert picture.suggested_filename == "tiny-loss.png"
     assert (await picture.path()).read_bytes().startswith(b"\x89PNG")
     async with page.expect_download() as download:
-        await tools.get_by_role("button", name="Save the numbers (CSV)").click()
+        await tools.get_by_role("button", name="Save the numbers as CSV").click()
     table = await download.value
     assert table.suggested_filename == "tiny-loss.csv"
     head, *rows = csv.reader((await table.path()).read_text("utf-8").splitlines())
