@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +95,12 @@ async def zoom(page: Page, plot: Locator, tools: Locator) -> None:
     assert box is not None
     middle = box["y"] + box["height"] / 2
     back = tools.get_by_role("button", name="Show all")
-    for show_all in (back.click, plot.dblclick, lambda: plot.press("Escape")):
+
+    async def by_keyboard() -> None:
+        await plot.press("Escape")
+
+    ways: list[Callable[[], Awaitable[None]]] = [back.click, plot.dblclick, by_keyboard]
+    for show_all in ways:
         await page.mouse.move(box["x"] + 2, middle)
         await page.mouse.down()
         await page.mouse.move(box["x"] + box["width"] / 2, middle, steps=5)
