@@ -91,9 +91,6 @@ async def smooth_and_scale(page: Page, plot: Locator, tools: Locator) -> None:
 
 async def zoom(page: Page, plot: Locator, tools: Locator) -> None:
     """Drags over the first half, moves on by the keyboard, and shows all again in three ways."""
-    box = await plot.bounding_box()
-    assert box is not None
-    middle = box["y"] + box["height"] / 2
     back = tools.get_by_role("button", name="Show all")
 
     async def by_keyboard() -> None:
@@ -101,6 +98,11 @@ async def zoom(page: Page, plot: Locator, tools: Locator) -> None:
 
     ways: list[Callable[[], Awaitable[None]]] = [back.click, plot.dblclick, by_keyboard]
     for show_all in ways:
+        # A click may have scrolled the page.
+        await plot.scroll_into_view_if_needed()
+        box = await plot.bounding_box()
+        assert box is not None
+        middle = box["y"] + box["height"] / 2
         await page.mouse.move(box["x"] + 2, middle)
         await page.mouse.down()
         await page.mouse.move(box["x"] + box["width"] / 2, middle, steps=5)
