@@ -50,7 +50,7 @@ class Ethics(TaskTable, frozen=True):
     `people`: whether the data are about people, and whether they can be recognised. `sensitive`: whether the
     data concern health, origin, belief, politics, sexuality or children. `care`: what protects those people.
     `misuse`: how the model could do harm, and what is done about it. `benefit`: who gains from the model.
-    `contact`: the person to ask.
+    `contact`: the person to ask. `owner`: the name by which the person or group that runs the task is shown.
     """
 
     people: Literal["none", "anonymous", "recognisable"] | None = None
@@ -59,6 +59,7 @@ class Ethics(TaskTable, frozen=True):
     misuse: Text = ""
     benefit: Text = ""
     contact: Line = ""
+    owner: Line = ""
 
 
 class AccessTable(TaskTable, frozen=True):

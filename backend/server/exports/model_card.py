@@ -158,6 +158,7 @@ def _people(told: Publication) -> Iterator[tuple[str, str]]:
         "How it could do harm": plain(told.misuse),
         "Who gains by it": plain(told.benefit),
         "Whom to ask": plain(told.contact),
+        "Run by": plain(told.owner),
     }
     yield from ((name, said or "not stated by its owner") for name, said in rows.items())
 

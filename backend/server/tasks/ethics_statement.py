@@ -41,6 +41,7 @@ class Publication:
     misuse: str
     benefit: str
     contact: str
+    owner: str
 
     @property
     def said(self) -> bool:
@@ -62,6 +63,7 @@ def publication(file: TaskFile) -> Publication:
         ethics.misuse,
         ethics.benefit,
         ethics.contact,
+        ethics.owner,
     )
 
 

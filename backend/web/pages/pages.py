@@ -32,6 +32,7 @@ from backend.web.auth.identity import account_name, identify, summaries_for
 from backend.web.pages.languages import FALLBACK, catalogue, negotiated
 from backend.web.pages.live_parts import asks_for_live_parts, render_live_parts
 from backend.web.pages.reader_language import ReaderLanguage
+from backend.web.pages.task_picture import picture
 from backend.web.pages.template_words import TemplateWords
 from backend.web.requests.query import number_asked
 from backend.web.schemes import WEB_SCHEMES
@@ -98,6 +99,7 @@ async def task(request: Request) -> Response:
     context["contributions"] = await registry.contributions(name)
     context["rounds"] = await registry.rounds(name, 0, RECENT_ROUNDS)
     context["remaining"] = await registry.seconds_to_finish(name)
+    context["picture"] = picture(name)
     context |= await lineage(request, name)
     return render(request, "pages/task.html", context)
 

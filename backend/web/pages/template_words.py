@@ -59,6 +59,7 @@ BRINGS = {
     "text": later("You bring texts."),
     "array": later("You bring arrays as .npz files."),
 }
+DAY = 86_400
 DEVICES = {"phone": later("Phone"), "laptop": later("Laptop"), "gpu": later("Graphics card")}
 ROLES = {"viewer": later("viewer"), "collaborator": later("collaborator"), "owner": later("owner")}
 LABELS = {"accuracy": later("Accuracy"), "loss": later("Loss")}
@@ -206,7 +207,7 @@ class TemplateWords:
         return f"{format_datetime(at, 'd MMM y, HH:mm:ss', locale=self._language)} UTC"
 
     def duration(self, seconds: float) -> str:
-        """Formats a duration: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`."""
+        """Formats a duration: `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`, from two days on `5 days`."""
         if seconds < 10:
             return self._localized(f"{seconds:.1f} s")
         total = round(seconds)
@@ -214,6 +215,9 @@ class TemplateWords:
             return f"{total} s"
         if total < 3600:
             return f"{total // 60} min {total % 60} s"
+        if total >= 2 * DAY:
+            days = round(total / DAY)
+            return self._counted(days, self.ngettext("%(count)s day", "%(count)s days", days))
         return f"{number(total // 3600)} h {total % 3600 // 60} min"
 
     def kept(self, plan: Checkpoints) -> str:

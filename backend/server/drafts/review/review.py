@@ -236,6 +236,7 @@ def _about(file: TaskFile) -> Iterator[str]:
         (gettext("Harm"), ethics.misuse),
         (gettext("Benefit"), ethics.benefit),
         (gettext("Contact"), ethics.contact),
+        (gettext("Run by"), ethics.owner),
     )
     yield from (f"{word}: {text}" for word, text in answers if text)
     yield gettext(VISIBILITY[file.access.visibility])
