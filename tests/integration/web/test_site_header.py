@@ -24,11 +24,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def header(visitor: Visitor, path: str) -> str:
     page: str = visitor.ask("GET", path, Accept="text/html")
-    return re.findall(r'(?s)<header class="masthead">.*?</header>', page)[0]
+    found: list[str] = re.findall(r'(?s)<header class="masthead">.*?</header>', page)
+    return found[0]
 
 
 def link(html: str, address: str) -> str:
-    return re.findall(rf'<a [^>]*href="{address}"[^>]*>(.*?)</a>', html)[0]
+    found: list[str] = re.findall(rf'<a [^>]*href="{address}"[^>]*>(.*?)</a>', html)
+    return found[0]
 
 
 def test_strangers_find_the_sign_in_and_the_docs_on_every_page(server: Server) -> None:

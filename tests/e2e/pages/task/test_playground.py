@@ -34,7 +34,7 @@ def gallery(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser) -> AsyncIterator[Page]:
-    """A large phone's tab, with open sections, that must stay quiet: errors, warnings and refused addresses fail the test."""
+    """A large phone's tab, whose sections are open; errors, warnings and refused addresses fail the test."""
     page = await browser.new_page(viewport={"width": 700, "height": 740})
     complaints = listen(page)
     yield page
