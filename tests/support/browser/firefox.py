@@ -36,6 +36,23 @@ class FirefoxTab:
         wanted = {"script": script_body(script), "args": [json.dumps(argument)], "sandbox": None}
         return script_value(self._firefox.ask("WebDriver:ExecuteAsyncScript", wanted)["value"])
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Has another tab in front of the page as long as the block runs."""
+        own = self._firefox.ask("WebDriver:GetWindowHandle", {})["value"]
+        other = self._firefox.ask("WebDriver:NewWindow", {"type": "tab", "focus": True})["handle"]
+        self._firefox.ask("WebDriver:SwitchToWindow", {"handle": other, "focus": True})
+        # The page is asked on while it is behind the other.
+        self._firefox.ask("WebDriver:SwitchToWindow", {"handle": own, "focus": False})
+        yield
+        self._firefox.ask("WebDriver:SwitchToWindow", {"handle": other, "focus": True})
+        self._firefox.ask("WebDriver:CloseWindow", {})
+        self._firefox.ask("WebDriver:SwitchToWindow", {"handle": own, "focus": True})
+
+    def back(self) -> None:
+        """Returns to the page that was left."""
+        self._firefox.ask("WebDriver:Back", {})
+
     def close(self) -> None:
         """Leaves the page, which ends its workers."""
         self._firefox.ask("WebDriver:Navigate", {"url": "about:blank"})

@@ -36,6 +36,18 @@ class WebKitTab:
         wanted = {"script": script_body(script), "args": [json.dumps(argument)]}
         return script_value(self._webkit.ask("POST", "/execute/async", wanted, seconds))
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Minimizes the window as long as the block runs."""
+        size = self._webkit.ask("GET", "/window/rect")
+        self._webkit.ask("POST", "/window/minimize", {})
+        yield
+        self._webkit.ask("POST", "/window/rect", size)
+
+    def back(self) -> None:
+        """Returns to the page that was left."""
+        self._webkit.ask("POST", "/back", {})
+
     def close(self) -> None:
         """Leaves the page, which ends its workers."""
         self._webkit.ask("POST", "/url", {"url": "about:blank"})
