@@ -66,7 +66,7 @@ async def test_what_volunteers_read_is_filled_in_and_shown_as_they_will_see_it(
     complaints = listen(page)
     await page.goto(f"{place.server.url}/drafts/{draft.rpartition('/')[2]}/about")
     checks = page.locator("[data-check]")
-    await expect(checks).to_have_count(4)
+    await expect(checks).to_have_count(5)
     await page.get_by_label("What the task is for").fill("Dogs and wolves are told apart.")
     await page.get_by_label("Topics").fill("images, pets")
     await page.get_by_label("Text, with Markdown").fill("## Dogs\n\n<b>not bold</b> **bold**")
@@ -83,7 +83,7 @@ async def test_what_volunteers_read_is_filled_in_and_shown_as_they_will_see_it(
     await page.get_by_label("How could the trained model do harm").fill("It cannot tell a wolf in the dark.")
     await page.get_by_label("Who benefits from it?").fill("Shepherds.")
     await page.get_by_label("Contact: an address").fill("dogs@example.org")
-    await expect(page.locator("[data-check][data-state=done]")).to_have_count(4)
+    await expect(page.locator("[data-check][data-state=done]")).to_have_count(5)
     await looked_at(page)
     task = place.drafter.send("GET", draft).json["task"]
     assert task["topics"] == ["images", "pets"]

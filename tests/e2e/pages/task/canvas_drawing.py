@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable
 
-from playwright.async_api import Page
+from playwright.async_api import Locator, Page
+
+
+async def drawing_area(page: Page) -> Locator:
+    """Returns the canvas, once its section is unfolded, which a phone's page folds."""
+    fold = page.locator("[data-trial] details[data-section]:has([data-canvas])")
+    if await fold.count() and not await fold.evaluate("fold => fold.open"):
+        await fold.locator("> summary").click()
+    return page.locator("[data-trial] [data-canvas]")
 
 
 async def draw_circle(page: Page, halfway: Callable[[], Awaitable[object]] | None = None) -> None:
     """Draws a zero with one stroke of the mouse; `halfway` is called in the middle of it."""
-    canvas = page.locator("[data-trial] [data-canvas]")
+    canvas = await drawing_area(page)
     # Scrolls there, and waits until it keeps still and nothing lies over it.
     await canvas.hover()
     box = await canvas.bounding_box()

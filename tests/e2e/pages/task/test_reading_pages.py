@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.pages.conftest import MODELS, listen
-from tests.e2e.pages.task.canvas_drawing import chances, draw_circle
+from tests.e2e.pages.task.canvas_drawing import chances, draw_circle, drawing_area
 from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server
 
@@ -156,7 +156,7 @@ async def test_what_a_training_tells_does_not_push_the_drawing_away(
     await page.goto(f"{idle_server.url}/tasks/digits/train")
     # The curves are drawn by then.
     await page.wait_for_load_state("networkidle")
-    canvas = page.locator("[data-trial] [data-canvas]")
+    canvas = await drawing_area(page)
     await canvas.hover()
     before = await canvas.bounding_box()
     card = page.locator("[data-mistakes]")

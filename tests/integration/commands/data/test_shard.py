@@ -103,7 +103,7 @@ def test_data_without_a_task_file_are_declared_by_flags(
     ("flags", "words"),
     [
         ([], "Declare the kind of data"),
-        (["--set", "kind=sound"], 'Write for example kind = "image", "table", "text" or "array".'),
+        (["--set", "kind=sound"], 'Write for example kind = "image", "audio", "table", "text" or "array".'),
         (["--set", "kind=image"], "The key is missing: `size`. Write for example size = [32, 32]"),
         (["--set", "kind=image", "--set", "size=32"], "Write for example size = [32, 32]"),
         (["--set", "kind=table"], "Write for example columns = [{ name ="),

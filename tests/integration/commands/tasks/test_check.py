@@ -53,6 +53,7 @@ def test_what_is_missing_for_a_launch_is_told_apart_from_what_is_wrong(
         "state": "todo",
         "text": "Bring the model.",
         "line": 0,
+        "for_test": True,
     }
     assert about(found, "data")["text"].startswith("The data are 1,500 examples (table) in 2 classes.")
     assert main(["task", "check", str(cats)]) == 0
