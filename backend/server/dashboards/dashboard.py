@@ -95,9 +95,9 @@ class Dashboard:
     async def run(self) -> None:
         """Reads the recorded rounds, then handles events and alarms until cancelled."""
         await self._read_records()
-        await self._read_chance()
         if not self._is_reopened:
             await self._alert_log.restarted(self._host, self._lifecycle.life.state, self._clock())
+        await self._read_chance()
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._messenger.run())
