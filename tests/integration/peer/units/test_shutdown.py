@@ -33,8 +33,8 @@ def plan(epochs: int, batch_size: int) -> tuple[str, ...]:
 
 # Nobody is too slow for a whole shard.
 WHOLE = "epochs = 1\nevaluate_every = 100\nseconds = 86400"
-# Half of the one is over in seconds, of the other in minutes.
-LONG, VERY_LONG = plan(320, 4), plan(1000, 1)
+# Half of the first two is over in seconds, of the last in minutes.
+LESS, LONG, VERY_LONG = plan(120, 4), plan(320, 4), plan(1000, 1)
 TWICE = """[coordination.units.trust]
 replicas = 2
 spot_checks = 0.0
@@ -133,7 +133,7 @@ def test_less_than_half_of_a_unit_is_given_back_and_done_whole_by_somebody_else(
 def test_what_a_newcomer_did_of_a_unit_is_compared_with_as_many_steps_of_another(
     digits: Path, tmp_path: Path
 ) -> None:
-    with serving(digits, tmp_path / "server", WHOLE, *LONG, more=TWICE) as server:
+    with serving(digits, tmp_path / "server", WHOLE, *LESS, more=TWICE) as server:
         with at_work(tmp_path / "one", server) as one:
             beyond(tmp_path / "one", 0.5)
             assert one.stop() == 0
