@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.conformance.browsers.abilities import ABILITIES, abilities
-from tests.conformance.browsers.trainings import TRAININGS, train, write_text
+from tests.conformance.browsers.trainings import TRAININGS, train, visit_page, write_text
+from tests.support.browser.training_visit import STEPS
 from tests.support.browser.webkit import WebKit
 from tests.support.exact.engines import BROWSERS
 from tests.support.keras.reference_cache import ROOT
@@ -37,6 +38,7 @@ have:
 - **WebGL and WebGPU.** Chromium had a software adapter for both. Firefox has WebGL in a worker if the
   computer has a graphics card. A page measures each backend that starts and takes the fastest. If none of
   them is a graphics processor, it computes with WebAssembly. The page shows its choice under "Computes with".
+- **Hidden pages.** Headless Chromium has no tab that is not seen.
 - **WebRTC.** Debian builds WebKitGTK without it; Safari has it. Without WebRTC, the members of a mesh reach
   the page through the server.
 - **Shared memory.** WebKitGTK was started with `JSC_useSharedArrayBuffer=1`. Without shared memory a page
@@ -48,11 +50,14 @@ Phones and consoles have these engines, too, but our tests do not run on them.
 
 @dataclass(frozen=True)
 class Column:
-    """A browser: its version, its abilities, its page after each training, and the text it wrote."""
+    """A browser: its version, its abilities, its page after each training, and what else was done in it."""
 
     version: str
     abilities: Mapping[str, bool]
     trainings: Mapping[str, Mapping[str, Any]]
+    # The steps of a visit that were done.
+    visit: Sequence[str]
+    # What the page of a text model wrote.
     text: str
 
 
@@ -68,7 +73,9 @@ def measure(name: str) -> Column:
             print(f"{NAMES[name]}: {kind}", file=sys.stderr)
             (Path(folder) / kind).mkdir()
             trained[kind] = train(browser, kind, MODELS, Path(folder) / kind)
-        return Column(told[1], found, trained, write_text(browser, MODELS, Path(folder) / "text"))
+        (Path(folder) / "visit").mkdir()
+        visited = visit_page(browser, MODELS, Path(folder) / "visit")
+        return Column(told[1], found, trained, visited, write_text(browser, MODELS, Path(folder) / "text"))
 
 
 def markdown(columns: Mapping[str, Column]) -> str:
@@ -77,6 +84,9 @@ def markdown(columns: Mapping[str, Column]) -> str:
     lines = [f"| | {' | '.join(heads)} |", "|---" * (len(columns) + 1) + "|"]
     for kind, training in TRAININGS.items():
         lines.append(_row(training.title, [_trained(column.trainings[kind]) for column in columns.values()]))
+    for step, title in STEPS.items():
+        cells = ["yes" if step in column.visit else "not tested" for column in columns.values()]
+        lines.append(_row(title, cells))
     lines.append(_row("Try the model", ["yes" if column.text else "no" for column in columns.values()]))
     for ability, title in ABILITIES.items():
         lines.append(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.browser.training_visit import visit
 from tests.support.exact.engines import Browser, BrowserTab
 from tests.support.peer.digits_mesh import write_digits
 from tests.support.peer.peer_process import joined
@@ -100,6 +101,12 @@ def train(browser: Browser, name: str, models: Path, folder: Path) -> dict[str, 
             return _until(tab, LOOK, lambda seen: bool(seen[TRAININGS[name].counts]))
         finally:
             tab.close()
+
+
+def visit_page(browser: Browser, models: Path, folder: Path) -> list[str]:
+    """Visits a training page; returns the names of the steps that were done. Raises TimeoutError."""
+    with _training(TRAININGS["rounds"], models, folder) as server:
+        return list(visit(browser, f"{server.url}/tasks/digits/train?backend=wasm"))
 
 
 def write_text(browser: Browser, models: Path, folder: Path) -> str:

@@ -106,6 +106,10 @@ class Tab:
         """Reloads the page; the browser keeps the site's storage."""
         self._chromium.wait(self._page.reload(), PATIENCE)
 
+    def back(self) -> None:
+        """Returns to the page that was left."""
+        self._chromium.wait(self._page.go_back(), PATIENCE)
+
     def close(self) -> None:
         self._chromium.wait(self._page.close(), PATIENCE)
 
