@@ -19,7 +19,7 @@ from backend.server.alerting.messenger import Messenger
 from backend.server.dashboards.participants import ParticipantTable
 from backend.server.dashboards.totals import Totals
 from backend.server.estimates.guessing import chance_in
-from backend.server.hosting.client_link import Presence
+from backend.server.hosting.clients.client_link import Presence
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.observers import task_events

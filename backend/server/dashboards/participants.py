@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.server.hosting.client_link import Presence
+from backend.server.hosting.clients.client_link import Presence
 from backend.server.observers import task_events
 from backend.stores.contracts import ContributionRecord
 from backend.stores.task_lives import Ban

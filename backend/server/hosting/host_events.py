@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from backend.errors import MingaError
-from backend.server.hosting.client_link import ClientLink
+from backend.server.hosting.clients.client_link import ClientLink
 from backend.stores.contracts import EvaluationRecord, VersionRecord
 
 Message = TypeVar("Message")

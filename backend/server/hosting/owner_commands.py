@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
-from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.hosting.clients.connected_clients import ConnectedClients
 from backend.server.hosting.host_events import FinishRequested, OwnerRequest, PauseRequested, ResumeRequested
 
 Effect = TypeVar("Effect")

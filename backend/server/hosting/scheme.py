@@ -16,7 +16,7 @@ from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.reasons import Proposal
 from backend.server.estimates.round_costs import Estimate
 from backend.server.estimates.traffic import Traffic
-from backend.server.hosting.client_link import MeasuredLink
+from backend.server.hosting.clients.client_link import MeasuredLink
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.task_host import TaskHost
 from backend.server.mesh.ice_servers import IceServers

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from backend.errors import MingaError
-from backend.server.hosting.admission import AdmissionControl
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.client_link import ClientLink, Presence
-from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.hosting.clients.admission import AdmissionControl
+from backend.server.hosting.clients.client_link import ClientLink, Presence
+from backend.server.hosting.clients.connected_clients import ConnectedClients
 from backend.server.hosting.host_events import (
     ClientsDismissed,
     ConnectionLost,

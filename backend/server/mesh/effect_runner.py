@@ -11,7 +11,7 @@ from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.round_effects import Abandon, Finished, RecordEvaluation, SendEvaluate
 from backend.server.hosting import task_frames
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.hosting.clients.connected_clients import ConnectedClients
 from backend.server.hosting.host_events import VersionFailed, VersionWritten
 from backend.server.mesh.event_handler import MeshEventHandler
 from backend.server.mesh.mesh_host_events import MeshHostEvent

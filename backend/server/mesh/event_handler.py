@@ -12,9 +12,9 @@ from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.coordinator_effects import Effect, RefuseReport
 from backend.protocols.mesh.holdings import ProvenResult
 from backend.server.hosting import host_events, task_frames
-from backend.server.hosting.client_link import ClientLink
-from backend.server.hosting.connected_clients import ConnectedClients
-from backend.server.hosting.exact_clients import objection
+from backend.server.hosting.clients.client_link import ClientLink
+from backend.server.hosting.clients.connected_clients import ConnectedClients
+from backend.server.hosting.clients.exact_clients import objection
 from backend.server.hosting.owner_commands import command
 from backend.server.mesh import mesh_host_events
 from backend.server.mesh.mesh_host_events import MeshHostEvent

@@ -12,10 +12,10 @@ from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.protocols.rounds.lots import Lots
 from backend.protocols.rounds.phases import RoundPhase
-from backend.server.hosting.admission import check_room
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.client_link import ConnectedClient, MeasuredLink, Presence
-from backend.server.hosting.connected_clients import ConnectedClients, presence_of, wire_phase
+from backend.server.hosting.clients.admission import check_room
+from backend.server.hosting.clients.client_link import ConnectedClient, MeasuredLink, Presence
+from backend.server.hosting.clients.connected_clients import ConnectedClients, presence_of, wire_phase
 from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from backend.protocols.token_bucket import NEVER
-from backend.server.hosting.client_link import ConnectedClient, MeasuredLink
+from backend.server.hosting.clients.client_link import ConnectedClient, MeasuredLink
 from backend.wire.codec import encode
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Measure, Members, Neighbour

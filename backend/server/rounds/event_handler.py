@@ -11,8 +11,8 @@ from backend.numerics.vectors import Vector
 from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting import host_events, task_frames
-from backend.server.hosting.client_link import ClientLink, ConnectedClient
-from backend.server.hosting.exact_clients import objection
+from backend.server.hosting.clients.client_link import ClientLink, ConnectedClient
+from backend.server.hosting.clients.exact_clients import objection
 from backend.server.hosting.owner_commands import command
 from backend.server.observers import task_events
 from backend.server.rounds import round_host_events

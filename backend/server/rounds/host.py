@@ -17,9 +17,9 @@ from backend.errors import SlowUploadError
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.lots import Lots
 from backend.protocols.rounds.phases import RoundPhase
-from backend.server.hosting.admission import check_room
-from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
-from backend.server.hosting.connected_clients import presence_of, wire_phase
+from backend.server.hosting.clients.admission import check_room
+from backend.server.hosting.clients.client_link import ClientLink, ConnectedClient, Presence
+from backend.server.hosting.clients.connected_clients import presence_of, wire_phase
 from backend.server.hosting.host_events import FrameReceived
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from backend.errors import UnfitError
 from backend.formats.task_file import Security, TaskFile
-from backend.server.hosting.client_link import ClientLink
-from backend.server.hosting.client_network import client_network, is_many_people
+from backend.server.hosting.clients.client_link import ClientLink
+from backend.server.hosting.clients.client_network import client_network, is_many_people
 from backend.wire.masked_messages import Aggregation
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from backend.errors import MingaError
-from backend.server.hosting.client_link import ConnectedClient
+from backend.server.hosting.clients.client_link import ConnectedClient
 from backend.server.hosting.host_events import (
     ClientsDismissed,
     ConnectionLost,

@@ -15,7 +15,7 @@ from backend.protocols.rounds.federated import Round
 from backend.protocols.secagg import server_effects
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.hosting.clients.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.uploads import UpdateUploads
 from backend.server.observers.observer import Observer

@@ -8,8 +8,8 @@ from backend.errors import MingaError, ReplacedError
 from backend.protocols.client.client_kind import kind_of
 from backend.protocols.units.scheduler_effects import Effect, RefuseResult
 from backend.server.hosting import host_events
-from backend.server.hosting.client_link import ClientLink
-from backend.server.hosting.exact_clients import compared_program, objection
+from backend.server.hosting.clients.client_link import ClientLink
+from backend.server.hosting.clients.exact_clients import compared_program, objection
 from backend.server.observers import task_events
 from backend.server.units import unit_host_events as events
 from backend.server.units.assimilator import Assimilator

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from backend.server.hosting.admission import check_room
-from backend.server.hosting.client_link import ClientLink, ConnectedClient, Presence
+from backend.server.hosting.clients.admission import check_room
+from backend.server.hosting.clients.client_link import ClientLink, ConnectedClient, Presence
 from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.hosting.task_host import TaskHost

@@ -8,8 +8,8 @@ from backend.errors import TooFastError
 from backend.formats.task_file.units import TrustTable
 from backend.protocols.client.household import Household
 from backend.protocols.units.scheduler_effects import ClientId
-from backend.server.hosting.client_link import ClientLink
-from backend.server.hosting.client_network import client_network, is_many_people
+from backend.server.hosting.clients.client_link import ClientLink
+from backend.server.hosting.clients.client_network import client_network, is_many_people
 from backend.server.units.newcomers import NewcomerLimits
 
 # Clients that were admitted and may not be ready yet; the longest admitted ones are forgotten first.

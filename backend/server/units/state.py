@@ -14,8 +14,8 @@ from backend.protocols.rounds.stop_rules import RunProgress
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import ClientId, GrantLease, LeaseId, UnitId
 from backend.server.hosting.background_tasks import BackgroundTasks
-from backend.server.hosting.client_link import ClientLink, ConnectedClient
-from backend.server.hosting.connected_clients import ConnectedClients
+from backend.server.hosting.clients.client_link import ClientLink, ConnectedClient
+from backend.server.hosting.clients.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.uploads import UpdateUploads
 from backend.server.observers.observer import Observer

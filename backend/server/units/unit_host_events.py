@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from backend.protocols.units.rules import Verdict
 from backend.protocols.units.scheduler_effects import Assimilate, ClientId, Judge, LeaseId
-from backend.server.hosting.client_link import ClientLink, ConnectedClient
+from backend.server.hosting.clients.client_link import ClientLink, ConnectedClient
 from backend.server.hosting.host_events import (
     ClientsDismissed,
     ConnectionLost,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from backend.server.hosting.client_link import Presence
+from backend.server.hosting.clients.client_link import Presence
 from backend.server.units.state import UnitMember, UnitsState
 from backend.stores.contracts import EvaluationRecord
 from backend.wire import messages, unit_messages

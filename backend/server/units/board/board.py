@@ -15,7 +15,7 @@ from backend.protocols.units import trust
 from backend.protocols.units.client_table import TableClient
 from backend.protocols.units.records import UnitRecord
 from backend.protocols.units.scheduler import Scheduler
-from backend.server.hosting.client_link import Presence
+from backend.server.hosting.clients.client_link import Presence
 from backend.server.units.board.scores import scores
 from backend.server.units.host import UnitsHost
 

@@ -11,7 +11,7 @@ from backend.protocols.mesh import coordinator_effects
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.holdings import ProvenResult
 from backend.protocols.rounds.round_effects import Abandon, RecordEvaluation, SendEvaluate
-from backend.server.hosting.connected_clients import wire_phase
+from backend.server.hosting.clients.connected_clients import wire_phase
 from backend.wire import mesh_messages, messages
 from backend.wire.mesh_fields import Outer
 from tests.support.protocols.mesh.clock import Line

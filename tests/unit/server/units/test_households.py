@@ -9,7 +9,7 @@ import pytest
 
 from backend.errors import TooFastError
 from backend.formats.task_file.units import TrustTable
-from backend.server.hosting.client_link import ClientLink
+from backend.server.hosting.clients.client_link import ClientLink
 from backend.server.units.households import Households
 from backend.server.units.newcomers import HOUR_SECONDS
 

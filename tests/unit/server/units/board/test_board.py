@@ -9,7 +9,7 @@ from backend.formats.task_file.units import TrustTable
 from backend.protocols.units.rules import Rules, TrustRules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import GrantLease, WorkUnit
-from backend.server.hosting.client_link import Presence
+from backend.server.hosting.clients.client_link import Presence
 from backend.server.units.board.board import MAX_CELLS, MAX_ROWS, overview_json
 
 RULES = TrustTable(replicas=2, checked=1)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 
 from backend.protocols.client.household import is_local, network_of
-from backend.server.hosting.client_link import ClientLink
+from backend.server.hosting.clients.client_link import ClientLink
 
 # The network of all clients whose address nobody knows, such as those of a proxy that nobody named.
 UNKNOWN = "unknown"

@@ -8,8 +8,8 @@ import pytest
 
 from backend.errors import MingaError
 from backend.protocols.rounds.federated import Round
-from backend.server.hosting.client_link import ConnectedClient
-from backend.server.hosting.connected_clients import (
+from backend.server.hosting.clients.client_link import ConnectedClient
+from backend.server.hosting.clients.connected_clients import (
     MAX_DEPARTED,
     MAX_LISTED,
     SOME,

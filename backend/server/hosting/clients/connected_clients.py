@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from backend.protocols.rounds.phases import RoundPhase
-from backend.server.hosting.client_link import ConnectedClient, Presence
+from backend.server.hosting.clients.client_link import ConnectedClient, Presence
 from backend.wire import messages
 from backend.wire.codec import encode
 from backend.wire.fields import WireFrame
