@@ -80,7 +80,8 @@ class Continuations:
         if asked == Extension():
             raise BadRequestError("Say what changes: rounds, deadline, stop, learning_rate or version.")
         async with self._locks.setdefault(name, asyncio.Lock()):
-            lifecycle, host = self.registry.lifecycle(name), self.registry.host(name)
+            task = self.registry.task(name)
+            lifecycle, host = task.lifecycle, task.host
             life = lifecycle.life.extended(self.clock())
             ended = lifecycle.life.state in ENDED
             earlier = await self._earlier(host, asked, ended)
@@ -137,7 +138,7 @@ class Continuations:
         name, history = host.name, host.history
         if asked.learning_rate is not None and (reason := fixed_rate(host.task)):
             raise OrderError(reason)
-        path, done = self.registry.folder(name) / TASK_FILE, rounds_done(history, again)
+        path, done = self.registry.task(name).folder / TASK_FILE, rounds_done(history, again)
         tables = await asyncio.to_thread(read_task_tables, path)
         new = changes_of(asked, done, host.task.file.coordination.volunteer, tables, self.clock())
         kept = {one.key: one for one in await self.plans.plan_changes(name)} | {one.key: one for one in new}
@@ -187,7 +188,7 @@ class Continuations:
             log.error(
                 "a task continues with its earlier plan until the next start", task=name, reason=str(error)
             )
-            if self.registry.lifecycle(name).life.state is not LifeState.PAUSED:
+            if self.registry.task(name).lifecycle.life.state is not LifeState.PAUSED:
                 await host.resume()
             raise
 

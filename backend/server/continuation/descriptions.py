@@ -54,7 +54,7 @@ class Descriptions:
         """
         file = self.registry.host(name).task.file
         with translated("The task's README.md cannot be read"):
-            readme = await asyncio.to_thread(_read, self.registry.folder(name) / README)
+            readme = await asyncio.to_thread(_read, self.registry.task(name).folder / README)
         tables = msgspec.to_builtins(file)
         told = {key: _without_empty(tables[key]) for key in STATED}
         return {
@@ -72,8 +72,8 @@ class Descriptions:
 
         Raises OrderError for a launched task, TaskFileError, NotFoundError or StoreError.
         """
-        async with self.registry.lifecycle(name).in_private_test():
-            folder, host = self.registry.folder(name), self.registry.host(name)
+        async with self.registry.task(name).lifecycle.in_private_test():
+            folder, host = self.registry.task(name).folder, self.registry.host(name)
             if asked is not None:
                 await self._change_tables(name, folder / TASK_FILE, asked)
             if readme is not None:

@@ -26,7 +26,8 @@ class HostedTasks:
         launched = [
             (host, folder)
             for host in self.registry.hosts
-            if host.name in owned and (folder := self.registry.folder(host.name)).parent.resolve() == place
+            if host.name in owned
+            and (folder := self.registry.task(host.name).folder).parent.resolve() == place
         ]
         files = await asyncio.to_thread(_size, [folder for _, folder in launched])
         return files + sum(_weights(host) for host, _ in launched)

@@ -85,7 +85,7 @@ class TaskExports:
             names = ", ".join(FIGURE_FILES)
             raise NotFoundError(f"The figures of a task are {names}; '{file[:40]}' is none.")
         if file == ASSIMILATIONS:
-            results = await self._registry.assimilations(task)
+            results = await self._registry.task(task).assimilations()
             content = await asyncio.to_thread(assimilations_csv, results)
             return FigureFile(f"{task}-assimilations.csv", "text/csv", content)
         # Copies, because the host changes its own while a thread writes the file.
@@ -128,7 +128,7 @@ class TaskExports:
             rounds=rounds,
             given=await history.contributions(),
             privacy=host.privacy,
-            disclosure=self._registry.disclosure(task),
+            disclosure=self._registry.task(task).disclosure(),
             files={} if record.let_go else await self._hashes(task, record),
         )
         return model_card(facts)
@@ -167,7 +167,8 @@ class TaskExports:
 
         Raises OrderError if the task's state does not allow it, NotFoundError, GoneError or StoreError.
         """
-        restored = await self._registry.restore(task, number, f"The owner went back to version {number}.")
+        reason = f"The owner went back to version {number}."
+        restored = await self._registry.task(task).restore(number, reason)
         return _described(self._history(task), restored)
 
     async def forget(self, task: str) -> None:
@@ -186,7 +187,7 @@ class TaskExports:
 
         Raises NotFoundError or StoreError.
         """
-        folder, history = self._registry.folder(task), self._history(task)
+        folder, history = self._registry.task(task).folder, self._history(task)
         number = history.best.version if history.best else history.current.version
         files: list[tuple[str, Path | bytes]] = []
         for name in ("safetensors", "keras"):
@@ -200,7 +201,7 @@ class TaskExports:
         files.append(("MODEL_CARD.md", (await self.card(task, number)).encode()))
         figures = {name: await self.figures(task, name) for name in (VERSIONS, ROUNDS, FIGURES)}
         files += [(f"figures/{name}", figure.content) for name, figure in figures.items()]
-        toml, readme = await asyncio.to_thread(_texts, folder, self._registry.changes(task))
+        toml, readme = await asyncio.to_thread(_texts, folder, self._registry.task(task).changes)
         return Whole(toml, readme, [*files, *await asyncio.to_thread(_other_files, folder)])
 
     def _history(self, task: str) -> VersionHistory:

@@ -51,7 +51,7 @@ class Deletions:
 
     async def delete(self, name: str, registry: TaskRegistry, results: TaskExports) -> None:
         """Deletes a task and dismisses its clients. Raises NotFoundError, OrderError or StoreError."""
-        folder = registry.folder(name)
+        folder = registry.task(name).folder
         if not self.can_delete(folder):
             raise OrderError(
                 "This task is in a folder of the server's operator, who can remove it there; only tasks "

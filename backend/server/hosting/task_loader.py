@@ -16,16 +16,16 @@ from backend.formats.task_file import read_task_file
 from backend.server.alerting.alert_log import open_alert_log
 from backend.server.alerting.messenger import AlertDestinations, Messenger
 from backend.server.dashboards.dashboard import Dashboard
+from backend.server.hosting.hosted_task import HostedTask
 from backend.server.hosting.scheme import HostServices
 from backend.server.hosting.task_host import TaskHost
-from backend.server.hosting.task_lifecycle import TaskLifecycle, open_lifecycle
+from backend.server.hosting.task_lifecycle import open_lifecycle
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.task_events import RoundEnded
 from backend.server.schemes import scheme_of
 from backend.server.tasks.task import load_task, overrides_of
 from backend.server.tasks.task_validation import check_program
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.plan_changes import PlanAmendment
 
 log = structlog.stdlib.get_logger("minga")
 
@@ -34,20 +34,6 @@ NOT_BUILT = "Not built yet: run `minga build`."
 # Seconds between retries, each of which reads the whole bundle: short at first for an operator who is mending
 # the task, then long.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0
-
-
-@dataclass(frozen=True)
-class Hosting:
-    """A task that is served: its host, its lifecycle and its owner's dashboard.
-
-    `folder` contains its task file; `changes` are those of its plan since its launch.
-    """
-
-    host: TaskHost
-    lifecycle: TaskLifecycle
-    board: Dashboard
-    folder: Path
-    changes: Sequence[PlanAmendment] = ()
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class HostFactory:
     destinations: AlertDestinations
     program: Callable[[], ExactProgram | None]
 
-    async def open(self, path: Path, is_reopened: bool = False) -> Hosting:
+    async def open(self, path: Path, is_reopened: bool = False) -> HostedTask:
         """Opens the host of the task file at `path`, for the first time or in place of another one.
 
         Raises MingaError if the task is not valid.
@@ -88,7 +74,7 @@ class HostFactory:
         messenger = Messenger(task.file, self.destinations)
         board = Dashboard(host, lifecycle, messenger, alert_log, is_reopened=is_reopened)
         host.add(board)
-        return Hosting(host, lifecycle, board, path.parent, changes)
+        return HostedTask(host, lifecycle, board, path.parent, changes)
 
     async def _add_hook(self, host: TaskHost, folder: Path) -> None:
         """Adds the hook that runs the task's command after each round.
@@ -129,7 +115,7 @@ class TaskLoader:
 
     factory: HostFactory
     paths: Sequence[Path]
-    admit: Callable[[Hosting], None]
+    admit: Callable[[HostedTask], None]
     problems: dict[str, str] = field(default_factory=dict)
     unbuilt: dict[str, Path] = field(default_factory=dict)
 

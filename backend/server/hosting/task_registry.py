@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +16,19 @@ from backend.formats.exact_program import ExactProgram, read_exact_program
 from backend.formats.manifest import parse_manifest
 from backend.formats.op_allowlist import read_allow_list
 from backend.formats.task_file import TaskFile
-from backend.protocols.tasks.task_life import LifeState
 from backend.server.accounts.permissions import TaskAccess, unknown
 from backend.server.alerting.messenger import NO_DESTINATIONS, AlertDestinations
 from backend.server.dashboards.dashboard import Dashboard
-from backend.server.disclosure.statement import Disclosure
-from backend.server.estimates import pace
-from backend.server.estimates.traffic import program_bytes
-from backend.server.hosting import task_summary
+from backend.server.hosting.hosted_task import HostedTask
 from backend.server.hosting.limits import USUAL, TaskLimits
-from backend.server.hosting.scheme import HostServices, Scheme, WeightsDeposits
+from backend.server.hosting.scheme import HostServices
 from backend.server.hosting.task_host import TaskHost
-from backend.server.hosting.task_lifecycle import TaskLifecycle
-from backend.server.hosting.task_loader import HostFactory, Hosting, TaskLoader
-from backend.server.hosting.task_summary import TaskDetail
+from backend.server.hosting.task_loader import HostFactory, TaskLoader
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.observers.observer import NO_OBSERVERS, Observer
-from backend.server.schemes import scheme_of
-from backend.server.tasks.model_inspection import Inspection
 from backend.server.tasks.task import TASK_FILE, find_launched, find_tasks, overrides_of
 from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.versions.evaluation import can_evaluate
-from backend.server.versions.timeline import round_summaries, version_summaries
-from backend.stores.contracts import AssimilationRecord, VersionRecord
 from backend.stores.embedded import Stores
 from backend.stores.plan_changes import PlanAmendment
 
@@ -70,8 +59,7 @@ class TaskRegistry:
         self._parameters = parameters
         self._ops_file = ops_file
         self._dist = dist
-        self._hosts: dict[str, TaskHost] = {}
-        self._hostings: dict[str, Hosting] = {}
+        self._tasks: dict[str, HostedTask] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._loader: TaskLoader | None = None
         self._retrying: asyncio.Task[None] | None = None
@@ -102,8 +90,8 @@ class TaskRegistry:
         await self._loader.open_all()
         self._refuse_unknown(overrides)
         await self._sweep()
-        for name, host in self._hosts.items():
-            self._run(name, host)
+        for name, task in self._tasks.items():
+            self._run(name, task.host)
         self._retrying = asyncio.create_task(self._loader.retry())
 
     async def open_task(self, path: Path) -> None:
@@ -116,7 +104,7 @@ class TaskRegistry:
         host = self.host(name)
         host.admission.closed = str(error)
         await self._dismiss_all(host, error)
-        del self._hosts[name], self._hostings[name]
+        del self._tasks[name]
         await self._end(self._running.pop(name))
         return host
 
@@ -153,26 +141,26 @@ class TaskRegistry:
         `prepare`, the task is tried again as at a start.
         """
         assert self._loader is not None  # noqa: S101 - `start` came first.
-        host, path = self.host(name), self.folder(name) / TASK_FILE
+        host, path = self.host(name), self.task(name).folder / TASK_FILE
         if prepare is not None:
             await prepare()
         try:
-            hosting = await self._loader.factory.open(path, is_reopened=True)
+            reopened = await self._loader.factory.open(path, is_reopened=True)
         except MingaError as failure:
             if prepare is not None:
                 await self.close_task(name, error)
                 self._retry(path, str(failure))
             raise
-        self._hosts[name], self._hostings[name] = hosting.host, hosting
+        self._tasks[name] = reopened
         await self._dismiss_all(host, error)
         await self._end(self._running[name])
-        self._run(name, hosting.host)
+        self._run(name, reopened.host)
 
     def amend(self, name: str, file: TaskFile, changes: Sequence[PlanAmendment]) -> None:
         """Shows another description of the task, which its host's work does not depend on."""
-        host = self.host(name)
-        host.task = replace(host.task, file=file)
-        self._hostings[name] = replace(self._hostings[name], changes=changes)
+        task = self.task(name)
+        task.host.task = replace(task.host.task, file=file)
+        self._tasks[name] = replace(task, changes=changes)
 
     async def stop(self) -> None:
         """Stops all hosts."""
@@ -197,7 +185,7 @@ class TaskRegistry:
 
         A task of the gallery that was never built keeps no name: it has nothing that another could overwrite.
         """
-        return set(self._hosts) | (self._loader.reserved_names() if self._loader else set())
+        return set(self._tasks) | (self._loader.reserved_names() if self._loader else set())
 
     @property
     def unbuilt(self) -> list[Path]:
@@ -207,7 +195,7 @@ class TaskRegistry:
     @property
     def hosts(self) -> list[TaskHost]:
         """All hosts."""
-        return list(self._hosts.values())
+        return [task.host for task in self._tasks.values()]
 
     async def readiness(self) -> dict[str, Any]:
         """Returns the health of stores, hosts and tasks (docs/reference/http.md)."""
@@ -226,166 +214,50 @@ class TaskRegistry:
             "left_out": self.problems,
         }
 
-    async def rounds(
-        self, name: str, after: int, last: int, before: int | None = None
-    ) -> list[dict[str, Any]]:
-        """Returns the newest `last` rounds after `after`, oldest first (docs/reference/http.md).
-
-        Raises NotFoundError.
-        """
-        return await round_summaries(self.host(name).history, after, last, before)
-
     def fetched(self, address: str, count: int) -> None:
         """Counts `count` fetched bytes of a blob for the first task that it belongs to."""
-        any(host.fetched(address, count) for host in self._hosts.values())
+        any(host.fetched(address, count) for host in self.hosts)
 
     def snapshot(self, address: str) -> Path | None:
         """Returns a file of weights that clients train from and no record names; None without one."""
-        paths = (host.snapshot(address) for host in self._hosts.values())
+        paths = (host.snapshot(address) for host in self.hosts)
         return next((path for path in paths if path is not None), None)
+
+    def task(self, name: str) -> HostedTask:
+        """Returns the task of that name. Raises NotFoundError."""
+        if name not in self._tasks:
+            raise unknown()
+        return self._tasks[name]
 
     def host(self, name: str) -> TaskHost:
         """Returns the host of the task. Raises NotFoundError."""
-        if name not in self._hosts:
-            raise unknown()
-        return self._hosts[name]
+        return self.task(name).host
 
     def place(self, name: str) -> TaskAccess:
         """Returns who may access the task. Raises NotFoundError."""
-        return _access(self._hostings[self.host(name).name])
+        return self.task(name).access
 
     def places_of(self, address: str) -> list[TaskAccess]:
         """Returns who may access each task that the blob belongs to."""
-        return [_access(hosting) for hosting in self._hostings.values() if hosting.host.has(address)]
-
-    def lifecycle(self, name: str) -> TaskLifecycle:
-        """Returns the lifecycle of the task. Raises NotFoundError."""
-        self.host(name)
-        return self._hostings[name].lifecycle
-
-    def board(self, name: str) -> Dashboard:
-        """Returns the dashboard of the task's owner. Raises NotFoundError."""
-        self.host(name)
-        return self._hostings[name].board
+        return [task.access for task in self._tasks.values() if task.host.has(address)]
 
     @property
     def boards(self) -> dict[str, Dashboard]:
         """The dashboard of each task."""
-        return {name: hosting.board for name, hosting in self._hostings.items()}
-
-    def folder(self, name: str) -> Path:
-        """Returns the folder of the task's file. Raises NotFoundError."""
-        return self._hostings[self.host(name).name].folder
-
-    def changes(self, name: str) -> Sequence[PlanAmendment]:
-        """Returns what was changed in the plan of the task since its launch. Raises NotFoundError."""
-        return self._hostings[self.host(name).name].changes
+        return {name: task.board for name, task in self._tasks.items()}
 
     def summaries(self) -> list[dict[str, Any]]:
         """Returns the summaries of all tasks (docs/reference/http.md)."""
-        return [self.summary(name) for name in self._hosts]
+        return [task.summary() for task in self._tasks.values()]
 
-    def summary(self, name: str) -> dict[str, Any]:
-        """Returns the summary of one task (docs/reference/http.md). Raises NotFoundError."""
-        return task_summary.summary(self.host(name), self.lifecycle(name).life)
-
-    def detail(self, name: str) -> TaskDetail:
-        """Returns the content of a task's page. Raises NotFoundError."""
-        return task_summary.detail(self.host(name).task, self.summary(name))
-
-    def data(self, name: str) -> dict[str, Any]:
-        """Returns the description of a task's data (docs/reference/http.md). Raises NotFoundError."""
-        return task_summary.data(self.host(name).task)
-
-    def disclosure(self, name: str) -> Disclosure:
-        """Returns the disclosure: who can learn what about clients' data. Raises NotFoundError."""
-        host = self.host(name)
-        return self._scheme(name).disclose(host.task.file, task_summary.guarantee_of(host))
-
-    def mesh(self, name: str) -> dict[str, Any]:
-        """Returns peers, links and groups of a decentralized task (docs/reference/http.md).
-
-        Raises NotFoundError.
-        """
-        host, picture = self.host(name), self._scheme(name).picture
-        if picture is None:
-            raise NotFoundError("This task has no mesh: its server averages updates itself.")
-        return picture(host)
-
-    async def assimilations(
-        self, name: str, after: int = 0, last: int | None = None
-    ) -> list[AssimilationRecord]:
-        """Returns the newest `last` assimilated work-unit results (all for None) after number `after`.
-
-        Raises NotFoundError if the task has no work units, and StoreError.
-        """
-        host, assimilations = self.host(name), self._scheme(name).assimilations
-        if assimilations is None:
-            raise NotFoundError("This task has no work units: its clients train in rounds.")
-        return await assimilations(host, after, last)
-
-    async def unit_facts(self, name: str, unit: int) -> dict[str, Any]:
-        """Returns the facts of a recent work unit. Raises NotFoundError if there is none with that number."""
-        host, unit_facts = self.host(name), self._scheme(name).unit_facts
-        if unit_facts is None:
-            raise NotFoundError("This task has no work units: its clients train in rounds.")
-        return await unit_facts(host, unit)
-
-    def deposits(self, name: str) -> WeightsDeposits:
-        """Returns the target of uploads of whole weights. Raises NotFoundError if the task takes none."""
-        host, deposits = self.host(name), self._scheme(name).deposits
-        if deposits is None:
-            raise NotFoundError(
-                "Peers upload weights to decentralized tasks only; in this task the server computes them."
-            )
-        return deposits(host)
-
-    async def restore(self, name: str, number: int, reason: str) -> VersionRecord:
-        """Restores an earlier version of the task as the newest, for `reason`; returns its record.
-
-        Raises OrderError while the task cannot restore one, NotFoundError, GoneError or StoreError.
-        """
-        return await self._scheme(name).restore(self.host(name), number, reason)
-
-    def inspection(self, name: str, dist: Path) -> Inspection:
-        """Returns the model's demands on a device; `dist` is the built web app. Raises NotFoundError."""
-        return task_summary.inspection(self.host(name).task, program_bytes(dist))
-
-    async def versions(self, name: str) -> list[dict[str, Any]]:
-        """Returns the versions of a task, oldest first (docs/reference/http.md). Raises NotFoundError."""
-        history = self.host(name).history
-        return version_summaries(history.versions, history.evaluations)
-
-    async def contributions(self, name: str, client: str | None = None) -> list[dict[str, Any]]:
-        """Returns the contribution of each client, or of one, the largest first (docs/reference/http.md).
-
-        Raises NotFoundError or StoreError.
-        """
-        return [asdict(one) for one in await self.host(name).history.contributions(client)]
-
-    async def seconds_to_finish(self, name: str) -> float | None:
-        """Returns how long the task still takes at its pace; None where there is none.
-
-        Raises NotFoundError or StoreError.
-        """
-        host = self.host(name)
-        if host.phase in ("paused", "finished"):
-            return None
-        summary = self.summary(name)
-        rounds = await host.history.rounds(0, pace.ROUNDS)
-        return pace.seconds_to_finish(rounds, summary["rounds"] - summary["version"], time.time())
-
-    def _scheme(self, name: str) -> Scheme[Any]:
-        return scheme_of(self.host(name).task.file)
-
-    def _admit(self, hosting: Hosting) -> None:
-        """Adds a host, and runs it if `start` has ended. Raises TaskFileError."""
-        host = hosting.host
-        if host.name in self._hosts:
-            raise TaskFileError(f"There are two tasks called '{host.name}'; rename one.")
-        self._hosts[host.name], self._hostings[host.name] = host, hosting
+    def _admit(self, task: HostedTask) -> None:
+        """Adds a task, and runs its host if `start` has ended. Raises TaskFileError."""
+        name = task.host.name
+        if name in self._tasks:
+            raise TaskFileError(f"There are two tasks called '{name}'; rename one.")
+        self._tasks[name] = task
         if self._retrying is not None:
-            self._run(host.name, host)
+            self._run(name, task.host)
 
     def _run(self, name: str, host: TaskHost) -> None:
         self._running[name] = asyncio.create_task(host.run())
@@ -410,13 +282,7 @@ class TaskRegistry:
     def _refuse_unknown(self, overrides: Sequence[str]) -> None:
         for override in overrides:
             name = override.partition(".")[0]
-            if name not in self._hosts and name not in self.problems:
+            if name not in self._tasks and name not in self.problems:
                 raise TaskFileError(
                     f"--set {override}: there is no task '{name}'. Write TASK.TABLE.KEY=VALUE."
                 )
-
-
-def _access(hosting: Hosting) -> TaskAccess:
-    """Returns the access to a task; before its launch it is for invited clients, whatever its file says."""
-    host, tested = hosting.host, hosting.lifecycle.life.state is LifeState.TEST
-    return TaskAccess(host.name, "invited" if tested else host.task.file.access.visibility)

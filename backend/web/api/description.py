@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 from backend.protocols.tasks.task_life import LifeState
 from backend.server.continuation.descriptions import Descriptions, TaskDescription
 from backend.server.drafts.task_tables import MAX_BYTES
-from backend.server.hosting.task_registry import TaskRegistry
+from backend.server.hosting.hosted_task import HostedTask
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS
 from backend.server.tasks.markdown import rendered
@@ -51,11 +51,11 @@ async def page(request: Request) -> Response:
     """Renders the form."""
     name = request.path_params["name"]
     await require(request, "edit", name)
-    registry: TaskRegistry = request.app.state.tasks
+    task: HostedTask = request.app.state.tasks.task(name)
     context = {
-        "task": registry.summary(name),
+        "task": task.summary(),
         "described": await _descriptions(request).of(name),
-        "open": registry.lifecycle(name).life.running is LifeState.TEST,
+        "open": task.lifecycle.life.running is LifeState.TEST,
         "licences": {"model": MODELS, "data": DATA},
         "bases": BASES,
         "peoples": PEOPLE,

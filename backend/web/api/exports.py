@@ -116,8 +116,9 @@ async def version_file_for_people(request: Request) -> Response:
     file = await _file(request)
     if file.made is not None:
         return _file_response(request, file)
-    registry, path = request.app.state.tasks, request.path_params
-    context = {"task": registry.summary(path["name"]), "version": path["version"], "format": file.format}
+    path = request.path_params
+    summary = request.app.state.tasks.task(path["name"]).summary()
+    context = {"task": summary, "version": path["version"], "format": file.format}
     page = render(request, "pages/export-pending.html", context, 202)
     page.headers.update({**_NO_STORE, "Refresh": str(RETRY_SECONDS)})
     return page
@@ -128,7 +129,7 @@ async def version_page(request: Request) -> Response:
     registry, results = request.app.state.tasks, await _results(request)
     name, number = request.path_params["name"], request.path_params["version"]
     details = await results.version(name, number)
-    others = [row["version"] for row in await registry.versions(name) if row["let_go"] is None]
+    others = [row["version"] for row in await registry.task(name).versions() if row["let_go"] is None]
     others = [other for other in others if other != number]
     comparison: dict[str, Any] | None = None
     if others and details["let_go"] is None:
@@ -136,7 +137,7 @@ async def version_page(request: Request) -> Response:
         comparison = await results.compare(
             name, _previous(others, number) if other is None else other, number
         )
-    summary = registry.summary(name)
+    summary = registry.task(name).summary()
     may_manage = may(await identify(request), "manage", registry.place(name))
     context = {
         "task": summary,

@@ -71,9 +71,10 @@ async def page(request: Request) -> Response:
     name = request.path_params["name"]
     identity = await require(request, "inspect", name)
     registry = _registry(request)
-    place, host = registry.place(name), registry.host(name)
+    place, hosted = registry.place(name), registry.task(name)
+    host = hosted.host
     context = {
-        "task": registry.summary(name),
+        "task": hosted.summary(),
         "plan": host.task.file,
         "choices": choices(host.task, host.history),
         # Their curves can be laid over the curve of this one.
@@ -84,7 +85,7 @@ async def page(request: Request) -> Response:
         ],
         "may_lead": may(identity, "manage", place),
         "may_delete": may(identity, "delete", place)
-        and request.app.state.deletions.can_delete(registry.folder(name)),
+        and request.app.state.deletions.can_delete(hosted.folder),
     }
     answer = render(request, "pages/manage.html", context)
     answer.headers["Cache-Control"] = "no-store"
@@ -123,7 +124,7 @@ async def order(request: Request) -> Response:
     await require(request, "manage", name)
     body = await read_json(request, Ordered)
     return _json_response(
-        _life_json(await _registry(request).lifecycle(name).order(body.order, body.reason, body.cut))
+        _life_json(await _registry(request).task(name).lifecycle.order(body.order, body.reason, body.cut))
     )
 
 
@@ -132,7 +133,7 @@ async def treat(request: Request) -> Response:
     name, client = request.path_params["name"], request.path_params["client"]
     await require(request, "manage", name)
     body = await read_json(request, Treated)
-    lifecycle = _registry(request).lifecycle(name)
+    lifecycle = _registry(request).task(name).lifecycle
     if len(client) != 16 or not set(client) <= set("0123456789abcdef"):
         raise NotFoundError("A participant is named by 16 hexadecimal digits; the dashboard lists them.")
     match body.act:
@@ -150,7 +151,7 @@ async def acknowledge(request: Request) -> Response:
     name, id = request.path_params["name"], request.path_params["id"]
     await require(request, "manage", name)
     await read_json(request, AlertBody)
-    board = _registry(request).board(name)
+    board = _registry(request).task(name).board
     await board.acknowledge(id)
     return _json_response({"alerts": board.now()["alerts"]})
 
@@ -171,7 +172,7 @@ async def watch(websocket: WebSocket) -> None:
             wake.set()
 
         with connections_of(websocket).registered(websocket, "inspect", name, revoke):
-            board = registry.board(name)
+            board = registry.task(name).board
             with board.watching(wake):
                 await websocket.accept()
                 is_open = await _push(websocket, board, wake, revoked)
@@ -236,7 +237,7 @@ async def _until_closed(websocket: WebSocket) -> None:
 async def _board(request: Request) -> Dashboard:
     name = request.path_params["name"]
     await require(request, "inspect", name)
-    return _registry(request).board(name)
+    return _registry(request).task(name).board
 
 
 def _registry(request: Request) -> TaskRegistry:

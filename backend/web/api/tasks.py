@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
+from backend.server.hosting.hosted_task import HostedTask
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.units.board.scores import result_json
 from backend.web.api.blobs import blob
@@ -55,25 +56,25 @@ async def tasks(request: Request) -> Response:
 
 async def task(request: Request) -> Response:
     """One task."""
-    return _json_response(_registry(request).summary(request.path_params["name"]))
+    return _json_response(_task(request).summary())
 
 
 async def model(request: Request) -> Response:
     """What a task's model needs on a device."""
-    name, dist = request.path_params["name"], request.app.state.settings.dist
-    inspection = await asyncio.to_thread(_registry(request).inspection, name, dist)
+    dist = request.app.state.settings.dist
+    inspection = await asyncio.to_thread(_task(request).inspection, dist)
     return _json_response(inspection.to_json())
 
 
 async def disclosure(request: Request) -> Response:
     """What the server, other participants and readers of the model can learn, in sentences."""
-    return _json_response(asdict(_registry(request).disclosure(request.path_params["name"])))
+    return _json_response(asdict(_task(request).disclosure()))
 
 
 async def about(request: Request) -> Response:
     """The owner's description of a task, its data and people, and the tasks before and after it."""
     name = request.path_params["name"]
-    detail = _registry(request).detail(name)
+    detail = _task(request).detail()
     statements = {
         key: msgspec.to_builtins(getattr(detail.file, key)) for key in ("licence", "consent", "ethics")
     }
@@ -82,46 +83,43 @@ async def about(request: Request) -> Response:
 
 async def data(request: Request) -> Response:
     """How a task's data are read, and what volunteers' own have to be like."""
-    return _json_response(_registry(request).data(request.path_params["name"]))
+    return _json_response(_task(request).data())
 
 
 async def versions(request: Request) -> Response:
     """The versions of a task."""
-    return _json_response({"versions": await _registry(request).versions(request.path_params["name"])})
+    return _json_response({"versions": await _task(request).versions()})
 
 
 async def contributions(request: Request) -> Response:
     """Contributions to a task by client, or those of one."""
-    name, client = request.path_params["name"], request.query_params.get("client")
-    return _json_response({"contributions": await _registry(request).contributions(name, client)})
+    client = request.query_params.get("client")
+    return _json_response({"contributions": await _task(request).contributions(client)})
 
 
 async def rounds(request: Request) -> Response:
     """How the rounds of a task went."""
     after, last = number_asked(request, "after", 0), number_asked(request, "last", DEFAULT_ROUNDS)
     before = number_asked(request, "before", None)
-    name = request.path_params["name"]
-    rows = await _registry(request).rounds(name, after, min(last, MAX_ROUNDS), before)
+    rows = await _task(request).rounds(after, min(last, MAX_ROUNDS), before)
     return _json_response({"rounds": rows})
 
 
 async def mesh(request: Request) -> Response:
     """The peers of a decentralized task's mesh, their links and their groups."""
-    return _json_response(_registry(request).mesh(request.path_params["name"]))
+    return _json_response(_task(request).mesh())
 
 
 async def results(request: Request) -> Response:
     """The results of work units that are in the model of a volunteer task."""
     after, last = number_asked(request, "after", 0), number_asked(request, "last", DEFAULT_ROUNDS)
-    name = request.path_params["name"]
-    rows = await _registry(request).assimilations(name, after, min(last, MAX_ROUNDS))
+    rows = await _task(request).assimilations(after, min(last, MAX_ROUNDS))
     return _json_response({"results": [result_json(row) for row in rows]})
 
 
 async def unit(request: Request) -> Response:
     """A recent work unit, and the verdicts on its results."""
-    name, number = request.path_params["name"], request.path_params["unit"]
-    return _json_response(await _registry(request).unit_facts(name, number))
+    return _json_response(await _task(request).unit_facts(request.path_params["unit"]))
 
 
 async def readyz(request: Request) -> Response:
@@ -133,6 +131,10 @@ async def readyz(request: Request) -> Response:
 async def healthz(_request: Request) -> Response:
     """Whether the server answers."""
     return PlainTextResponse("ok")
+
+
+def _task(request: Request) -> HostedTask:
+    return _registry(request).task(request.path_params["name"])
 
 
 def _registry(request: Request) -> TaskRegistry:

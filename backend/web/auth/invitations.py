@@ -81,7 +81,7 @@ async def access_page(request: Request) -> Response:
     identity = await require(request, "manage", name)
     place = request.app.state.tasks.place(name)
     context = {
-        "task": request.app.state.tasks.summary(name),
+        "task": request.app.state.tasks.task(name).summary(),
         "visibility": place.visibility,
         "invitations": await _invitations(request, name),
         "members": await access_of(request).roles.members(name),

@@ -119,7 +119,8 @@ async def clone_task(request: Request) -> Response:
         if fork is None:
             return JSONResponse({"state": "making"}, 202, {**FRESH, "Retry-After": str(RETRY_SECONDS)})
     drafts, owner = draft_service(request).drafts, identity.account or ""
-    copy = await copy_task(drafts, registry.folder(name), owner, body.name, registry.changes(name), fork)
+    task = registry.task(name)
+    copy = await copy_task(drafts, task.folder, owner, body.name, task.changes, fork)
     return await _start(request, copy, body.onward)
 
 
@@ -147,7 +148,7 @@ async def _side(request: Request, reference: str) -> Side:
     if kind == "task":
         registry: TaskRegistry = request.app.state.tasks
         await require(request, "inspect", name)
-        return await asyncio.to_thread(side_of_task, registry.folder(name))
+        return await asyncio.to_thread(side_of_task, registry.task(name).folder)
     raise BadRequestError("Say what is compared: `before` and `after`, each `draft:ID` or `task:NAME`.")
 
 

@@ -130,7 +130,7 @@ async def start(request: Request) -> Response:
     body = await read_json(request, FromTaskBody)
     await require(request, "view", body.task)
     registry: TaskRegistry = request.app.state.tasks
-    await draft_service(request).start_with(draft, registry.folder(body.task))
+    await draft_service(request).start_with(draft, registry.task(body.task).folder)
     return json_response(await draft_service(request).describe(draft))
 
 

@@ -93,12 +93,12 @@ async def favicon(request: Request) -> Response:
 
 
 async def task(request: Request) -> Response:
-    registry, name = _registry(request), request.path_params["name"]
-    context = _task_context(request, name)
-    context["versions"] = await registry.versions(name)
-    context["contributions"] = await registry.contributions(name)
-    context["rounds"] = await registry.rounds(name, 0, RECENT_ROUNDS)
-    context["remaining"] = await registry.seconds_to_finish(name)
+    name = request.path_params["name"]
+    context, hosted = _task_context(request, name), _registry(request).task(name)
+    context["versions"] = await hosted.versions()
+    context["contributions"] = await hosted.contributions()
+    context["rounds"] = await hosted.rounds(0, RECENT_ROUNDS)
+    context["remaining"] = await hosted.seconds_to_finish()
     context["picture"] = picture(name)
     context |= await lineage(request, name)
     return render(request, "pages/task.html", context)
@@ -108,7 +108,7 @@ async def rounds(request: Request) -> Response:
     registry, name = _registry(request), request.path_params["name"]
     before = number_asked(request, "before", None)
     context = _task_context(request, name)
-    page_rounds = await registry.rounds(name, 0, ROUNDS_PER_PAGE, before)
+    page_rounds = await registry.task(name).rounds(0, ROUNDS_PER_PAGE, before)
     oldest, newest = (page_rounds[0]["round"], page_rounds[-1]["round"]) if page_rounds else (0, before or 0)
     following = newest + ROUNDS_PER_PAGE + 1
     newer = following if following <= registry.host(name).round else "newest"
@@ -122,11 +122,10 @@ async def rounds(request: Request) -> Response:
 
 
 async def model(request: Request) -> Response:
-    registry, name = _registry(request), request.path_params["name"]
-    dist = request.app.state.settings.dist
-    inspection = await asyncio.to_thread(registry.inspection, name, dist)
+    hosted, dist = _registry(request).task(request.path_params["name"]), request.app.state.settings.dist
+    inspection = await asyncio.to_thread(hosted.inspection, dist)
     context = {
-        "task": registry.summary(name),
+        "task": hosted.summary(),
         "model": inspection.manifest,
         "memory": inspection.manifest.step.memory,
         "step_flops": inspection.step_flops,
@@ -142,10 +141,10 @@ async def model(request: Request) -> Response:
 
 
 async def train(request: Request) -> Response:
-    registry, name = _registry(request), request.path_params["name"]
-    context = _task_context(request, name)
-    context["versions"] = await registry.versions(name)
-    context["remaining"] = await registry.seconds_to_finish(name)
+    name = request.path_params["name"]
+    context, hosted = _task_context(request, name), _registry(request).task(name)
+    context["versions"] = await hosted.versions()
+    context["remaining"] = await hosted.seconds_to_finish()
     context |= await asyncio.to_thread(_exact_context, request, name)
     page = render(request, WEB_SCHEMES[context["plan"].coordination.scheme].training, context)
     if (url := context["plan"].data.url) is not None:
@@ -225,7 +224,8 @@ def _environment(webapp: Path, language: str) -> Environment:
 
 
 def _task_context(request: Request, name: str) -> dict[str, Any]:
-    detail = _registry(request).detail(name)
+    hosted = _registry(request).task(name)
+    detail = hosted.detail()
     parameters = detail.summary["parameters"]
     return {
         "task": detail.summary,
@@ -235,7 +235,7 @@ def _task_context(request: Request, name: str) -> dict[str, Any]:
         "plan": detail.file,
         "own_noise": own_noise(detail.file),
         "publication": publication(detail.file),
-        "disclosure": _registry(request).disclosure(name),
+        "disclosure": hosted.disclosure(),
         "moved": round_bytes(parameters, averages_of(detail.file, parameters)),
     }
 
@@ -244,7 +244,7 @@ def _exact_context(request: Request, name: str) -> dict[str, Any]:
     """Returns whether the task needs the same bits of all, by which program, and what that costs a laptop."""
     registry, dist = _registry(request), request.app.state.settings.dist
     program, mode = registry.program(), exactness(registry.host(name).task.file)
-    costs = exact_costs(registry.inspection(name, dist).step_times) if mode == "required" else []
+    costs = exact_costs(registry.task(name).inspection(dist).step_times) if mode == "required" else []
     return {
         "exact": mode,
         "program": program.program if program else None,
