@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from backend.errors import NotWantedError
 from backend.formats.pins import pin_bundle
 from backend.formats.task_file.reading.dotted_keys import value_at
@@ -27,32 +25,20 @@ from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds, missing
 from backend.server.drafts.review.cost_preview import cost_preview, products_of
-from backend.server.drafts.review.forecast import forecast
+from backend.server.drafts.review.draft_description import draft_description, dry_run_description
 from backend.server.drafts.review.protection import Protection
-from backend.server.drafts.review.wizard_steps import (
-    StepName,
-    first_incomplete_step,
-    step_of,
-    step_states,
-    steps,
-)
+from backend.server.drafts.review.wizard_steps import StepName, first_incomplete_step
 from backend.server.drafts.starters import choice
 from backend.server.drafts.task_names import NameCheck, check_name, name_of
 from backend.server.drafts.toml import to_toml
 from backend.server.drafts.transfer.from_task import take_model
 from backend.server.drafts.transfer.import_zip import ZipImporter
-from backend.server.drafts.transfer.uploads import PIECE_BYTES, DraftUploads
+from backend.server.drafts.transfer.uploads import DraftUploads
 from backend.server.hosting.task_registry import TaskRegistry
-from backend.server.tasks.device_support import browsers, device_support, payload
 from backend.server.tasks.model_inspection import Inspection
 from backend.stores.task_lives import Lives
 
 DRAFTS, TASKS = "drafts", "tasks"
-# Keys of a record that are sent to its owner unchanged.
-_RECORD_KEYS = (
-    *("id", "created", "changed", "onward", "owned", "starter"),
-    *("task", "readme", "files", "uploads", "jobs"),
-)
 
 
 class DraftService:
@@ -193,23 +179,9 @@ class DraftService:
     async def describe(self, draft: Draft) -> dict[str, Any]:
         """Describes a draft to its owner (docs/reference/drafts.md)."""
         inspection = await self.inspection(draft)
-        record = msgspec.to_builtins(draft)
-        for kind, upload in record["uploads"].items():
-            upload["offset"] = self.uploads.offset(draft, kind)
         name = await self.check_name(draft.owner, name_of(draft), draft)
-        items = checklist(draft, self.drafts.folder(draft), inspection, name.problem)
-        return {
-            **{key: record[key] for key in _RECORD_KEYS},
-            "name": msgspec.to_builtins(name),
-            "piece_bytes": PIECE_BYTES,
-            "checklist": [{**msgspec.to_builtins(item), "step": step_of(item.key)} for item in items],
-            "steps": msgspec.to_builtins(steps(items)),
-            "standing": step_states(items),
-            "forecast": msgspec.to_builtins(forecast(draft, self.drafts.folder(draft))),
-            "model": None if inspection is None else _model(inspection),
-            "devices": None if inspection is None else _devices(inspection),
-            "starters": choice.offered(draft),
-        }
+        offset = partial(self.uploads.offset, draft)
+        return draft_description(draft, self.drafts.folder(draft), inspection, name, offset)
 
     async def next_step(self, draft: Draft) -> StepName:
         """Returns the wizard's step with which the draft continues."""
@@ -224,19 +196,9 @@ class DraftService:
         """
         folder = self.drafts.folder(draft)
         inspection = await asyncio.to_thread(self._inspection, draft)
-        ready = holds(draft, "rehearse", folder)
-        now = fingerprint(draft, "rehearse")
-        return {
-            "trial": msgspec.to_builtins(await asyncio.to_thread(dry_run_files, draft, folder))
-            if ready
-            else None,
-            "tried": [
-                {**msgspec.to_builtins(run), "outdated": not ready or run.of != now} for run in draft.tried
-            ],
-            "takers": [] if inspection is None else msgspec.to_builtins(device_support(inspection)),
-            "browsers": [] if inspection is None else browsers(inspection),
-            "payload": None if inspection is None else payload(inspection.traffic),
-        }
+        ready, current = holds(draft, "rehearse", folder), fingerprint(draft, "rehearse")
+        files = await asyncio.to_thread(dry_run_files, draft, folder) if ready else None
+        return dry_run_description(draft, files, current, inspection)
 
     async def record_dry_run(self, draft: Draft, report: Report, agent: str) -> None:
         """Records a browser's report. Raises NotReadyError, or NotWantedError if the step is outdated."""
@@ -318,27 +280,3 @@ class DraftService:
         while True:
             await asyncio.sleep(DAY_SECONDS)
             await self.drafts.forget_old()
-
-
-def _devices(inspection: Inspection) -> dict[str, Any]:
-    """Returns which devices can take part, how long a step takes, and the traffic."""
-    facts = inspection.to_json()
-    return {key: facts[key] for key in ("parameters", "memory", "wire", "backends", "step_times")}
-
-
-_SHOWN = (
-    "batch_size",
-    "inputs",
-    "labels",
-    "outputs",
-    "metrics",
-    "optimizer",
-    "checked",
-    "warnings",
-)
-
-
-def _model(inspection: Inspection) -> dict[str, Any]:
-    """Returns the converted model's inputs, labels, outputs, metrics and optimizer, and its comparison."""
-    manifest = inspection.manifest
-    return {key: msgspec.to_builtins(getattr(manifest, key)) for key in _SHOWN}
