@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from backend.numerics.aggregation.staleness import DISCOUNTS
 from backend.numerics.vectors import Vector, Vector64, blocks
 
 
@@ -45,8 +46,6 @@ class Memory:
 Assimilate: TypeAlias = Callable[[Vector, ClientResult, Memory], tuple[Vector, Memory]]
 # (params, weights, base, slot) of a block in float64 -> (what is added to the params, slot after).
 Rule: TypeAlias = Callable[[Vector64, Vector64, Vector64, Vector64 | None], tuple[Vector64, Vector64 | None]]
-# Staleness -> a factor from 0 to 1.
-Discount: TypeAlias = Callable[[int], float]
 
 
 def no_memory() -> Memory:
@@ -105,28 +104,6 @@ def dc_asgd(
         return -learning_rate * (gradient + factor * gradient**2 * (w - b)), slot
 
     return _plain(rule)
-
-
-def constant() -> Discount:
-    """1 for any staleness (Xie, Koyejo, Gupta 2019)."""
-    return lambda _staleness: 1.0
-
-
-def polynomial(a: float = 0.5) -> Discount:
-    """(staleness + 1)^-a (Xie et al. 2019)."""
-    return lambda staleness: (staleness + 1.0) ** -a
-
-
-def hinge(a: float = 10.0, b: float = 4.0) -> Discount:
-    """1 up to a staleness of `b`, then 1 / (a (staleness - b) + 1) (Xie et al. 2019)."""
-    return lambda staleness: 1.0 if staleness <= b else 1.0 / (a * (staleness - b) + 1.0)
-
-
-DISCOUNTS: dict[str, Callable[..., Discount]] = {
-    "constant": constant,
-    "polynomial": polynomial,
-    "hinge": hinge,
-}
 
 
 def fedasync(

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from backend.numerics.aggregation.asynchronous import DISCOUNTS
+from backend.numerics.aggregation.staleness import DISCOUNTS
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,13 @@ from backend.numerics.aggregation.asynchronous import (
     elastic,
     fedasync,
     fedbuff,
-    hinge,
     may_begin,
     no_memory,
-    polynomial,
     shifted,
     vc_asgd,
     warm_start,
 )
+from backend.numerics.aggregation.staleness import hinge, polynomial
 from backend.numerics.vectors import BLOCK_VALUES, Vector
 
 EVERY = pytest.mark.parametrize("name", sorted(ASSIMILATIONS))
