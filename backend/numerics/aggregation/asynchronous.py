@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from backend.numerics.aggregation.staleness import DISCOUNTS
+from backend.numerics.aggregation.staleness import DISCOUNTS, versions_since
 from backend.numerics.vectors import Vector, Vector64, blocks
 
 
@@ -25,14 +25,15 @@ from backend.numerics.vectors import Vector, Vector64, blocks
 class ClientResult:
     """A client's result: `weights` [P], trained from the version `base` [P].
 
-    `staleness` is the number of results assimilated since that version, `epoch` the pass over all shards,
-    from 1.
+    `staleness` is the number of results assimilated since that version, `adopted` how many of them a
+    `warm_start` adopted; `epoch` is the pass over all shards, from 1.
     """
 
     weights: Vector
     base: Vector
     staleness: int = 0
     epoch: int = 1
+    adopted: int = 0
 
 
 @dataclass(frozen=True)
@@ -122,13 +123,15 @@ def fedasync(
 
 
 def fedbuff(buffer: int = 10, learning_rate: float = 1.0) -> Assimilate:
-    """Every `buffer` results W <- W + rate * mean of their changes (FedBuff: Nguyen et al. 2022).
+    """W <- W + rate * mean of s * change, every `buffer` results (FedBuff: Nguyen et al. 2022, algorithm 1).
 
-    A change has the weight 1 / sqrt(1 + staleness), as in the paper. The slot is the sum so far, float32 [P].
+    s = 1 / sqrt(1 + tau) as in their experiments, and tau counts versions: see `versions_since`. The slot is
+    the sum so far, float32 [P].
     """
 
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
-        weight = 1.0 / math.sqrt(1.0 + result.staleness)
+        tau = versions_since(memory.count, result.staleness, buffer) + result.adopted
+        weight = 1.0 / math.sqrt(1.0 + tau)
         full = (memory.count + 1) % buffer == 0
 
         def rule(
@@ -152,7 +155,9 @@ def warm_start(after: Assimilate, results: int = 10) -> Assimilate:
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
         if memory.count < results:
             return result.weights.copy(), replace(memory, count=memory.count + 1)
-        new_params, new_memory = after(params, result, replace(memory, count=memory.count - results))
+        later = memory.count - results
+        told = replace(result, adopted=min(results, max(0, result.staleness - later)))
+        new_params, new_memory = after(params, told, replace(memory, count=later))
         return new_params, replace(new_memory, count=new_memory.count + results)
 
     return assimilate

@@ -1,4 +1,4 @@
-"""Discounts of stale results: factors by which FedAsync lowers the weight of a result."""
+"""Staleness: how FedBuff counts it, and the factors by which FedAsync lowers the weight of a stale result."""
 
 from __future__ import annotations
 
@@ -29,3 +29,13 @@ DISCOUNTS: dict[str, Callable[..., Discount]] = {
     "polynomial": polynomial,
     "hinge": hinge,
 }
+
+
+def versions_since(count: int, staleness: int, buffer: int) -> int:
+    """Returns FedBuff's tau: the versions that it made while the last `staleness` of `count` results came.
+
+    It makes one every `buffer` results (Nguyen et al. 2022, algorithm 1, where t rises when the buffer is
+    full). Results of `staleness` that `count` lacks, because a store lost them or a warm start adopted them,
+    filled no buffer.
+    """
+    return count // buffer - max(0, count - staleness) // buffer

@@ -83,6 +83,13 @@ class ParameterStoreContract:
                 assert (standing.memory.count, standing.base) == (memory.count, number + 1)
             assert (receipt.staleness, receipt.lost) == (number - base, 0)
 
+    def test_results_of_one_version_fill_a_buffer_without_a_discount(self, store: ParameterStore) -> None:
+        zeros, ones = np.zeros(SIZE, np.float32), np.ones(SIZE, np.float32)
+        store.begin(zeros, no_memory(), 40)
+        for number in range(10):
+            store.assimilate(fedbuff(10), ClientResult(ones, zeros), 40, f"result {number}")
+        np.testing.assert_allclose(store.read().weights, 1.0, atol=1e-6)
+
     def test_a_result_that_was_taken_in_already_changes_nothing(self, store: ParameterStore) -> None:
         store.begin(vector(1), no_memory(), 5)
         (first, _), (second, _) = results(2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from backend.numerics.aggregation.asynchronous import (
     vc_asgd,
     warm_start,
 )
-from backend.numerics.aggregation.staleness import hinge, polynomial
+from backend.numerics.aggregation.staleness import hinge, polynomial, versions_since
 from backend.numerics.vectors import BLOCK_VALUES, Vector
 
 EVERY = pytest.mark.parametrize("name", sorted(ASSIMILATIONS))
@@ -172,14 +172,25 @@ def test_no_discount_ever_grows_with_staleness(staleness: int) -> None:
         assert 0.0 < discount(staleness + 1) <= discount(staleness) <= 1.0
 
 
+def fresh(some: list[ClientResult]) -> list[ClientResult]:
+    """The results as if each were trained from the newest version."""
+    return [replace(one, staleness=0) for one in some]
+
+
 def test_fedbuff_waits_for_its_buffer_and_takes_the_mean() -> None:
-    params, some = vector(1), results(7)
+    params, some = vector(1), fresh(results(7))
     seen = run(fedbuff(3, 0.5), params, some)
-    scaled = [(one.weights.astype(np.float64) - one.base) / math.sqrt(1 + one.staleness) for one in some]
-    first = params + 0.5 * np.mean(scaled[:3], axis=0)
-    second = first + 0.5 * np.mean(scaled[3:6], axis=0)
+    changes = [one.weights.astype(np.float64) - one.base for one in some]
+    first = params + 0.5 * np.mean(changes[:3], axis=0)
+    second = first + 0.5 * np.mean(changes[3:6], axis=0)
     for found, wanted in zip(seen, [params, params, first, first, first, second, second], strict=True):
         close(found, wanted)
+
+
+@given(st.integers(0, 200), st.integers(0, 200), st.integers(1, 20))
+def test_fedbuff_counts_versions_one_by_one(begun: int, staleness: int, buffer: int) -> None:
+    full = [number for number in range(begun + 1, begun + staleness + 1) if number % buffer == 0]
+    assert versions_since(begun + staleness, staleness, buffer) == len(full)
 
 
 def test_relatives_agree_where_they_are_the_same() -> None:
@@ -192,12 +203,11 @@ def test_relatives_agree_where_they_are_the_same() -> None:
     ]
     for one, other in same:
         close(run(one, params, some)[-1], run(other, params, some)[-1])
-    fresh = [ClientResult(one.weights, one.base) for one in some]
-    close(run(fedbuff(1), params, fresh)[-1], run(downpour(), params, fresh)[-1])
+    close(run(fedbuff(1), params, fresh(some))[-1], run(downpour(), params, some)[-1])
 
 
 def test_a_warm_start_takes_the_first_results_as_they_are_and_tells_the_rest_nothing() -> None:
-    params, some = vector(1), results(9)
+    params, some = vector(1), fresh(results(9))
     seen = run(warm_start(fedbuff(2), 3), params, some)
     for found, one in zip(seen[:3], some, strict=False):
         np.testing.assert_array_equal(found, one.weights)

@@ -1,0 +1,115 @@
+"""Every recipe against its paper's equations, each written down here again in a few lines of numpy.
+
+The equations are the papers', in their letters: `w` the server's weights, `g` the sum of the gradients of a
+client's steps, `t` the number of the server's version. None of them reads the code under test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.numerics.aggregation.asynchronous import (
+    ASSIMILATIONS,
+    Assimilate,
+    ClientResult,
+    no_memory,
+    warm_start,
+)
+from backend.numerics.vectors import Vector, Vector64
+from backend.stores.parameters.memory import MemoryParameters
+
+TOLERANCE = 1e-6
+# The clients' learning rate, and the steps of one unit.
+ETA, STEPS, RESULTS, SIZE = 0.005, 3, 40, 30
+
+
+@dataclass(frozen=True)
+class Upload:
+    """The sum `g` of the gradients of a unit's steps, from the weights after `begun` uploads."""
+
+    g: Vector64
+    begun: int
+    epoch: int = 1
+
+
+def start() -> Vector64:
+    return 0.1 * np.random.default_rng(1).normal(size=SIZE)
+
+
+def uploads(count: int = RESULTS) -> list[Upload]:
+    """Of clients of different speeds; no gradient is close to zero, where rules that divide are unstable."""
+    dice = np.random.default_rng(2)
+    signs, sizes = dice.choice([-1.0, 1.0], (count, SIZE)), dice.uniform(0.5, 1.5, (count, SIZE))
+    delays = dice.integers(0, 12, count)
+    return [
+        Upload(STEPS * signs[k] * sizes[k], max(0, k - int(delays[k])), 1 + k // 10) for k in range(count)
+    ]
+
+
+def ours(recipe: Assimilate, some: Sequence[Upload]) -> list[Vector]:
+    """The weights after each upload, as the server computes them."""
+    store, seen = MemoryParameters(), [start().astype(np.float32)]
+    store.begin(seen[0], no_memory(), 0)
+    for number, one in enumerate(some):
+        base = seen[one.begun]
+        result = ClientResult((base - ETA * one.g).astype(np.float32), base, epoch=one.epoch)
+        seen.append(store.assimilate(recipe, result, one.begun, f"result {number}").weights)
+    return seen[1:]
+
+
+def distance(found: Sequence[Vector | Vector64], wanted: Sequence[Vector | Vector64]) -> float:
+    """The largest difference of any value after any upload."""
+    assert len(found) == len(wanted)
+    return max(float(np.abs(a - b).max()) for a, b in zip(found, wanted, strict=True))
+
+
+def fedbuff(
+    some: Sequence[Upload], size: int = 10, eta_g: float = 1.0, warm: int = 0, counts_results: bool = False
+) -> list[Vector64]:
+    """Nguyen et al. 2022, algorithm 1, with the factor 1 / sqrt(1 + tau); Delta = -eta g, K = `size`.
+
+    tau is the number t of the server's version now minus that of the version which the client downloaded.
+    Each of the `warm` first results is the next version. If it `counts_results`, t rises with every result:
+    a wrong rule.
+    """
+    w, t, total, k = start(), 0, np.zeros(SIZE), 0
+    versions = [(w, t)]
+    for one in some:
+        downloaded, t_client = versions[one.begun]
+        if len(versions) <= warm:
+            w, t = downloaded - ETA * one.g, t + 1
+        else:
+            total, k = total - ETA * one.g / np.sqrt(1 + t - t_client), k + 1
+            t += counts_results
+            if k == size:
+                w, t, total, k = w + eta_g * total / size, t + (not counts_results), np.zeros(SIZE), 0
+        versions.append((w, t))
+    return [w for w, _ in versions[1:]]
+
+
+def test_fedbuff_is_that_of_its_paper() -> None:
+    for size, eta_g in ((10, 1.0), (3, 0.5), (1, 1.0)):
+        found = ours(ASSIMILATIONS["fedbuff"](buffer=size, learning_rate=eta_g), uploads())
+        assert distance(found, fedbuff(uploads(), size, eta_g)) <= TOLERANCE
+    assert distance(ours(ASSIMILATIONS["fedbuff"](), uploads()), fedbuff(uploads())) <= TOLERANCE
+
+
+def test_fedbuff_counts_each_result_of_a_warm_start_as_a_version() -> None:
+    found = ours(warm_start(ASSIMILATIONS["fedbuff"](buffer=4), 6), uploads())
+    assert distance(found, fedbuff(uploads(), 4, warm=6)) <= TOLERANCE
+
+
+def test_the_reference_tells_fedbuff_from_a_rule_that_counts_results_as_staleness() -> None:
+    assert distance(fedbuff(uploads(), counts_results=True), fedbuff(uploads())) > 100 * TOLERANCE
+
+
+def test_ten_results_of_one_model_that_change_it_by_one_move_it_by_one() -> None:
+    ones = [Upload(np.full(SIZE, -1.0 / ETA), 0)] * 10
+    moved = ours(ASSIMILATIONS["fedbuff"](buffer=10), ones)[-1] - start()
+    np.testing.assert_allclose(moved, 1.0, atol=TOLERANCE)
+    # Each discounted by the results before it, they would move it by half.
+    counted = fedbuff(ones, counts_results=True)[-1] - start()
+    np.testing.assert_allclose(counted, 0.502, atol=1e-3)
