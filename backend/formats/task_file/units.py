@@ -58,11 +58,16 @@ class Easgd(TaskTable, frozen=True, tag_field="name", tag="easgd"):
 
 
 class DcAsgd(TaskTable, frozen=True, tag_field="name", tag="dc-asgd"):
-    """DC-ASGD: `strength` compensates staleness; with `decay` it adapts to the gradients' mean square."""
+    """DC-ASGD: `strength` compensates staleness; with `decay` it adapts to the gradients' mean square.
+
+    The gradient is minus a result's change over the clients' learning rate. With another optimizer than plain
+    descent `client_rate` says what the change is divided by.
+    """
 
     learning_rate: Positive = 1.0
-    strength: Positive = 0.04
+    strength: Positive | None = None
     decay: Share | None = None
+    client_rate: Positive | None = None
     warm_start: Count = 0
 
 

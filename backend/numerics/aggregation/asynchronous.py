@@ -5,7 +5,8 @@ An assimilation is a pure function of (params, result, memory) that returns new 
 server_optimizers.py: temporary whole vectors would cost more than the arithmetic. Values too large for
 float32 become infinite; the caller checks for that.
 
-A result's change, weights minus base, is minus the sum of the client's gradients times its learning rate.
+The change of a result is its weights minus its base. Where clients take plain steps of descent it is minus
+their learning rate times g, the sum of the gradients of their steps.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ class ClientResult:
     """A client's result: `weights` [P], trained from the version `base` [P].
 
     `staleness` is the number of results assimilated since that version, `adopted` how many of them a
-    `warm_start` adopted; `epoch` is the pass over all shards, from 1.
+    `warm_start` adopted; `epoch` is the pass over all shards, from 1. `first` is the place of the first value
+    in the model's vector: stores that hold it in shards assimilate part after part.
     """
 
     weights: Vector
@@ -34,6 +36,7 @@ class ClientResult:
     staleness: int = 0
     epoch: int = 1
     adopted: int = 0
+    first: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,26 +88,36 @@ def easgd(alpha: float = 0.1) -> Assimilate:
 
 
 def dc_asgd(
-    learning_rate: float = 1.0, strength: float = 0.04, decay: float | None = None, epsilon: float = 1e-7
+    client_rate: float,
+    learning_rate: float = 1.0,
+    strength: float | None = None,
+    decay: float | None = None,
+    epsilon: float = 1e-7,
+    trainable: int | None = None,
 ) -> Assimilate:
-    """W <- W - rate (g + lambda g * g * (W - base)), g being minus the change (DC-ASGD: Zheng et al. 2017).
+    """W <- W - eta (g + lambda g * g * (W - base)) (DC-ASGD: Zheng et al. 2017, equation 10).
 
-    The second term compensates for the server's change since `base`, by an estimate of the Hessian. Without
-    `decay` lambda is `strength` (their DC-ASGD-c). With it (DC-ASGD-a) it is strength / sqrt(m + epsilon),
-    where m, float32 [P], is the moving average of g * g with the factor `decay`.
+    g is the sum of the gradients of the client's steps: minus the change over `client_rate`, the clients'
+    learning rate. eta is `client_rate` times `learning_rate`. The second term compensates for the server's
+    change since `base`: g * g estimates the diagonal of the Hessian. Without `decay` lambda is `strength`, by
+    default 0.04 (their DC-ASGD-c). With it (DC-ASGD-a, section 6, where it is 0.95) lambda is strength /
+    sqrt(m + epsilon), by default 2 / sqrt(m + 1e-7), and the slot m, float32 [P], is the moving average of
+    g * g with the factor `decay`. Values from `trainable` on are statistics: only their change is added.
     """
+    usual = 0.04 if decay is None else 2.0
+    lambda_0 = usual if strength is None else strength
 
     def rule(
         w: Vector64, c: Vector64, b: Vector64, slot: Vector64 | None
     ) -> tuple[Vector64, Vector64 | None]:
-        gradient = b - c
-        factor: Vector64 | float = strength
+        gradient = (b - c) / client_rate
+        factor: Vector64 | float = lambda_0
         if decay is not None:
             slot = (0.0 if slot is None else decay * slot) + (1.0 - decay) * gradient**2
-            factor = strength / np.sqrt(slot + epsilon)
-        return -learning_rate * (gradient + factor * gradient**2 * (w - b)), slot
+            factor = lambda_0 / np.sqrt(slot + epsilon)
+        return -learning_rate * client_rate * (gradient + factor * gradient**2 * (w - b)), slot
 
-    return _plain(rule)
+    return _plain(rule) if trainable is None else _of_gradients(rule, trainable, learning_rate)
 
 
 def fedasync(
@@ -203,6 +216,19 @@ def may_begin(clock: int, clocks: Collection[int], bound: int) -> bool:
 
 def _plain(rule: Rule) -> Assimilate:
     return lambda params, result, memory: _by_blocks(rule, params, result, memory)
+
+
+def _of_gradients(rule: Rule, trainable: int, state_rate: float) -> Assimilate:
+    """Applies `rule` to the model's values before `trainable`; to others adds their change * `state_rate`."""
+
+    def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
+        moved, after = _by_blocks(rule, params, result, memory)
+        state = slice(min(max(0, trainable - result.first), len(params)), None)
+        base = result.base[state].astype(np.float64)
+        moved[state] = params[state] + state_rate * (result.weights[state] - base)
+        return moved, after
+
+    return assimilate
 
 
 def _by_blocks(rule: Rule, params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:

@@ -8,6 +8,7 @@ from backend.errors import TaskFileError
 from backend.formats.exact_program import ExactProgram
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile, exactness
+from backend.formats.task_file.rules.recipes import optimizer_conflict
 
 PIN = "`minga task pin FOLDER` with the folder of the task"
 
@@ -32,6 +33,9 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
         )
     if pins := missing_pins(file, manifest):
         raise TaskFileError(f"{where}: {pins}")
+    plain = manifest.optimizer.plain and training.proximal_mu == 0.0
+    if conflict := optimizer_conflict(file, plain):
+        raise TaskFileError(f"{where}: {conflict}")
     _check_privacy(file, manifest)
     _check_schedule(file, manifest)
     if file.fraction_evaluate > 0.0 and not client_holdout and not file.data.own:

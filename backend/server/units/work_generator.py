@@ -7,11 +7,13 @@ import math
 import random
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import Units
 from backend.formats.task_file.units import (
     AssimilationChoice,
+    DcAsgd,
     Downpour,
     Easgd,
     TrustTable,
@@ -90,11 +92,22 @@ def mixing_of(task: Task) -> mixing.Mixing:
 
 def recipe_of(task: Task) -> Recipe:
     """Returns a picklable function that makes the task's assimilation, in any process."""
-    return partial(_assimilation, units_of(task).assimilation)
+    choice = units_of(task).assimilation
+    return partial(_assimilation, choice, _model_settings(choice, task) | settings_of(choice))
 
 
-def _assimilation(choice: AssimilationChoice) -> Assimilate:
-    recipe = ASSIMILATIONS[name_of(choice)](**settings_of(choice))
+def _model_settings(choice: AssimilationChoice, task: Task) -> dict[str, Any]:
+    """Returns the arguments of the assimilation that come from the model and its clients' optimizer."""
+    if isinstance(choice, DcAsgd):
+        return {
+            "client_rate": task.learning_rate,
+            "trainable": task.bundle.manifest.parameters.trainable,
+        }
+    return {}
+
+
+def _assimilation(choice: AssimilationChoice, settings: dict[str, Any]) -> Assimilate:
+    recipe = ASSIMILATIONS[name_of(choice)](**settings)
     return warm_start(recipe, choice.warm_start) if choice.warm_start else recipe
 
 

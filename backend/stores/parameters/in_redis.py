@@ -163,6 +163,7 @@ class RedisParameters:
             weights=work.result.weights[part],
             base=work.result.base[part],
             staleness=staleness,
+            first=part.start,
         )
         weights, memory = work.recipe(weights, shard_result, memory)
         head = PackedHead(

@@ -31,6 +31,7 @@ RECIPES = {
     "easgd": easgd(),
     "dc-asgd": dc_asgd(0.5),
     "dc-asgd with its mean square": dc_asgd(0.5, decay=0.9),
+    "dc-asgd with statistics": dc_asgd(0.5, decay=0.9, trainable=SIZE // 2),
     "fedasync": fedasync(),
     "fedbuff": fedbuff(3),
     "warm-start": warm_start(fedbuff(2), 2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend.formats.task_file.coordination import Coordination
+from backend.formats.task_file.rules.recipes import optimizer_conflict, stated_plain
 from backend.formats.task_file.task_file import TaskFile
 
 SCHEME = 'scheme = "volunteer"'
@@ -34,6 +35,9 @@ def volunteer_conflicts(file: TaskFile) -> Iterator[str]:
     for key, instead in OF_ROUNDS.items():
         if getattr(file.coordination, key) != defaults[key]:
             yield f"coordination.{key} cannot be combined with {SCHEME}: {instead}. Leave it out."
+    plain = stated_plain(file)
+    if plain is not None and (conflict := optimizer_conflict(file, plain)):
+        yield conflict
     if file.data.source != "shards":
         yield (
             f'data.source = "{file.data.source}" cannot be combined with {SCHEME}: its units are rows of '

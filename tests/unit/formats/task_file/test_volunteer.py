@@ -19,6 +19,10 @@ ALONE: dict[str, Any] = {"replicas": 1, "spot_checks": 0.0}
 MASKS: dict[str, Any] = {"aggregation": ["masked"]}
 NOISE: dict[str, Any] = {"mechanism": "central", "clip": 1.0, "noise_multiplier": 1.0}
 
+SGD: dict[str, Any] = {"name": "sgd", "learning_rate": 0.1}
+DELAYED: dict[str, Any] = {"assimilation": {"name": "dc-asgd"}}
+STATED: dict[str, Any] = {"assimilation": {"name": "dc-asgd", "client_rate": 0.01}}
+
 
 def volunteer(units: dict[str, Any] | None = None, **tables: dict[str, Any]) -> TaskFile:
     """The task `tiny` of work units; `units` and `tables` add to its own."""
@@ -47,7 +51,9 @@ def test_every_recipe_can_be_chosen_with_its_defaults(name: str) -> None:
     assert file.coordination.units is not None
     chosen = file.coordination.units.assimilation
     assert name_of(chosen) == name
-    ASSIMILATIONS[name](**settings_of(chosen))
+    # The server knows the learning rate of the clients.
+    known = {"client_rate": 0.1} if name == "dc-asgd" else {}
+    ASSIMILATIONS[name](**settings_of(chosen), **known)
 
 
 def test_settings_reach_the_recipe_and_those_of_clients_do_not() -> None:
@@ -95,6 +101,11 @@ def test_by_itself_it_is_the_papers_with_every_newcomer_checked() -> None:
         ),
         ({"assimilation": {"name": "fedasync", "b": 2.0}}, {}, "has no `b`"),
         ({"assimilation": {"name": "fedsgd"}}, {}, "fedsgd"),
+        (DELAYED, {"model": {"optimizer": {"name": "adam"}}}, 'needs plain gradient descent.*or take "feda'),
+        (DELAYED, {"model": {"optimizer": {**SGD, "momentum": 0.9}}}, "without momentum.*client_rate"),
+        (DELAYED, {"model": {"optimizer": {**SGD, "clipnorm": 1.0}}}, "without momentum, schedule, clipping"),
+        (DELAYED, {"training": {"proximal_mu": 0.1}}, "or training.proximal_mu"),
+        (STATED, {"model": {"optimizer": {**SGD, "momentum": 0.0}}}, "client_rate.*Leave it out"),
         ({"trust": {"trusted": ["me"]}}, {}, "0-9a-f"),
         ({"epoch": 3}, {}, "unknown field `epoch`"),
     ],
@@ -104,6 +115,11 @@ def test_what_does_not_go_with_units_is_refused(
 ) -> None:
     with pytest.raises(TaskFileError, match=sentence):
         volunteer(units, **tables)
+
+
+def test_dc_asgd_goes_with_plain_descent_and_with_others_if_told_what_a_gradient_is() -> None:
+    for units, optimizer in ((DELAYED, SGD), (STATED, {"name": "adam"})):
+        assert volunteer(units, model={"optimizer": optimizer}).coordination.volunteer
 
 
 def test_units_and_rounds_are_each_needed_by_their_scheme() -> None:

@@ -32,6 +32,8 @@ from backend.numerics.aggregation.asynchronous import (
 from backend.numerics.aggregation.staleness import hinge, polynomial, versions_since
 from backend.numerics.vectors import BLOCK_VALUES, Vector
 
+RATE = 0.5
+REQUIRED: dict[str, dict[str, Any]] = {"dc-asgd": {"client_rate": RATE}}
 EVERY = pytest.mark.parametrize("name", sorted(ASSIMILATIONS))
 
 
@@ -59,10 +61,15 @@ def close(found: Vector, wanted: Any) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
+def made(name: str) -> Assimilate:
+    """The recipe with its defaults."""
+    return ASSIMILATIONS[name](**REQUIRED.get(name, {}))
+
+
 @EVERY
 def test_what_changed_nothing_changes_nothing(name: str) -> None:
     params = vector(1)
-    for found in run(ASSIMILATIONS[name](), params, [ClientResult(params, params, 3, 2)] * 12):
+    for found in run(made(name), params, [ClientResult(params, params, 3, 2)] * 12):
         np.testing.assert_array_equal(found, params)
 
 
@@ -71,27 +78,27 @@ def test_inputs_are_left_alone_and_every_block_is_treated_alike(name: str) -> No
     size = 2 * BLOCK_VALUES + 3
     params, some = vector(1, size), results(3, size)
     kept = [array.copy() for array in (params, *(one.weights for one in some), *(one.base for one in some))]
-    whole = run(ASSIMILATIONS[name](), params, some)[-1]
+    whole = run(made(name), params, some)[-1]
     given = (params, *(one.weights for one in some), *(one.base for one in some))
     for array, before in zip(given, kept, strict=True):
         np.testing.assert_array_equal(array, before)
     assert whole.dtype == np.float32
     ends = slice(-3, None)
     cut = [ClientResult(one.weights[ends], one.base[ends], one.staleness, one.epoch) for one in some]
-    np.testing.assert_array_equal(whole[ends], run(ASSIMILATIONS[name](), params[ends], cut)[-1])
+    np.testing.assert_array_equal(whole[ends], run(made(name), params[ends], cut)[-1])
 
 
 @EVERY
 def test_vectors_of_other_models_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="different models"):
-        ASSIMILATIONS[name]()(vector(1), ClientResult(vector(2, 49), vector(3)), no_memory())
+        made(name)(vector(1), ClientResult(vector(2, 49), vector(3)), no_memory())
 
 
 @EVERY
 def test_values_that_are_no_numbers_stay_so_that_the_caller_sees_them(name: str) -> None:
     broken = vector(2)
     broken[7] = np.nan
-    found = run(ASSIMILATIONS[name](), vector(1), [ClientResult(broken, vector(3))] * 10)[-1]
+    found = run(made(name), vector(1), [ClientResult(broken, vector(3))] * 10)[-1]
     assert np.isnan(found[7])
     assert np.isfinite(np.delete(found, 7)).all()
 
@@ -134,20 +141,24 @@ def test_easgd_draws_server_and_client_to_each_other_and_keeps_their_sum() -> No
 
 
 def test_dc_asgd_is_exact_where_the_hessian_is_what_it_takes_it_for() -> None:
-    # One value, one step of rate 1: g (1 + lambda g (w - base)), the start of a Taylor series of g at w.
+    # One step of rate 0.5: g is 1, and g (1 + lambda g (w - base)) starts a Taylor series of g at w.
     params, base, weights = (np.array([one], np.float32) for one in (2.0, 1.5, 1.0))
-    (moved,) = run(dc_asgd(1.0, 0.4), params, [ClientResult(weights, base)])
-    close(moved, [2.0 - (0.5 + 0.4 * 0.25 * 0.5)])
+    (moved,) = run(dc_asgd(RATE, 1.0, 0.4), params, [ClientResult(weights, base)])
+    close(moved, [2.0 - 0.5 * (1.0 + 0.4 * 1.0 * 0.5)])
 
 
-def test_adaptive_dc_asgd_divides_by_the_root_of_the_mean_square() -> None:
-    params, some = vector(1), results(4)
-    wanted, square = params.astype(np.float64), np.zeros(50)
-    for one in some:
-        g = one.base.astype(np.float64) - one.weights
-        square = 0.9 * square + 0.1 * g * g
-        wanted = wanted - 0.5 * (g + 0.2 / np.sqrt(square + 1e-7) * g * g * (wanted - one.base))
-    close(run(dc_asgd(0.5, 0.2, decay=0.9), params, some)[-1], wanted)
+@pytest.mark.parametrize("decay", [None, 0.9])
+@pytest.mark.parametrize("trainable", [0, 20, 50])
+def test_dc_asgd_adds_the_change_of_statistics_and_corrects_none(trainable: int, decay: float | None) -> None:
+    params, some = vector(1), results(3)
+    found = run(dc_asgd(RATE, 0.5, decay=decay, trainable=trainable), params, some)[-1]
+    corrected = run(dc_asgd(RATE, 0.5, decay=decay), params, some)[-1]
+    close(found[:trainable], corrected[:trainable])
+    close(found[trainable:], run(downpour(0.5), params, some)[-1][trainable:])
+    # A shard of the model from its 30th value on.
+    part = [replace(one, weights=one.weights[30:], base=one.base[30:], first=30) for one in some]
+    sharded = run(dc_asgd(RATE, 0.5, decay=decay, trainable=trainable), params[30:], part)[-1]
+    np.testing.assert_array_equal(sharded, found[30:])
 
 
 @pytest.mark.parametrize(
@@ -198,7 +209,7 @@ def test_relatives_agree_where_they_are_the_same() -> None:
     same = [
         (vc_asgd(0.4), fedasync(0.6, "constant")),
         (vc_asgd(0.9), easgd(0.1)),
-        (dc_asgd(1.0, 0.0), downpour(1.0)),
+        (dc_asgd(RATE, 1.0, 0.0), downpour(1.0)),
         (fedasync(0.6, "polynomial", a=0.0), fedasync(0.6, "constant")),
     ]
     for one, other in same:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -113,3 +114,49 @@ def test_ten_results_of_one_model_that_change_it_by_one_move_it_by_one() -> None
     # Each discounted by the results before it, they would move it by half.
     counted = fedbuff(ones, counts_results=True)[-1] - start()
     np.testing.assert_allclose(counted, 0.502, atol=1e-3)
+
+
+def dc_asgd(
+    some: Sequence[Upload], lambda_0: float = 0.04, m: float | None = None, g_of: float = 1.0
+) -> list[Vector64]:
+    """Zheng et al. 2017, equation 10; with `m` lambda is lambda_0 / sqrt(MeanSquare + 1e-7), section 6.
+
+    `g_of` is what the gradient is multiplied by where the correction is worked out: 1, or a wrong rule.
+    """
+    w, mean_square = start(), np.zeros(SIZE)
+    backup = [w]
+    for one in some:
+        g, lambda_t = g_of * one.g, np.full(SIZE, lambda_0)
+        if m is not None:
+            mean_square = m * mean_square + (1 - m) * g * g
+            lambda_t = lambda_0 / np.sqrt(mean_square + 1e-7)
+        w = w - ETA / g_of * (g + lambda_t * g * g * (w - backup[one.begun]))
+        backup.append(w)
+    return backup[1:]
+
+
+def test_dc_asgd_is_that_of_its_paper() -> None:
+    make = partial(ASSIMILATIONS["dc-asgd"], client_rate=ETA)
+    for settings, wanted in (
+        ({}, dc_asgd(uploads())),
+        ({"strength": 0.3}, dc_asgd(uploads(), 0.3)),
+        ({"decay": 0.95}, dc_asgd(uploads(), 2.0, 0.95)),
+        ({"decay": 0.0, "strength": 1.5}, dc_asgd(uploads(), 1.5, 0.0)),
+    ):
+        assert distance(ours(make(**settings), uploads()), wanted) <= TOLERANCE
+
+
+def test_the_reference_tells_dc_asgd_from_a_rule_whose_gradient_is_times_the_learning_rate() -> None:
+    assert distance(dc_asgd(uploads(), g_of=ETA), dc_asgd(uploads())) > 100 * TOLERANCE
+    right, wrong = dc_asgd(uploads(), 2.0, 0.95), dc_asgd(uploads(), 0.04, 0.95, ETA)
+    assert distance(wrong, right) > 100 * TOLERANCE
+
+
+def test_the_correction_of_dc_asgd_is_not_weakened_by_the_learning_rate() -> None:
+    # The second of two results of one version; only the correction tells it from plain descent.
+    two = [Upload(one.g, 0) for one in uploads(2)]
+    descent = start() - ETA * (two[0].g + two[1].g)
+    corrections = [np.abs(found[-1] - descent) for found in (dc_asgd(two), dc_asgd(two, g_of=ETA))]
+    np.testing.assert_allclose(corrections[0], 200 * corrections[1], rtol=1e-6)
+    found = ours(ASSIMILATIONS["dc-asgd"](client_rate=ETA), two)[-1]
+    np.testing.assert_allclose(np.abs(found - descent), corrections[0], rtol=1e-2)
