@@ -32,10 +32,12 @@ class VcAsgd(TaskTable, frozen=True, tag_field="name", tag="vc-asgd"):
 class Downpour(TaskTable, frozen=True, tag_field="name", tag="downpour"):
     """Downpour SGD: a client pushes its change every `n_push` steps and fetches every `n_fetch` steps.
 
-    With `n_push`, that many steps make up one unit.
+    With `n_push`, that many steps make up one unit. With `adagrad`, its gamma, each value of the model has a
+    rate of its own.
     """
 
     learning_rate: Positive = 1.0
+    adagrad: Positive | None = None
     n_push: Number | None = None
     n_fetch: Number | None = None
     warm_start: Count = 0
@@ -43,6 +45,8 @@ class Downpour(TaskTable, frozen=True, tag_field="name", tag="downpour"):
     def __post_init__(self) -> None:
         if self.n_fetch is not None and (self.n_push is None or self.n_fetch % self.n_push):
             raise ValueError("n_fetch is a multiple of n_push: clients fetch when they have pushed")
+        if self.adagrad is not None and self.learning_rate != 1.0:
+            raise ValueError("adagrad takes the place of learning_rate; leave one out")
 
     @property
     def units(self) -> int:

@@ -71,12 +71,28 @@ def vc_asgd(alpha: float | None = None) -> Assimilate:
     return assimilate
 
 
-def downpour(learning_rate: float = 1.0) -> Assimilate:
+def downpour(
+    learning_rate: float = 1.0, adagrad: float | None = None, trainable: int | None = None
+) -> Assimilate:
     """W <- W + rate * change (Downpour SGD: Dean et al. 2012, section 4.1).
 
-    The client pushes every n_push steps and fetches every n_fetch steps: see `due`.
+    With `adagrad`, their gamma, which has no default: W_i <- W_i + gamma change_i / sqrt(sum change_i^2), the
+    sum over all results, this one included. Their equation has gradients; a change is a gradient times a rate
+    that cancels out. The slot is the sum, float32 [P]. Of values from `trainable` on, which are statistics,
+    the change is added. The client pushes every n_push steps and fetches every n_fetch steps: see `due`.
     """
-    return _plain(lambda _w, c, b, s: (learning_rate * (c - b), s))
+    if adagrad is None:
+        return _plain(lambda _w, c, b, s: (learning_rate * (c - b), s))
+
+    def rule(
+        _w: Vector64, c: Vector64, b: Vector64, slot: Vector64 | None
+    ) -> tuple[Vector64, Vector64 | None]:
+        change = c - b
+        squares = change**2 + (0.0 if slot is None else slot)
+        # Where all changes were 0 there is nothing to divide.
+        return adagrad * change / np.sqrt(np.where(squares == 0.0, 1.0, squares)), squares
+
+    return _plain(rule) if trainable is None else _of_gradients(rule, trainable, 1.0)
 
 
 def easgd(alpha: float = 0.1) -> Assimilate:

@@ -5,13 +5,13 @@ client trained from, and from the client's update, which is its weights minus th
 
     after = (1 - pull) before + pull base + gain update
 
-Each factory takes the settings of its namesake in asynchronous.py. EASGD and DC-ASGD are not linear in this
-sense, and FedBuff defers a result's effect.
+Each factory takes the settings of its namesake in asynchronous.py, except Adagrad's, which is not linear in
+this sense. Neither are EASGD and DC-ASGD, and FedBuff defers a result's effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -91,3 +91,8 @@ MIXINGS: dict[str, Callable[..., Mixing]] = {
     "downpour": downpour,
     "fedasync": fedasync,
 }
+
+
+def is_linear(name: str, settings: Collection[str]) -> bool:
+    """Whether the assimilation `name` with these settings mixes results in linearly."""
+    return name in MIXINGS and "adagrad" not in settings

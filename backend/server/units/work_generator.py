@@ -98,12 +98,10 @@ def recipe_of(task: Task) -> Recipe:
 
 def _model_settings(choice: AssimilationChoice, task: Task) -> dict[str, Any]:
     """Returns the arguments of the assimilation that come from the model and its clients' optimizer."""
+    trainable = task.bundle.manifest.parameters.trainable
     if isinstance(choice, DcAsgd):
-        return {
-            "client_rate": task.learning_rate,
-            "trainable": task.bundle.manifest.parameters.trainable,
-        }
-    return {}
+        return {"client_rate": task.learning_rate, "trainable": trainable}
+    return {"trainable": trainable} if isinstance(choice, Downpour) else {}
 
 
 def _assimilation(choice: AssimilationChoice, settings: dict[str, Any]) -> Assimilate:

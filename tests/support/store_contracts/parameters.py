@@ -28,6 +28,7 @@ SIZE = BLOCK_VALUES + 77
 RECIPES = {
     "vc-asgd": vc_asgd(),
     "downpour": downpour(0.5),
+    "downpour with adagrad": downpour(adagrad=0.1, trainable=SIZE // 2),
     "easgd": easgd(),
     "dc-asgd": dc_asgd(0.5),
     "dc-asgd with its mean square": dc_asgd(0.5, decay=0.9),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from backend.formats.task_file import TaskFile, exactness
-from backend.formats.task_file.units import Units, name_of
-from backend.numerics.aggregation.mixing import MIXINGS
+from backend.formats.task_file.units import Units, name_of, settings_of
+from backend.numerics.aggregation.mixing import is_linear
 
 # Memory for the provisional results of a task: a sum for each client, and its newest ones, which others still
 # build upon.
@@ -27,4 +27,5 @@ def may_be_provisional(file: TaskFile, units: Units) -> bool:
     """Whether results of this task may count before they are proven, if there is memory for them."""
     compared = units.trust.comparison == "newcomers" and units.trust.spot_checks > 0.0
     required = exactness(file) == "required" and bool(units.trust.trusted)
-    return compared and required and not units.keeps_own and name_of(units.assimilation) in MIXINGS
+    linear = is_linear(name_of(units.assimilation), settings_of(units.assimilation))
+    return compared and required and linear and not units.keeps_own

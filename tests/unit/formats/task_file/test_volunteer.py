@@ -99,6 +99,11 @@ def test_by_itself_it_is_the_papers_with_every_newcomer_checked() -> None:
             {},
             "rows cannot be combined with n_push",
         ),
+        (
+            {"assimilation": {"name": "downpour", "adagrad": 0.1, "learning_rate": 0.5}},
+            {},
+            "takes the place of learning_rate; leave one out",
+        ),
         ({"assimilation": {"name": "fedasync", "b": 2.0}}, {}, "has no `b`"),
         ({"assimilation": {"name": "fedsgd"}}, {}, "fedsgd"),
         (DELAYED, {"model": {"optimizer": {"name": "adam"}}}, 'needs plain gradient descent.*or take "feda'),

@@ -127,6 +127,24 @@ def test_downpour_adds_changes_up() -> None:
     close(run(downpour(0.3), params, some)[-1], params + 0.3 * total)
 
 
+@pytest.mark.parametrize("trainable", [0, 20, 50])
+def test_adagrad_adds_the_change_of_statistics_as_it_is(trainable: int) -> None:
+    params, some = vector(1), results(3)
+    found = run(downpour(adagrad=0.1, trainable=trainable), params, some)[-1]
+    close(found[:trainable], run(downpour(adagrad=0.1), params, some)[-1][:trainable])
+    close(found[trainable:], run(downpour(), params, some)[-1][trainable:])
+
+
+def test_adagrad_leaves_values_alone_that_nothing_ever_changed() -> None:
+    params, base = vector(1), vector(2)
+    weights = base.copy()
+    weights[:10] += 1.0
+    moved = run(downpour(adagrad=0.1), params, [ClientResult(weights, base)] * 2)[-1]
+    np.testing.assert_array_equal(moved[10:], params[10:])
+    # The first step is gamma, the next gamma over the root of 2.
+    close(moved[:10] - params[:10], 0.1 * (1.0 + 0.5**0.5))
+
+
 def test_downpour_pushes_and_fetches_at_its_steps() -> None:
     assert [step for step in range(1, 13) if due(step, 5)] == [5, 10]
 

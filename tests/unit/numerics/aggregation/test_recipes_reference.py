@@ -160,3 +160,29 @@ def test_the_correction_of_dc_asgd_is_not_weakened_by_the_learning_rate() -> Non
     np.testing.assert_allclose(corrections[0], 200 * corrections[1], rtol=1e-6)
     found = ours(ASSIMILATIONS["dc-asgd"](client_rate=ETA), two)[-1]
     np.testing.assert_allclose(np.abs(found - descent), corrections[0], rtol=1e-2)
+
+
+def downpour(some: Sequence[Upload], eta: float = ETA, gamma: float | None = None) -> list[Vector64]:
+    """Dean et al. 2012, section 4.1: w - eta g, where g are a replica's accrued gradients.
+
+    With `gamma`, Adagrad: the rate of value i is gamma over the root of the sum of all g_i^2 so far.
+    """
+    w, squares, seen = start(), np.zeros(SIZE), []
+    for one in some:
+        squares = squares + one.g**2
+        rates = eta if gamma is None else gamma / np.sqrt(squares)
+        w = w - rates * one.g
+        seen.append(w)
+    return seen
+
+
+def test_downpour_is_that_of_its_paper() -> None:
+    assert distance(ours(ASSIMILATIONS["downpour"](), uploads()), downpour(uploads())) <= TOLERANCE
+    halved = ours(ASSIMILATIONS["downpour"](learning_rate=0.5), uploads())
+    assert distance(halved, downpour(uploads(), 0.5 * ETA)) <= TOLERANCE
+
+
+def test_downpour_with_adagrad_is_that_of_its_paper() -> None:
+    found = ours(ASSIMILATIONS["downpour"](adagrad=0.02), uploads())
+    assert distance(found, downpour(uploads(), gamma=0.02)) <= TOLERANCE
+    assert distance(downpour(uploads()), downpour(uploads(), gamma=0.02)) > 100 * TOLERANCE

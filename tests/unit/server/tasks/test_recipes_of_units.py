@@ -51,7 +51,7 @@ async def test_dc_asgd_is_refused_where_a_result_does_not_show_the_gradient(
     tmp_path: Path, stores: Stores, on: list[str], optimizer: dict[str, Any]
 ) -> None:
     folder = write_units(tmp_path / "tiny", assimilation=DELAYED)
-    with pytest.raises(TaskFileError, match="needs plain gradient descent.*client_rate"):
+    with pytest.raises(TaskFileError, match=r"needs plain gradient descent.*client_rate"):
         await loaded(folder, stores, *on, **optimizer)
     assert await loaded(folder, stores, *on, f"{RECIPE}.client_rate=0.01", **optimizer)
 

@@ -35,6 +35,7 @@ def test_the_room_is_for_as_many_clients_as_memory_holds() -> None:
         task(trust={**PEER, "spot_checks": 0.0}),
         task(assimilation={"name": "fedbuff"}),
         task(assimilation={"name": "dc-asgd"}),
+        task(assimilation={"name": "downpour", "adagrad": 0.1}),
     ],
 )
 def test_elsewhere_no_result_is_provisional(file: TaskFile) -> None:
