@@ -115,8 +115,9 @@ class AssimilationRecord:
     """A work-unit result that is in the model, the `number`th of the run, counted from 1.
 
     Its training began at the weights with `base` results in them; `staleness` more were assimilated before
-    it. `seconds` is how long its `client` had the unit, `lost` how many results were overwritten by then.
-    `loss` and `metrics` are the model's on held-out examples right after it; `loss` is None if unmeasured.
+    it. `seconds` is how long its `client` had the unit. Of the results up to this one, other servers
+    overwrote `lost`; the weights hold the others. `loss` and `metrics` are the model's on held-out examples
+    right after it; `loss` is None if unmeasured.
     """
 
     number: int

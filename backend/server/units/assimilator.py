@@ -16,7 +16,7 @@ from backend.protocols.units.scheduler_effects import Assimilate
 from backend.server.observers import task_events
 from backend.server.units.provisional.audit_evidence import AuditEvidence
 from backend.server.units.provisional.take_outs import TAKEN_OVER, TakeOuts
-from backend.server.units.state import LeasedUnit, UnitsState
+from backend.server.units.state import LeasedUnit, ModelState, UnitsState
 from backend.server.units.unit_host_events import AssimilationFailed, AssimilationSucceeded, UnitHostEvent
 from backend.stores.contracts import AssimilationRecord
 from backend.stores.parameters.contract import Receipt
@@ -104,7 +104,7 @@ class Assimilator:
             state.run.epoch.assimilated(blend.client, work.result, examples)
             state.notice(task_events.UpdateAccepted(blend.client, work.epoch, examples, "epoch"))
         state.notice(task_events.ResultAssimilated(work.epoch, blend.unit, receipt.staleness, event.seconds))
-        state.records.add_row(_row(state.model.number, work, examples, receipt, self._clock()))
+        state.records.add_row(_row(state.model, work, examples, receipt, self._clock()))
 
     def failed(self, blend: Assimilate) -> None:
         """Releases a result that cannot be assimilated."""
@@ -115,10 +115,12 @@ class Assimilator:
         work.assimilating = False
 
 
-def _row(number: int, work: LeasedUnit, examples: int, receipt: Receipt, at: float) -> AssimilationRecord:
+def _row(
+    model: ModelState, work: LeasedUnit, examples: int, receipt: Receipt, at: float
+) -> AssimilationRecord:
     grant = work.grant
     return AssimilationRecord(
-        number=number,
+        number=model.number,
         epoch=work.epoch,
         unit=grant.unit,
         shard=grant.shard,
@@ -130,6 +132,6 @@ def _row(number: int, work: LeasedUnit, examples: int, receipt: Receipt, at: flo
         base=grant.base,
         staleness=receipt.staleness,
         seconds=(work.returned_at or work.began) - work.began,
-        lost=receipt.lost,
+        lost=model.lost,
         at=at,
     )

@@ -44,7 +44,8 @@ class CheckpointContent(Struct, frozen=True):
 
     `means` are the mean evaluations of epochs that the stop rules received. `number` is that of the last
     assimilation. `data` identifies the shards of the units (see `data_of`). `usual` are recent valid results,
-    beside which single ones are checked; servers before them wrote none.
+    beside which single ones are checked; servers before them wrote none. Of the results up to `number`,
+    `lost` were overwritten by other parameter servers, and `removed` taken out of the model.
     """
 
     scheduler: Snapshot
@@ -53,6 +54,8 @@ class CheckpointContent(Struct, frozen=True):
     means: list[EvaluationRecord]
     data: str = ""
     usual: list[UsualResult] = []
+    lost: float = 0.0
+    removed: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class DecodedCheckpoint:
     means: list[EvaluationRecord]
     data: str = ""
     usual: Sequence[UsualResult] = ()
+    lost: float = 0.0
+    removed: int = 0
 
 
 def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
@@ -84,13 +89,17 @@ def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: flo
         refused=dict(epoch.refused.clients),
         codes=dict(epoch.refused.codes),
     )
-    scheduler = state.scheduler.snapshot(unblended)
-    data = data_of(state.task)
-    return msgspec.msgpack.encode(
-        CheckpointContent(
-            scheduler, totals, state.model.number, state.records.means, data, state.usual.recent()
-        )
+    content = CheckpointContent(
+        scheduler=state.scheduler.snapshot(unblended),
+        epoch=totals,
+        number=state.model.number,
+        means=state.records.means,
+        data=data_of(state.task),
+        usual=state.usual.recent(),
+        lost=state.model.lost,
+        removed=state.model.removed,
     )
+    return msgspec.msgpack.encode(content)
 
 
 def given_without(
@@ -132,7 +141,14 @@ def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
         refused=Refusals(Counter(totals.refused), Counter(totals.codes)),
     )
     return DecodedCheckpoint(
-        content.scheduler, epoch, content.number, content.means, content.data, content.usual
+        scheduler=content.scheduler,
+        epoch=epoch,
+        number=content.number,
+        means=content.means,
+        data=content.data,
+        usual=content.usual,
+        lost=content.lost,
+        removed=content.removed,
     )
 
 

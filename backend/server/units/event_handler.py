@@ -234,7 +234,7 @@ class UnitEventHandler:
 
     def _taken_out(self, event: events.TakeOutEnded) -> None:
         state = self._state
-        state.model.taken_out(event.receipt)
+        state.model.taken_out(event.receipt, event.results)
         state.records.changed.set()
         state.notice(task_events.ResultsTakenOut(event.client, state.run.epoch.number, event.results))
         self._dispatcher.tell_standing(event.client)

@@ -229,7 +229,9 @@ class UnitsHost(TaskHost):
 
     async def _begin(self) -> None:
         model, servers = self._state.model, self._state.servers
-        await self._state.background.stored(lambda: servers.begin(model.weights, model.memory, model.base))
+        await self._state.background.stored(
+            lambda: servers.begin(model.weights, model.memory, model.base, model.lost)
+        )
         await self._mailbox.put(events.ParametersReady())
 
     def _record(self, closed: ClosedEpoch) -> None:

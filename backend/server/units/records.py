@@ -28,8 +28,8 @@ STEADY_SECONDS = 5.0
 class EpochSnapshot:
     """The model and the scheduler at one moment of `epoch`.
 
-    `weights` [P] contain `base` results; the last assimilation has the `number`. `content` is the encoded
-    checkpoint (`checkpoint_codec`).
+    `weights` [P] are those of `base`, with `contained` results; the last assimilation has the `number`.
+    `content` is the encoded checkpoint (`checkpoint_codec`).
     """
 
     base: int
@@ -38,6 +38,7 @@ class EpochSnapshot:
     content: bytes
     number: int
     epoch: int
+    contained: float
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,13 @@ def snapshot_of(state: UnitsState, unblended: Collection[UnitId], now: float) ->
     model = state.model
     content = encode_checkpoint(state, unblended, now)
     return EpochSnapshot(
-        model.base, model.weights, model.memory, content, model.number, state.run.epoch.number
+        base=model.base,
+        weights=model.weights,
+        memory=model.memory,
+        content=content,
+        number=model.number,
+        epoch=state.run.epoch.number,
+        contained=model.contained,
     )
 
 
@@ -128,9 +135,10 @@ class UnitRecorder:
         state = self._state
         while True:
             await state.records.changed.wait()
-            await self._wait_until_steady()
-            began = state.clock()
             async with self._lock:
+                # Results may arrive while an epoch is written, so this waits after that.
+                await self._wait_until_steady()
+                began = state.clock()
                 # A closed epoch is written first, with its own checkpoint.
                 if not state.records.recording:
                     state.records.changed.clear()

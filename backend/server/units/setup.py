@@ -96,6 +96,8 @@ def create_state(
             weights=point.weights if point else history.weights,
             memory=point.memory if point else no_memory(),
             number=content.number,
+            lost=content.lost,
+            removed=content.removed,
         ),
         run=RunState(content.epoch),
         clients=ClientState(credits=restored.credits),

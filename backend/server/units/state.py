@@ -99,12 +99,15 @@ class ModelState:
 
     `base` counts the results in `weights`, `number` those whose receipts have arrived. `assimilating` are the
     units whose result is being added to the model, `taking_out` the jobs that take a client's results out.
+    Of the results `lost` were overwritten by other parameter servers, and `removed` taken out again.
     """
 
     base: int
     weights: Vector
     memory: Memory
     number: int = 0
+    lost: float = 0.0
+    removed: int = 0
     assimilating: set[UnitId] = field(default_factory=set)
     taking_out: int = 0
 
@@ -116,10 +119,14 @@ class ModelState:
         """Whether `weights` hold exactly the results whose receipts arrived."""
         return self.base - self.number == self._offset
 
+    @property
+    def contained(self) -> float:
+        """The number of results in the weights, without those that were overwritten or taken out."""
+        return max(0.0, self.number - self.lost - self.removed)
+
     def apply(self, receipt: Receipt) -> None:
         """Counts an assimilated result, and replaces the weights if those of the receipt are newer."""
-        if receipt.base > self.base:
-            self.base, self.weights, self.memory = receipt.base, receipt.weights, receipt.memory
+        self._replace(receipt)
         self.number += 1
 
     @property
@@ -127,13 +134,18 @@ class ModelState:
         """Whether a result is being added or taken out."""
         return bool(self.assimilating or self.taking_out)
 
-    def taken_out(self, receipt: Receipt | None) -> None:
-        """Takes the end of a job that took results out; None if it had none to take out."""
+    def taken_out(self, receipt: Receipt | None, results: int = 0) -> None:
+        """Takes the end of a job that took `results` out; None if it had none to take out."""
         self.taking_out -= 1
         if receipt is not None:
             self._offset += 1
-            if receipt.base > self.base:
-                self.base, self.weights, self.memory = receipt.base, receipt.weights, receipt.memory
+            self.removed += results
+            self._replace(receipt)
+
+    def _replace(self, receipt: Receipt) -> None:
+        if receipt.base > self.base:
+            self.base, self.weights, self.memory = receipt.base, receipt.weights, receipt.memory
+            self.lost = receipt.lost
 
 
 @dataclass

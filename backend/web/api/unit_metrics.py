@@ -84,5 +84,5 @@ class UnitGauges(Collector):
             slots.add_metric([host.name], sum(client.slots for client in connected))
             servers.add_metric([host.name], host.state.servers.count)
             backlog.add_metric([host.name], host.state.servers.backlog)
-            lost.add_metric([host.name], host.state.servers.lost)
+            lost.add_metric([host.name], host.state.model.lost)
         return [units, slots, servers, backlog, lost]

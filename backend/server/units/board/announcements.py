@@ -23,12 +23,12 @@ class Announcer:
         self._sent: unit_messages.Board | None = None
         self._due: float | None = None
         self._next_allowed = -math.inf
-        self._measured: tuple[int, EvaluationRecord] | None = None
+        self._measured: tuple[int, int, EvaluationRecord] | None = None
 
-    def measured(self, base: int, evaluation: EvaluationRecord) -> None:
-        """Stores the evaluation of the model with `base` results, unless a newer one is stored."""
+    def measured(self, base: int, results: int, evaluation: EvaluationRecord) -> None:
+        """Stores the evaluation of model `base`, with `results` in it, unless a newer one is stored."""
         if self._measured is None or base >= self._measured[0]:
-            self._measured = base, evaluation
+            self._measured = base, results, evaluation
 
     def changed(self, now: float) -> None:
         """Schedules the board, because something that it may show changed."""
@@ -60,7 +60,7 @@ class Announcer:
         """Makes the current board."""
         state, tally = self._state, self._state.scheduler.progress.tally()
         kinds = [member.client.kind for member in state.clients.members.values()]
-        base, evaluation = self._measured or (0, None)
+        _, results, evaluation = self._measured or (0, 0, None)
         return unit_messages.Board(
             phase="paused" if state.run.finished and state.run.wait_at_end else phase_of(state),
             epoch=state.run.epoch.number,
@@ -72,7 +72,7 @@ class Announcer:
             backlog=len(state.model.assimilating),
             browsers=kinds.count("browser"),
             peers=kinds.count("peer"),
-            measured=base,
+            measured=results,
             loss=evaluation.loss if evaluation else None,
             metrics=evaluation.metrics if evaluation else {},
         )

@@ -33,6 +33,15 @@ class Servers(Protocol):
     def count(self) -> int: ...
     @property
     def backlog(self) -> int: ...
+
+
+class Model(Protocol):
+    """The figures that the board reads of the model; see ModelState."""
+
+    @property
+    def base(self) -> int: ...
+    @property
+    def contained(self) -> float: ...
     @property
     def lost(self) -> float: ...
 
@@ -41,14 +50,14 @@ def overview_json(
     scheduler: Scheduler,
     servers: Servers,
     presences: Sequence[Presence],
-    base: int,
+    model: Model,
     epochs: int,
     rules: TrustTable,
     now: float,
 ) -> dict[str, Any]:
     """Returns units, shards, clients and parameter servers as JSON values.
 
-    `now` is the scheduler's time in seconds, `base` the number of assimilated results.
+    `now` is the scheduler's time in seconds.
     """
     tally, clients = scheduler.progress.tally(), scheduler.clients()
     connected = [clients[presence.client] for presence in presences if presence.client in clients]
@@ -56,11 +65,12 @@ def overview_json(
     return {
         "epoch": scheduler.epoch,
         "epochs": epochs,
-        "base": base,
+        "base": model.base,
+        "in_model": model.contained,
         "tally": {**asdict(tally), "open": tally.open},
         "leases": Counter(lease.state.value for unit in units for lease in unit.leases),
         "shards": _shards(units),
-        "servers": {"count": servers.count, "backlog": servers.backlog, "lost": servers.lost},
+        "servers": {"count": servers.count, "backlog": servers.backlog, "lost": model.lost},
         "clients": {
             "here": len(presences),
             "at_work": sum(bool(client.leases) for client in connected),
@@ -153,7 +163,7 @@ class UnitsBoard:
                 state.scheduler,
                 state.servers,
                 host.presences,
-                state.model.base,
+                state.model,
                 state.units.epochs,
                 state.units.trust,
                 now,

@@ -22,13 +22,14 @@ MAX_WAITING = 16
 class EvaluationRequest:
     """Weights to be evaluated: those after assimilation `number` of `epoch`, or a recorded `version`.
 
-    They contain `base` results. Requests for versions are never skipped.
+    They are the model's of `base`, and contain `results`. Requests for versions are never skipped.
     """
 
     epoch: int
     path: Path
     number: int | None = None
     base: int = 0
+    results: int = 0
     version: int | None = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from backend.server.units.board.announcements import Announcer
@@ -53,9 +54,10 @@ class EvaluationSchedule:
             return
         self._controller.evaluation_started(state.run.epoch.number)
         state.snapshots.hold(("measure", state.model.number), base, state.model.weights)
-        state.background.spawn(
-            self._measure(self._evaluators, state.run.epoch.number, state.model.number, base)
+        request = EvaluationRequest(
+            state.run.epoch.number, Path(), state.model.number, base, round(state.model.contained)
         )
+        state.background.spawn(self._measure(self._evaluators, request))
 
     def recorded(self, version: VersionRecord) -> None:
         """Counts the pending evaluation of a recorded version."""
@@ -70,7 +72,9 @@ class EvaluationSchedule:
             version.round, await self._blobs.path(version.weights), version=version.version
         )
         if snapshot is not None:
-            request = replace(request, number=snapshot.number, base=snapshot.base)
+            request = replace(
+                request, number=snapshot.number, base=snapshot.base, results=round(snapshot.contained)
+            )
         await self._evaluators.ask(request)
 
     async def epoch_recorded(self, version: VersionRecord | None, snapshot: EpochSnapshot) -> None:
@@ -91,11 +95,12 @@ class EvaluationSchedule:
                 await self.version(version)
         await self.let_go()
 
-    async def _measure(self, evaluators: UnitEvaluators, epoch: int, number: int, base: int) -> None:
-        address = await self._state.background.stored(lambda: self._state.snapshots.address(base))
+    async def _measure(self, evaluators: UnitEvaluators, request: EvaluationRequest) -> None:
+        """Asks for the evaluation of the weights of the request's base, once they are in a file."""
+        address = await self._state.background.stored(lambda: self._state.snapshots.address(request.base))
         path = self._state.snapshots.path(address)
         if path is not None:
-            await evaluators.ask(EvaluationRequest(epoch, path, number, base))
+            await evaluators.ask(replace(request, path=path))
 
     async def _measured(self, result: EvaluationResult) -> None:
         await self._post(UnitWeightsEvaluated(result))
@@ -107,7 +112,7 @@ class EvaluationSchedule:
             self._state.snapshots.release(("measure", request.number))
         if evaluation is not None:
             if request.number is not None:
-                self._announcer.measured(request.base, evaluation)
+                self._announcer.measured(request.base, request.results, evaluation)
                 self._state.background.spawn(self._recorder.measured(request.number, evaluation))
             if request.version is not None:
                 self._state.background.spawn(self._recorder.evaluation(request.version, evaluation))

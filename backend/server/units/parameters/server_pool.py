@@ -7,7 +7,7 @@ import secrets
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import structlog
@@ -57,8 +57,8 @@ IN_MEMORY = ParameterDeployment()
 class ParameterServers:
     """Owns the servers and the host's own store. All methods run in one event loop.
 
-    `lost` counts the results since `begin` that servers overwrote. Receipts are released in the order of
-    their bases: when a receipt arrives, so have those of all results in its weights.
+    `lost` counts the results that servers overwrote, with those before `begin`; so do receipts. They are
+    released in the order of their bases: when a receipt arrives, so have those of all results in its weights.
     """
 
     def __init__(self, place: ParameterAddress, recipe: Recipe, rules: PoolRules = USUAL) -> None:
@@ -92,10 +92,13 @@ class ParameterServers:
         """Number of servers."""
         return len(self._workers)
 
-    async def begin(self, weights: Vector, memory: Memory, base: int) -> None:
-        """Writes the parameters into the store, and starts the servers. Raises StoreError."""
+    async def begin(self, weights: Vector, memory: Memory, base: int, lost: float = 0.0) -> None:
+        """Writes the parameters into the store, and starts the servers. Raises StoreError.
+
+        `lost` of the results that `base` counts are not in the weights, since servers overwrote them.
+        """
         await self._begin_store(StoredParameters(weights, memory, base))
-        self.lost = self._lost_before = 0.0
+        self.lost = self._lost_before = lost
         if self._resizing is None:
             self._resize(self._pool.count)
             self._resizing = asyncio.create_task(self._resize_periodically())
@@ -175,7 +178,7 @@ class ParameterServers:
             if not future.done():
                 future.set_exception(error)
         else:
-            self._count(receipt)
+            receipt = self._count(receipt)
             due = self._reorder_buffer.end(number, receipt.base, (receipt, future))
         for due_receipt, due_future in due:
             if not due_future.done():
@@ -188,11 +191,14 @@ class ParameterServers:
             await self._restore_store()
             return await worker.do(job)
 
-    def _count(self, receipt: Receipt) -> None:
+    def _count(self, receipt: Receipt) -> Receipt:
+        """Returns the receipt with all results that were ever lost, not only those since `begin`."""
+        receipt = replace(receipt, lost=self._lost_before + receipt.lost)
         self._assimilated += 1
         if self._last is None or receipt.base > self._last.base:
             self._last = StoredParameters(receipt.weights, receipt.memory, receipt.base)
-            self.lost = self._lost_before + receipt.lost
+            self.lost = receipt.lost
+        return receipt
 
     async def _begin_store(self, stored: StoredParameters) -> None:
         def begin() -> None:

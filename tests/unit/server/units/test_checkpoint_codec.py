@@ -2,12 +2,48 @@
 
 from __future__ import annotations
 
-import msgspec
+from types import SimpleNamespace
+from typing import cast
 
+import msgspec
+import numpy as np
+
+from backend.numerics.aggregation.asynchronous import no_memory
 from backend.protocols.units.trust import TrustLevel
-from backend.server.units.checkpoint_codec import given_without
-from backend.server.units.epoch_record import Given
+from backend.server.units.checkpoint_codec import decode_checkpoint, encode_checkpoint, given_without
+from backend.server.units.epoch_record import Epoch, Given
+from backend.server.units.state import ModelState, RecordState, RunState, UnitsState
+from backend.server.units.validation.usual_results import UsualResults
+from backend.stores.parameters.contract import Receipt
 from tests.support.protocols.unit_conversations import VALID, begun, both, done
+
+WEIGHTS = np.zeros(2, np.float32)
+
+
+def receipt(base: int, lost: float) -> Receipt:
+    return Receipt(WEIGHTS, no_memory(), base, staleness=0, lost=lost, seconds=0.0)
+
+
+def test_a_checkpoint_says_how_many_results_were_overwritten_and_taken_out() -> None:
+    model = ModelState(0, WEIGHTS, no_memory())
+    model.apply(receipt(1, 0.0))
+    # The receipts of two servers arrive in any order; the newer one's weights lack the other's result.
+    model.apply(receipt(3, 1.0))
+    model.apply(receipt(2, 0.0))
+    assert (model.number, model.lost, model.contained) == (3, 1, 2)
+    model.taking_out = 1
+    model.taken_out(receipt(4, 1.0), 2)
+    assert (model.steady, model.contained) == (True, 0)
+    state = SimpleNamespace(
+        model=model,
+        run=RunState(Epoch(1, 0)),
+        scheduler=begun(3, "ann", replicas=1),
+        records=RecordState(),
+        usual=UsualResults(),
+        task=SimpleNamespace(shards=SimpleNamespace(train=[])),
+    )
+    content = decode_checkpoint(encode_checkpoint(cast(UnitsState, state), (), 0.0))
+    assert (content.number, content.lost, content.removed) == (3, 1.0, 2)
 
 
 def test_what_is_to_be_done_again_after_a_restart_is_nobodys_yet() -> None:

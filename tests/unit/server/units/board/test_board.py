@@ -19,7 +19,13 @@ RULES = TrustTable(replicas=2, checked=1)
 class Servers:
     count: int = 3
     backlog: int = 2
-    lost: float = 0.25
+
+
+@dataclass
+class Model:
+    base: int = 171
+    contained: float = 97.0
+    lost: float = 74.0
 
 
 def here(client: str) -> Presence:
@@ -27,7 +33,7 @@ def here(client: str) -> Presence:
 
 
 def told(machine: Scheduler, *clients: str) -> dict[str, Any]:
-    return overview_json(machine, Servers(), [here(one) for one in clients], 7, 40, RULES, now=50.0)
+    return overview_json(machine, Servers(), [here(one) for one in clients], Model(), 40, RULES, now=50.0)
 
 
 def begun(units: int) -> Scheduler:
@@ -65,9 +71,9 @@ def test_each_unit_is_counted_where_it_stands() -> None:
         "each": 1,
         "cells": [[0, 0, 0, 1, 0, 2], [0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0]],
     }
-    assert found["servers"] == {"count": 3, "backlog": 2, "lost": 0.25}
+    assert found["servers"] == {"count": 3, "backlog": 2, "lost": 74.0}
     assert found["clients"] == {"here": 2, "at_work": 1, "slots": 4, "proven": 2, "trusted": 0}
-    assert (found["epoch"], found["epochs"], found["base"]) == (1, 40, 7)
+    assert (found["epoch"], found["epochs"], found["base"], found["in_model"]) == (1, 40, 171, 97.0)
 
 
 def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from threading import Event
 
@@ -133,6 +134,25 @@ async def test_a_host_goes_on_from_its_checkpoint() -> None:
         receipt = await servers.assimilate(ONE, 30, "a")
         assert receipt.base == 31
         np.testing.assert_array_equal(receipt.weights, np.full(1000, 2, np.float32))
+
+
+async def test_a_host_goes_on_with_the_results_that_were_lost_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Losing(MemoryParameters):
+        """Loses the result before each one, as servers of Redis may."""
+
+        def assimilate(self, recipe: Assimilate, result: ClientResult, base: int, turn: str) -> Receipt:
+            receipt = super().assimilate(recipe, result, base, turn)
+            return replace(receipt, lost=receipt.base - 31.0)
+
+    monkeypatch.setattr(ParameterAddress, "open", lambda _: Losing())
+    async with serving(downpour) as servers:
+        await servers.begin(ONE.weights, no_memory(), 30, lost=4.0)
+        assert servers.lost == 4
+        receipts = [await servers.assimilate(ONE, 30, turn) for turn in "abc"]
+        assert [receipt.lost for receipt in receipts] == [4, 5, 6]
+        assert servers.lost == 6
 
 
 async def test_a_store_that_was_emptied_goes_on_from_the_newest_weights_whoever_told_last(

@@ -13,7 +13,8 @@ const SPREAD = { mean: 0.5, deviation: 0.05, least: 0.4, most: 0.6 };
 const UNITS: UnitsBoard = {
   epoch: 3,
   epochs: 40,
-  base: 117,
+  base: 171,
+  in_model: 97,
   tally: { units: 10, open: 3, leased: 2, compared: 1, done: 3, failed: 1, dropped: 0 },
   shards: {
     count: 5,
@@ -24,7 +25,7 @@ const UNITS: UnitsBoard = {
       [0, 0, 0, 0, 2, 12],
     ],
   },
-  servers: { count: 2, backlog: 1, lost: 0.5 },
+  servers: { count: 2, backlog: 1, lost: 74 },
   clients: { here: 8, at_work: 6, slots: 16, proven: 3, trusted: 1 },
   trust: [],
   scores: [],
@@ -49,12 +50,12 @@ test("the figures at the head say how far the epoch is, and who works on it", ()
   expect(unitFigures(UNITS)).toEqual([
     "3 of 40",
     "3 of 10",
-    "117 results",
+    "97 results",
     "2",
     "8 here, 6 at work",
     "16, 2.0 for each",
     "1 result waits",
-    "0.5",
+    "74 results",
     "3 proven, 1 trusted peer",
   ]);
   expect(tallyOf(UNITS)).toBe("3 done, 2 at work, 1 being compared, 3 waiting, 1 given up");
@@ -63,6 +64,11 @@ test("the figures at the head say how far the epoch is, and who works on it", ()
 test("units that failed and units that were dropped are given up alike", () => {
   const tally = { ...UNITS.tally, open: 1, dropped: 2 };
   expect(tallyOf({ ...UNITS, tally })).toBe("3 done, 2 at work, 1 being compared, 1 waiting, 3 given up");
+});
+
+test("parts of results are overwritten where the model stands in shards", () => {
+  const figures = unitFigures({ ...UNITS, in_model: 170.4, servers: { ...UNITS.servers, lost: 0.6 } });
+  expect([figures[2], figures[7]]).toEqual(["170.4 results", "0.6 results"]);
 });
 
 test("nobody here divides nothing by nobody", () => {

@@ -10,6 +10,7 @@ export interface UnitsBoard {
   readonly epoch: number;
   readonly epochs: number;
   readonly base: number;
+  readonly in_model: number;
   readonly tally: Readonly<
     Record<"units" | "open" | "leased" | "compared" | "done" | "failed" | "dropped", number>
   >;
@@ -77,12 +78,12 @@ export function unitFigures(units: UnitsBoard): TextRow {
   return [
     say.at(units.epoch, units.epochs),
     say.at(tally.done, tally.units),
-    say.base(units.base),
+    say.results(units.in_model),
     say.servers(servers.count),
     say.clients(clients.here, clients.at_work),
     say.slots(clients.slots, clients.here),
     say.backlog(servers.backlog),
-    say.lost(servers.lost),
+    say.results(servers.lost),
     say.trust(clients.proven, clients.trusted),
   ];
 }

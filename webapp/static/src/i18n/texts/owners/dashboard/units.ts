@@ -1,4 +1,4 @@
-import { decimal, number, percent, tenths } from "../../../formatting";
+import { number, percent, tenths } from "../../../formatting";
 import { _, ngettext } from "../gettext";
 
 const PHASES: Readonly<Record<string, (count: number) => string>> = {
@@ -17,7 +17,11 @@ export const say = {
   epoch: _("Epoch"),
   none: "–",
   at: (done: number, all: number) => _("%(done)s of %(all)s", { done: number(done), all: number(all) }),
-  base: (results: number) => ngettext("%(count)s result", "%(count)s results", results),
+  /** Of shards of a model, a part may be overwritten. */
+  results: (results: number) =>
+    Number.isInteger(results)
+      ? ngettext("%(count)s result", "%(count)s results", results)
+      : _("%(amount)s results", { amount: tenths(results) }),
   clients: (here: number, atWork: number) =>
     _("%(here)s here, %(atWork)s at work", { here: number(here), atWork: number(atWork) }),
   /** T of the paper: places for units in all, and how many a client has. */
@@ -27,7 +31,6 @@ export const say = {
       : _("%(slots)s, %(each)s for each", { slots: number(slots), each: tenths(slots / here) }),
   servers: (count: number) => number(count),
   backlog: (count: number) => ngettext("%(count)s result waits", "%(count)s results wait", count),
-  lost: (lost: number) => decimal(lost),
   trust: (proven: number, trusted: number) =>
     trusted === 0
       ? _("%(proven)s proven", { proven: number(proven) })
