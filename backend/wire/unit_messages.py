@@ -147,7 +147,10 @@ class Renewed(WireFrame, frozen=True, tag="renewed"):
 
 
 class Drop(WireFrame, frozen=True, tag="drop"):
-    """`lease` is no longer needed; `reason` is for people. The server still checks a result sent for it."""
+    """`lease` is no longer needed; `reason` is for people. The server still checks a result sent for it.
+
+    After Counted: another parameter server overwrote the result in the model; it stays credited.
+    """
 
     lease: Count
     reason: Text

@@ -27,6 +27,8 @@ _IDLE = {
     "paused": "the owner has paused the task",
 }
 
+MAX_COUNTED = 64
+
 
 class UnitNews:
     """Reports what is news to a person, each thing once."""
@@ -35,6 +37,8 @@ class UnitNews:
         self._reporter = reporter
         # The unit of each lease whose result is not decided yet.
         self._units: dict[int, int] = {}
+        # The unit of each of the newest leases whose result counts: it may be overwritten in the model.
+        self._counted: dict[int, int] = {}
         self._epoch = 0
         self._measured = 0
         self._trusted: bool | None = None
@@ -48,13 +52,14 @@ class UnitNews:
             case Unit(lease=lease, unit=unit):
                 self._units[lease] = unit
             case Drop(lease=lease, reason=reason):
-                tell("dropped", f"{self._end(lease)} is not needed any more. {reason}", lease=lease)
+                tell("dropped", f"{self._dropped(lease)} {reason}", lease=lease)
             case Taken(lease=lease, waits=waits):
                 then = "it is compared with others' before it counts" if waits else "it is there"
                 sentence = f"{self._name(lease)}: the result was sent; {then}."
                 tell("taken", sentence, lease=lease, waits=waits)
             case Counted(lease=lease, examples=examples, blended=blended):
                 outcome = "and is in the model" if blended else "and agrees with the one in the model"
+                self._count(lease)
                 sentence = f"{self._end(lease)}: your result counts, with {examples} examples, {outcome}."
                 tell("counted", sentence, lease=lease, examples=examples, blended=blended)
             case Rejected(lease=lease, code=code, reason=reason):
@@ -76,10 +81,22 @@ class UnitNews:
         """Returns the unit of `lease` for people; leases of an earlier session have no number here."""
         return f"Unit {self._units[lease]}" if lease in self._units else "A unit from before"
 
+    def _dropped(self, lease: int) -> str:
+        unit = self._counted.pop(lease, None)
+        if unit is not None:
+            return f"Unit {unit} counts, but is not in the model."
+        return f"{self._end(lease)} is not needed any more."
+
     def _end(self, lease: int) -> str:
         name = self._name(lease)
         self._units.pop(lease, None)
         return name
+
+    def _count(self, lease: int) -> None:
+        if lease in self._units:
+            self._counted[lease] = self._units[lease]
+            if len(self._counted) > MAX_COUNTED:
+                del self._counted[next(iter(self._counted))]
 
     def _report_standing(self, frame: Standing) -> None:
         if self._trusted in (None, frame.trusted):

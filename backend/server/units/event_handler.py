@@ -18,11 +18,14 @@ from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.effect_runner import UnitEffectRunner
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.schedule import EvaluationSchedule
+from backend.server.units.parameters.overwritten_results import OverwrittenResults
 from backend.server.units.results.result_receiver import OVER, ResultReceiver
 from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import UnitMember, UnitsState
 from backend.server.units.work_generator import seconds_a_row
 from backend.wire import messages, unit_messages
+
+OVERWRITTEN = "Another result arrived at the same moment and overwrote it in the model. It stays credited."
 
 
 class UnitEventHandler:
@@ -48,6 +51,7 @@ class UnitEventHandler:
         self._effect_runner = effect_runner
         self._evaluation = evaluation
         self._announcer = announcer
+        self._overwritten = OverwrittenResults()
 
     def handle(self, event: events.UnitHostEvent, now: float) -> Sequence[Effect]:
         """Handles one event and returns the effects to perform."""
@@ -212,6 +216,7 @@ class UnitEventHandler:
         )
         if first:
             self._dispatcher.repeat(client)
+            self._tell_overwritten(client)
         self._dispatcher.tell_standing(client)
         self._dispatcher.wants(client)
 
@@ -228,9 +233,18 @@ class UnitEventHandler:
 
     def _assimilated(self, event: events.AssimilationSucceeded) -> None:
         self._assimilator.succeeded(event)
+        settled = not self._state.model.assimilating
+        for client in self._overwritten.blended(event.blend, event.receipt, settled):
+            self._tell_overwritten(client)
         self._dispatcher.wants(event.blend.client)
         self._effect_runner.tidy(event.blend.unit)
         self._evaluation.assimilated(self._state.model.base)
+
+    def _tell_overwritten(self, client: str) -> None:
+        """Tells a client which of its results in the model were overwritten; one that is away, later."""
+        if client in self._state.clients.members:
+            for lease in self._overwritten.take(client):
+                self._state.connected.tell(client, unit_messages.Drop(lease=lease, reason=OVERWRITTEN))
 
     def _taken_out(self, event: events.TakeOutEnded) -> None:
         state = self._state

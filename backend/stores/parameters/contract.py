@@ -35,12 +35,14 @@ class Receipt(StoredParameters):
 
     `lost` counts the results since `begin` that another parameter server overwrote: `base` counts them, but
     the weights do not contain them. A result that was overwritten in some shards counts as a fraction.
-    `seconds` is the duration of the assimilation, including reading and writing.
+    `seconds` is the duration of the assimilation, including reading and writing. `held` are the ids of the
+    newest results that the weights contain whole; None where no result is ever lost.
     """
 
     staleness: int
     lost: float
     seconds: float
+    held: tuple[str, ...] | None = None
 
 
 class ParameterStore(Protocol):

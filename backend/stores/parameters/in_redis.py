@@ -40,13 +40,17 @@ MOST_BYTES = (512 << 20) - 4096
 
 @dataclass(frozen=True)
 class _Shard:
-    """The content of a shard after a result. `lost` counts results; `base` is the whole model's."""
+    """The content of a shard after a result. `lost` counts results; `base` is the whole model's.
+
+    `held` are the ids of the newest results in it.
+    """
 
     weights: Vector
     memory: Memory
     staleness: int
     lost: int
     base: int
+    held: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,7 @@ class RedisParameters:
             lost=sum(shard_result.lost * len(shard_result.weights) for shard_result in results.values())
             / max(1, size),
             seconds=time.perf_counter() - started,
+            held=_in_all(shard_result.held for shard_result in results.values()),
         )
 
     def clear(self) -> None:
@@ -156,7 +161,7 @@ class RedisParameters:
         check_fit(work.result, head.size)
         if work.result_id in head.turns:
             pipe.reset()
-            return _Shard(weights, memory, 0, int(written) - head.contained, int(model_base))
+            return _Shard(weights, memory, 0, int(written) - head.contained, int(model_base), head.turns)
         part, staleness = self._slice(shard, head.size), int(written) - work.base
         shard_result = replace(
             work.result,
@@ -181,7 +186,7 @@ class RedisParameters:
             _set, written, model_base = pipe.execute()
         except WatchError as error:
             raise self._taken_over() from error
-        return _Shard(weights, memory, staleness, written - head.contained, model_base)
+        return _Shard(weights, memory, staleness, written - head.contained, model_base, head.turns)
 
     def _watch(self, pipe: Any) -> None:
         """Makes later writes of `pipe` fail if another run begins in the meantime."""
@@ -217,6 +222,12 @@ class RedisParameters:
 
 def _count(value: Any) -> int:
     return int(value or 0)
+
+
+def _in_all(shards: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """Returns the results that all shards hold."""
+    first, *others = map(dict.fromkeys, shards)
+    return tuple(name for name in first if all(name in other for other in others))
 
 
 def _joined(parts: Iterable[tuple[Vector, Memory]]) -> tuple[Vector, Memory]:

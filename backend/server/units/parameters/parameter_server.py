@@ -94,6 +94,7 @@ class ProcessServer:
             staleness=answer.staleness,
             lost=answer.lost,
             seconds=answer.seconds,
+            held=answer.held,
         )
 
     def close(self) -> None:
@@ -182,6 +183,7 @@ class _Answer:
     staleness: int
     lost: float
     seconds: float
+    held: tuple[str, ...] | None
 
 
 def _serve(connection: Connection, vectors: SharedVectors, place: ParameterAddress, recipe: Recipe) -> None:
@@ -223,4 +225,5 @@ def _execute(
         staleness=receipt.staleness,
         lost=receipt.lost,
         seconds=receipt.seconds,
+        held=receipt.held,
     )

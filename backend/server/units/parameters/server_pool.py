@@ -26,6 +26,7 @@ from backend.server.units.parameters.parameter_server import (
 from backend.server.units.parameters.reorder_buffer import ReorderBuffer
 from backend.server.units.parameters.shared_lock import SharedLock
 from backend.stores.parameters.contract import (
+    REMEMBERED_RESULTS,
     ParametersGoneError,
     ParameterStore,
     Receipt,
@@ -73,6 +74,9 @@ class ParameterServers:
         self._resizing: asyncio.Task[None] | None = None
         self._reorder_buffer: ReorderBuffer[tuple[Receipt, asyncio.Future[Receipt]]] = ReorderBuffer()
         self._stopping: set[asyncio.Task[None]] = set()
+        # Results in the parameters that the store began with, when it was emptied.
+        self._held_before: tuple[str, ...] = ()
+        self._last_held: tuple[str, ...] = ()
         self._restoring, self._stopped = asyncio.Lock(), False
         # A shift holds it exclusively.
         self._running = SharedLock()
@@ -192,11 +196,13 @@ class ParameterServers:
             return await worker.do(job)
 
     def _count(self, receipt: Receipt) -> Receipt:
-        """Returns the receipt with all results that were ever lost, not only those since `begin`."""
-        receipt = replace(receipt, lost=self._lost_before + receipt.lost)
+        """Returns the receipt with what was lost and held before the store began, too."""
+        held = None if receipt.held is None else (*self._held_before, *receipt.held)
+        receipt = replace(receipt, lost=self._lost_before + receipt.lost, held=held)
         self._assimilated += 1
         if self._last is None or receipt.base > self._last.base:
             self._last = StoredParameters(receipt.weights, receipt.memory, receipt.base)
+            self._last_held = (held or ())[-REMEMBERED_RESULTS:]
             self.lost = receipt.lost
         return receipt
 
@@ -206,7 +212,7 @@ class ParameterServers:
             self._store.begin(stored.weights, stored.memory, stored.base)
 
         await asyncio.get_running_loop().run_in_executor(self._store_thread, begin)
-        self._last, self._lost_before = stored, self.lost
+        self._last, self._lost_before, self._held_before = stored, self.lost, self._last_held
 
     async def _restore_store(self) -> None:
         """Writes the parameters of the last receipt into a store that lost its contents."""

@@ -99,7 +99,7 @@ async def test_two_browsers_do_each_unit_and_are_told_what_becomes_of_it(
         assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     await expect(english.locator("[data-trust]")).to_contain_text("in a row agree with what others sent")
     await expect(spanish.locator("[data-trust]")).to_contain_text("coinciden con lo que enviaron otros")
-    epoch = re.compile(r"^Epoch \d+ of 40: \d+ of 15 units (are|is) in the model\.$")
+    epoch = re.compile(r"^Epoch \d+ of 40: \d+ of 15 units (are|is) done\.$")
     await expect(english.locator("[data-epoch]")).to_have_text(epoch)
     await expect(english.locator("[data-epoch-more]")).to_contain_text("2 browsers and 0 peers take part.")
     await expect(spanish.locator("[data-epoch]")).to_contain_text("Época")

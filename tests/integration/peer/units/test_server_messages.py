@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from backend.peer.session.progress import Value
 from backend.peer.units.server_messages import UnitNews
-from backend.wire import unit_messages
+from backend.wire import messages, unit_messages
 
 
 class Told:
@@ -29,6 +29,28 @@ BOARD = unit_messages.Board(
     metrics={},
 )
 
+UNIT = unit_messages.Unit(
+    lease=3,
+    unit=7,
+    epoch=1,
+    shard=messages.Shard(sha256="0" * 64, examples=32),
+    first=0,
+    examples=32,
+    base=0,
+    weights="0" * 64,
+    epochs=1,
+    steps=0,
+    batch_size=32,
+    learning_rate=0.1,
+    past_steps=0,
+    seed=1,
+    proximal_mu=0.0,
+    start="given",
+    elasticity=0.0,
+    seconds=60.0,
+    heartbeat=20.0,
+)
+
 
 def test_an_epoch_and_a_measurement_are_told_once() -> None:
     told = Told()
@@ -45,6 +67,20 @@ def test_an_epoch_and_a_measurement_are_told_once() -> None:
         news.report(board)
     assert [event for event, _, _ in told.events] == ["epoch", "evaluated", "epoch"]
     assert told.events[1][1] == "With 3 results on held-out data: loss 0.5000, accuracy 0.7500."
+
+
+def test_a_result_that_another_one_overwrote_is_told_as_what_it_is() -> None:
+    told = Told()
+    news = UnitNews(told)
+    news.report(UNIT)
+    news.report(unit_messages.Counted(lease=3, examples=32, blended=True))
+    overwritten = unit_messages.Drop(lease=3, reason="Another one overwrote it.")
+    news.report(overwritten)
+    news.report(overwritten)
+    assert [sentence for event, sentence, _ in told.events if event == "dropped"] == [
+        "Unit 7 counts, but is not in the model. Another one overwrote it.",
+        "A unit from before is not needed any more. Another one overwrote it.",
+    ]
 
 
 def test_trust_is_told_when_it_changes() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from backend.numerics.vectors import Vector
+from backend.server.units.checkpoint_codec import decode_checkpoint
 from backend.wire.unit_messages import Unit
 from tests.integration.server.units.test_killed_server import served, train, until_kept
 from tests.integration.server.units.test_work_units import ALONE
@@ -27,6 +28,7 @@ from tests.support.web.unit_client import UnitClient
 
 BEGAN = np.arange(SIZE, dtype="<f4")
 SERVERS, CLIENTS, KILLS = 3, 3, 3
+REDIS_KILLS = 5
 
 
 @pytest.fixture(params=["redis in shards", "postgresql"])
@@ -42,23 +44,30 @@ def place(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept in a server's folder: results in the model, its weights, and the shards of all results."""
+    """What a server's folder keeps: results in the model, its weights, and the shards of all results.
+
+    `lost` are those of them that were overwritten, as the checkpoint says, and `row` as its newest result says.
+    """
 
     base: int
     weights: Vector
     shards: Counter[int]
+    lost: float = 0.0
+    row: float = 0.0
 
 
 def checkpoint(data: Path) -> Kept:
     """What a server went on from, or the next one will."""
     with closing(sqlite3.connect(data / "records.sqlite")) as records:
-        found = records.execute("SELECT base, weights FROM checkpoints").fetchone()
-        shards = Counter(shard for (shard,) in records.execute("SELECT shard FROM assimilations"))
+        found = records.execute("SELECT base, weights, content FROM checkpoints").fetchone()
+        rows = records.execute("SELECT shard, lost FROM assimilations ORDER BY number").fetchall()
+    shards = Counter(shard for shard, _ in rows)
     if found is None:
         return Kept(0, BEGAN, shards)
-    base, address = found
+    base, address, content = found
     (file,) = (data / "blobs").glob(f"??/{address}")
-    return Kept(base, np.frombuffer(file.read_bytes(), "<f4"), shards)
+    weights = np.frombuffer(file.read_bytes(), "<f4")
+    return Kept(base, weights, shards, decode_checkpoint(content).lost, rows[-1][1] if rows else 0.0)
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
@@ -93,3 +102,33 @@ async def test_what_the_checkpoint_says_is_what_the_restarted_server_has(
                 unit = await client.next(Unit)
                 assert unit.base == kept.base
                 assert (await client.weights(unit)).tolist() == kept.weights.tolist()
+
+
+@pytest.mark.long
+async def test_over_five_kills_the_record_says_how_many_results_are_in_the_weights(tmp_path: Path) -> None:
+    """Each result adds one to one value, so the weights count the results that three servers left in them."""
+    folder = write_units(
+        tmp_path / "tasks" / "tiny", epochs=1000, trust=ALONE, assimilation={"name": "downpour"}
+    )
+    index = json.loads((folder / "shards" / "shards.json").read_text("utf-8"))
+    order, chance = [one["sha256"] for one in index["train"]], random.Random(5)
+    with serving_redis() as redis:
+        flags = ("--parameters", redis.address, "--parameter-servers", str(SERVERS))
+        for _ in range(REDIS_KILLS):
+            async with AsyncExitStack() as stack:
+                server = stack.enter_context(served(tmp_path, *flags))
+                before = checkpoint(tmp_path / "data")
+                clients = [await stack.enter_async_context(UnitClient(server.url)) for _ in range(CLIENTS)]
+                works = [asyncio.create_task(train(client, order)) for client in clients]
+                await until_kept(tmp_path, before.shards.total() + 1)
+                await asyncio.sleep(chance.uniform(1.0, 3.0))
+                server.stop(signal.SIGKILL)
+                await asyncio.gather(*works, return_exceptions=True)
+            kept = checkpoint(tmp_path / "data")
+            assert kept.base == kept.shards.total() > before.base
+            assert kept.lost == kept.row >= 0
+            assert float((kept.weights - BEGAN).sum()) == kept.base - kept.lost
+        with running(tmp_path / "tasks", tmp_path / "data", *flags) as again:
+            board = again.get("/api/tasks/tiny/units")
+            assert (board["base"], board["servers"]["lost"]) == (kept.base, kept.lost)
+            assert board["in_model"] == kept.base - kept.lost

@@ -81,11 +81,11 @@ def test_a_result_that_comes_between_reading_and_writing_is_lost_and_counted(
     slow.begin(ZEROS, no_memory(), 0)
     recipe = meanwhile(downpour(), 0, lambda: quick.assimilate(downpour(), ONE, 0, "lost"))
     receipt = slow.assimilate(recipe, ONE, 0, "kept")
-    assert (receipt.base, receipt.lost) == (2, 1)
+    assert (receipt.base, receipt.lost, receipt.held) == (2, 1, ("kept",))
     np.testing.assert_array_equal(slow.read().weights, ONE.weights)
     # One that was lost is none that was taken in: whoever brings it again, brings it.
     again = quick.assimilate(downpour(), ONE, 0, "lost")
-    assert (again.base, again.lost) == (3, 1)
+    assert (again.base, again.lost, again.held) == (3, 1, ("kept", "lost"))
     np.testing.assert_array_equal(slow.read().weights, 2 * ONE.weights)
 
 

@@ -41,6 +41,12 @@ describe("What becomes of a unit", () => {
     expect(piece.reason).toBe("reason" in frame ? frame.reason : null);
   });
 
+  test("is told when another result overwrote it in the model", () => {
+    const counted = { type: "counted", lease: 1, examples: 32, blended: true } as const;
+    const dropped = { type: "drop", lease: 1, reason: "Another one overwrote it." } as const;
+    expect(only(told(unitOf(1), counted, dropped)).verdict).toBe("overwritten");
+  });
+
   test("is what the machine does with it before anything is said", () => {
     const [first, second] = [unitOf(1), unitOf(2)];
     const pieces = told(first, second);

@@ -5,7 +5,15 @@ import type { Unit } from "../../protocol/units/unit-client-events";
 import type { ServerToUnits } from "../../protocol/wire/units";
 
 /** The server's verdict on a unit; null while the client works on it, and after it was given back. */
-type UnitVerdict = "checked" | "compared" | "blended" | "counted" | "rejected" | "dropped" | null;
+type UnitVerdict =
+  | "checked"
+  | "compared"
+  | "blended"
+  | "overwritten"
+  | "counted"
+  | "rejected"
+  | "dropped"
+  | null;
 
 export interface ShownUnit {
   readonly lease: number;
@@ -35,7 +43,7 @@ export function historyAfter(pieces: readonly ShownUnit[], frame: ServerToUnits)
     case "rejected":
       return setVerdict(pieces, frame.lease, "rejected", frame.reason);
     case "drop":
-      return setVerdict(pieces, frame.lease, "dropped", frame.reason);
+      return dropUnit(pieces, frame.lease, frame.reason);
     default:
       return pieces;
   }
@@ -45,6 +53,12 @@ export function historyAfter(pieces: readonly ShownUnit[], frame: ServerToUnits)
 function addUnit(pieces: readonly ShownUnit[], { lease, unit, epoch, examples }: Unit): readonly ShownUnit[] {
   const others = pieces.filter((one) => one.lease !== lease);
   return [...others, { lease, unit, epoch, examples, verdict: null, reason: null }];
+}
+
+/** A unit that counts already is not dropped: another result overwrote it in the model. */
+function dropUnit(pieces: readonly ShownUnit[], lease: number, reason: string): readonly ShownUnit[] {
+  const counts = pieces.some((one) => one.lease === lease && one.verdict === "blended");
+  return setVerdict(pieces, lease, counts ? "overwritten" : "dropped", reason);
 }
 
 function setVerdict(

@@ -31,7 +31,7 @@ const STANDING: Standing = {
 describe("The epoch", () => {
   test("is told with how far all are, who takes part and what was measured", () => {
     expect(epochOf(BOARD)).toEqual({
-      line: "Epoch 3 of 40: 12 of 64 units are in the model.",
+      line: "Epoch 3 of 40: 12 of 64 units are done.",
       more: "8 are with devices, 1 waits to be compared. 1 browser and 2 peers take part.",
       measured:
         "With 128 results in it, the model is right with 81.2\u202f% of the examples that nobody trains on; its loss is 0.5.",
@@ -43,7 +43,7 @@ describe("The epoch", () => {
   test("is told without what there is not", () => {
     const tally = { units: 1, done: 1, leased: 0, compared: 0 };
     const told = epochOf({ ...BOARD, tally, loss: null, metrics: {} });
-    expect(told.line).toBe("Epoch 3 of 40: 1 of 1 unit is in the model.");
+    expect(told.line).toBe("Epoch 3 of 40: 1 of 1 unit is done.");
     expect(told.more).toBe("1 browser and 2 peers take part.");
     expect(told.measured).toBe("");
     expect(epochOf({ ...BOARD, metrics: {} }).measured).toBe(

@@ -61,6 +61,7 @@ export const units = {
     checked: _("is looked at"),
     compared: _("waits until another device did it, too"),
     blended: _("is part of the model"),
+    overwritten: _("counts, but another result overwrote it in the model"),
     counted: _("counts: it agrees with what others sent"),
     rejected: _("does not count"),
     dropped: _("is not needed any more"),
@@ -89,7 +90,7 @@ export const units = {
   epoch: (epoch: number, epochs: number) =>
     _("Epoch %(epoch)s of %(epochs)s", { epoch: number(epoch), epochs: number(epochs) }),
   done: (done: number, all: number) =>
-    ngettext("%(count)s of %(units)s is in the model", "%(count)s of %(units)s are in the model", done, {
+    ngettext("%(count)s of %(units)s is done", "%(count)s of %(units)s are done", done, {
       units: ngettext("%(count)s unit", "%(count)s units", all),
     }),
   atWork: (leased: number) => ngettext("%(count)s is with devices", "%(count)s are with devices", leased),
