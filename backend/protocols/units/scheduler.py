@@ -230,6 +230,13 @@ class Scheduler:
         self._client_table.unit_returned(client, now)
         return self._transitioner.reconsider(unit)
 
+    def came_late(self, lease: LeaseId) -> bool:
+        """Whether the result of a lease came after its time was over. Raises KeyError for a forgotten one.
+
+        Heartbeats extend that time; work that was not needed any more is never late.
+        """
+        return self._leases[lease].came_late
+
     def released(self, client: ClientId, lease: LeaseId, now: float = 0.0) -> list[Effect]:
         """Takes a release: the client has to stop, or cannot do the work. It waits longer for the next."""
         self._unit_table.now = max(self._unit_table.now, now)

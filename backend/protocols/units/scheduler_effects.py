@@ -168,6 +168,13 @@ class GivenUp:
 
 
 @dataclass(frozen=True)
+class UnitDropped:
+    """`unit` is not needed any more, since the training ends; its results are not compared."""
+
+    unit: UnitId
+
+
+@dataclass(frozen=True)
 class EpochClosed:
     """All units of `epoch` are over: `done` were assimilated, `failed` were given up, others dropped."""
 
@@ -207,6 +214,7 @@ Effect: TypeAlias = (
     | DistrustClient
     | DismissResult
     | GivenUp
+    | UnitDropped
     | EpochClosed
     | EpochReopened
     | RefuseResult

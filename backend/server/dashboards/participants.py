@@ -25,14 +25,24 @@ class ParticipantTable:
 
     contributions: dict[str, ContributionRecord] = field(default_factory=dict)
     _refused: dict[str, Counter[str]] = field(default_factory=dict)
+    # Results of work units that came after their lease's time, though they may count.
+    _late: Counter[str] = field(default_factory=Counter)
 
     def notice(self, event: task_events.TaskEvent) -> None:
-        """Counts refused updates and rejected results of work units by code. Ignores other events."""
-        if not isinstance(event, task_events.UpdateRefused | task_events.UnitRejected):
-            return
-        if event.client not in self._refused and len(self._refused) >= MAX_COUNTED_CLIENTS:
-            del self._refused[next(iter(self._refused))]
-        self._refused.setdefault(event.client, Counter())[event.code] += 1
+        """Counts refused updates, and refused and late results of work units. Ignores other events.
+
+        A result whose unit was `over`, as at the end of a training, was not refused.
+        """
+        match event:
+            case task_events.UnitReturned(client=client, late=True):
+                if client in self._late or len(self._late) < MAX_COUNTED_CLIENTS:
+                    self._late[client] += 1
+            case task_events.UnitRejected(code="over"):
+                pass
+            case task_events.UpdateRefused() | task_events.UnitRejected():
+                if event.client not in self._refused and len(self._refused) >= MAX_COUNTED_CLIENTS:
+                    del self._refused[next(iter(self._refused))]
+                self._refused.setdefault(event.client, Counter())[event.code] += 1
 
     def rows(
         self,
@@ -73,7 +83,7 @@ class ParticipantTable:
             "accepted": contribution.accepted if contribution else 0,
             "refused": contribution.refused if contribution else 0,
             "examples": contribution.examples if contribution else 0,
-            "late": sum(codes[code] for code in LATE_CODES),
+            "late": sum(codes[code] for code in LATE_CODES) + self._late[name],
             "refusals": dict(codes),
             "sent": traffic[0],
             "received": traffic[1],

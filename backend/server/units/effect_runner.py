@@ -13,6 +13,7 @@ from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.provisional.audit_evidence import AuditEvidence
 from backend.server.units.provisional.take_outs import TakeOuts
+from backend.server.units.results.result_receiver import ENDED
 from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import UnitsState
 from backend.server.units.validation.validator import ValidationJobs
@@ -85,6 +86,8 @@ class UnitEffectRunner:
                     self._dismiss(effect)
                 case scheduler_effects.GivenUp():
                     self.forget_unit(effect.unit)
+                case scheduler_effects.UnitDropped():
+                    self.forget_unit(effect.unit, "over", ENDED)
                 case scheduler_effects.EpochClosed():
                     self._controller.epoch_closed()
                 case scheduler_effects.EpochReopened():
@@ -97,7 +100,9 @@ class UnitEffectRunner:
                     pass  # The caller answers the client, if the effect has one.
 
     def _abort(self, abort: scheduler_effects.Abort) -> None:
-        self._state.connected.tell(abort.client, unit_messages.Drop(lease=abort.lease, reason=NOT_NEEDED))
+        unit = self._unit(self._state.leases[abort.lease].grant.unit)
+        reason = ENDED if unit is not None and unit.state is UnitState.DROPPED else NOT_NEEDED
+        self._state.connected.tell(abort.client, unit_messages.Drop(lease=abort.lease, reason=reason))
         self._dispatcher.ended(abort.lease)
         self._dispatcher.wants(abort.client)
 
@@ -185,7 +190,9 @@ class UnitEffectRunner:
         except KeyError:
             return None  # The scheduler keeps no units of older epochs.
 
-    def forget_unit(self, unit: scheduler_effects.UnitId) -> None:
+    def forget_unit(
+        self, unit: scheduler_effects.UnitId, code: str = "doubtful", reason: str = DOUBTFUL
+    ) -> None:
         """Releases a unit that ended without a valid result, and rejects the results that clients sent."""
         self._state.snapshots.release(unit)
         record = self._unit(unit)
@@ -194,5 +201,5 @@ class UnitEffectRunner:
             if record is not None and lease in record.judging:
                 continue
             if work.result is not None and work.outcome is None:
-                self._results.reject(work.grant.client, lease, "doubtful", DOUBTFUL)
+                self._results.reject(work.grant.client, lease, code, reason)
             work.update = work.own = None

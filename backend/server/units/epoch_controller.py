@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from backend.protocols.units.records import CLOSED
-from backend.protocols.units.scheduler_effects import Effect, GivenUp
+from backend.protocols.units.scheduler_effects import Effect, UnitDropped
 from backend.server.observers import task_events
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.epoch_record import Epoch
@@ -229,7 +229,7 @@ class EpochController:
         open_units = [unit.work.unit for unit in state.scheduler.units() if unit.state not in CLOSED]
         dropped = [effect for unit in open_units for effect in state.scheduler.drop(unit)]
         # First the vectors of these units are released and their clients notified.
-        return [*map(GivenUp, open_units), *dropped]
+        return [*map(UnitDropped, open_units), *dropped]
 
     def _over(self, reason: str) -> list[Effect]:
         state = self._state

@@ -23,7 +23,7 @@ from backend.server.units.host import UnitsHost
 MAX_CELLS = 400
 # Rows of the table of clients.
 MAX_ROWS = 200
-PHASES = ("open", "leased", "compared", "done")
+PHASES = ("open", "leased", "compared", "done", "failed", "dropped")
 
 
 class Servers(Protocol):
@@ -83,13 +83,13 @@ def overview_json(
 
 
 def _shards(units: Sequence[UnitRecord]) -> dict[str, Any]:
-    """Returns cells of `each` shards: their units by phase, those that ended otherwise, and their leases."""
+    """Returns cells of `each` shards: their units by phase, and the leases of these."""
     count = 1 + max((unit.work.shard for unit in units), default=-1)
     each = max(1, math.ceil(count / MAX_CELLS))
-    cells = [[0] * (len(PHASES) + 2) for _ in range(math.ceil(count / each))]
+    cells = [[0] * (len(PHASES) + 1) for _ in range(math.ceil(count / each))]
     for unit in units:
         cell = cells[unit.work.shard // each]
-        cell[PHASES.index(unit.phase) if unit.phase in PHASES else len(PHASES)] += 1
+        cell[PHASES.index(unit.phase)] += 1
         cell[-1] += len(unit.leases)
     return {"count": count, "each": each, "cells": cells}
 

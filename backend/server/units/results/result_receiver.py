@@ -22,6 +22,7 @@ from backend.wire import messages, unit_messages
 # Results of units in these states are not compared.
 _NOT_JUDGED = frozenset({UnitState.FAILED, UnitState.DROPPED})
 OVER = "This unit has ended; ask for another."
+ENDED = "The training ended first, so this unit is not needed any more. That is not held against you."
 
 
 class ResultReceiver:
@@ -144,7 +145,7 @@ class ResultReceiver:
             return [effect for effect in effects if effect is not refusal]
         work.result, work.update, work.fault, work.returned_at, work.over = result, update, fault, now, True
         work.outcome = None
-        late = now > work.grant.deadline
+        late = self._state.scheduler.came_late(lease)
         self._state.notice(task_events.UnitReturned(client, lease, late))
         judged_alone = any(
             isinstance(effect, Judge) and effect.leases == (lease,) and effect.valid is None
@@ -155,8 +156,10 @@ class ResultReceiver:
         if not judged_alone:
             # A client whose result is judged alone gets its next unit once that result is in the model.
             self._dispatcher.wants(client)
-        if not effects and self._state.scheduler.unit(work.grant.unit).state in _NOT_JUDGED:
-            self._uploads.reject(client, lease, "over", OVER)
+        unit_state = self._state.scheduler.unit(work.grant.unit).state
+        if not effects and unit_state in _NOT_JUDGED:
+            reason = ENDED if unit_state is UnitState.DROPPED else OVER
+            self._uploads.reject(client, lease, "over", reason)
         return effects
 
     def _part(self, work: LeasedUnit, result: unit_messages.Result) -> PartialWork | None:

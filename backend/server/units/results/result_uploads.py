@@ -95,14 +95,18 @@ class ResultUploads:
         self._tell(self._state.uploads.fill(now))
 
     def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
-        """Rejects a result: informs its client, and counts it for the epoch's record."""
+        """Rejects a result: informs its client, and counts it for the epoch's record.
+
+        A result whose unit was `over` is not refused: nobody looked at it.
+        """
         frame = unit_messages.Rejected(lease=lease, code=code, reason=reason[:500])
         work = self._state.leases.get(lease)
         if work is not None and work.grant.client == client:
             work.outcome = frame
         self._state.clients.forget_own(client)
         self._state.connected.tell(client, frame)
-        self._state.run.epoch.refused.add(client, code)
+        if code != "over":
+            self._state.run.epoch.refused.add(client, code)
         self._state.notice(task_events.UnitRejected(client, lease, code, frame.reason))
 
     def _tell(self, credits: Iterable[tuple[str, messages.Credit]]) -> None:

@@ -25,6 +25,7 @@ from tests.support.environment.databases import serving_postgres, serving_redis
 from tests.support.tasks.tiny_task import SIZE, write_units
 from tests.support.web.server_process import running
 from tests.support.web.unit_client import UnitClient
+from tests.support.web.visitors import operator
 
 BEGAN = np.arange(SIZE, dtype="<f4")
 SERVERS, CLIENTS, KILLS = 3, 3, 3
@@ -46,7 +47,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[str]:
 class Kept:
     """What a server's folder keeps: results in the model, its weights, and the shards of all results.
 
-    `lost` are those of them that were overwritten, as the checkpoint says, and `row` as its newest result says.
+    `lost` of them were overwritten, as the checkpoint says, and `row` as its newest result says.
     """
 
     base: int
@@ -129,6 +130,6 @@ async def test_over_five_kills_the_record_says_how_many_results_are_in_the_weigh
             assert kept.lost == kept.row >= 0
             assert float((kept.weights - BEGAN).sum()) == kept.base - kept.lost
         with running(tmp_path / "tasks", tmp_path / "data", *flags) as again:
-            board = again.get("/api/tasks/tiny/units")
+            board = operator(again).ask("GET", "/api/tasks/tiny/units")
             assert (board["base"], board["servers"]["lost"]) == (kept.base, kept.lost)
             assert board["in_model"] == kept.base - kept.lost

@@ -63,7 +63,9 @@ async def test_a_cut_drops_what_is_at_work_and_a_stop_makes_a_version_of_what_th
         unit = await client.next(Unit)
         body: dict[str, Any] = {"order": order} | ({"cut": True} if order == "pause" else {})
         ann.ask("POST", "/api/tasks/tiny/orders", body)
-        assert (await client.next(Drop)).lease == unit.lease
+        dropped = await client.next(Drop)
+        assert dropped.lease == unit.lease
+        assert dropped.reason.startswith("The owner paused" if order == "pause" else "The training ended")
         if order == "pause":
             ann.ask("POST", "/api/tasks/tiny/orders", {"order": "resume"})
             assert (await client.next(Unit)).base == 1

@@ -50,6 +50,17 @@ def test_a_valid_result_is_blended_and_credited_and_the_epoch_closes_with_the_la
     assert one.ask("ann", 6, 0.5, 10.0) == [Wait("ann", "over")]
 
 
+def test_a_result_is_late_after_its_lease_but_not_after_a_heartbeat_or_the_end_of_the_training() -> None:
+    one = begun(3, "ann", "bob", "cat", **ALONE)
+    late, extended, dropped = (lease(one, name) for name in ("ann", "bob", "cat"))
+    one.heartbeat("bob", extended.lease, 90.0, 3)
+    one.drop(dropped.unit)
+    one.time_passed(110.0)
+    for grant in (late, extended, dropped):
+        one.returned(grant.client, grant.lease, 111.0)
+    assert [one.came_late(grant.lease) for grant in (late, extended, dropped)] == [True, False, False]
+
+
 def test_newcomers_are_replicated_from_the_same_base_with_the_same_seed() -> None:
     one = begun(1, "ann", "bob")
     first = lease(one, "ann", base=5)

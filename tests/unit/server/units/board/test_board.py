@@ -69,11 +69,19 @@ def test_each_unit_is_counted_where_it_stands() -> None:
     assert found["shards"] == {
         "count": 3,
         "each": 1,
-        "cells": [[0, 0, 0, 1, 0, 2], [0, 1, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0]],
+        "cells": [[0, 0, 0, 1, 0, 0, 2], [0, 1, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0, 0]],
     }
     assert found["servers"] == {"count": 3, "backlog": 2, "lost": 74.0}
     assert found["clients"] == {"here": 2, "at_work": 1, "slots": 4, "proven": 2, "trusted": 0}
     assert (found["epoch"], found["epochs"], found["base"], found["in_model"]) == (1, 40, 171, 97.0)
+
+
+def test_units_that_were_dropped_were_not_given_up() -> None:
+    machine = begun(2)
+    machine.drop(0)
+    found = told(machine)
+    assert (found["tally"]["failed"], found["tally"]["dropped"]) == (0, 1)
+    assert found["shards"]["cells"][0] == [0, 0, 0, 0, 0, 1, 0]
 
 
 def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:

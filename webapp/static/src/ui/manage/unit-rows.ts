@@ -17,8 +17,8 @@ export interface UnitsBoard {
   readonly shards: {
     readonly count: number;
     readonly each: number;
-    /** Units that are open, leased, compared, done and otherwise ended, and the leases that they took. */
-    readonly cells: readonly (readonly [number, number, number, number, number, number])[];
+    /** Units that are open, leased, compared, done, failed and dropped, and the leases that they took. */
+    readonly cells: readonly (readonly [number, number, number, number, number, number, number])[];
   };
   readonly servers: { readonly count: number; readonly backlog: number; readonly lost: number };
   readonly clients: Readonly<Record<"here" | "at_work" | "slots" | "proven" | "trusted", number>>;
@@ -69,7 +69,7 @@ export interface ShardCell {
   readonly title: string;
 }
 
-const PHASES = ["open", "leased", "compared", "done", "over"] as const;
+const PHASES = ["open", "leased", "compared", "done", "failed", "dropped"] as const;
 const HOTTEST = 3;
 
 /** Returns the figures at the top, in their order. */
@@ -95,7 +95,8 @@ export function tallyOf({ tally }: UnitsBoard): string {
     ["leased", tally.leased],
     ["compared", tally.compared],
     ["open", tally.open],
-    ["over", tally.failed + tally.dropped],
+    ["failed", tally.failed],
+    ["dropped", tally.dropped],
   ]);
 }
 

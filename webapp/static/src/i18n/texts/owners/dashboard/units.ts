@@ -6,7 +6,8 @@ const PHASES: Readonly<Record<string, (count: number) => string>> = {
   leased: (count) => ngettext("%(count)s at work", "%(count)s at work", count),
   compared: (count) => ngettext("%(count)s being compared", "%(count)s being compared", count),
   done: (count) => ngettext("%(count)s done", "%(count)s done", count),
-  over: (count) => ngettext("%(count)s given up", "%(count)s given up", count),
+  failed: (count) => ngettext("%(count)s given up", "%(count)s given up", count),
+  dropped: (count) => ngettext("%(count)s not needed", "%(count)s not needed", count),
 };
 
 /** What stands on an owner's board of work units. */
