@@ -54,7 +54,8 @@ class RunProgress:
     """Tracks what the rules watch.
 
     `spent` is the duration of all rounds in seconds, abandoned ones included. `participations` is the number
-    of rounds of the client that took part in most.
+    of rounds of the client that took part in most. `averaged`: each evaluation is the mean of all during the
+    epoch that made the version, so that it differs from the version's own.
     """
 
     rules: StopRules
@@ -63,6 +64,7 @@ class RunProgress:
     best: float | None = None
     best_at: int = 0
     newest: int = -1
+    averaged: bool = False
     reached: str | None = field(default=None, init=False)
 
     def measured(self, version: int, source: Source, loss: float, metrics: Mapping[str, float]) -> None:
@@ -72,7 +74,10 @@ class RunProgress:
         if source != rules.source or value is None:
             return
         if rules.target is not None and not watched.better(rules.target, value):
-            self.reached = f"Version {version} reached the target: {watched.name} {value:.6g}."
+            measured = f"Version {version}"
+            if self.averaged:
+                measured = f"The mean of all evaluations in the epoch that made version {version}"
+            self.reached = f"{measured} reached the target of {rules.target:g}: {watched.name} {value:.6g}."
         if version <= self.newest:
             return
         self.newest = version

@@ -132,7 +132,7 @@ def _initial_content(history: VersionHistory) -> DecodedCheckpoint:
 
 def _replayed(progress: RunProgress, means: list[EvaluationRecord]) -> RunProgress:
     """Returns progress that received the means of epochs, not the evaluations of their versions."""
-    fresh = RunProgress(progress.rules, progress.spent)
+    fresh = RunProgress(progress.rules, progress.spent, averaged=True)
     for mean in means:
         fresh.measured(mean.version, mean.source, mean.loss, mean.metrics)
     return fresh

@@ -26,7 +26,16 @@ def test_a_target_stops_once_it_is_reached() -> None:
     progress.measured(1, "server", 0.1, {"accuracy": 0.89})
     assert progress.reason() is None
     progress.measured(2, "server", 0.1, {"accuracy": 0.9})
-    assert progress.reason() == "Version 2 reached the target: accuracy 0.9."
+    assert progress.reason() == "Version 2 reached the target of 0.9: accuracy 0.9."
+
+
+def test_a_target_that_a_mean_reached_is_not_said_of_the_version_itself() -> None:
+    progress = RunProgress(StopRules(ACCURACY, target=0.85), averaged=True)
+    progress.measured(3, "server", 0.1, {"accuracy": 0.8532})
+    assert progress.reason() == (
+        "The mean of all evaluations in the epoch that made version 3 reached the target of 0.85: "
+        "accuracy 0.8532."
+    )
 
 
 def test_a_target_of_the_loss_is_reached_from_above() -> None:
