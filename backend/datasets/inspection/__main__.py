@@ -24,9 +24,11 @@ from backend.datasets.inspection.jobs import (
     Job,
     LookJob,
     MeasureJob,
+    PictureJob,
     ShowJob,
     UnpackJob,
 )
+from backend.datasets.inspection.owner_picture import prepare_picture, write_pixels
 from backend.datasets.inspection.preview import preview
 from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError, MingaError, OverQuotaError
@@ -61,6 +63,8 @@ def _do(job: Job) -> str:
             return _measure(job)
         case UnpackJob():
             return f"{len(unpack(Path(job.data), Path(job.folder), job.most))} parts."
+        case PictureJob():
+            return write_pixels(prepare_picture(Path(job.data).read_bytes()), Path(job.folder))
 
 
 def _look(job: LookJob) -> str:

@@ -68,4 +68,12 @@ class UnpackJob(Struct, tag="unpack"):
     most: dict[str, int]
 
 
-Job = LookJob | CutJob | ShowJob | MeasureJob | UnpackJob
+class PictureJob(Struct, tag="picture"):
+    """Prepares the picture in the file `data` for a task; its pixels are written to `folder`."""
+
+    data: str
+    name: str
+    folder: str
+
+
+Job = LookJob | CutJob | ShowJob | MeasureJob | UnpackJob | PictureJob

@@ -17,6 +17,8 @@ from backend.numerics.preprocess.image import Pixels
 COLUMNS, ROWS, TILE = 5, 3, 64
 EXAMPLES = COLUMNS * ROWS
 WIDTH, HEIGHT = COLUMNS * TILE, ROWS * TILE
+# The colour of the lines between examples, neither light nor dark.
+LINES = (128, 124, 118)
 # Sides of an example that is a picture, in values.
 _SIDES = range(2, 4097)
 _CHANNELS = (1, 3)
@@ -52,7 +54,10 @@ def mosaic(shards: Iterable[RawShard], *, levels: bool, upright: bool = True) ->
     if not drawn:
         return None
     rows = np.stack(list(islice(cycle(drawn), EXAMPLES))).reshape(ROWS, COLUMNS, TILE, TILE, 3)
-    return np.ascontiguousarray(rows.swapaxes(1, 2).reshape(HEIGHT, WIDTH, 3))
+    pixels = np.ascontiguousarray(rows.swapaxes(1, 2).reshape(HEIGHT, WIDTH, 3))
+    for edge in (0, TILE - 1):
+        pixels[edge::TILE] = pixels[:, edge::TILE] = LINES
+    return pixels
 
 
 def png(pixels: Pixels) -> bytes:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import numpy as np
 
 import backend
 from backend.datasets.inspection.example_shape import ExampleShape, read_shape
@@ -20,12 +21,16 @@ from backend.datasets.inspection.jobs import (
     Job,
     LookJob,
     MeasureJob,
+    PictureJob,
     ShowJob,
     UnpackJob,
 )
 from backend.datasets.inspection.model_input import ModelInput
+from backend.datasets.inspection.owner_picture import MAX_HEIGHT, MAX_WIDTH, PIXELS
 from backend.datasets.inspection.preview_result import PreviewResult, read_shown
+from backend.errors import BundleError
 from backend.numerics.preprocess.declared import Preprocess
+from backend.numerics.preprocess.image import Pixels
 from backend.server.sandbox.limited_process import (
     Cancelled,
     ProcessLimits,
@@ -47,6 +52,7 @@ _REPORT_BYTES = 64 << 20
 # A shard has a mebibyte, or a single example. The server reads it whole, and its index as well.
 _SHARD_BYTES = 64 << 20
 LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=600, memory_bytes=4 << 30, file_bytes=4 << 30)
+_PICTURE_LIMITS = ProcessLimits(wall_seconds=60.0, cpu_seconds=30, memory_bytes=4 << 30, file_bytes=8 << 20)
 
 
 def inspect_data(
@@ -162,12 +168,27 @@ def unpack_draft(
     return sorted(output.iterdir())
 
 
+def prepare_picture(data: Path, output: Path, limits: ProcessLimits = _PICTURE_LIMITS) -> Pixels:
+    """Decodes an owner's picture, by way of the new folder `output`: levels [height, width, 4].
+
+    Raises as `inspect_data`.
+    """
+
+    def job(folder: Path) -> Job:
+        return PictureJob(str(data.resolve()), data.name, str(folder))
+
+    supervision = _Supervision(silent, never, limits, endless, "Reading the picture", "upload a smaller one")
+    return _run(job, [data], output, supervision, _pixels)
+
+
 @dataclass(frozen=True)
 class _Supervision:
     tell: Tell
     cancelled: Cancelled
     limits: ProcessLimits
     room: Room
+    what: str = "Reading the data"
+    remedy: str = "bring fewer data"
 
 
 def _run(
@@ -195,8 +216,8 @@ def _run(
             arguments += ["--read", str(path.resolve())]
         arguments += ["--write", str(home), "backend.datasets.inspection", str(home / _JOB)]
         work = ProcessWork(
-            "Reading the data",
-            "bring fewer data",
+            supervision.what,
+            supervision.remedy,
             "converter.sandbox.confined_process",
             arguments,
             home,
@@ -211,6 +232,21 @@ def _run(
 
 def _report(path: Path) -> bytes:
     return read_result(path, _REPORT_BYTES)
+
+
+def _pixels(message: str, made: Path) -> Pixels:
+    """Reads the pixels of a picture, whose width and height are the process' sentence."""
+    width, height = (int(one) if one.isascii() and one.isdecimal() else 0 for one in _two(message))
+    content = read_result(made / PIXELS, 4 * MAX_WIDTH * MAX_HEIGHT)
+    fits = 0 < width <= MAX_WIDTH and 0 < height <= MAX_HEIGHT
+    if not fits or len(content) != 4 * width * height:
+        raise BundleError("The picture's pixels cannot be read; upload another picture.")
+    return np.frombuffer(content, np.uint8).reshape(height, width, 4)
+
+
+def _two(message: str) -> tuple[str, str]:
+    width, _, height = message[:20].partition(" ")
+    return width, height
 
 
 def _message(message: str, _result: Path) -> str:

@@ -12,6 +12,7 @@ import pytest_asyncio
 from PIL import Image
 
 from backend.server.pictures.drawn import DrawnPictures, drawing_tag, public_shards
+from backend.server.pictures.mosaic import LINES
 from backend.stores.embedded import Stores, open_stores
 from tests.support.tasks.picture_task import BLUE, GREEN, RED, loaded, volunteers_own, write_pictures
 
@@ -30,7 +31,7 @@ async def test_held_out_examples_are_never_drawn(tmp_path: Path, stores: Stores)
     assert content is not None
     with Image.open(io.BytesIO(content)) as picture:
         shown = {tuple(pixel) for pixel in np.asarray(picture).reshape(-1, 3).tolist()}
-    assert shown == {RED, GREEN}
+    assert shown == {RED, GREEN, LINES}
     assert BLUE not in shown
 
 
