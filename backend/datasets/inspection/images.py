@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from backend.datasets.inspection.findings import MAX_PICTURES, DataFindings, Picture, shown
+from backend.datasets.inspection.class_folders import class_balance, class_counts, some_of_each
+from backend.datasets.inspection.findings import DataFindings, Picture, shown
 from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.files import Files, folder_of
 from backend.datasets.readers.images import decode_image, image_traits
@@ -25,16 +25,7 @@ _EXAMINED = 1000
 
 def inspect_pictures(files: Files, model_input: ModelInput, folder: Path) -> DataFindings:
     """Inspects some pictures of each class and writes thumbnails to `folder`. Raises DataError."""
-    counts = Counter(folder_of(name) for name in files.names)
-    loose = counts.pop("", 0)
-    notes = [f"{loose:,} pictures are in no class folder, so their class is unknown. Move them into one."]
-    notes = notes if loose else []
-    if len(counts) < 2:
-        raise DataError(
-            "The pictures are not sorted: put those of each class into a folder with its name, and zip the "
-            "folders."
-        )
-    classes = dict(sorted(counts.items()))
+    classes, notes = class_counts(files, "pictures")
     pictures: list[Picture] = []
     for name in some_of_each(files, list(classes)):
         try:
@@ -60,21 +51,6 @@ def inspect_pictures(files: Files, model_input: ModelInput, folder: Path) -> Dat
             "scale": 1.0 if model_input.scales else 1 / 255,
         },
     )
-
-
-def some_of_each(files: Files, classes: list[str]) -> list[str]:
-    """Selects at most MAX_PICTURES files, alternating between classes."""
-    by_class: dict[str, list[str]] = {name: [] for name in classes}
-    for name in files.names:
-        if (folder := folder_of(name)) in by_class and len(by_class[folder]) < MAX_PICTURES:
-            by_class[folder].append(name)
-    names = [
-        files_of_class[index]
-        for index in range(MAX_PICTURES)
-        for files_of_class in by_class.values()
-        if index < len(files_of_class)
-    ]
-    return names[:MAX_PICTURES]
 
 
 def _picture(files: Files, name: str, folder: Path, number: int) -> Picture:
@@ -126,20 +102,6 @@ def _conversions(files: Files) -> list[str]:
         more = f" So do {len(names) - 1:,} more." if len(names) > 1 else ""
         notes += [f"{shown(names[0][:100])} {sentences[trait]}.{more}"] if names else []
     return notes
-
-
-def class_balance(classes: dict[str, int]) -> list[str]:
-    """Returns a sentence if one class has far more examples than another."""
-    largest, smallest = max(classes, key=classes.__getitem__), min(classes, key=classes.__getitem__)
-    if classes[largest] <= 3 * classes[smallest]:
-        return []
-    return [
-        shown(
-            f"'{largest}' has {classes[largest]:,} examples and '{smallest}' {classes[smallest]:,}: "
-            "a model learns to guess the frequent class. Bring more of the rare one, "
-            "or weigh classes by class_weight."
-        )
-    ]
 
 
 def _fit(classes: dict[str, int], model_input: ModelInput) -> list[str]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from backend.datasets.inspection.class_folders import some_of_each
 from backend.datasets.inspection.findings import Kind, shown
-from backend.datasets.inspection.images import some_of_each, write_small
+from backend.datasets.inspection.images import write_small
 from backend.datasets.inspection.preview_result import (
     MAX_SHOWN,
     MAX_TOKENS,

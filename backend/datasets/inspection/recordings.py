@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -12,8 +11,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from backend.datasets.inspection.class_folders import class_balance, class_counts, some_of_each
 from backend.datasets.inspection.findings import DataFindings, Picture, shown
-from backend.datasets.inspection.images import class_balance, some_of_each, write_small
+from backend.datasets.inspection.images import write_small
 from backend.datasets.inspection.model_input import ModelInput
 from backend.datasets.readers.files import Files, folder_of
 from backend.datasets.readers.recordings import read_recording
@@ -42,16 +42,7 @@ class _Heard:
 
 def inspect_recordings(files: Files, model_input: ModelInput, folder: Path) -> DataFindings:
     """Inspects some recordings of each class and draws them in `folder`. Raises DataError."""
-    counts = Counter(folder_of(name) for name in files.names)
-    loose = counts.pop("", 0)
-    notes = [f"{loose:,} recordings are in no class folder, so their class is unknown. Move them into one."]
-    notes = notes if loose else []
-    if len(counts) < 2:
-        raise DataError(
-            "The recordings are not sorted: put those of each class into a folder with its name, and zip the "
-            "folders."
-        )
-    classes = dict(sorted(counts.items()))
+    classes, notes = class_counts(files, "recordings")
     heard: list[_Heard] = []
     for name in some_of_each(files, list(classes)):
         try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.datasets.readers.class_folders import class_names, folder_chunks
 from backend.datasets.readers.files import Files, folder_of, list_files
 from backend.datasets.readers.source import Array, Broken, ExampleChunk, HoldoutSplit
 from backend.errors import DataError
@@ -25,34 +26,17 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 MAX_PIXELS = 64_000_000
 _ORIENTATION = 0x0112
 _HEIC_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
-_CHUNK_FILES = 64
-# Decoding releases the GIL, but more than a few threads only cost memory.
-_THREADS = 4
 
 
 def fit_images(declared: DeclaredImage, path: Path) -> Image:
     """Fits the classes, which are the folder names. Raises DataError."""
-    names = list_files(path).ending(*SUFFIXES).names
-    return fit_image(declared, {folder_of(name) for name in names} - {""})
+    return fit_image(declared, class_names(list_files(path).ending(*SUFFIXES)))
 
 
 def image_chunks(fitted: Image, path: Path, split: HoldoutSplit, broken: Broken) -> Iterator[ExampleChunk]:
     """Yields one example per file. Raises DataError."""
     files = list_files(path).ending(*SUFFIXES)
-    held_out = split.held_out(len(files.names))
-    with ThreadPoolExecutor(_THREADS) as threads:
-        for start in range(0, len(held_out), _CHUNK_FILES):
-            names = files.names[start : start + _CHUNK_FILES]
-            x, y, flags = [], [], []
-            for i, result in enumerate(threads.map(lambda name: _example(fitted, files, name), names)):
-                if isinstance(result, DataError):
-                    broken(result)
-                    continue
-                x.append(result[0])
-                y.append(result[1])
-                flags.append(held_out[start + i])
-            if flags:
-                yield ExampleChunk([np.stack(x)], [np.stack(y)], np.array(flags))
+    yield from folder_chunks(files, split, broken, partial(_example, fitted, files))
 
 
 def _example(fitted: Image, files: Files, name: str) -> tuple[Pixels, Array] | DataError:

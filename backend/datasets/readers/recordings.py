@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.datasets.readers.class_folders import class_names, folder_chunks
 from backend.datasets.readers.files import Files, folder_of, list_files
 from backend.datasets.readers.source import Array, Broken, ExampleChunk, HoldoutSplit
 from backend.errors import DataError
@@ -23,14 +24,11 @@ WAV_SUFFIXES = (".wav", ".wave")
 # Recordings that are not read, so that one of them is named instead of being passed over.
 OTHER_SUFFIXES = (".mp3", ".m4a", ".aac", ".ogg", ".opus", ".flac", ".wma", ".aif", ".aiff", ".webm", ".amr")
 CONVERT = "Save them as WAV, for example by `ffmpeg -i in.mp3 out.wav`"
-_CHUNK_FILES = 64
-# NumPy releases the GIL, but each thread holds a recording.
-_THREADS = 4
 
 
 def fit_recordings(declared: DeclaredAudio, path: Path) -> FittedAudio:
     """Fits the classes, which are the folder names. Raises DataError."""
-    return fit_audio(declared, {folder_of(name) for name in recordings(path).names} - {""})
+    return fit_audio(declared, class_names(recordings(path)))
 
 
 def recordings(path: Path) -> Files:
@@ -48,20 +46,7 @@ def recording_chunks(
 ) -> Iterator[ExampleChunk]:
     """Yields one example per file. Raises DataError."""
     files = recordings(path)
-    held_out = split.held_out(len(files.names))
-    with ThreadPoolExecutor(_THREADS) as threads:
-        for start in range(0, len(held_out), _CHUNK_FILES):
-            names = files.names[start : start + _CHUNK_FILES]
-            x, y, flags = [], [], []
-            for i, result in enumerate(threads.map(lambda name: _example(fitted, files, name), names)):
-                if isinstance(result, DataError):
-                    broken(result)
-                    continue
-                x.append(result[0])
-                y.append(result[1])
-                flags.append(held_out[start + i])
-            if flags:
-                yield ExampleChunk([np.stack(x)], [np.stack(y)], np.array(flags))
+    yield from folder_chunks(files, split, broken, partial(_example, fitted, files))
 
 
 def read_recording(files: Files, name: str) -> AudioRecording:
