@@ -21,7 +21,7 @@ ROW = re.compile(r"^\| `([\w-]+)` \| (\d+) \|(.*)\|$", re.MULTILINE)
 
 def descendants(error: type[MingaError]) -> Iterator[type[MingaError]]:
     for kind in error.__subclasses__():
-        if kind.__module__ == errors.__name__:
+        if kind.__module__.startswith(f"{errors.__name__}."):
             yield kind
         yield from descendants(kind)
 
