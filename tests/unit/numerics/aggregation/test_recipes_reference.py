@@ -6,16 +6,20 @@ client's steps, `t` the number of the server's version. None of them reads the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
+from typing import get_args
 
 import numpy as np
 
+from backend.formats.task_file.units import AssimilationChoice, name_of, settings_of
 from backend.numerics.aggregation.asynchronous import (
     ASSIMILATIONS,
     Assimilate,
     ClientResult,
+    elastic,
     no_memory,
     warm_start,
 )
@@ -186,3 +190,69 @@ def test_downpour_with_adagrad_is_that_of_its_paper() -> None:
     found = ours(ASSIMILATIONS["downpour"](adagrad=0.02), uploads())
     assert distance(found, downpour(uploads(), gamma=0.02)) <= TOLERANCE
     assert distance(downpour(uploads()), downpour(uploads(), gamma=0.02)) > 100 * TOLERANCE
+
+
+def vc_asgd(some: Sequence[Upload], alpha: float | None = None) -> list[Vector64]:
+    """Atre, Jha, Rao 2021: W_s <- alpha W_s + (1 - alpha) W_c; their best alpha is e / (1 + e) in epoch e."""
+    w_s = [start()]
+    for one in some:
+        w_c = w_s[one.begun] - ETA * one.g
+        share = one.epoch / (1 + one.epoch) if alpha is None else alpha
+        w_s.append(share * w_s[-1] + (1 - share) * w_c)
+    return w_s[1:]
+
+
+def fedasync(some: Sequence[Upload], s: Callable[[int], float], alpha: float = 0.6) -> list[Vector64]:
+    """Xie, Koyejo, Gupta 2019, algorithm 1: (1 - alpha_t) x_(t-1) + alpha_t x_new with alpha_t = alpha s."""
+    x = [start()]
+    for t, one in enumerate(some):
+        alpha_t = alpha * s(t - one.begun)
+        x.append((1 - alpha_t) * x[-1] + alpha_t * (x[one.begun] - ETA * one.g))
+    return x[1:]
+
+
+def easgd(gradients: Sequence[Vector64], alpha: float) -> tuple[Vector64, Vector64]:
+    """Zhang, Choromanska, LeCun 2015, algorithm 1, of one client: x and the center x~ after each period."""
+    x, center = start(), start()
+    for g in gradients:
+        x = x - ETA * g
+        x, center = x - alpha * (x - center), center + alpha * (x - center)
+    return x, center
+
+
+def test_vc_asgd_is_that_of_its_paper() -> None:
+    for alpha in (None, 0.7, 0.95, 0.999):
+        found = ours(ASSIMILATIONS["vc-asgd"](alpha=alpha), uploads())
+        assert distance(found, vc_asgd(uploads(), alpha)) <= TOLERANCE
+
+
+def test_fedasync_is_that_of_its_paper() -> None:
+    by_default = fedasync(uploads(), lambda u: (u + 1) ** -0.5)
+    assert distance(ours(ASSIMILATIONS["fedasync"](), uploads()), by_default) <= TOLERANCE
+    hinge = fedasync(uploads(), lambda u: 1.0 if u <= 4 else 1 / (10 * (u - 4) + 1))
+    assert distance(ours(ASSIMILATIONS["fedasync"](discount="hinge"), uploads()), hinge) <= TOLERANCE
+    constant = fedasync(uploads(), lambda _: 1.0, 0.9)
+    found = ours(ASSIMILATIONS["fedasync"](alpha=0.9, discount="constant"), uploads())
+    assert distance(found, constant) <= TOLERANCE
+
+
+def test_easgd_is_that_of_its_paper_on_both_sides() -> None:
+    recipe, memory, gradients = ASSIMILATIONS["easgd"](alpha=0.1), no_memory(), [one.g for one in uploads()]
+    client = center = start().astype(np.float32)
+    for g in gradients:
+        trained = (client - ETA * g).astype(np.float32)
+        client = elastic(trained, center, 0.1)
+        center, memory = recipe(center, ClientResult(trained, center), memory)
+    x, wanted = easgd(gradients, 0.1)
+    assert distance([client, center], [x, wanted]) <= TOLERANCE
+
+
+def test_every_recipe_has_a_reference() -> None:
+    here = {"vc-asgd", "downpour", "easgd", "dc-asgd", "fedasync", "fedbuff"}
+    assert set(ASSIMILATIONS) == here
+
+
+def test_the_defaults_of_the_task_file_are_those_of_the_recipes() -> None:
+    for choice in get_args(AssimilationChoice):
+        given, known = settings_of(choice()), signature(ASSIMILATIONS[name_of(choice())]).parameters
+        assert {key: known[key].default for key in given} == given
