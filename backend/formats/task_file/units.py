@@ -57,7 +57,7 @@ class Downpour(TaskTable, frozen=True, tag_field="name", tag="downpour"):
 class Easgd(TaskTable, frozen=True, tag_field="name", tag="easgd"):
     """EASGD: model and client each move towards the other by `alpha` times their distance."""
 
-    alpha: Force = 0.1
+    alpha: Annotated[float, Meta(gt=0, lt=1)] = 0.1
     warm_start: Count = 0
 
 

@@ -98,7 +98,8 @@ def downpour(
 def easgd(alpha: float = 0.1) -> Assimilate:
     """W <- W + alpha (W_c - W) (asynchronous EASGD: Zhang, Choromanska, LeCun 2015, algorithm 1).
 
-    The client continues from its own weights, moved towards the server's by the same factor: see `elastic`.
+    The client continues from its own weights, moved towards W as it was by the same factor: see `elastic`.
+    The paper has alpha = 0.9 / p for p clients: the default is for nine.
     """
     return _plain(lambda w, c, _b, s: (alpha * (c - w), s))
 
@@ -209,7 +210,11 @@ ASSIMILATIONS: dict[str, Callable[..., Assimilate]] = {
 
 
 def elastic(weights: Vector, params: Vector, alpha: float = 0.1) -> Vector:
-    """Returns W_c - alpha (W_c - W), from which a client of EASGD continues; W is without its result."""
+    """Returns W_c - alpha (W_c - W), float32 [P], from which a client of EASGD continues.
+
+    W is without its result. With alpha / (1 - alpha) W may be the model that a server without other clients
+    made of it.
+    """
     moved = np.empty_like(weights)
     for part in blocks(len(weights)):
         client = weights[part].astype(np.float64)

@@ -194,7 +194,9 @@ def start_of(units: Units, done: int, has_own: bool) -> tuple[Start, float]:
     if not has_own:
         return "given", 0.0
     if isinstance(assimilation, Easgd):
-        return "elastic", assimilation.alpha
+        # Both sides move by alpha times their distance before that; the client is given the model after it,
+        # which is 1 - alpha times as far.
+        return "elastic", assimilation.alpha / (1.0 - assimilation.alpha)
     if isinstance(assimilation, Downpour) and done % assimilation.units:
         return "own", 0.0
     return "given", 0.0

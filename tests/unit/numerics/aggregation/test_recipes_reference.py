@@ -14,7 +14,14 @@ from typing import get_args
 
 import numpy as np
 
-from backend.formats.task_file.units import AssimilationChoice, name_of, settings_of
+from backend.formats.task_file.units import (
+    AssimilationChoice,
+    Easgd,
+    TrustTable,
+    Units,
+    name_of,
+    settings_of,
+)
 from backend.numerics.aggregation.asynchronous import (
     ASSIMILATIONS,
     Assimilate,
@@ -24,6 +31,7 @@ from backend.numerics.aggregation.asynchronous import (
     warm_start,
 )
 from backend.numerics.vectors import Vector, Vector64
+from backend.server.units.work_generator import start_of
 from backend.stores.parameters.memory import MemoryParameters
 
 TOLERANCE = 1e-6
@@ -237,14 +245,21 @@ def test_fedasync_is_that_of_its_paper() -> None:
 
 
 def test_easgd_is_that_of_its_paper_on_both_sides() -> None:
-    recipe, memory, gradients = ASSIMILATIONS["easgd"](alpha=0.1), no_memory(), [one.g for one in uploads()]
+    units = Units(epochs=1, assimilation=Easgd(alpha=0.2), trust=TrustTable(replicas=1, spot_checks=0.0))
+    start_word, elasticity = start_of(units, 1, has_own=True)
+    assert start_word == "elastic"
+    recipe, memory = ASSIMILATIONS["easgd"](**settings_of(units.assimilation)), no_memory()
+    gradients = [one.g for one in uploads()]
     client = center = start().astype(np.float32)
     for g in gradients:
         trained = (client - ETA * g).astype(np.float32)
-        client = elastic(trained, center, 0.1)
         center, memory = recipe(center, ClientResult(trained, center), memory)
-    x, wanted = easgd(gradients, 0.1)
+        # The client is given the center that holds its result.
+        client = elastic(trained, center, elasticity)
+    x, wanted = easgd(gradients, 0.2)
     assert distance([client, center], [x, wanted]) <= TOLERANCE
+    # Drawn by alpha itself to that center, it would stay too far away.
+    assert np.abs(elastic(trained, center, 0.2) - x).max() > 100 * TOLERANCE
 
 
 def test_every_recipe_has_a_reference() -> None:
