@@ -148,21 +148,26 @@ class Units(TaskTable, frozen=True):
 
     At most `epochs` passes over all shards. A unit has `rows` examples (0: a whole shard), fewer for clients
     that would need longer than `seconds`. The lease of a client of unknown speed lasts `lease`. No client may
-    be more than `bound` units ahead of the slowest (0: no limit), for which it waits one lease at most. The
-    model is evaluated every `evaluate_every` results.
+    be more than `bound` units ahead of the slowest (None: no limit), for which it waits one lease at most.
+    The model is evaluated every `evaluate_every` results.
     """
 
     epochs: Number
     lease: Seconds = 600.0
     rows: Count = 0
     seconds: Seconds = 120.0
-    bound: Count = 0
+    bound: Count | None = None
     evaluate_every: Number = 1
     assimilation: AssimilationChoice = VC_ASGD
     trust: TrustTable = TrustTable()
 
     def __post_init__(self) -> None:
         chosen = self.assimilation
+        if self.bound == 0:
+            raise ValueError(
+                "a bound of 0 would let no client begin a unit: leave `bound` out for no limit, or take 1, "
+                "with which clients keep step with the slowest"
+            )
         if self.rows and isinstance(chosen, Downpour) and chosen.n_push:
             raise ValueError(
                 "rows cannot be combined with n_push, which says how long a unit is; leave one out"

@@ -57,7 +57,7 @@ def rules_of(task: Task, may_take_out: bool = True) -> Rules:
     provisional = room if may_take_out else 0
     return Rules(
         replicas=trust.replicas,
-        bound=units.bound,
+        bound=units.bound or 0,
         homogeneous=trust.homogeneous,
         sizes=SizeRules(seconds=0.0 if _has_fixed_size(task) else units.seconds, grain=task.batch_size),
         pace=PaceRules(

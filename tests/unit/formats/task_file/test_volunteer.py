@@ -112,6 +112,8 @@ def test_by_itself_it_is_the_papers_with_every_newcomer_checked() -> None:
         (DELAYED, {"training": {"proximal_mu": 0.1}}, "or training.proximal_mu"),
         (STATED, {"model": {"optimizer": {**SGD, "momentum": 0.0}}}, "client_rate.*Leave it out"),
         ({"trust": {"trusted": ["me"]}}, {}, "0-9a-f"),
+        ({"bound": 0}, {}, "leave `bound` out for no limit, or take 1"),
+        ({"bound": -1}, {}, ">= 0"),
         ({"epoch": 3}, {}, "unknown field `epoch`"),
     ],
 )
