@@ -38,17 +38,29 @@ class ShardIndex(Struct, frozen=True, forbid_unknown_fields=True):
 
 def check_shards(folder: Path, manifest: Manifest) -> ShardIndex:
     """Reads shards.json of `folder` and checks all of its shards. Raises BundleError."""
+    index = read_index(folder)
     try:
-        index = msgspec.json.decode((folder / INDEX).read_bytes(), type=ShardIndex)
         for shard in (*index.train, *index.holdout):
             _check_shard(folder / shard.file, shard, manifest)
     except OSError as error:
-        raise BundleError(
-            f"The shards in {folder} cannot be read: {error}. Run `minga build` or `minga shard` first."
-        ) from error
+        raise _unreadable(folder, error) from error
+    return index
+
+
+def read_index(folder: Path) -> ShardIndex:
+    """Reads shards.json of `folder`, and none of the shards. Raises BundleError."""
+    try:
+        return msgspec.json.decode((folder / INDEX).read_bytes(), type=ShardIndex)
+    except OSError as error:
+        raise _unreadable(folder, error) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BundleError(f"The shards in {folder} are damaged: {error}. Build them again.") from error
-    return index
+
+
+def _unreadable(folder: Path, error: OSError) -> BundleError:
+    return BundleError(
+        f"The shards in {folder} cannot be read: {error}. Run `minga build` or `minga shard` first."
+    )
 
 
 def read_preprocess(folder: Path, index: ShardIndex) -> Fitted | None:

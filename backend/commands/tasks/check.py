@@ -18,7 +18,8 @@ from backend.datasets.inspection.model_input import ModelInput, input_of
 from backend.errors import BundleError, MingaError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.pins import MANIFEST
-from backend.formats.task_file import read_task_file
+from backend.formats.shard_index import INDEX, read_index
+from backend.formats.task_file import TaskFile, parse_task, read_task_file
 from backend.server.drafts.toml import to_toml
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
@@ -26,7 +27,7 @@ from backend.server.sandbox.limited_process import Tell
 from backend.server.tasks.device_support import device_support
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import TASK_FILE
-from backend.server.tasks.task_validation import missing_pins
+from backend.server.tasks.task_validation import check_recipe, missing_pins
 
 UNFIT = 2
 _MARKS = {"done": "+", "todo": "·", "failed": "-"}
@@ -90,7 +91,7 @@ def verdict(items: list[CheckedItem]) -> str:
 
 
 def _everything(folder: Folder, args: argparse.Namespace, tell: Tell) -> Iterator[CheckedItem]:
-    items = [*findings(folder), *_pins(folder)]
+    items = [*findings(folder), *_built(folder)]
     yield from items
     with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
         work_folder = Path(name)
@@ -106,18 +107,33 @@ def _everything(folder: Folder, args: argparse.Namespace, tell: Tell) -> Iterato
         yield from _server(folder, args.to)
 
 
-def _pins(folder: Folder) -> Iterator[CheckedItem]:
-    """Checks the pins of a bundle that the folder has; one that a server converts is pinned at its launch."""
+def _built(folder: Folder) -> Iterator[CheckedItem]:
+    """Checks the bundle and the shards that the folder has; those that a server makes are checked there."""
     try:
         file = read_task_file(folder.path / TASK_FILE)
-        bundle = folder.path / file.model.bundle / MANIFEST
-        sentence = missing_pins(file, parse_manifest(bundle.read_bytes())) if bundle.is_file() else None
     except TaskFileError:
         return  # Found before.
+    bundle = folder.path / file.model.bundle / MANIFEST
+    if not bundle.is_file():
+        return
+    try:
+        manifest = parse_manifest(bundle.read_bytes())
+        if sentence := missing_pins(file, manifest):
+            yield CheckedItem("pins", "failed", sentence)
+        yield from _recipe(file, manifest, folder.path / (file.data.shards or ""))
     except BundleError as error:
-        sentence = str(error)
-    if sentence is not None:
-        yield CheckedItem("pins", "failed", sentence)
+        yield CheckedItem("pins", "failed", str(error))
+
+
+def _recipe(file: TaskFile, manifest: Manifest, shards: Path | None = None) -> Iterator[CheckedItem]:
+    """Checks that the recipe of work units fits the clients' optimizer, and the shards of a folder."""
+    rows: list[int] | None = None
+    if shards is not None and (shards / INDEX).is_file():
+        rows = [shard.examples for shard in read_index(shards).train]
+    try:
+        check_recipe(file, manifest, rows)
+    except TaskFileError as error:
+        yield CheckedItem("recipe", "failed", str(error))
 
 
 def _inspected(data: Path, model_input: ModelInput, work_folder: Path) -> CheckedItem:
@@ -148,6 +164,7 @@ def _converted(
     content = (bundle / "bundle.json").read_bytes()
     manifest = parse_manifest(content)
     result = device_support(inspect(manifest, traffic(manifest, len(content), ())))
+    yield from _recipe(parse_task(folder.tables, TASK_FILE), manifest)
     able = any(item.can for item in result)
     for item in result:
         yield CheckedItem("devices", "done" if able else "failed", item.text)

@@ -6,6 +6,8 @@ its papers.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from ipaddress import ip_network
 from typing import Annotated, Any, Literal
 
@@ -178,6 +180,16 @@ class Units(TaskTable, frozen=True):
                 "nobody can repeat their work to compare it: set trust.replicas = 1 and "
                 "trust.spot_checks = 0, and invite only people you trust, or use vc-asgd"
             )
+
+    def rows_of_unit(self, shard_rows: int, batch_size: int) -> int:
+        """Returns the number of rows of a whole unit of a shard, which may lack as many."""
+        if isinstance(self.assimilation, Downpour) and self.assimilation.n_push:
+            return self.assimilation.n_push * batch_size
+        return self.rows or shard_rows
+
+    def units_of_epoch(self, shards: Iterable[int], batch_size: int) -> int:
+        """Returns the number of whole units in one pass over shards with so many rows each."""
+        return sum(math.ceil(rows / self.rows_of_unit(rows, batch_size)) for rows in shards)
 
     @property
     def keeps_own(self) -> bool:

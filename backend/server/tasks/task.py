@@ -23,7 +23,7 @@ from backend.server.tasks.markdown import rendered
 from backend.server.tasks.playground import Playground, playground_of
 from backend.server.tasks.shard_store import Shards
 from backend.server.tasks.task_data import load_data
-from backend.server.tasks.task_validation import check_task
+from backend.server.tasks.task_validation import check_recipe, check_task
 from backend.stores.contracts import BlobStore
 from backend.wire.messages import Privacy
 
@@ -214,7 +214,9 @@ async def load_task(
 
 def check_plan(task: Task) -> None:
     """Raises TaskFileError if the bundle or the shards lack what the task file needs."""
-    check_task(task.file, task.bundle.manifest, bool(task.shards.holdout), bool(task.shards.measured))
+    manifest, shards = task.bundle.manifest, task.shards
+    check_task(task.file, manifest, bool(shards.holdout), bool(shards.measured))
+    check_recipe(task.file, manifest, [shard.examples for shard in shards.train])
     _ = task.trial
 
 

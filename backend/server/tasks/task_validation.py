@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from backend.errors import TaskFileError
 from backend.formats.exact_program import ExactProgram
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile, exactness
-from backend.formats.task_file.rules.recipes import optimizer_conflict
+from backend.formats.task_file.rules.recipes import accumulation_conflict, buffer_conflict, optimizer_conflict
 
 PIN = "`minga task pin FOLDER` with the folder of the task"
 
@@ -33,9 +34,7 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
         )
     if pins := missing_pins(file, manifest):
         raise TaskFileError(f"{where}: {pins}")
-    plain = manifest.optimizer.plain and training.proximal_mu == 0.0
-    if conflict := optimizer_conflict(file, plain):
-        raise TaskFileError(f"{where}: {conflict}")
+    check_recipe(file, manifest)
     _check_privacy(file, manifest)
     _check_schedule(file, manifest)
     if file.fraction_evaluate > 0.0 and not client_holdout and not file.data.own:
@@ -45,6 +44,20 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
         )
     by_clients = client_holdout or file.data.own is not None
     _check_stop(file, manifest, server_holdout or (by_clients and file.fraction_evaluate > 0.0))
+
+
+def check_recipe(file: TaskFile, manifest: Manifest, shards: Sequence[int] | None = None) -> None:
+    """Raises TaskFileError if the recipe of work units does not fit the clients' optimizer.
+
+    With `shards`, the number of rows of each, neither may its buffer be larger than an epoch.
+    """
+    plain = manifest.optimizer.plain and file.training.proximal_mu == 0.0
+    accumulated = int(manifest.optimizer.hyperparameters.get("gradient_accumulation_steps", 0))
+    conflict = optimizer_conflict(file, plain) or accumulation_conflict(file, accumulated)
+    if shards is not None:
+        conflict = conflict or buffer_conflict(file, shards, file.training.batch_size or manifest.batch_size)
+    if conflict:
+        raise TaskFileError(f"{file.name}: {conflict}")
 
 
 def missing_pins(file: TaskFile, manifest: Manifest) -> str | None:

@@ -127,11 +127,8 @@ def units_of_epoch(task: Task, epoch: int, first: UnitId) -> list[WorkUnit]:
 
 def _pieces(task: Task, shard: int) -> Iterator[tuple[int, int]]:
     """Yields the first row and the number of rows of each unit of a shard."""
-    units, assimilation = units_of(task), units_of(task).assimilation
     rows = task.shards.train[shard].examples
-    size = units.rows or rows
-    if isinstance(assimilation, Downpour) and assimilation.n_push:
-        size = assimilation.n_push * task.batch_size
+    size = units_of(task).rows_of_unit(rows, task.batch_size)
     for first in range(0, rows, size):
         yield first, min(size, rows - first)
 

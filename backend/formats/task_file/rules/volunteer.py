@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend.formats.task_file.coordination import Coordination
-from backend.formats.task_file.rules.recipes import optimizer_conflict, stated_plain
+from backend.formats.task_file.rules.recipes import accumulation_conflict, optimizer_conflict, stated_plain
 from backend.formats.task_file.task_file import TaskFile
 
 SCHEME = 'scheme = "volunteer"'
@@ -37,6 +37,10 @@ def volunteer_conflicts(file: TaskFile) -> Iterator[str]:
             yield f"coordination.{key} cannot be combined with {SCHEME}: {instead}. Leave it out."
     plain = stated_plain(file)
     if plain is not None and (conflict := optimizer_conflict(file, plain)):
+        yield conflict
+    if (optimizer := file.model.optimizer) is not None and (
+        conflict := accumulation_conflict(file, optimizer.gradient_accumulation_steps or 0)
+    ):
         yield conflict
     if file.data.source != "shards":
         yield (

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from backend.errors import MingaError, TaskFileError
+from backend.errors import BundleError, MingaError, TaskFileError
+from backend.formats.shard_index import read_index
 from backend.formats.task_file import TaskFile
 from backend.server.drafts.dry_runs.browser_dry_runs import summary_of
 from backend.server.drafts.record import Draft, JobKind
@@ -20,7 +21,7 @@ from backend.server.drafts.transfer.url_data import address_state
 from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.launch_statements import statements
 from backend.server.tasks.model_inspection import Inspection
-from backend.server.tasks.task_validation import check_task
+from backend.server.tasks.task_validation import check_recipe, check_task
 from backend.translation import gettext
 
 # Within a draft's folder: the future task's folder, the inspected data and the previewed data.
@@ -121,7 +122,7 @@ def checklist(
         items.append(Item("address", "done" if placed else "todo", text))
     items.append(_job_item(draft, folder, "rehearse", gettext("Take one training step as a dry run.")))
     items.append(_browser_item(draft, folder))
-    items.append(_task_item(file, inspection))
+    items.append(_task_item(file, inspection, folder / MADE["cut"] if holds(draft, "cut", folder) else None))
     if name_problem is not None:
         items.append(Item("name", "failed", name_problem))
     items += _texts(draft)
@@ -154,15 +155,18 @@ def _task_file(draft: Draft) -> TaskFile | str:
         return str(error)
 
 
-def _task_item(file: TaskFile | str, inspection: Inspection | None) -> Item:
-    """Checks the task file, and its fit to the model once that is converted."""
+def _task_item(file: TaskFile | str, inspection: Inspection | None, shards: Path | None) -> Item:
+    """Checks the task file, and its fit to the model once that is converted, and to the `shards` once cut."""
     if isinstance(file, str):
         return Item("task", "failed", file)
     if inspection is not None:
         holdout = file.data.holdout > 0.0
         try:
             check_task(file, inspection.manifest, holdout, holdout)
-        except TaskFileError as error:
+            if shards is not None:
+                rows = [shard.examples for shard in read_index(shards).train]
+                check_recipe(file, inspection.manifest, rows)
+        except (TaskFileError, BundleError) as error:
             return Item("task", "failed", str(error))
     return Item("task", "done", gettext("The task file is valid."))
 

@@ -27,7 +27,7 @@ from backend.server.privacy.epsilon import NoiseQuery
 from backend.server.privacy.mechanism import Mechanism
 from backend.server.privacy.privacy_budget import PrivacyBudget, open_account, visits_of
 from backend.server.schemes import scheme_of
-from backend.server.tasks.task_validation import check_task, noisy_norm_bound
+from backend.server.tasks.task_validation import check_recipe, check_task, noisy_norm_bound
 from backend.translation import gettext
 
 _CACHE_SIZE, _ATTEMPTS = 64, 8
@@ -179,3 +179,5 @@ def check_protection(file: TaskFile, products: DraftProducts) -> None:
     index = products.shards
     holdout = bool(index.holdout) if index is not None else file.data.holdout > 0.0
     check_task(file, products.manifest, holdout, holdout)
+    if index is not None:
+        check_recipe(file, products.manifest, [shard.examples for shard in index.train])

@@ -14,7 +14,7 @@ from backend.__main__ import main
 from tests.integration.commands.tasks.test_push import MODEL, PLAN, table, write_folder
 from tests.support.tasks.owner_files import pictures
 from tests.support.tasks.small_model import small_model
-from tests.support.tasks.tiny_task import write_task
+from tests.support.tasks.tiny_task import SHARDS, write_task, write_units
 from tests.support.timeouts import HEAVY
 from tests.support.web.draft_client import ABOUT
 from tests.support.web.server_process import Server, running
@@ -78,6 +78,30 @@ def test_files_that_are_not_what_they_say_are_found(cats: Path, capsys: pytest.C
     assert code == 2
     assert "does not begin like a .keras file" in about(found, "model-file")["text"]
     assert about(found, "data")["state"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("key", "units", "instead"),
+    [
+        ("recipe", {"assimilation": {"name": "fedbuff", "buffer": 50}}, f"Lower it to {SHARDS} or less"),
+        ("recipe", {"assimilation": {"name": "dc-asgd"}}, 'or take "fedasync", which goes with every'),
+        ("recipe", {"assimilation": {"name": "downpour", "n_push": 3}}, "Take a multiple of 2, or leave"),
+        ("task", {"bound": 0}, "leave `bound` out for no limit, or take 1"),
+    ],
+)
+def test_a_recipe_that_fits_neither_its_clients_nor_its_data_is_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], key: str, units: Facts, instead: str
+) -> None:
+    folder = write_units(tmp_path / "tiny", **units)
+    bundle = folder / "bundle" / "bundle.json"
+    manifest = json.loads(bundle.read_text("utf-8"))
+    manifest["optimizer"]["hyperparameters"] = {"gradient_accumulation_steps": 2}
+    bundle.write_text(json.dumps(manifest), "utf-8")
+    code, found = check(capsys, folder)
+    assert (code, about(found, key)["state"]) == (2, "failed")
+    assert instead in about(found, key)["text"]
+    fit = write_units(tmp_path / "other", assimilation={"name": "fedbuff", "buffer": SHARDS})
+    assert all(one["key"] != "recipe" for one in check(capsys, fit)[1])
 
 
 @pytest.mark.timeout(HEAVY)

@@ -110,6 +110,11 @@ def test_by_itself_it_is_the_papers_with_every_newcomer_checked() -> None:
         (DELAYED, {"model": {"optimizer": {**SGD, "momentum": 0.9}}}, "without momentum.*client_rate"),
         (DELAYED, {"model": {"optimizer": {**SGD, "clipnorm": 1.0}}}, "without momentum, schedule, clipping"),
         (DELAYED, {"training": {"proximal_mu": 0.1}}, "or training.proximal_mu"),
+        (
+            {"assimilation": {"name": "downpour", "n_push": 6}},
+            {"model": {"optimizer": {**SGD, "gradient_accumulation_steps": 4}}},
+            "moves every 4 steps.*Take a multiple of 4",
+        ),
         (STATED, {"model": {"optimizer": {**SGD, "momentum": 0.0}}}, "client_rate.*Leave it out"),
         ({"trust": {"trusted": ["me"]}}, {}, "0-9a-f"),
         ({"bound": 0}, {}, "leave `bound` out for no limit, or take 1"),

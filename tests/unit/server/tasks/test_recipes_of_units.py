@@ -14,9 +14,9 @@ import pytest_asyncio
 from backend.errors import TaskFileError
 from backend.numerics.aggregation.asynchronous import ClientResult, no_memory
 from backend.server.tasks.task import Task, load_task
-from backend.server.units.work_generator import recipe_of
+from backend.server.units.work_generator import recipe_of, units_of_epoch
 from backend.stores.embedded import Stores, open_stores
-from tests.support.tasks.tiny_task import OPS, SIZE, TRAINABLE, write_units
+from tests.support.tasks.tiny_task import OPS, SHARDS, SIZE, TRAINABLE, write_units
 
 RECIPE = "coordination.units.assimilation"
 DELAYED = {"name": "dc-asgd", "strength": 0.5}
@@ -73,3 +73,14 @@ async def test_dc_asgd_divides_by_the_clients_learning_rate_and_leaves_statistic
     gradient = 0.5 / rate
     np.testing.assert_allclose(moved[:TRAINABLE], 2.0 - rate * (gradient + 0.5 * gradient**2 * 0.5))
     np.testing.assert_allclose(moved[TRAINABLE:], 1.5)
+
+
+@pytest.mark.parametrize(("rows", "units"), [(0, SHARDS), (4, 2 * SHARDS), (3, 3 * SHARDS)])
+async def test_a_buffer_is_refused_that_an_epoch_does_not_fill(
+    tmp_path: Path, stores: Stores, rows: int, units: int
+) -> None:
+    folder = write_units(tmp_path / "tiny", rows=rows, assimilation={"name": "fedbuff", "buffer": units})
+    task = await loaded(folder, stores)
+    assert len(units_of_epoch(task, 1, 0)) == units
+    with pytest.raises(TaskFileError, match=rf"an epoch has {units} units.*Lower it to {units} or less"):
+        await loaded(folder, stores, f"{RECIPE}.buffer={units + 1}")
