@@ -75,7 +75,7 @@ async def test_dc_asgd_divides_by_the_clients_learning_rate_and_leaves_statistic
     np.testing.assert_allclose(moved[TRAINABLE:], 1.5)
 
 
-@pytest.mark.parametrize(("rows", "units"), [(0, SHARDS), (4, 2 * SHARDS), (3, 3 * SHARDS)])
+@pytest.mark.parametrize(("rows", "units"), [(0, SHARDS), (4, 2 * SHARDS), (2, 3 * SHARDS)])
 async def test_a_buffer_is_refused_that_an_epoch_does_not_fill(
     tmp_path: Path, stores: Stores, rows: int, units: int
 ) -> None:
