@@ -78,6 +78,7 @@ def overview_json(
             "proven": sum(_is_proven(client.trust, rules) for client in connected),
             "trusted": sum(client.trusted for client in connected),
         },
+        "comparison": rules.comparison,
         "trust": _trust(clients, presences, rules, now),
     }
 
@@ -116,6 +117,7 @@ def _row(
         "here": presence is not None,
         "trusted": client.trusted,
         "proven": _is_proven(trust_level, rules),
+        "doubted": _is_doubted(trust_level),
         "held": trust_level.streak,
         "on_time": trust_level.on_time,
         "quota": trust_level.quota,
@@ -174,4 +176,9 @@ class UnitsBoard:
 
 def _is_proven(level: trust.TrustLevel, rules: TrustTable) -> bool:
     """Whether results of a client may count without a comparison."""
-    return level.streak >= rules.checked and not level.faults and not level.doubts
+    return level.streak >= rules.checked and not _is_doubted(level)
+
+
+def _is_doubted(level: trust.TrustLevel) -> bool:
+    """Whether a result of a client was refuted, or outvoted, since it was last trusted."""
+    return bool(level.faults or level.doubts)

@@ -71,6 +71,7 @@ def test_each_unit_is_counted_where_it_stands() -> None:
         "each": 1,
         "cells": [[0, 0, 0, 1, 0, 0, 2], [0, 1, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0, 0]],
     }
+    assert (found["comparison"], found["trust"][0]["doubted"]) == ("newcomers", False)
     assert found["servers"] == {"count": 3, "backlog": 2, "lost": 74.0}
     assert found["clients"] == {"here": 2, "at_work": 1, "slots": 4, "proven": 2, "trusted": 0}
     assert (found["epoch"], found["epochs"], found["base"], found["in_model"]) == (1, 40, 171, 97.0)

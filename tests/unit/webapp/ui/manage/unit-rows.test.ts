@@ -27,6 +27,7 @@ const UNITS: UnitsBoard = {
   },
   servers: { count: 2, backlog: 1, lost: 74 },
   clients: { here: 8, at_work: 6, slots: 16, proven: 3, trusted: 1 },
+  comparison: "newcomers",
   trust: [],
   scores: [],
   newer_in: 1,
@@ -37,6 +38,7 @@ const KNOWN: KnownClients = {
   here: true,
   trusted: false,
   proven: false,
+  doubted: false,
   held: 3,
   on_time: 4,
   quota: 1000,
@@ -87,7 +89,7 @@ test("a square has the phase of the unit that is furthest from done, and is hot 
 });
 
 test("a client's row says in words how far it is trusted", () => {
-  expect(trustRow(KNOWN)).toEqual([
+  expect(trustRow(KNOWN, "newcomers")).toEqual([
     "mauve salamander · 0123456789abcdef",
     "browser webgl",
     "being checked",
@@ -97,10 +99,19 @@ test("a client's row says in words how far it is trusted", () => {
     "1 of 2",
     "100.0 /s",
   ]);
-  expect(trustRow({ ...KNOWN, held: 0 })[2]).toBe("newcomer, or in doubt");
-  expect(trustRow({ ...KNOWN, proven: true })[2]).toBe("proven");
-  expect(trustRow({ ...KNOWN, trusted: true })[2]).toBe("the owner’s");
-  expect(trustRow({ ...KNOWN, here: false, seconds: null }).slice(6)).toEqual(["away", "–"]);
+  expect(trustRow({ ...KNOWN, held: 0 }, "newcomers")[2]).toBe("newcomer");
+  expect(trustRow({ ...KNOWN, held: 0, doubted: true }, "newcomers")[2]).toBe("in doubt");
+  expect(trustRow({ ...KNOWN, proven: true }, "newcomers")[2]).toBe("proven");
+  expect(trustRow({ ...KNOWN, trusted: true }, "newcomers")[2]).toBe("the owner’s");
+  expect(trustRow({ ...KNOWN, here: false, seconds: null }, "newcomers").slice(6)).toEqual(["away", "–"]);
+});
+
+test("nobody is a newcomer where results count on arrival", () => {
+  for (const comparison of ["samples", "none"] as const) {
+    expect(trustRow({ ...KNOWN, held: 0 }, comparison)[2]).toBe("counts on arrival");
+    expect(trustRow({ ...KNOWN, doubted: true }, comparison)[2]).toBe("in doubt");
+    expect(unitFigures({ ...UNITS, comparison })[8]).toBe("results count on arrival, 1 trusted peer");
+  }
 });
 
 test("epochs stand newest first, without figures where nothing was measured", () => {

@@ -3,6 +3,7 @@
 import { decimal, number, percent } from "../../i18n/formatting";
 import { say } from "../../i18n/texts/owners/dashboard/units";
 import { participantName } from "../../i18n/texts/volunteers/participant-names";
+import type { TrustComparison } from "../train/units/view";
 import type { TextRow } from "./tables";
 
 /** The server's data on a task's work units (docs/reference/http.md, Work units). */
@@ -22,6 +23,8 @@ export interface UnitsBoard {
   };
   readonly servers: { readonly count: number; readonly backlog: number; readonly lost: number };
   readonly clients: Readonly<Record<"here" | "at_work" | "slots" | "proven" | "trusted", number>>;
+  /** Whose results are compared before they count. */
+  readonly comparison: TrustComparison;
   readonly trust: readonly KnownClients[];
   readonly scores: readonly Score[];
   /** Seconds until the server has a newer answer. */
@@ -34,6 +37,7 @@ export interface KnownClients {
   readonly here: boolean;
   readonly trusted: boolean;
   readonly proven: boolean;
+  readonly doubted: boolean;
   readonly held: number;
   readonly on_time: number;
   readonly quota: number;
@@ -84,7 +88,7 @@ export function unitFigures(units: UnitsBoard): TextRow {
     say.slots(clients.slots, clients.here),
     say.backlog(servers.backlog),
     say.results(servers.lost),
-    say.trust(clients.proven, clients.trusted),
+    say.trust(clients.proven, clients.trusted, units.comparison !== "newcomers"),
   ];
 }
 
@@ -116,11 +120,11 @@ export function cellsOf({ shards }: UnitsBoard): ShardCell[] {
   });
 }
 
-export function trustRow(one: KnownClients): TextRow {
+export function trustRow(one: KnownClients, comparison: TrustComparison): TextRow {
   return [
     `${participantName(one.client)} · ${one.client}`,
     one.kind || say.none,
-    say.stands(one),
+    say.stands(one, comparison !== "newcomers"),
     say.row(one.held),
     say.row(one.on_time),
     say.today(one.left_today, one.quota),

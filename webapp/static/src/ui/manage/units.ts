@@ -50,7 +50,7 @@ export function bindUnits(page: HTMLElement, task: string): () => void {
     setText(requireElement(page, "tally"), tally);
     showMap(requireElement(page, "map"), units, tally);
     setText(requireElement(page, "map-note"), units.shards.each > 1 ? say.each(units.shards.each) : "");
-    trustPages.show(units.trust.map(trustRow));
+    trustPages.show(units.trust.map((one) => trustRow(one, units.comparison)));
     scorePages.show(scoreRows(units.scores));
     const accuracies = units.scores.map(({ metrics }) => metrics.accuracy ?? null);
     curve.show([

@@ -32,15 +32,26 @@ export const say = {
       : _("%(slots)s, %(each)s for each", { slots: number(slots), each: tenths(slots / here) }),
   servers: (count: number) => number(count),
   backlog: (count: number) => ngettext("%(count)s result waits", "%(count)s results wait", count),
-  trust: (proven: number, trusted: number) =>
-    trusted === 0
+  /** `counts`: results count on arrival, so that nobody has to be proven first. */
+  trust: (proven: number, trusted: number, counts: boolean) => {
+    if (counts) {
+      return trusted === 0
+        ? _("results count on arrival")
+        : ngettext(
+            "results count on arrival, %(count)s trusted peer",
+            "results count on arrival, %(count)s trusted peers",
+            trusted,
+          );
+    }
+    return trusted === 0
       ? _("%(proven)s proven", { proven: number(proven) })
       : ngettext(
           "%(proven)s proven, %(count)s trusted peer",
           "%(proven)s proven, %(count)s trusted peers",
           trusted,
           { proven: number(proven) },
-        ),
+        );
+  },
   /** `12 done, 3 at work`, of those that there are. */
   tally: (counts: readonly (readonly [string, number])[]) =>
     counts
@@ -62,9 +73,11 @@ export const say = {
     }),
   each: (shards: number) =>
     ngettext("A square stands for %(count)s shard.", "A square stands for %(count)s shards.", shards),
-  stands: (one: { trusted: boolean; proven: boolean; held: number }) => {
+  stands: (one: { trusted: boolean; proven: boolean; doubted: boolean; held: number }, counts: boolean) => {
     if (one.trusted) return _("the owner’s");
-    return one.proven ? _("proven") : one.held > 0 ? _("being checked") : _("newcomer, or in doubt");
+    if (one.doubted) return _("in doubt");
+    if (counts) return _("counts on arrival");
+    return one.proven ? _("proven") : one.held > 0 ? _("being checked") : _("newcomer");
   },
   row: (count: number) => number(count),
   today: (left: number, quota: number) =>
