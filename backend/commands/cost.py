@@ -69,13 +69,14 @@ def training_record(server: ServerClient, task: str) -> TrainingRecord:
     with server.file(f"/blobs/{summary['bundle']}") as answer:
         manifest = parse_manifest(answer.read())
     path = f"/api/tasks/{quote(task, safe='')}"
-    contributions = server.get(f"{path}/contributions", "contributions")["contributions"]
+    given = server.get(f"{path}/contributions", "contributions")
+    contributions = given["contributions"]
     rounds = _rounds(server, path)
     if summary["scheme"] != "volunteer":
         return of_rounds(summary, manifest, rounds, contributions)
     with server.file(f"{path}/figures/assimilations.csv") as answer:
         results = read_results(answer.read().decode("utf-8"))
-    return of_units(summary, manifest, rounds, contributions, results)
+    return of_units(summary, manifest, rounds, contributions, results, given.get("traffic"))
 
 
 def _rounds(server: ServerClient, path: str) -> list[dict[str, Any]]:

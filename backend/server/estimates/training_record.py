@@ -9,7 +9,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -95,8 +95,11 @@ def of_units(
     rounds: Sequence[Json],
     people: Sequence[Json],
     results: Sequence[Json],
+    traffic: Json | None = None,
 ) -> TrainingRecord:
     """Returns the record of a training in work units; `results` are the assimilated ones.
+
+    `traffic` has the bytes that the server `sent` and `received`; without it they are estimated.
 
     A client's other results, which only confirmed another client's, count as equally long in proportion to
     their examples; for a client without assimilated results, at the pace of clients of its kind and backend.
@@ -116,7 +119,10 @@ def of_units(
         sent = person["accepted"] + person["refused"]
         work.append(_work(person, sent, min(busy, seconds), max(_span(own), min(busy, seconds))))
     rows = sum({(row["client"], row["shard"], row["first"]): row["examples"] for row in results}.values())
-    return _record(summary, manifest, rounds, seconds, work, rows)
+    record = _record(summary, manifest, rounds, seconds, work, rows)
+    if traffic is None:
+        return record
+    return replace(record, down=int(traffic["sent"]), up=int(traffic["received"]))
 
 
 def _work(person: Json, results: int, busy: float, there: float) -> ClientWork:

@@ -83,6 +83,11 @@ class HostedTask:
         """
         return [asdict(one) for one in await self.host.history.contributions(client)]
 
+    def traffic(self) -> dict[str, int] | None:
+        """Returns the bytes sent and received in the whole training; None where they are not recorded."""
+        traffic = self.host.whole_traffic
+        return None if traffic is None else {"sent": traffic[0], "received": traffic[1]}
+
     async def seconds_to_finish(self) -> float | None:
         """Returns how long the task still takes at its pace; None where there is none. Raises StoreError."""
         if self.host.phase in ("paused", "finished"):

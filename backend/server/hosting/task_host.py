@@ -135,6 +135,11 @@ class TaskHost(ABC):
         """Bytes sent since the start: frames, and blobs by HTTP."""
         return self._connected.sent + self._blob_bytes
 
+    @property
+    def whole_traffic(self) -> tuple[int, int] | None:
+        """Bytes sent and received in the whole training; None where a restart forgets them."""
+        return None
+
     def traffic(self, client: str) -> tuple[int, int]:
         """Returns the bytes of frames sent to a client, and of updates received from it, since the start."""
         return self._connected.traffic(client)

@@ -45,7 +45,8 @@ class CheckpointContent(Struct, frozen=True):
     `means` are the mean evaluations of epochs that the stop rules received. `number` is that of the last
     assimilation. `data` identifies the shards of the units (see `data_of`). `usual` are recent valid results,
     beside which single ones are checked; servers before them wrote none. Of the results up to `number`,
-    `lost` were overwritten by other parameter servers, and `removed` taken out of the model.
+    `lost` were overwritten by other parameter servers, and `removed` taken out of the model. `traffic` are
+    the bytes sent and received so far; servers before them counted none.
     """
 
     scheduler: Snapshot
@@ -56,6 +57,7 @@ class CheckpointContent(Struct, frozen=True):
     usual: list[UsualResult] = []
     lost: float = 0.0
     removed: int = 0
+    traffic: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class DecodedCheckpoint:
     usual: Sequence[UsualResult] = ()
     lost: float = 0.0
     removed: int = 0
+    traffic: tuple[int, int] | None = None
 
 
 def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
@@ -98,6 +101,7 @@ def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: flo
         usual=state.usual.recent(),
         lost=state.model.lost,
         removed=state.model.removed,
+        traffic=state.traffic,
     )
     return msgspec.msgpack.encode(content)
 
@@ -149,6 +153,7 @@ def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
         usual=content.usual,
         lost=content.lost,
         removed=content.removed,
+        traffic=content.traffic,
     )
 
 

@@ -185,6 +185,18 @@ class UnitsHost(TaskHost):
         """See TaskHost."""
         return self._state.uploads.received
 
+    @property
+    def whole_traffic(self) -> tuple[int, int] | None:
+        """See TaskHost."""
+        return self._state.traffic
+
+    def fetched(self, address: str, count: int) -> bool:
+        """See TaskHost."""
+        belongs = super().fetched(address, count)
+        if belongs:
+            self._state.totals.files += count
+        return belongs
+
     def snapshot(self, address: str) -> Path | None:
         """Returns the file of weights that leases start from, by SHA-256; None if no such snapshot exists."""
         return self._state.snapshots.path(address)

@@ -22,6 +22,7 @@ from backend.server.units.state import (
     ModelState,
     RecordState,
     RunState,
+    TrafficTotals,
     UnitsState,
 )
 from backend.server.units.validation.usual_results import UsualResults
@@ -104,6 +105,7 @@ def create_state(
         records=RecordState(means=content.means),
         usual=UsualResults(content.usual),
         takes_out=bool(rules.trust.provisional),
+        totals=TrafficTotals(*(content.traffic or (0, 0)), known=content.traffic is not None),
     )
 
 
@@ -127,7 +129,8 @@ def _initial_content(history: VersionHistory) -> DecodedCheckpoint:
         next_unit=0,
         next_lease=history.lost * LEAP,
     )
-    return DecodedCheckpoint(scheduler, Epoch(history.round, history.current.version), 0, [])
+    epoch, traffic = Epoch(history.round, history.current.version), (0, 0) if history.round == 0 else None
+    return DecodedCheckpoint(scheduler, epoch, 0, [], traffic=traffic)
 
 
 def _replayed(progress: RunProgress, means: list[EvaluationRecord]) -> RunProgress:

@@ -245,6 +245,19 @@ class ClientState:
 
 
 @dataclass
+class TrafficTotals:
+    """Bytes of the whole training: those `sent` and `received` before this start, and of `files` since.
+
+    `known` is False if the training began on a server that did not record them.
+    """
+
+    sent: int = 0
+    received: int = 0
+    files: int = 0
+    known: bool = True
+
+
+@dataclass
 class RecordState:
     """The rows that the next checkpoint writes. The `UnitRecorder` reads them, and it alone removes rows.
 
@@ -311,6 +324,7 @@ class UnitsState:
     records: RecordState
     usual: UsualResults
     takes_out: bool = False
+    totals: TrafficTotals = field(default_factory=TrafficTotals)
     leases: UnitLeases = field(default_factory=UnitLeases)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
     uploads: UpdateUploads = field(init=False)
@@ -329,6 +343,14 @@ class UnitsState:
     def clock(self) -> float:
         """Returns the time of the event loop in seconds."""
         return asyncio.get_running_loop().time()
+
+    @property
+    def traffic(self) -> tuple[int, int] | None:
+        """Bytes sent, with those of files, and of results received in the whole training, if known."""
+        if not self.totals.known:
+            return None
+        sent = self.totals.sent + self.totals.files + self.connected.sent
+        return sent, self.totals.received + self.uploads.received
 
     @property
     def size(self) -> int:

@@ -92,9 +92,9 @@ async def versions(request: Request) -> Response:
 
 
 async def contributions(request: Request) -> Response:
-    """Contributions to a task by client, or those of one."""
-    client = request.query_params.get("client")
-    return _json_response({"contributions": await _task(request).contributions(client)})
+    """Contributions to a task by client, or those of one, and the bytes of its whole training."""
+    task, client = _task(request), request.query_params.get("client")
+    return _json_response({"contributions": await task.contributions(client), "traffic": task.traffic()})
 
 
 async def rounds(request: Request) -> Response:

@@ -55,7 +55,7 @@ ROWS: dict[str, Row] = {
     f"GET {TASK}/about": Row("view", {200: keys("html", "licence", "consent", "ethics", "earlier", "newer")}),
     f"GET {TASK}/disclosure": Row("view", {200: keys("server", "participants", "readers")}),
     f"GET {TASK}/versions": Row("view", {200: keys("versions")}),
-    f"GET {TASK}/contributions": Row("view", {200: keys("contributions")}),
+    f"GET {TASK}/contributions": Row("view", {200: keys("contributions", "traffic")}),
     f"GET {TASK}/rounds": Row(
         "view",
         {200: keys("rounds")},

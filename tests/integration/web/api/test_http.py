@@ -92,7 +92,7 @@ def test_history_starts_with_version_zero(http: httpx.Client) -> None:
         None,
         None,
     )
-    assert http.get("/api/tasks/tiny/contributions").json() == {"contributions": []}
+    assert http.get("/api/tasks/tiny/contributions").json() == {"contributions": [], "traffic": None}
 
 
 def test_the_server_says_that_it_is_well(http: httpx.Client) -> None:

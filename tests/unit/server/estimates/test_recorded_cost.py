@@ -89,6 +89,14 @@ def test_bytes_are_models_down_updates_up_and_each_row_once_for_each_client() ->
     assert record.flops == 30 / manifest().batch_size * 116
 
 
+def test_bytes_that_the_server_counted_are_charged_instead_of_a_model_for_each_result() -> None:
+    """Two units from the same weights fetch these once, and an equal result is not sent."""
+    rows = [result("a", 10.0, 5.0), result("a", 20.0, 5.0)]
+    counted = {"sent": 700, "received": 40}
+    record = of_units(UNITS, manifest(), [epoch(100.0)], [person("a", 2, 20)], rows, counted)
+    assert (record.down, record.up) == (700, 40)
+
+
 def test_rows_of_the_server_s_table_are_read() -> None:
     text = (
         "number,epoch,at,unit,shard,first,examples,client,kind,backend,base,staleness,seconds,lost\r\n"

@@ -41,9 +41,11 @@ def test_a_checkpoint_says_how_many_results_were_overwritten_and_taken_out() -> 
         records=RecordState(),
         usual=UsualResults(),
         task=SimpleNamespace(shards=SimpleNamespace(train=[])),
+        traffic=(700, 40),
     )
     content = decode_checkpoint(encode_checkpoint(cast(UnitsState, state), (), 0.0))
     assert (content.number, content.lost, content.removed) == (3, 1.0, 2)
+    assert content.traffic == (700, 40)
 
 
 def test_what_is_to_be_done_again_after_a_restart_is_nobodys_yet() -> None:
