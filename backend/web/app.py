@@ -24,9 +24,10 @@ from backend.server.hosting.task_deletion import Deletions
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.observers.event_log import EventLog
 from backend.server.observers.observer import Observers
+from backend.server.pictures.task_pictures import TaskPictures
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
-from backend.web.api import continuation, description, exports, task_management, tasks
+from backend.web.api import continuation, description, exports, pictures, task_management, tasks
 from backend.web.api.metrics import Metrics
 from backend.web.api.static_files import PublicFiles
 from backend.web.auth import accounts, credentials, invitations, sign_in
@@ -77,6 +78,7 @@ def build_app(settings: Settings) -> Starlette:
         )
         continuations = app.state.continuations = Continuations(registry, stores.plans)
         app.state.descriptions = Descriptions(registry, stores.plans)
+        app.state.pictures = TaskPictures(registry, stores.blobs)
         drafts = app.state.drafts = DraftService(
             settings.data_dir,
             settings.limits,
@@ -124,6 +126,7 @@ def build_app(settings: Settings) -> Starlette:
                     *task_management.routes(),
                     *continuation.routes(),
                     *description.routes(),
+                    *pictures.routes(),
                     *invitations.routes(),
                     *handlers.routes(),
                 ]

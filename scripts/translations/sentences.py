@@ -12,7 +12,7 @@ from scripts.translations.script_reader import marked_sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "webapp/templates"
-SERVER = ("*.py", "server/**/*.py", "web/**/*.py")
+SERVER = ("*.py", "datasets/**/*.py", "server/**/*.py", "web/**/*.py")
 SCRIPTS = ROOT / "webapp/static/src"
 KEYWORDS = {"_": None, "later": None, "gettext": None, "ngettext": (1, 2)}
 # As the pages have it.

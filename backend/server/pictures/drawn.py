@@ -44,9 +44,10 @@ def public_shards(task: Task) -> list[ShardFile]:
     private = file.ethics.people == "recognisable" or file.ethics.sensitive is True
     if not shown or private or not manifest.inputs or not is_picture(list(manifest.inputs[0].shape)):
         return []
-    small = [shard for shard in task.shards.fetched if shard.bytes <= _LARGEST_SHARD]
-    count = min(_MOST_SHARDS, len(small))
-    return [small[number * len(small) // count] for number in range(count)]
+    fetched = task.shards.fetched
+    count = min(_MOST_SHARDS, len(fetched))
+    some = (fetched[number * len(fetched) // count] for number in range(count))
+    return [shard for shard in some if shard.bytes <= _LARGEST_SHARD]
 
 
 class DrawnPictures:

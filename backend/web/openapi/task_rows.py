@@ -6,6 +6,7 @@ from backend.server.continuation.extension import Extension
 from backend.server.exports.export_formats import FORMATS
 from backend.web.api.description import DescriptionBody, TextBody
 from backend.web.api.exports import RollbackBody
+from backend.web.api.pictures import PictureBody
 from backend.web.api.task_management import AlertBody, Ordered, Treated
 from backend.web.auth.invitations import GivenRole, InvitationCode, NewInvitation
 from backend.web.openapi.rows import (
@@ -42,6 +43,8 @@ _SUMMARY = (
 )
 _VERSION = ("version", "round", "weights", "accepted", "examples", "created", "let_go")
 _LIFE = keys("state", "reason", "since", "orders")
+_PICTURE = keys("kind", "tag", "text", "drawable", "uploaded")
+_PICTURES = ("image/png", "image/jpeg", "image/webp")
 _FIGURES = ("text/csv", "application/json", BYTES)
 _FILES = tuple(dict.fromkeys([*(export_format.media_type for export_format in FORMATS.values()), JSON]))
 
@@ -87,6 +90,11 @@ ROWS: dict[str, Row] = {
         "edit", {200: keys("task", "data", "readme", "checklist")}, DescriptionBody, refusals=(409,)
     ),
     f"POST {TASK}/description/preview": Row("edit", {200: keys("html")}, TextBody),
+    f"GET {TASK}/picture": Row("view", {200: _PICTURE}),
+    f"PATCH {TASK}/picture": Row("edit", {200: _PICTURE}, PictureBody, refusals=(409, 422)),
+    f"PUT {TASK}/picture": Row(
+        "edit", {200: _PICTURE}, file(*_PICTURES), refusals=(400, 409, 413, 422), note="At most 5 MB."
+    ),
     f"GET {TASK}/compare": Row(
         "view",
         {200: keys("before", "after", "distance", "relative", "variables")},

@@ -23,6 +23,7 @@ from backend.server.estimates.exact_cost import exact_costs
 from backend.server.estimates.traffic import round_bytes
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.mesh.averaging_plan import averages_of
+from backend.server.pictures.task_pictures import TaskPictures
 from backend.server.tasks.client_terms import own_noise
 from backend.server.tasks.ethics_statement import publication
 from backend.server.tasks.gallery import Search, by_need, topics
@@ -80,6 +81,7 @@ async def gallery(request: Request) -> Response:
     context = {
         "tasks": tasks,
         "open": [task for task in tasks if task["phase"] != "finished"],
+        "pictures": {task["name"]: _pictures(request).of(task["name"]) for task in tasks},
         "finished": [task for task in tasks if task["phase"] == "finished"],
         "topics": topics(tasks),
         "search": search,
@@ -99,7 +101,7 @@ async def task(request: Request) -> Response:
     context["contributions"] = await hosted.contributions()
     context["rounds"] = await hosted.rounds(0, RECENT_ROUNDS)
     context["remaining"] = await hosted.seconds_to_finish()
-    context["picture"] = picture(name)
+    context["picture"] = _pictures(request).of(name)
     context |= await lineage(request, name)
     return render(request, "pages/task.html", context)
 
@@ -217,6 +219,7 @@ def _environment(webapp: Path, language: str) -> Environment:
     environment.install_gettext_translations(sentences, newstyle=True)  # type: ignore[attr-defined]  # By i18n.
     environment.policies["ext.i18n.trimmed"] = True
     environment.filters.update(TemplateWords(language, sentences).filters())
+    environment.filters["woven"] = picture
     environment.filters["partial"] = lambda scheme, name: WEB_SCHEMES[scheme].partial(templates, name)
     # The logo is inlined, so that it takes the colours of the light or dark theme.
     environment.globals["logo"] = Markup((templates / "logo.svg").read_text(encoding="utf-8"))  # noqa: S704
@@ -255,6 +258,11 @@ def _exact_context(request: Request, name: str) -> dict[str, Any]:
 def _registry(request: Request) -> TaskRegistry:
     registry: TaskRegistry = request.app.state.tasks
     return registry
+
+
+def _pictures(request: Request) -> TaskPictures:
+    pictures: TaskPictures = request.app.state.pictures
+    return pictures
 
 
 def _webapp(request: Request) -> Path:
