@@ -14,6 +14,7 @@ from backend.protocols.tasks.task_life import LifeState
 from backend.server.continuation.descriptions import Descriptions, TaskDescription
 from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.hosting.hosted_task import HostedTask
+from backend.server.pictures.task_pictures import TaskPictures
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS
 from backend.server.tasks.markdown import rendered
@@ -52,9 +53,11 @@ async def page(request: Request) -> Response:
     name = request.path_params["name"]
     await require(request, "edit", name)
     task: HostedTask = request.app.state.tasks.task(name)
+    pictures: TaskPictures = request.app.state.pictures
     context = {
         "task": task.summary(),
         "described": await _descriptions(request).of(name),
+        "picture": pictures.of(name),
         "open": task.lifecycle.life.running is LifeState.TEST,
         "licences": {"model": MODELS, "data": DATA},
         "bases": BASES,

@@ -14,9 +14,22 @@ export async function requestJson(
   address: string,
   body?: unknown,
 ): Promise<unknown> {
-  const headers = { accept: "application/json", "content-type": "application/json" };
-  const content = body === undefined ? null : JSON.stringify(body);
-  const response = await fetch(address, { method, headers, body: content }).catch(() => null);
+  return answerTo(method, address, "application/json", body === undefined ? null : JSON.stringify(body));
+}
+
+/** Sends a file as it is; returns and throws as `requestJson` does. */
+export async function sendFile(address: string, file: Blob): Promise<unknown> {
+  return answerTo("PUT", address, file.type || "application/octet-stream", file);
+}
+
+async function answerTo(
+  method: string,
+  address: string,
+  type: string,
+  body: BodyInit | null,
+): Promise<unknown> {
+  const headers = { accept: "application/json", "content-type": type };
+  const response = await fetch(address, { method, headers, body }).catch(() => null);
   if (!response) throw new NoAnswer(say.account.silent);
   if (response.status === 204) return null;
   const answer: unknown = await response.json().catch(() => null);

@@ -6,6 +6,7 @@ import { keepFromLeaving, saveStateWords } from "../drafts/frame";
 import { type ChecklistItem, type DraftTable, mergeTables } from "../drafts/record";
 import { requestJson, showRefusal } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
+import { bindPicture } from "./picture";
 
 /** The answer of `GET /api/tasks/{name}/description` (docs/reference/http.md). */
 interface Described {
@@ -52,14 +53,18 @@ export async function bindDescribe(root: HTMLElement): Promise<void> {
   });
   keepFromLeaving(root, saver);
   body.inert = false;
-  bindLaunch(requireElement<HTMLButtonElement>(root, "launch"), name, saver);
+  const picture = bindPicture(requireElement(root, "picture"));
+  bindLaunch(requireElement<HTMLButtonElement>(root, "launch"), name, async () => {
+    await saver.flush();
+    await picture();
+  });
 }
 
-function bindLaunch(button: HTMLButtonElement, name: string, saver: Autosave): void {
+function bindLaunch(button: HTMLButtonElement, name: string, saved: () => Promise<void>): void {
   button.disabled = false;
   button.addEventListener("click", () => {
     void showRefusal(requireElement(document, "problem"), async () => {
-      await saver.flush();
+      await saved();
       await requestJson("POST", `/api/tasks/${name}/orders`, { order: "launch" });
       location.assign(`/tasks/${name}/manage`);
     });
