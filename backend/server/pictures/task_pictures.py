@@ -5,43 +5,33 @@ from __future__ import annotations
 import asyncio
 import io
 import tempfile
-from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from backend.datasets.inspection.owner_picture import check_kind
 from backend.errors import BundleError, DataError, NotFoundError, RefusedFileError
 from backend.numerics.preprocess.image import Pixels
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.pictures.drawn import DrawnPictures, drawing_tag
+from backend.server.pictures.picture_files import (
+    PictureChoice,
+    PictureKind,
+    read_choice,
+    read_uploaded,
+    write_picture,
+)
 from backend.server.sandbox.data_inspection import prepare_picture
 from backend.stores.contracts import BlobStore
-from backend.stores.error_translation import translated
 from backend.translation import gettext, later
 
 MAX_UPLOAD_BYTES = 5_000_000
-CHOICE, UPLOADED = "picture.json", "picture.webp"
 PNG, WEBP = "image/png", "image/webp"
 NOTHING_DRAWN = later("Nothing can be drawn from this task's data. Upload a picture, or take the woven one.")
 NOTHING_UPLOADED = later("No picture was uploaded for this task yet. Choose a file.")
 WOVEN = later("This task has no picture but the pattern that is woven from its name.")
-_MAX_FILE_BYTES, _MAX_CHOICE_BYTES = 2 << 20, 4 << 10
 _QUALITY = 85
-
-PictureKind: TypeAlias = Literal["drawn", "uploaded", "woven"]
-AlternativeText: TypeAlias = Annotated[str, Meta(max_length=300)]
-
-
-class PictureChoice(Struct, frozen=True):
-    """What an owner chose; `sha256` is that of the uploaded file, if there is one."""
-
-    kind: PictureKind | None = None
-    text: AlternativeText = ""
-    sha256: str = ""
 
 
 class ShownPicture(Struct, frozen=True):
@@ -77,7 +67,7 @@ class TaskPictures:
 
     def of(self, name: str) -> ShownPicture:
         """Returns which picture the task has; without a choice it is drawn if it can be. NotFoundError."""
-        choice = _choice(self._registry.folder(name) / CHOICE)
+        choice = read_choice(self._registry.folder(name))
         drawn = drawing_tag(self._registry.host(name).task)
         can = (drawn is not None, choice.sha256 != "")
         if choice.kind == "uploaded" and choice.sha256:
@@ -94,9 +84,7 @@ class TaskPictures:
             if content is not None:
                 return PictureFile(content, PNG, shown.tag)
         if shown.kind == "uploaded":
-            path = self._registry.folder(name) / UPLOADED
-            with translated("The task's picture cannot be read"):
-                content = await asyncio.to_thread(_read, path)
+            content = await asyncio.to_thread(read_uploaded, self._registry.folder(name))
             return PictureFile(content, WEBP, shown.tag)
         raise NotFoundError(gettext(WOVEN))
 
@@ -111,11 +99,11 @@ class TaskPictures:
                 raise RefusedFileError(gettext(NOTHING_DRAWN))
             if kind == "uploaded" and not shown.uploaded:
                 raise RefusedFileError(gettext(NOTHING_UPLOADED))
-            before = _choice(self._registry.folder(name) / CHOICE)
+            before = read_choice(self._registry.folder(name))
             after = PictureChoice(
                 before.kind if kind is None else kind, before.text if text is None else text, before.sha256
             )
-            await self._store(name, after, None)
+            await asyncio.to_thread(write_picture, self._registry.folder(name), after)
         return self.of(name)
 
     async def upload(self, name: str, content: bytes) -> ShownPicture:
@@ -133,16 +121,9 @@ class TaskPictures:
         except (DataError, BundleError) as error:
             raise RefusedFileError(gettext(str(error))) from error
         async with life.in_private_test():
-            await self._store(name, PictureChoice("uploaded", "", sha256(made).hexdigest()), made)
+            choice = PictureChoice("uploaded", "", sha256(made).hexdigest())
+            await asyncio.to_thread(write_picture, self._registry.folder(name), choice, made)
         return self.of(name)
-
-    async def _store(self, name: str, choice: PictureChoice, content: bytes | None) -> None:
-        folder = self._registry.folder(name)
-        with translated("The task's picture cannot be written"):
-            # A server that is killed between the two shows the new picture under the old tag.
-            if content is not None:
-                await asyncio.to_thread(_replace, folder / UPLOADED, content)
-            await asyncio.to_thread(_replace, folder / CHOICE, msgspec.json.encode(choice))
 
 
 def _prepared(content: bytes) -> bytes:
@@ -160,31 +141,3 @@ def _webp(pixels: Pixels) -> bytes:
     written = io.BytesIO()
     picture.save(written, "WEBP", quality=_QUALITY)
     return written.getvalue()
-
-
-def _choice(path: Path) -> PictureChoice:
-    """Reads the choice; none where there is no file, or one that nobody can read."""
-    try:
-        state = path.stat()
-        return _decoded_choice(path, state.st_mtime_ns, state.st_size)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-        return PictureChoice()
-
-
-@lru_cache(maxsize=256)
-def _decoded_choice(path: Path, _modified: int, size: int) -> PictureChoice:
-    if size > _MAX_CHOICE_BYTES:
-        return PictureChoice()
-    return msgspec.json.decode(path.read_bytes(), type=PictureChoice)
-
-
-def _read(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_MAX_FILE_BYTES)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Writes the file in one step, so that a killed server leaves the old or the new one."""
-    new = path.with_name(f".{path.name}.new")
-    new.write_bytes(content)
-    new.replace(path)

@@ -8,13 +8,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from backend.server.accounts.permissions import ANYBODY, may
-from backend.server.pictures.task_pictures import (
-    MAX_UPLOAD_BYTES,
-    AlternativeText,
-    PictureKind,
-    ShownPicture,
-    TaskPictures,
-)
+from backend.server.pictures.picture_files import AlternativeText, PictureKind
+from backend.server.pictures.task_pictures import MAX_UPLOAD_BYTES, ShownPicture, TaskPictures
 from backend.translation import gettext, later
 from backend.web.api.blobs import IMMUTABLE, PRIVATE, has_already
 from backend.web.auth.identity import require

@@ -18,6 +18,7 @@ from backend.server.drafts.record import RECORD, Draft, DraftJob, JobKind, JobLi
 from backend.server.drafts.review.checklist import MADE, TASK, fingerprint
 from backend.server.drafts.review.comparison import read_text
 from backend.server.drafts.transfer.forked_weights import ForkedWeights, replace_weights
+from backend.server.pictures.picture_files import UPLOADED, copy_picture
 from backend.stores.error_translation import translated
 
 KERAS = ".keras"
@@ -59,7 +60,7 @@ async def copy_task(
     changes: Sequence[ChangedValue] = (),
     fork: ForkedWeights | None = None,
 ) -> Draft:
-    """Creates a draft of a new version of the task in `folder`: its model, shards, task file and README.
+    """Creates a draft of a new version of the task in `folder`: its model, shards, files and picture.
 
     `changes` are those of its plan since its launch. With `fork` its version 0 has the weights of a version
     of that task.
@@ -78,8 +79,8 @@ async def copy_task(
     if tables["data"].get("source") == "shards":
         parts["cut"] = folder / str(tables["data"]["shards"])
     # Its model is kept twice: in the bundle, and as if it had been uploaded.
-    parts_and_model = [*parts.values(), parts["convert"] / Path(task_tables.MODEL).name]
-    size = await asyncio.to_thread(_size, parts_and_model)
+    parts_and_files = [*parts.values(), parts["convert"] / Path(task_tables.MODEL).name, folder / UPLOADED]
+    size = await asyncio.to_thread(_size, parts_and_files)
     drafts.check_room(owner, size)
     new = await drafts.create(
         owner, task_tables.fixed({**tables, "name": name, "follows": source_name}), readme
@@ -88,6 +89,7 @@ async def copy_task(
         with drafts.reserved(new, size), translated("The task cannot be copied"):
             for kind, source in parts.items():
                 await asyncio.to_thread(shutil.copytree, source, drafts.folder(new) / MADE[kind])
+            await asyncio.to_thread(copy_picture, folder, drafts.folder(new) / TASK)
             if fork is not None:
                 await asyncio.to_thread(replace_weights, drafts.folder(new) / MADE["convert"], fork)
             if fork is None or fork.keras is not None:

@@ -14,9 +14,13 @@ from backend.datasets.inspection import owner_picture
 from backend.errors import NotFoundError, OrderError, RefusedFileError
 from backend.numerics.preprocess.image import Pixels
 from backend.protocols.tasks.task_life import Life, LifeState
+from backend.server.drafts.draft_store import Drafts
+from backend.server.drafts.limits import DraftLimits
+from backend.server.drafts.transfer.copies import copy_task
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.pictures import task_pictures
-from backend.server.pictures.task_pictures import PictureKind, TaskPictures
+from backend.server.pictures.picture_files import PictureKind
+from backend.server.pictures.task_pictures import TaskPictures
 from backend.stores.embedded import open_stores
 from tests.support.tasks.owner_files import png
 from tests.support.tasks.picture_task import write_pictures
@@ -124,3 +128,20 @@ async def test_a_choice_that_cannot_be_read_is_none(pictures: TaskPictures, tmp_
     for content in (b"{", b'{"kind": "x"}', b"[]", b'{"kind": "uploaded"}', b" " * 5000 + b"{}"):
         (tmp_path / "tasks" / "drawable" / "picture.json").write_bytes(content)
         assert pictures.of("drawable").kind == "drawn"
+
+
+@pytest.mark.usefixtures("in_this_process")
+async def test_a_new_version_of_a_task_begins_with_its_picture(
+    pictures: TaskPictures, tmp_path: Path
+) -> None:
+    await pictures.upload("drawable", png())
+    await pictures.choose("drawable", None, "A cat.")
+    drafts = Drafts(tmp_path / "drafts", DraftLimits(min_free_mib=1), lambda: 1.0)
+    await drafts.start()
+    for name, files in (("drawable", {"picture.json", "picture.webp"}), ("numbers", set[str]())):
+        source = tmp_path / "tasks" / name
+        draft = await copy_task(drafts, source, "a" * 16, f"{name}-2")
+        copied = drafts.folder(draft) / "task"
+        assert {path.name for path in copied.glob("picture*")} == files
+        for file in files:
+            assert (copied / file).read_bytes() == (source / file).read_bytes()
