@@ -48,7 +48,7 @@ async def test_nothing_of_volunteers_own_data_is_drawn(tmp_path: Path, stores: S
 async def test_people_are_not_shown_to_those_who_do_not_take_part(
     tmp_path: Path, stores: Stores, answer: dict[str, str | bool]
 ) -> None:
-    task = await loaded(write_pictures(tmp_path / "tiny", **answer), stores.blobs)
+    task = await loaded(write_pictures(tmp_path / "tiny", ethics=answer), stores.blobs)
     assert await DrawnPictures(stores.blobs).of(task) is None
     assert drawing_tag(task) is None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 import numpy as np
@@ -26,7 +27,7 @@ def write_pictures(
     train: Sequence[Sequence[Colour]] = ((RED, GREEN), (RED, GREEN)),
     held_out: Sequence[Sequence[Colour]] = ((BLUE, BLUE),),
     preprocess: str = PREPROCESS,
-    **ethics: str | bool,
+    ethics: Mapping[str, str | bool] = MappingProxyType({}),
 ) -> Path:
     """Writes a task with a shard for each sequence of colours, of the classes 0, 1, 0 and so on."""
     write_task(folder)
