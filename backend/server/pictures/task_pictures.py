@@ -67,7 +67,7 @@ class TaskPictures:
 
     def of(self, name: str) -> ShownPicture:
         """Returns which picture the task has; without a choice it is drawn if it can be. NotFoundError."""
-        choice = read_choice(self._registry.folder(name))
+        choice = read_choice(self._registry.task(name).folder)
         drawn = drawing_tag(self._registry.host(name).task)
         can = (drawn is not None, choice.sha256 != "")
         if choice.kind == "uploaded" and choice.sha256:
@@ -84,7 +84,7 @@ class TaskPictures:
             if content is not None:
                 return PictureFile(content, PNG, shown.tag)
         if shown.kind == "uploaded":
-            content = await asyncio.to_thread(read_uploaded, self._registry.folder(name))
+            content = await asyncio.to_thread(read_uploaded, self._registry.task(name).folder)
             return PictureFile(content, WEBP, shown.tag)
         raise NotFoundError(gettext(WOVEN))
 
@@ -93,17 +93,17 @@ class TaskPictures:
 
         Raises RefusedFileError if there is no such picture, OrderError for a launched task, or StoreError.
         """
-        async with self._registry.lifecycle(name).in_private_test():
+        async with self._registry.task(name).lifecycle.in_private_test():
             shown = self.of(name)
             if kind == "drawn" and not shown.drawable:
                 raise RefusedFileError(gettext(NOTHING_DRAWN))
             if kind == "uploaded" and not shown.uploaded:
                 raise RefusedFileError(gettext(NOTHING_UPLOADED))
-            before = read_choice(self._registry.folder(name))
+            before = read_choice(self._registry.task(name).folder)
             after = PictureChoice(
                 before.kind if kind is None else kind, before.text if text is None else text, before.sha256
             )
-            await asyncio.to_thread(write_picture, self._registry.folder(name), after)
+            await asyncio.to_thread(write_picture, self._registry.task(name).folder, after)
         return self.of(name)
 
     async def upload(self, name: str, content: bytes) -> ShownPicture:
@@ -111,7 +111,7 @@ class TaskPictures:
 
         Raises RefusedFileError with what to do, OrderError for a launched task, or StoreError.
         """
-        life = self._registry.lifecycle(name)
+        life = self._registry.task(name).lifecycle
         async with life.in_private_test():
             pass  # Before the work of decoding; below it is checked again.
         try:
@@ -122,7 +122,7 @@ class TaskPictures:
             raise RefusedFileError(gettext(str(error))) from error
         async with life.in_private_test():
             choice = PictureChoice("uploaded", "", sha256(made).hexdigest())
-            await asyncio.to_thread(write_picture, self._registry.folder(name), choice, made)
+            await asyncio.to_thread(write_picture, self._registry.task(name).folder, choice, made)
         return self.of(name)
 
 

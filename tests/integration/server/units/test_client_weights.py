@@ -48,7 +48,8 @@ async def test_a_client_of_easgd_is_told_how_strongly_it_is_drawn_to_the_model(u
         await client.deliver(first, 4 * ONES, steps=2)
         second = await client.next(Unit)
         # The client is at 4, the model went from 0 to 1: a third of what is left takes the client to 3.
-        assert (second.start, second.elasticity) == ("elastic", pytest.approx(1 / 3))
+        assert second.start == "elastic"
+        assert second.elasticity == pytest.approx(1 / 3)
         assert await client.weights(second) == pytest.approx(BEGAN + 1)
 
 
