@@ -19,8 +19,9 @@ from backend.errors import TaskFileError
 from backend.formats.exact_program import read_exact_program
 from backend.formats.pins import pin_bundle
 from backend.formats.task_file import TaskFile, read_task_file
-from backend.server.sandbox.conversion import convert, converter_folder
-from backend.server.sandbox.limited_process import Tell, silent
+from backend.server.sandbox.conversion import convert
+from backend.server.sandbox.converter_process import converter_folder
+from backend.server.sandbox.limited_process import Supervision, Tell, silent
 from backend.settings import assets_folder, dist_folder, site_folder
 
 BUILT = "built"
@@ -83,7 +84,7 @@ def build_task(folder: Path, force: bool = False, tell: Tell = silent) -> str:
             draft / model,
             folder / "task.toml",
             draft / bundle,
-            tell=lambda step: tell(f"{folder.name}: {step}"),
+            supervision=Supervision(lambda step: tell(f"{folder.name}: {step}")),
             program=program,
         )
         (draft / _STAMP).write_text(digest, "utf-8")

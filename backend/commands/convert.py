@@ -10,6 +10,7 @@ from backend.commands.converter_flags import FORMATS, add_flags, limits_of
 from backend.commands.terminal.progress import TerminalProgress
 from backend.formats.exact_program import read_exact_program
 from backend.server.sandbox.conversion import convert
+from backend.server.sandbox.limited_process import Supervision
 from backend.settings import dist_folder
 
 # Shown at the end of the help.
@@ -33,8 +34,9 @@ def run(args: argparse.Namespace) -> int:
     program = read_exact_program(dist_folder())
     with TerminalProgress("Starting the conversion.") as progress:
         limits = limits_of(args)
+        supervision = Supervision(progress.step)
         message = convert(
-            args.model, args.task, args.output, limits, args.custom, progress.step, program=program
+            args.model, args.task, args.output, limits, args.custom, supervision, program=program
         )
     print(message)
     return 0

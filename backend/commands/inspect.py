@@ -24,6 +24,7 @@ from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.estimates.data_supply import cut_supply
 from backend.server.estimates.traffic import program_bytes, traffic
 from backend.server.sandbox.conversion import Proposed, convert
+from backend.server.sandbox.limited_process import Supervision
 from backend.server.schemes import scheme_of
 from backend.server.tasks.bundle_store import check_bundle
 from backend.server.tasks.model_inspection import Inspection, inspect
@@ -117,7 +118,7 @@ def _inspect_model(model: Path, args: argparse.Namespace) -> int:
                     bundle,
                     limits_of(args),
                     args.custom,
-                    progress.step,
+                    Supervision(progress.step),
                     propose=proposals.append if args.task is None else None,
                     program=program,
                 )

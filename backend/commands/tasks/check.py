@@ -23,7 +23,7 @@ from backend.formats.task_file import TaskFile, parse_task, read_task_file
 from backend.server.drafts.toml import to_toml
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
-from backend.server.sandbox.limited_process import Tell
+from backend.server.sandbox.limited_process import Supervision, Tell
 from backend.server.tasks.device_support import device_support
 from backend.server.tasks.model_inspection import inspect
 from backend.server.tasks.task import TASK_FILE
@@ -157,7 +157,7 @@ def _converted(
     task, bundle = work_folder / TASK_FILE, work_folder / "bundle"
     task.write_text(to_toml(folder.tables), "utf-8")
     try:
-        yield CheckedItem("convert", "done", convert(model, task, bundle, tell=tell))
+        yield CheckedItem("convert", "done", convert(model, task, bundle, supervision=Supervision(tell)))
     except MingaError as error:
         yield CheckedItem("convert", "failed", str(error))
         return None

@@ -16,8 +16,9 @@ from backend.errors import BundleError, BusyError, CancelledError, GoneError, Mi
 from backend.server.exports.export_formats import Format
 from backend.server.exports.file_cache import CachedFile, FileCache
 from backend.server.exports.weight_files import WRITERS, Layout
-from backend.server.sandbox.conversion import ConversionLimits, converter_folder
-from backend.server.sandbox.limited_process import ProcessWork, run_limited
+from backend.server.sandbox.conversion import ConversionLimits
+from backend.server.sandbox.converter_process import converter_process
+from backend.server.sandbox.limited_process import Supervision
 from backend.server.sandbox.work_folder import check_result
 from backend.server.tasks.task import TASK_FILE
 
@@ -135,17 +136,16 @@ class Exporter:
     def _convert(self, source: ExportSource, format: Format, folder: Path, file: Path) -> None:
         if source.model is None:
             raise BundleError("This task's bundle has no Keras model. Take npz or safetensors instead.")
-        root = converter_folder().parent
+        converter = converter_process(LIMITS, Supervision(cancelled=self._stopped.is_set))
         # The converter recognises formats by their suffixes, which blobs do not have.
         model = folder / "model.keras"
         shutil.copyfile(source.model, model)
         arguments = [str(model), "--weights", str(source.values.resolve()), "--format", format.name]
-        arguments += ["-o", str(file), *LIMITS.flags()]
+        arguments += ["-o", str(file)]
         if format.name == KERAS and source.training:
             task = folder / TASK_FILE
             task.write_text(source.training, "utf-8")
             arguments += ["--task", str(task)]
         remedy = "take npz or safetensors instead"
-        work = ProcessWork("Making the file", remedy, "converter.export", arguments, folder, root)
-        run_limited(work, LIMITS, cancelled=self._stopped.is_set)
+        converter.run("Making the file", remedy, "converter.export", arguments, folder)
         check_result(file, LIMITS.file_bytes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,21 +10,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct, to_builtins
 
-from backend.errors import BundleError, SettingsError
+from backend.errors import BundleError
 from backend.formats.exact_program import ExactProgram
 from backend.formats.pins import pin_bundle
 from backend.formats.task_file.types import Measures
-from backend.server.sandbox.limited_process import (
-    Cancelled,
-    ProcessLimits,
-    ProcessWork,
-    Room,
-    Tell,
-    endless,
-    never,
-    run_limited,
-    silent,
-)
+from backend.server.sandbox.converter_process import converter_process
+from backend.server.sandbox.limited_process import UNSUPERVISED, ProcessLimits, Supervision
 from backend.server.sandbox.work_folder import check_result, check_results, read_result, work_folder
 
 PROPOSED_BYTES = 1 << 16
@@ -63,24 +53,21 @@ def convert(
     output: Path,
     limits: ConversionLimits | None = None,
     custom: Path | None = None,
-    tell: Tell = silent,
-    cancelled: Cancelled = never,
+    supervision: Supervision = UNSUPERVISED,
     propose: Callable[[Proposed], None] | None = None,
-    room: Room = endless,
     program: ExactProgram | None = None,
 ) -> str:
     """Converts `model` into a bundle in the new folder `output`, and returns a sentence about it.
 
     The folder appears complete or not at all. `custom` is a Python file that is run: only for an owner's own
     model on the owner's own machine, never for an upload. With `propose` a model without a loss or an
-    optimizer gets fitting ones, and `propose` is called with them. `room` is called with the bytes that the
-    converter takes on the disk, and raises to end it. The bundle is pinned to `program`.
+    optimizer gets fitting ones, and `propose` is called with them. The bundle is pinned to `program`.
 
     Raises BundleError or TaskFileError with the converter's sentence, CancelledError, and SettingsError if
     the converter is not installed.
     """
     limits = limits or ConversionLimits()
-    root = converter_folder().parent
+    converter = converter_process(limits, supervision)
     output = output.absolute()
     if output.exists():
         raise BundleError(f"{output} exists already; choose another folder or remove it first.")
@@ -88,15 +75,13 @@ def convert(
     with work_folder(output.parent, ".convert-") as folder:
         draft = folder / "bundle"
         arguments = [str(model.resolve()), "--task", str(task_file.resolve()), "-o", str(draft)]
-        arguments += limits.flags()
         if custom:
             arguments += ["--custom", str(custom.resolve())]
         proposed = folder / "proposed.json"
         if propose is not None:
             arguments += ["--propose", str(proposed)]
         remedy = "use a smaller model or batch"
-        work = ProcessWork("The conversion", remedy, "converter", arguments, folder, root)
-        message = run_limited(work, limits, tell, cancelled, room)
+        message = converter.run("The conversion", remedy, "converter", arguments, folder)
         check_results(draft, _BUNDLE_DEPTH, limits.file_bytes)
         check_result(draft / MANIFEST, MANIFEST_BYTES)
         if propose is not None:
@@ -113,13 +98,3 @@ def _read_proposed(path: Path) -> Proposed:
         return msgspec.json.decode(read_result(path, PROPOSED_BYTES), type=Proposed)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BundleError(f"What the conversion proposes cannot be read ({error}); convert again.") from error
-
-
-def converter_folder() -> Path:
-    """Returns the folder of the package `converter`. Raises SettingsError without it or TensorFlow."""
-    spec = importlib.util.find_spec("converter")
-    if spec is None or spec.origin is None or importlib.util.find_spec("tensorflow") is None:
-        raise SettingsError(
-            "Converting a model needs TensorFlow; install it with pip install 'minga[convert]'."
-        )
-    return Path(spec.origin).resolve().parent

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,15 +31,11 @@ from backend.errors import BundleError
 from backend.numerics.preprocess.declared import Preprocess
 from backend.numerics.preprocess.image import Pixels
 from backend.server.sandbox.limited_process import (
-    Cancelled,
+    UNSUPERVISED,
     ProcessLimits,
     ProcessWork,
-    Room,
-    Tell,
-    endless,
-    never,
+    Supervision,
     run_limited,
-    silent,
 )
 from backend.server.sandbox.work_folder import check_results, read_result, work_folder
 
@@ -60,22 +55,20 @@ def inspect_data(
     name: str,
     model_input: ModelInput,
     output: Path,
-    tell: Tell = silent,
-    cancelled: Cancelled = never,
+    supervision: Supervision = UNSUPERVISED,
     limits: ProcessLimits = LIMITS,
-    room: Room = endless,
 ) -> DataFindings:
     """Inspects the data. Writes the findings and small pictures into the new folder `output`.
 
-    `room` is called with the bytes that the process takes on the disk, and raises to end it. Raises DataError
-    or BundleError with a remedy, or CancelledError.
+    Raises DataError or BundleError with a remedy, CancelledError, or what the supervision raises.
     """
 
     def job(folder: Path) -> Job:
         return LookJob(str(data.resolve()), name, str(folder), model_input)
 
-    supervision = _Supervision(tell, cancelled, limits, room)
-    return _run(job, [data], output, supervision, lambda _, made: read_findings(_report(made / FINDINGS)))
+    return _run(
+        job, [data], output, limits, supervision, lambda _, made: read_findings(_report(made / FINDINGS))
+    )
 
 
 def preview_data(
@@ -85,10 +78,8 @@ def preview_data(
     holdout: float,
     manifest: Path | None,
     output: Path,
-    tell: Tell = silent,
-    cancelled: Cancelled = never,
+    supervision: Supervision = UNSUPERVISED,
     limits: ProcessLimits = LIMITS,
-    room: Room = endless,
 ) -> PreviewResult:
     """Preprocesses some examples. Writes them and pictures into the folder `output`.
 
@@ -99,11 +90,8 @@ def preview_data(
     def job(folder: Path) -> Job:
         return ShowJob(str(data.resolve()), name, str(folder), manifest_path, declared, holdout)
 
-    reads, supervision = (
-        [data, *([manifest] if manifest else [])],
-        _Supervision(tell, cancelled, limits, room),
-    )
-    return _run(job, reads, output, supervision, lambda _, made: read_shown(_report(made / SHOWN)))
+    reads = [data, *([manifest] if manifest else [])]
+    return _run(job, reads, output, limits, supervision, lambda _, made: read_shown(_report(made / SHOWN)))
 
 
 def measure_data(
@@ -112,9 +100,7 @@ def measure_data(
     declared: Preprocess,
     holdout: float,
     output: Path,
-    tell: Tell = silent,
-    cancelled: Cancelled = never,
-    room: Room = endless,
+    supervision: Supervision = UNSUPERVISED,
 ) -> ExampleShape:
     """Measures the shape of preprocessed examples, by way of the new folder `output`.
 
@@ -124,8 +110,9 @@ def measure_data(
     def job(folder: Path) -> Job:
         return MeasureJob(str(data.resolve()), name, str(folder), declared, holdout)
 
-    supervision = _Supervision(tell, cancelled, LIMITS, room)
-    return _run(job, [data], output, supervision, lambda _, made: read_shape(_report(made / MEASURED)))
+    return _run(
+        job, [data], output, LIMITS, supervision, lambda _, made: read_shape(_report(made / MEASURED))
+    )
 
 
 def cut_data(
@@ -135,10 +122,8 @@ def cut_data(
     holdout: float,
     manifest: Path,
     output: Path,
-    tell: Tell = silent,
-    cancelled: Cancelled = never,
+    supervision: Supervision = UNSUPERVISED,
     limits: ProcessLimits = LIMITS,
-    room: Room = endless,
     *,
     strict: bool = False,
     max_bytes: int | None = None,
@@ -152,19 +137,22 @@ def cut_data(
         arguments = (str(data.resolve()), name, str(folder), str(manifest.resolve()), declared, holdout)
         return CutJob(*arguments, strict, max_bytes)
 
-    supervision = _Supervision(tell, cancelled, limits, room)
-    return _run(job, [data, manifest], output, supervision, _message, depth=1, largest=_SHARD_BYTES)
+    return _run(job, [data, manifest], output, limits, supervision, _message, depth=1, largest=_SHARD_BYTES)
 
 
 def unpack_draft(
-    archive: Path, name: str, max_bytes: dict[str, int], output: Path, room: Room = endless
+    archive: Path,
+    name: str,
+    max_bytes: dict[str, int],
+    output: Path,
+    supervision: Supervision = UNSUPERVISED,
 ) -> list[Path]:
     """Unpacks an exported draft into the new folder `output`. Raises as `inspect_data`."""
 
     def job(folder: Path) -> Job:
         return UnpackJob(str(archive.resolve()), name, str(folder), max_bytes)
 
-    _run(job, [archive], output, _Supervision(silent, never, LIMITS, room), _message)
+    _run(job, [archive], output, LIMITS, supervision, _message)
     return sorted(output.iterdir())
 
 
@@ -177,36 +165,28 @@ def prepare_picture(data: Path, output: Path, limits: ProcessLimits = _PICTURE_L
     def job(folder: Path) -> Job:
         return PictureJob(str(data.resolve()), data.name, str(folder))
 
-    supervision = _Supervision(silent, never, limits, endless, "Reading the picture", "upload a smaller one")
-    return _run(job, [data], output, supervision, _pixels)
-
-
-@dataclass(frozen=True)
-class _Supervision:
-    tell: Tell
-    cancelled: Cancelled
-    limits: ProcessLimits
-    room: Room
-    what: str = "Reading the data"
-    remedy: str = "bring fewer data"
+    words = ("Reading the picture", "upload a smaller one")
+    return _run(job, [data], output, limits, UNSUPERVISED, _pixels, words=words)
 
 
 def _run(
     job: Callable[[Path], Job],
     reads: list[Path],
     output: Path,
-    supervision: _Supervision,
+    limits: ProcessLimits,
+    supervision: Supervision,
     read: Callable[[str, Path], T],
     depth: int = 0,
     largest: int | None = None,
+    words: tuple[str, str] = ("Reading the data", "bring fewer data"),
 ) -> T:
     """Runs a job and moves its result to `output`, once it is checked and `read` accepts it.
 
     `read` gets the process' sentence and the folder of its result, with folders of at most `depth` in it, and
-    files of at most `largest` bytes; None allows what the process may write.
+    files of at most `largest` bytes; None allows what the process may write. `words` are what it does, and a
+    remedy if that takes too much.
     """
     package = Path(str(backend.__file__)).resolve().parent
-    limits = supervision.limits
     with work_folder(output.parent, ".look-") as home:
         result = home / "made"
         result.mkdir()
@@ -216,14 +196,13 @@ def _run(
             arguments += ["--read", str(path.resolve())]
         arguments += ["--write", str(home), "backend.datasets.inspection", str(home / _JOB)]
         work = ProcessWork(
-            supervision.what,
-            supervision.remedy,
+            *words,
             "converter.sandbox.confined_process",
             arguments,
             home,
             package.parent,
         )
-        message = run_limited(work, limits, supervision.tell, supervision.cancelled, supervision.room)
+        message = run_limited(work, limits, supervision)
         check_results(result, depth, largest or limits.file_bytes)
         accepted = read(message, result)
         result.rename(output)

@@ -48,6 +48,21 @@ def endless(_bytes: int) -> None:
 
 
 @dataclass(frozen=True)
+class Supervision:
+    """Watches a process: `tell` gets its progress, `cancelled` says whether to kill it.
+
+    `room` gets the bytes that it takes on the disk, and raises to end it.
+    """
+
+    tell: Tell = silent
+    cancelled: Cancelled = never
+    room: Room = endless
+
+
+UNSUPERVISED = Supervision()
+
+
+@dataclass(frozen=True)
 class ProcessLimits:
     """Limits of one process: seconds of wall and CPU time, bytes of address space and of one file."""
 
@@ -77,18 +92,12 @@ class ProcessWork:
     root: Path
 
 
-def run_limited(
-    work: ProcessWork,
-    limits: ProcessLimits,
-    tell: Tell = silent,
-    cancelled: Cancelled = never,
-    room: Room = endless,
-) -> str:
+def run_limited(work: ProcessWork, limits: ProcessLimits, supervision: Supervision = UNSUPERVISED) -> str:
     """Runs the process to its end and returns its message.
 
-    `tell` receives its progress; `cancelled` is polled whether to kill it, and so is `room`, which gets the
-    bytes in the process' folder, also at its end. Raises BundleError, DataError or TaskFileError with the
-    process' own sentence or one on its death, CancelledError, OverQuotaError, or what `room` raises.
+    The supervision is asked again and again, at the end once more for room. Raises BundleError, DataError or
+    TaskFileError with the process' own sentence or one on its death, CancelledError, OverQuotaError, or what
+    the supervision raises.
     """
     # -P keeps the working directory, where something hostile could lie, off the import path.
     command = [sys.executable, "-P", "-m", work.module, *work.arguments]
@@ -103,8 +112,9 @@ def run_limited(
             stderr=log,
         ) as process:
             try:
-                meter = _DiskMeter(work.folder, room)
-                _wait(process, work, limits, _ProgressReader(output_file.fileno(), tell), meter, cancelled)
+                meter = _DiskMeter(work.folder, supervision.room)
+                progress = _ProgressReader(output_file.fileno(), supervision.tell)
+                _wait(process, work, limits, progress, meter, supervision.cancelled)
             finally:
                 if process.poll() is None:
                     process.kill()

@@ -15,24 +15,13 @@ from backend.errors import BundleError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_file import decode_shard
 from backend.formats.shard_index import INDEX, ShardIndex
-from backend.numerics.preprocess.loading import load_values
 from backend.server.estimates.guessing import chance
-from backend.server.sandbox.conversion import converter_folder
-from backend.server.sandbox.limited_process import (
-    Cancelled,
-    ProcessLimits,
-    ProcessWork,
-    Room,
-    Tell,
-    endless,
-    never,
-    run_limited,
-    silent,
-)
-from backend.server.sandbox.work_folder import read_result, work_folder
+from backend.server.sandbox.converter_process import converter_process, read_report
+from backend.server.sandbox.graph_arrays import graph_arrays
+from backend.server.sandbox.limited_process import UNSUPERVISED, ProcessLimits, Supervision
+from backend.server.sandbox.work_folder import work_folder
 
 LIMITS = ProcessLimits(wall_seconds=300.0, cpu_seconds=600)
-_REPORT, _REPORT_BYTES = "report.json", 1 << 20
 # Examples to train and to measure on, and bytes of all, at most.
 _TRAIN, _HELD, _BYTES = 20_000, 1000, 256 << 20
 # Without held-out shards this share of the examples is measured on.
@@ -73,16 +62,14 @@ def try_plan(
     shards: Path,
     plan: TrialPlan,
     output: Path,
-    tell: Tell = silent,
-    cancelled: Cancelled = never,
-    room: Room = endless,
+    supervision: Supervision = UNSUPERVISED,
 ) -> LearningCurve:
     """Trains the plan with simulated clients on `shards`; `output` is an existing folder for its files.
 
-    Raises BundleError with a remedy, CancelledError, what `room` raises, and SettingsError if there is no
+    Raises BundleError with a remedy, CancelledError, what the supervision raises, and SettingsError without
     TensorFlow.
     """
-    root = converter_folder().parent
+    converter = converter_process(LIMITS, supervision)
     manifest = parse_manifest((bundle / "bundle.json").read_bytes())
     with work_folder(output, ".trial-") as home:
         result = home / "made"
@@ -92,14 +79,9 @@ def try_plan(
         np.savez(data, **train, **{f"held_{name}": array for name, array in held.items()})
         asked.write_bytes(msgspec.json.encode(plan))
         arguments = [str(bundle.resolve()), "-o", str(result), "--data", str(data), "--plan", str(asked)]
-        arguments += LIMITS.flags()
         remedy = "use a smaller model or fewer steps"
-        work = ProcessWork("The trial of the plan", remedy, "converter.plan_trial", arguments, home, root)
-        run_limited(work, LIMITS, tell, cancelled, room)
-        try:
-            report = msgspec.json.decode(read_result(result / _REPORT, _REPORT_BYTES), type=LearningCurve)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise BundleError(f"The trial left no report ({error}); run it again.") from error
+        converter.run("The trial of the plan", remedy, "converter.plan_trial", arguments, home)
+        report = read_report(result, LearningCurve, "The trial")
     return msgspec.structs.replace(report, chance=chance(train.get("y_0")), held=len(held["x_0"]))
 
 
@@ -127,17 +109,7 @@ def _read(manifest: Manifest, files: Iterable[Path], most: int) -> dict[str, Arr
     for file in files:
         if count >= most or size >= _BYTES:
             break
-        shard, loading = decode_shard(file.read_bytes(), manifest), manifest.preprocess
-        arrays = {
-            f"x_{number}": load_values(values, loading.scale, loading.offset)
-            if spec.dtype == "float32"
-            else values.astype(np.int32)
-            for number, (values, spec) in enumerate(zip(shard.x, manifest.inputs, strict=True))
-        }
-        arrays |= {
-            f"y_{number}": values.astype(spec.dtype)
-            for number, (values, spec) in enumerate(zip(shard.y, manifest.labels, strict=True))
-        }
+        arrays = graph_arrays(decode_shard(file.read_bytes(), manifest), manifest)
         for name, array in arrays.items():
             parts.setdefault(name, []).append(array)
         count += len(arrays["x_0"])

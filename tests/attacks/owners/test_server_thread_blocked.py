@@ -14,7 +14,7 @@ from backend.numerics.preprocess.declared import DeclaredArrays
 from backend.server.sandbox.conversion import Proposed, convert
 from backend.server.sandbox.data_inspection import cut_data, inspect_data, preview_data, unpack_draft
 from backend.server.sandbox.dry_run import dry_run
-from backend.server.sandbox.limited_process import ProcessLimits
+from backend.server.sandbox.limited_process import ProcessLimits, Supervision
 from tests.support.attacks.taken_over import taken_over
 
 SECONDS = 15.0
@@ -144,7 +144,8 @@ def test_a_pipe_in_place_of_its_output_does_not_outlast_a_cancellation(
     monkeypatch.setattr("sys.executable", taken_over(tmp_path, program))
 
     def waits(folder: Path) -> object:
-        return inspect_data(folder / "d.csv", "d.csv", ModelInput(), folder / "out", cancelled=ready.exists)
+        supervision = Supervision(cancelled=ready.exists)
+        return inspect_data(folder / "d.csv", "d.csv", ModelInput(), folder / "out", supervision)
 
     assert isinstance(refusal_of(waits, tmp_path), CancelledError)
 

@@ -14,6 +14,7 @@ import pytest
 from backend.commands.build import build_task
 from backend.errors import BundleError, CancelledError, MingaError, TaskFileError
 from backend.server.sandbox.conversion import ConversionLimits, convert
+from backend.server.sandbox.limited_process import Supervision
 from converter.conversion_task import ConversionTask
 from converter.objectives.objective_selection import choose_objectives
 from converter.readers.model_loader import load_model
@@ -43,7 +44,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.usefixtures("forked_python")
 def test_the_same_model_gives_the_same_bundle(files: Path, tmp_path: Path) -> None:
     said: list[str] = []
-    convert(files / "model.keras", files / "task.toml", tmp_path / "one", tell=said.append)
+    supervision = Supervision(said.append)
+    convert(files / "model.keras", files / "task.toml", tmp_path / "one", supervision=supervision)
     assert said[0] == "Starting TensorFlow."
     assert any("33 parameters" in line for line in said)
     message = convert(files / "model.keras", files / "task.toml", tmp_path / "two")
@@ -148,8 +150,7 @@ def test_a_cancelled_conversion_leaves_nothing(files: Path, tmp_path: Path) -> N
             files / "model.keras",
             files / "task.toml",
             tmp_path / "out",
-            tell=said.append,
-            cancelled=lambda: bool(said),
+            supervision=Supervision(said.append, lambda: bool(said)),
         )
     assert list(tmp_path.iterdir()) == []
 

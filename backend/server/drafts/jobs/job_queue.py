@@ -21,13 +21,14 @@ from backend.server.drafts.derived_settings import (
 )
 from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.jobs.job_inputs import NEEDS, is_due, is_ready
-from backend.server.drafts.jobs.job_runner import JobResult, Supervision, clear, perform
+from backend.server.drafts.jobs.job_runner import JobResult, clear, perform
 from backend.server.drafts.jobs.job_turns import JobTurns, QueuedJob
 from backend.server.drafts.plan_proposals import apply_plan
 from backend.server.drafts.record import ONWARD, Draft, DraftJob, JobKind, JobLine
 from backend.server.drafts.review.checklist import fingerprint, holds
 from backend.server.drafts.starters import building
 from backend.server.drafts.transfer.url_data import url_completed
+from backend.server.sandbox.limited_process import Supervision
 
 log = structlog.stdlib.get_logger("minga.drafts")
 
@@ -273,8 +274,8 @@ class DraftJobQueue:
         try:
             self._drafts.check_room(draft.owner, 0)
             left, reason = self._drafts.room(draft.owner)
-            work = Supervision(tell, queued.cancel.is_set, room, left)
-            return await asyncio.to_thread(perform, self._drafts, draft, kind, work)
+            supervision = Supervision(tell, queued.cancel.is_set, room)
+            return await asyncio.to_thread(perform, self._drafts, draft, kind, supervision, left)
         except OverQuotaError as error:
             # The process itself does not know whether the quota or the disk ends it.
             raise OverQuotaError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from backend.server.drafts.toml import to_toml
 from backend.server.sandbox.conversion import ConversionLimits, Proposed, convert
 from backend.server.sandbox.data_inspection import cut_data, inspect_data, measure_data, preview_data
 from backend.server.sandbox.dry_run import dry_run
-from backend.server.sandbox.limited_process import Cancelled, Room, Tell
+from backend.server.sandbox.limited_process import Supervision
 from backend.server.sandbox.plan_trial import try_plan
 from backend.server.sandbox.starter_model import build_starter
 from backend.server.sandbox.work_folder import read_result
@@ -37,19 +36,6 @@ NEEDS_DATA = "Bring data, or name the classes of the pictures, so that the model
 JobResult = tuple[dict[str, Any] | None, str]
 
 
-@dataclass(frozen=True)
-class Supervision:
-    """Receives a job's progress, and says whether it is to end, and whether what it writes has room.
-
-    `left` is the room in bytes at the beginning.
-    """
-
-    tell: Tell
-    cancelled: Cancelled
-    room: Room
-    left: int
-
-
 def clear(drafts: Drafts, draft: Draft, kind: JobKind) -> None:
     """Deletes the outdated result of such a job, which makes room for the new one."""
     folder = drafts.folder(draft)
@@ -58,38 +44,38 @@ def clear(drafts: Drafts, draft: Draft, kind: JobKind) -> None:
     shutil.rmtree(folder / _CUT, ignore_errors=True)
 
 
-def perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> JobResult:
-    """Runs a job after `clear`. Returns its result and a sentence.
+def perform(drafts: Drafts, draft: Draft, kind: JobKind, supervision: Supervision, left: int) -> JobResult:
+    """Runs a job after `clear`, with room for `left` bytes. Returns its result and a sentence.
 
     Raises MingaError with a remedy, or CancelledError; nothing of its result is left then.
     """
     try:
-        return _perform(drafts, draft, kind, work)
+        return _perform(drafts, draft, kind, supervision, left)
     except BaseException:
         clear(drafts, draft, kind)
         raise
 
 
-def _perform(drafts: Drafts, draft: Draft, kind: JobKind, work: Supervision) -> JobResult:
+def _perform(drafts: Drafts, draft: Draft, kind: JobKind, supervision: Supervision, left: int) -> JobResult:
     folder = drafts.folder(draft)
     match kind:
         case "build":
-            return _build(drafts, draft, work)
+            return _build(drafts, draft, supervision)
         case "convert":
-            return _convert(drafts, draft, work)
+            return _convert(drafts, draft, supervision)
         case "look":
-            return _look(drafts, draft, work)
+            return _look(drafts, draft, supervision)
         case "show":
-            return _show(drafts, draft, work)
+            return _show(drafts, draft, supervision)
         case "cut":
-            return _cut(drafts, draft, work)
+            return _cut(drafts, draft, supervision, left)
         case "rehearse":
-            return _dry_run(draft, folder, work)
+            return _dry_run(draft, folder, supervision)
         case "forecast":
-            return _forecast(draft, folder, work)
+            return _forecast(draft, folder, supervision)
 
 
-def _build(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
+def _build(drafts: Drafts, draft: Draft, supervision: Supervision) -> JobResult:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
     name, output = draft.starter or "", folder / MADE["build"]
     output.mkdir()
@@ -98,15 +84,13 @@ def _build(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
         stored = draft.files["data"]
         data = drafts.file(draft, "data")
         measured = output / "measured"
-        example = measure_data(
-            data, stored.name, preprocess, holdout, measured, work.tell, work.cancelled, work.room
-        )
+        example = measure_data(data, stored.name, preprocess, holdout, measured, supervision)
         shutil.rmtree(measured)
     if example is None:
         raise NotWantedError(NEEDS_DATA)
     fitting = building.model_shape(name, example)
     model = output / building.MODEL
-    parameters = build_starter(name, fitting.shape, model, work.tell, work.cancelled, work.room)
+    parameters = build_starter(name, fitting.shape, model, supervision)
     result = {
         "starter": name,
         "parameters": parameters,
@@ -117,27 +101,25 @@ def _build(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
     return result, f"Built for your data: {parameters:,} parameters."
 
 
-def _convert(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
+def _convert(drafts: Drafts, draft: Draft, supervision: Supervision) -> JobResult:
     folder = drafts.folder(draft)
     file, bundle = folder / TASK / "task.toml", folder / MADE["convert"]
     file.write_text(to_toml(draft.task), "utf-8")
     proposals: list[Proposed] = []
     model = drafts.file(draft, "model")
-    message = convert(
-        model, file, bundle, LIMITS, None, work.tell, work.cancelled, proposals.append, work.room
-    )
+    message = convert(model, file, bundle, LIMITS, None, supervision, proposals.append)
     return {"model": proposals[0].tables(), "ports": _ports(bundle)}, message
 
 
-def _look(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
+def _look(drafts: Drafts, draft: Draft, supervision: Supervision) -> JobResult:
     folder = drafts.folder(draft)
     file, name = drafts.file(draft, "data"), draft.files["data"].name
     output, model_input = folder / MADE["look"], _model_input(folder)
-    findings = inspect_data(file, name, model_input, output, work.tell, work.cancelled, room=work.room)
+    findings = inspect_data(file, name, model_input, output, supervision)
     return msgspec.to_builtins(findings), f"Found {findings.examples:,} examples."
 
 
-def _show(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
+def _show(drafts: Drafts, draft: Draft, supervision: Supervision) -> JobResult:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
     preview = preview_data(
         drafts.file(draft, "data"),
@@ -146,14 +128,12 @@ def _show(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
         holdout,
         folder / MADE["convert"] / "bundle.json" if holds(draft, "convert", folder) else None,
         folder / MADE["show"],
-        work.tell,
-        work.cancelled,
-        room=work.room,
+        supervision,
     )
     return msgspec.to_builtins(preview), "Here are some examples after preprocessing."
 
 
-def _cut(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
+def _cut(drafts: Drafts, draft: Draft, supervision: Supervision, left: int) -> JobResult:
     (preprocess, holdout), folder = _declared(draft), drafts.folder(draft)
     bundle, output = folder / MADE["convert"], folder / _CUT
     set_loading(bundle, draft.task)
@@ -164,10 +144,8 @@ def _cut(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
         holdout,
         bundle / "bundle.json",
         output,
-        work.tell,
-        work.cancelled,
-        room=work.room,
-        max_bytes=work.left,
+        supervision,
+        max_bytes=left,
         strict=draft.task["data"].get("source") == "url",
     )
     (output / task_tables.SHARDS).rename(folder / MADE["cut"])
@@ -177,12 +155,12 @@ def _cut(drafts: Drafts, draft: Draft, work: Supervision) -> JobResult:
     return dict(zip(("train", "held_out"), counts, strict=True)), message
 
 
-def _dry_run(draft: Draft, folder: Path, work: Supervision) -> JobResult:
+def _dry_run(draft: Draft, folder: Path, supervision: Supervision) -> JobResult:
     bundle, output = folder / MADE["convert"], folder / MADE["rehearse"]
     set_loading(bundle, draft.task)
     shards = folder / MADE["cut"] if holds(draft, "cut", folder) else None
     output.mkdir()
-    report = dry_run(bundle, shards, output, work.tell, work.cancelled, work.room)
+    report = dry_run(bundle, shards, output, supervision)
     what = "your examples" if report.real else "noise"
     message = (
         f"Keras and the converted model agree. A step on {what} takes {report.step_ms:.3g} ms here "
@@ -191,13 +169,13 @@ def _dry_run(draft: Draft, folder: Path, work: Supervision) -> JobResult:
     return msgspec.to_builtins(report), message
 
 
-def _forecast(draft: Draft, folder: Path, work: Supervision) -> JobResult:
+def _forecast(draft: Draft, folder: Path, supervision: Supervision) -> JobResult:
     plan, output = trial_plan(draft, folder), folder / MADE["forecast"]
     if plan is None:
         raise NotWantedError("Cut the data first: the plan is tried on them.")
     output.mkdir()
     shards, bundle = folder / MADE["cut"], folder / MADE["convert"]
-    curve = try_plan(bundle, shards, plan, output, work.tell, work.cancelled, work.room)
+    curve = try_plan(bundle, shards, plan, output, supervision)
     found = forecast_of(curve)
     message = "Not even one round was finished in a minute." if found is None else found.text
     return msgspec.to_builtins(curve), message

@@ -15,6 +15,7 @@ from backend.server.drafts.draft_store import MIB, Drafts
 from backend.server.drafts.record import FILE_KINDS, Draft, FileKind, StoredFile
 from backend.server.drafts.transfer.file_kinds import HEAD_BYTES, check_head, clean_name, suffix_of
 from backend.server.sandbox.data_inspection import unpack_draft
+from backend.server.sandbox.limited_process import Supervision
 from backend.stores.error_translation import translated
 
 README = "README.md"
@@ -68,7 +69,12 @@ async def _import(drafts: Drafts, owner: str, size: int | None, content: AsyncIt
             drafts.count_written(draft, received + written)
 
         parts = await asyncio.to_thread(
-            unpack_draft, folder / _ZIP, "the zip file", limits_by_kind, folder / _PARTS, room
+            unpack_draft,
+            folder / _ZIP,
+            "the zip file",
+            limits_by_kind,
+            folder / _PARTS,
+            Supervision(room=room),
         )
         await _take(drafts, draft, parts)
         await drafts.measure(draft)

@@ -19,7 +19,7 @@ from backend.errors import CancelledError, DataError, MingaError
 from backend.formats.manifest import InputSpec, LabelSpec
 from backend.numerics.preprocess.declared import Preprocess
 from backend.server.sandbox.data_inspection import inspect_data
-from backend.server.sandbox.limited_process import ProcessLimits
+from backend.server.sandbox.limited_process import ProcessLimits, Supervision
 from tests.support.tasks.owner_files import pictures, zipped
 
 NOTHING = ModelInput()
@@ -164,7 +164,7 @@ def test_arrays(tmp_path: Path) -> None:
 
 def test_data_are_looked_at_in_a_process_of_its_own(tmp_path: Path) -> None:
     data, said = pictures(tmp_path / "data.zip"), list[str]()
-    findings = inspect_data(data, "cats.zip", NOTHING, tmp_path / "out", tell=said.append)
+    findings = inspect_data(data, "cats.zip", NOTHING, tmp_path / "out", Supervision(said.append))
     assert said == ["Looking at cats.zip."]
     assert findings.classes == {"cat": 6, "dog": 3}
     assert (tmp_path / "out" / findings.pictures[0].file).is_file()
@@ -186,7 +186,7 @@ def test_too_much_work_is_ended_with_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(MingaError, match=r"took longer than 0\.01 seconds; bring fewer data"):
         inspect_data(data, "d.csv", NOTHING, tmp_path / "out", limits=ProcessLimits(wall_seconds=0.01))
     with pytest.raises(CancelledError):
-        inspect_data(data, "d.csv", NOTHING, tmp_path / "out", cancelled=lambda: True)
+        inspect_data(data, "d.csv", NOTHING, tmp_path / "out", Supervision(cancelled=lambda: True))
     assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]
 
 

@@ -19,6 +19,7 @@ from backend.errors import DataError
 from backend.formats.manifest import parse_manifest
 from backend.numerics.preprocess.declared import Preprocess
 from backend.server.sandbox.data_inspection import preview_data
+from backend.server.sandbox.limited_process import Supervision
 from tests.support.tasks.owner_files import pictures, zipped
 from tests.support.tasks.tiny_task import SIGNATURES, SIZE, manifest
 
@@ -113,7 +114,7 @@ def test_what_does_not_fit_the_model_is_said_and_all_is_done_behind_walls(tmp_pa
     parse_manifest(model.read_bytes())
     said = declared({"kind": "image", "size": [8, 8]})
     told: list[str] = []
-    made = preview_data(data, "cats.zip", said, 0.1, model, tmp_path / "shown", told.append)
+    made = preview_data(data, "cats.zip", said, 0.1, model, tmp_path / "shown", Supervision(told.append))
     assert "[8, 8, 3]" in (made.misfit or "")
     assert told == ["Preparing some examples."]
     assert (tmp_path / "shown" / "0-in.png").is_file()
