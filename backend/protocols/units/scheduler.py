@@ -49,7 +49,10 @@ from backend.protocols.units.unit_selector import UnitSelector
 from backend.protocols.units.unit_table import EpochProgress, UnitTable
 
 _OVER = "You do not have this work unit; ask for another."
-_NOT_COMPARABLE = "A part of this unit cannot be compared with other clients' complete results."
+NOT_COMPARABLE = (
+    "It covers another part of the unit than other clients' results, or less than half of it, so it cannot "
+    "be compared. That is not held against you."
+)
 
 
 class Scheduler:
@@ -219,8 +222,9 @@ class Scheduler:
             return [RefuseResult(client, "This result was already received.")]
         unit, table_client = self._unit_table.units[lease_record.unit], self._client_table.clients[client]
         done_part = part or lease_record.part
-        if done_part != unit.part and not self._transitioner.accept_part(unit, lease_record, done_part):
-            return [RefuseResult(client, _NOT_COMPARABLE), *self.released(client, lease)]
+        if not self._transitioner.allows_part(unit, lease_record, done_part):
+            return [RefuseResult(client, NOT_COMPARABLE), *self.recalled(client, lease)]
+        self._transitioner.take_part(unit, lease_record, done_part)
         lease_record.came_late = lease_record.state is LeaseState.EXPIRED
         lease_record.returned = now
         self._leases.step(lease_record, LeaseEvent.RETURN)
@@ -229,6 +233,17 @@ class Scheduler:
         self._client_table.set_late(client, lease_record.came_late)
         self._client_table.unit_returned(client, now)
         return self._transitioner.reconsider(unit)
+
+    def is_comparable(self, client: ClientId, lease: LeaseId, part: PartialWork | None) -> bool:
+        """Whether a result that a client offers can be compared; of `part` of the unit, None for all of it.
+
+        One that cannot need not be sent: `returned` would refuse it. False without such a lease.
+        """
+        lease_record = self._leases.of(client, lease)
+        if lease_record is None:
+            return False
+        unit = self._unit_table.units[lease_record.unit]
+        return self._transitioner.allows_part(unit, lease_record, part or lease_record.part)
 
     def came_late(self, lease: LeaseId) -> bool:
         """Whether the result of a lease came after its time was over. Raises KeyError for a forgotten one.

@@ -64,22 +64,29 @@ class Transitioner:
         self.comparisons = ComparisonDraw(rules, client_table, unit_table, leases, self._provisional)
         self.audits = Audits(rules, client_table, unit_table, leases, self._provisional, self._refuted)
 
-    def accept_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
-        """Accepts a part if it is at least half of the unit, the first part, and no other client works on it.
+    def allows_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
+        """Whether a result of `part` of a unit, None for all of it, can be compared with other results.
 
-        Returns whether it counts. Others have to stop at the same step to be compared with it. It is always
-        compared, so that a client cannot leave out work unchecked.
+        A part has to be at least half of the unit, the first part, and no other client may work on it.
         """
+        if part == unit.part:
+            return True
         others = unit.count(AWAITED) - (lease.state in AWAITED)
         taken = unit.part is not None or unit.audited is not None
         if unit.state is not UnitState.OPEN or others or part is None or taken:
             return False
-        if not unit.work.examples <= 2 * part.examples <= 2 * unit.work.examples:
-            return False
+        return unit.work.examples <= 2 * part.examples <= 2 * unit.work.examples
+
+    def take_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> None:
+        """Takes a part that is allowed. Others have to stop at the same step to be compared with it.
+
+        It is always compared, so that a client cannot leave out work unchecked.
+        """
+        if part == unit.part:
+            return
         unit.part = part
         if not lease.by_trusted_peer:
             unit.quorum, unit.check = max(unit.quorum, self._rules.replicas), True
-        return True
 
     def reconsider(self, unit: UnitRecord) -> list[Effect]:
         """Returns the effects on a unit after one of its leases changed."""

@@ -31,13 +31,14 @@ class ParticipantTable:
     def notice(self, event: task_events.TaskEvent) -> None:
         """Counts refused updates, and refused and late results of work units. Ignores other events.
 
-        A result whose unit was `over`, as at the end of a training, was not refused.
+        A result whose unit was `over`, as at the end of a training, was not refused, nor was a `partial` one
+        that cannot be compared.
         """
         match event:
             case task_events.UnitReturned(client=client, late=True):
                 if client in self._late or len(self._late) < MAX_COUNTED_CLIENTS:
                     self._late[client] += 1
-            case task_events.UnitRejected(code="over"):
+            case task_events.UnitRejected(code="over" | "partial"):
                 pass
             case task_events.UpdateRefused() | task_events.UnitRejected():
                 if event.client not in self._refused and len(self._refused) >= MAX_COUNTED_CLIENTS:

@@ -10,11 +10,12 @@ from backend.numerics.aggregation.update_checks import check_finite
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds.cohort_member import too_much
 from backend.protocols.units.records import PartialWork, UnitState
+from backend.protocols.units.scheduler import NOT_COMPARABLE
 from backend.protocols.units.scheduler_effects import Effect, Judge, LeaseId, RefuseResult
 from backend.server.observers import task_events
 from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.results.committed_results import CommittedResults
-from backend.server.units.results.result_uploads import ResultUploads
+from backend.server.units.results.result_uploads import PARTIAL, ResultUploads
 from backend.server.units.state import LeasedUnit, UnitsState
 from backend.server.units.work_generator import examples_after, planned_work
 from backend.wire import messages, unit_messages
@@ -67,11 +68,28 @@ class ResultReceiver:
         if error is not None:
             self._uploads.reject(client, result.lease, error.code, str(error))
             return self.release(client, result.lease, "failed")
+        if not self._state.scheduler.is_comparable(client, result.lease, self._part(work, result)):
+            return self._not_comparable(client, result.lease, work)
         if work.program is None:
             self._uploads.begin_upload(client, result, now)
         else:
             self.committed.offered(client, result, now)
         return []
+
+    def _not_comparable(self, client: str, lease: LeaseId, work: LeasedUnit) -> Sequence[Effect]:
+        """Refuses a part that cannot be compared before it is sent. Its client gets its next unit at once."""
+        self._uploads.drop_upload(client, lease)
+        self.committed.drop(lease)
+        effects = self._state.scheduler.recalled(client, lease)
+        self._refuse(client, lease, work, PARTIAL, NOT_COMPARABLE)
+        return [effect for effect in effects if not isinstance(effect, RefuseResult)]
+
+    def _refuse(self, client: str, lease: LeaseId, work: LeasedUnit, code: str, reason: str) -> None:
+        """Refuses a result that the scheduler does not take, and ends its lease."""
+        work.over = True
+        self._uploads.reject(client, lease, code, reason)
+        self._dispatcher.ended(lease)
+        self._dispatcher.wants(client)
 
     def _repeat_outcome(self, client: str, lease: LeaseId, work: LeasedUnit) -> None:
         """Sends the outcome again, for a client that did not receive it; the result has arrived."""
@@ -139,9 +157,8 @@ class ResultReceiver:
             fault = fault or error
         effects = self._state.scheduler.returned(client, lease, now, self._part(work, result))
         if refusal := next((effect for effect in effects if isinstance(effect, RefuseResult)), None):
-            work.over = True
-            self._uploads.reject(client, lease, "over", refusal.reason)
-            self._dispatcher.ended(lease)
+            code = PARTIAL if refusal.reason == NOT_COMPARABLE else "over"
+            self._refuse(client, lease, work, code, refusal.reason)
             return [effect for effect in effects if effect is not refusal]
         work.result, work.update, work.fault, work.returned_at, work.over = result, update, fault, now, True
         work.outcome = None

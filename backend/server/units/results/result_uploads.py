@@ -11,6 +11,11 @@ from backend.server.observers import task_events
 from backend.server.units.state import UnitsState
 from backend.wire import messages, unit_messages
 
+# The code of a part that cannot be compared with other clients' results.
+PARTIAL = "partial"
+# With these codes nobody looked at a result, so it was not refused: its unit was over, or it was such a part.
+UNSEEN = ("over", PARTIAL)
+
 
 class ResultUploads:
     """Owns the uploads of a task. A client may have several, one per lease."""
@@ -97,7 +102,7 @@ class ResultUploads:
     def reject(self, client: ClientId, lease: LeaseId, code: str, reason: str) -> None:
         """Rejects a result: informs its client, and counts it for the epoch's record.
 
-        A result whose unit was `over` is not refused: nobody looked at it.
+        With a code of UNSEEN it does not count as refused.
         """
         frame = unit_messages.Rejected(lease=lease, code=code, reason=reason[:500])
         work = self._state.leases.get(lease)
@@ -105,7 +110,7 @@ class ResultUploads:
             work.outcome = frame
         self._state.clients.forget_own(client)
         self._state.connected.tell(client, frame)
-        if code != "over":
+        if code not in UNSEEN:
             self._state.run.epoch.refused.add(client, code)
         self._state.notice(task_events.UnitRejected(client, lease, code, frame.reason))
 

@@ -210,6 +210,21 @@ def test_less_than_half_of_a_unit_is_done_anew(part: PartialWork) -> None:
     assert lease(one, "bob").steps == 0
 
 
+def test_a_part_that_cannot_be_compared_is_known_before_it_is_sent_and_costs_no_wait() -> None:
+    one = begun(9, "ann", "bob")
+    for turn in range(8):
+        grant = lease(one, "ann", float(turn))
+        small = PartialWork(3, 40)
+        assert not one.is_comparable("ann", grant.lease, small)
+        assert one.is_comparable("ann", grant.lease, None)
+        assert one.is_comparable("ann", grant.lease, HALF)
+        assert not one.is_comparable("bob", grant.lease, HALF)
+        # To ask changes nothing.
+        assert one.unit(grant.unit).part is None
+        one.returned("ann", grant.lease, float(turn), small)
+    assert isinstance(one.ask("ann", 5, 0.5, 9.0)[-1], GrantLease)
+
+
 def test_a_part_does_not_count_beside_others_who_do_it_whole_nor_a_whole_beside_parts() -> None:
     one = begun(1, "ann", "bob", "cat", "dan")
     first = lease(one, "ann")
