@@ -102,7 +102,11 @@ export const unit = {
 /** `lease` is valid for `seconds` from now. */
 export const renewed = { lease: count, seconds: fields.real } as const;
 
-/** `lease` is no longer needed; `reason` is for people. The server still checks a result sent for it. */
+/**
+ * `lease` is no longer needed; `reason` is for people. The server still checks a result sent for it.
+ *
+ * After Counted: another parameter server overwrote the result in the model; it stays credited.
+ */
 export const drop = { lease: count, reason: text } as const;
 
 /**
