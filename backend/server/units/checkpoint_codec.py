@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 from msgspec import Struct
@@ -46,7 +46,8 @@ class CheckpointContent(Struct, frozen=True):
     assimilation. `data` identifies the shards of the units (see `data_of`). `usual` are recent valid results,
     beside which single ones are checked; servers before them wrote none. Of the results up to `number`,
     `lost` were overwritten by other parameter servers, and `removed` taken out of the model. `traffic` are
-    the bytes sent and received so far; servers before them counted none.
+    the bytes sent and received so far; servers before them counted none. `overwritten` are leases of which
+    their clients do not know yet that another result overwrote theirs.
     """
 
     scheduler: Snapshot
@@ -58,6 +59,7 @@ class CheckpointContent(Struct, frozen=True):
     lost: float = 0.0
     removed: int = 0
     traffic: tuple[int, int] | None = None
+    overwritten: dict[str, list[int]] = {}
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,7 @@ class DecodedCheckpoint:
     lost: float = 0.0
     removed: int = 0
     traffic: tuple[int, int] | None = None
+    overwritten: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
@@ -102,6 +105,7 @@ def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: flo
         lost=state.model.lost,
         removed=state.model.removed,
         traffic=state.traffic,
+        overwritten=state.overwritten.unknown(),
     )
     return msgspec.msgpack.encode(content)
 
@@ -154,6 +158,7 @@ def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
         lost=content.lost,
         removed=content.removed,
         traffic=content.traffic,
+        overwritten=content.overwritten,
     )
 
 

@@ -18,7 +18,6 @@ from backend.server.units.dispatcher import Dispatcher
 from backend.server.units.effect_runner import UnitEffectRunner
 from backend.server.units.epoch_controller import EpochController
 from backend.server.units.evaluation.schedule import EvaluationSchedule
-from backend.server.units.parameters.overwritten_results import OverwrittenResults
 from backend.server.units.results.result_receiver import OVER, ResultReceiver
 from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.state import UnitMember, UnitsState
@@ -51,7 +50,6 @@ class UnitEventHandler:
         self._effect_runner = effect_runner
         self._evaluation = evaluation
         self._announcer = announcer
-        self._overwritten = OverwrittenResults()
 
     def handle(self, event: events.UnitHostEvent, now: float) -> Sequence[Effect]:
         """Handles one event and returns the effects to perform."""
@@ -234,7 +232,7 @@ class UnitEventHandler:
     def _assimilated(self, event: events.AssimilationSucceeded) -> None:
         self._assimilator.succeeded(event)
         settled = not self._state.model.assimilating
-        for client in self._overwritten.blended(event.blend, event.receipt, settled):
+        for client in self._state.overwritten.blended(event.blend, event.receipt, settled):
             self._tell_overwritten(client)
         self._dispatcher.wants(event.blend.client)
         self._effect_runner.tidy(event.blend.unit)
@@ -243,7 +241,7 @@ class UnitEventHandler:
     def _tell_overwritten(self, client: str) -> None:
         """Tells a client which of its results in the model were overwritten; one that is away, later."""
         if client in self._state.clients.members:
-            for lease in self._overwritten.take(client):
+            for lease in self._state.overwritten.take(client):
                 self._state.connected.tell(client, unit_messages.Drop(lease=lease, reason=OVERWRITTEN))
 
     def _taken_out(self, event: events.TakeOutEnded) -> None:

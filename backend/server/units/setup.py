@@ -14,6 +14,7 @@ from backend.server.observers.observer import Observer
 from backend.server.tasks.task import Task, stop_rules
 from backend.server.units.checkpoint_codec import DecodedCheckpoint, decode_checkpoint
 from backend.server.units.epoch_record import Epoch
+from backend.server.units.parameters.overwritten_results import OverwrittenResults
 from backend.server.units.parameters.server_pool import ParameterDeployment, ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.units.state import (
@@ -106,6 +107,7 @@ def create_state(
         usual=UsualResults(content.usual),
         takes_out=bool(rules.trust.provisional),
         totals=TrafficTotals(*(content.traffic or (0, 0)), known=content.traffic is not None),
+        overwritten=OverwrittenResults(content.overwritten),
     )
 
 

@@ -23,6 +23,7 @@ from backend.server.observers.task_events import TaskEvent
 from backend.server.tasks.task import Task
 from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.households import Households
+from backend.server.units.parameters.overwritten_results import OverwrittenResults
 from backend.server.units.parameters.server_pool import ParameterServers
 from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.units.validation.usual_results import UsualResults
@@ -325,6 +326,7 @@ class UnitsState:
     usual: UsualResults
     takes_out: bool = False
     totals: TrafficTotals = field(default_factory=TrafficTotals)
+    overwritten: OverwrittenResults = field(default_factory=OverwrittenResults)
     leases: UnitLeases = field(default_factory=UnitLeases)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
     uploads: UpdateUploads = field(init=False)

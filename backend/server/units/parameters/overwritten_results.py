@@ -8,6 +8,7 @@ SETTLED newer ones.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 
 from backend.protocols.units.scheduler_effects import Assimilate, ClientId, LeaseId
 from backend.stores.parameters.contract import REMEMBERED_RESULTS, Receipt
@@ -25,12 +26,17 @@ def result_id(blend: Assimilate) -> str:
 
 
 class OverwrittenResults:
-    """Owns the newest blended results, and the overwritten ones that their clients do not know of."""
+    """Owns the newest blended results, and the overwritten ones that their clients do not know of.
 
-    def __init__(self) -> None:
+    `untold` are those of before a restart, as `unknown` gave them.
+    """
+
+    def __init__(self, untold: Mapping[ClientId, Sequence[LeaseId]] | None = None) -> None:
         self._newest: OrderedDict[str, Assimilate] = OrderedDict()
         self._base, self._held = -1, frozenset[str]()
         self._untold: OrderedDict[ClientId, list[LeaseId]] = OrderedDict()
+        for client, leases in (untold or {}).items():
+            self._untold[client] = list(leases)
 
     def blended(self, blend: Assimilate, receipt: Receipt, settled: bool) -> set[ClientId]:
         """Takes the receipt of a result; `settled`: no other result is being blended.
@@ -53,6 +59,14 @@ class OverwrittenResults:
     def take(self, client: ClientId) -> list[LeaseId]:
         """Returns the leases of a client whose results were overwritten, once each."""
         return self._untold.pop(client, [])
+
+    def unknown(self) -> dict[ClientId, list[LeaseId]]:
+        """Returns the overwritten results, if the newest weights are kept, that clients do not know of."""
+        found = {client: list(leases) for client, leases in self._untold.items()}
+        for name, blend in self._newest.items():
+            if name not in self._held:
+                found.setdefault(blend.client, []).append(blend.lease)
+        return found
 
     def _add(self, blend: Assimilate) -> None:
         leases = self._untold.setdefault(blend.client, [])

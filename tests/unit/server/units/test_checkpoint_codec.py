@@ -12,6 +12,7 @@ from backend.numerics.aggregation.asynchronous import no_memory
 from backend.protocols.units.trust import TrustLevel
 from backend.server.units.checkpoint_codec import decode_checkpoint, encode_checkpoint, given_without
 from backend.server.units.epoch_record import Epoch, Given
+from backend.server.units.parameters.overwritten_results import OverwrittenResults
 from backend.server.units.state import ModelState, RecordState, RunState, UnitsState
 from backend.server.units.validation.usual_results import UsualResults
 from backend.stores.parameters.contract import Receipt
@@ -42,10 +43,12 @@ def test_a_checkpoint_says_how_many_results_were_overwritten_and_taken_out() -> 
         usual=UsualResults(),
         task=SimpleNamespace(shards=SimpleNamespace(train=[])),
         traffic=(700, 40),
+        overwritten=OverwrittenResults({"ann": [3, 4]}),
     )
     content = decode_checkpoint(encode_checkpoint(cast(UnitsState, state), (), 0.0))
     assert (content.number, content.lost, content.removed) == (3, 1.0, 2)
     assert content.traffic == (700, 40)
+    assert OverwrittenResults(content.overwritten).take("ann") == [3, 4]
 
 
 def test_what_is_to_be_done_again_after_a_restart_is_nobodys_yet() -> None:

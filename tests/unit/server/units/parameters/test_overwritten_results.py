@@ -51,6 +51,14 @@ def test_under_constant_load_a_result_is_decided_after_enough_newer_ones() -> No
     assert told == [set()] * (SETTLED - 1) + [{"ann"}]
 
 
+def test_after_a_restart_with_the_newest_weights_a_result_that_they_lack_is_told() -> None:
+    results, lost, kept = OverwrittenResults(), blend(1), blend(2, "bob")
+    results.blended(lost, receipt(1, lost), settled=False)
+    results.blended(kept, receipt(2, kept), settled=False)
+    again = OverwrittenResults(results.unknown())
+    assert (again.take("ann"), again.take("bob")) == ([1], [])
+
+
 def test_stores_that_lose_nothing_name_no_results() -> None:
     results = OverwrittenResults()
     plain = Receipt(np.zeros(1, np.float32), no_memory(), 1, staleness=0, lost=0.0, seconds=0.0)
