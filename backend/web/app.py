@@ -24,6 +24,8 @@ from backend.server.hosting.task_deletion import Deletions
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.observers.event_log import EventLog
 from backend.server.observers.observer import Observers
+from backend.server.pictures.draft_pictures import DraftPictures
+from backend.server.pictures.picture_decoder import PictureDecoder
 from backend.server.pictures.task_pictures import TaskPictures
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
@@ -78,7 +80,8 @@ def build_app(settings: Settings) -> Starlette:
         )
         continuations = app.state.continuations = Continuations(registry, stores.plans)
         app.state.descriptions = Descriptions(registry, stores.plans)
-        app.state.pictures = TaskPictures(registry, stores.blobs)
+        decoder = PictureDecoder()
+        app.state.pictures = TaskPictures(registry, stores.blobs, decoder)
         drafts = app.state.drafts = DraftService(
             settings.data_dir,
             settings.limits,
@@ -88,6 +91,7 @@ def build_app(settings: Settings) -> Starlette:
             time.time,
             metrics.count_job,
         )
+        app.state.draft_pictures = DraftPictures(drafts.drafts, decoder)
         recheck = asyncio.create_task(app.state.connections.run())
         try:
             await exporter.start()

@@ -12,7 +12,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backend.stores.error_translation import translated
+from backend.translation import later
 
+NOTHING_UPLOADED = later("No picture was uploaded for this task yet. Choose a file.")
 CHOICE, UPLOADED = "picture.json", "picture.webp"
 _MAX_UPLOADED_BYTES, _MAX_CHOICE_BYTES = 2 << 20, 4 << 10
 

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import tempfile
 from hashlib import sha256
-from pathlib import Path
 
 from msgspec import Struct
 
-from backend.datasets.inspection.owner_picture import check_kind
-from backend.errors import BundleError, DataError, NotFoundError, RefusedFileError
-from backend.numerics.preprocess.image import Pixels
+from backend.errors import NotFoundError, RefusedFileError
 from backend.server.hosting.task_registry import TaskRegistry
 from backend.server.pictures.drawn import DrawnPictures, drawing_tag
+from backend.server.pictures.picture_decoder import PictureDecoder
 from backend.server.pictures.picture_files import (
+    NOTHING_UPLOADED,
     PictureChoice,
     PictureKind,
     read_choice,
     read_uploaded,
     write_picture,
 )
-from backend.server.sandbox.data_inspection import prepare_picture
 from backend.stores.contracts import BlobStore
 from backend.translation import gettext, later
 
-MAX_UPLOAD_BYTES = 5_000_000
 PNG, WEBP = "image/png", "image/webp"
 NOTHING_DRAWN = later("Nothing can be drawn from this task's data. Upload a picture, or take the woven one.")
-NOTHING_UPLOADED = later("No picture was uploaded for this task yet. Choose a file.")
 WOVEN = later("This task has no picture but the pattern that is woven from its name.")
-_QUALITY = 85
 
 
 class ShownPicture(Struct, frozen=True):
@@ -59,11 +52,10 @@ class PictureFile(Struct, frozen=True):
 class TaskPictures:
     """Reads and changes the pictures of tasks. An owner changes one while its task is in a private test."""
 
-    def __init__(self, registry: TaskRegistry, blobs: BlobStore) -> None:
+    def __init__(self, registry: TaskRegistry, blobs: BlobStore, decoder: PictureDecoder) -> None:
         self._registry = registry
         self._drawn = DrawnPictures(blobs)
-        # One process decodes at a time.
-        self._decoding = asyncio.Lock()
+        self._decoder = decoder
 
     def of(self, name: str) -> ShownPicture:
         """Returns which picture the task has; without a choice it is drawn if it can be. NotFoundError."""
@@ -114,30 +106,8 @@ class TaskPictures:
         life = self._registry.task(name).lifecycle
         async with life.in_private_test():
             pass  # Before the work of decoding; below it is checked again.
-        try:
-            check_kind(content)
-            async with self._decoding:
-                made = await asyncio.to_thread(_prepared, content)
-        except (DataError, BundleError) as error:
-            raise RefusedFileError(gettext(str(error))) from error
+        made = await self._decoder.decoded(content)
         async with life.in_private_test():
             choice = PictureChoice("uploaded", "", sha256(made).hexdigest())
             await asyncio.to_thread(write_picture, self._registry.task(name).folder, choice, made)
         return self.of(name)
-
-
-def _prepared(content: bytes) -> bytes:
-    """Returns an uploaded picture as a small WebP: its pixels alone, which a confined process read."""
-    with tempfile.TemporaryDirectory(prefix="minga-picture-") as home:
-        data = Path(home) / "picture"
-        data.write_bytes(content)
-        return _webp(prepare_picture(data, Path(home) / "made"))
-
-
-def _webp(pixels: Pixels) -> bytes:
-    from PIL import Image as Pillow
-
-    picture = Pillow.fromarray(pixels)
-    written = io.BytesIO()
-    picture.save(written, "WEBP", quality=_QUALITY)
-    return written.getvalue()

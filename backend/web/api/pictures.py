@@ -8,8 +8,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from backend.server.accounts.permissions import ANYBODY, may
+from backend.server.pictures.picture_decoder import MAX_UPLOAD_BYTES
 from backend.server.pictures.picture_files import AlternativeText, PictureKind
-from backend.server.pictures.task_pictures import MAX_UPLOAD_BYTES, ShownPicture, TaskPictures
+from backend.server.pictures.task_pictures import ShownPicture, TaskPictures
 from backend.translation import gettext, later
 from backend.web.api.blobs import IMMUTABLE, PRIVATE, has_already
 from backend.web.auth.identity import require
@@ -76,8 +77,12 @@ async def upload(request: Request) -> Response:
     """A picture is uploaded for a task in a private test."""
     name = request.path_params["name"]
     await require(request, "edit", name)
-    content = await gather(request, MAX_UPLOAD_BYTES, gettext(TOO_LONG), "the picture was")
-    return _json(await pictures_of(request).upload(name, bytes(content)))
+    return _json(await pictures_of(request).upload(name, await read_picture(request)))
+
+
+async def read_picture(request: Request) -> bytes:
+    """Reads an uploaded picture. Raises TooLongError, or BadRequestError if it ends early."""
+    return bytes(await gather(request, MAX_UPLOAD_BYTES, gettext(TOO_LONG), "the picture was"))
 
 
 def _json(shown: ShownPicture) -> Response:

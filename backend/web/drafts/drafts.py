@@ -19,7 +19,7 @@ from backend.server.hosting.task_registry import TaskRegistry
 from backend.translation import in_english
 from backend.web.api.lineage import check_follows
 from backend.web.auth.identity import require
-from backend.web.drafts import estimates, starters, uploads
+from backend.web.drafts import estimates, pictures, starters, uploads
 from backend.web.drafts.draft_requests import FRESH, draft_of, draft_service, json_response
 from backend.web.requests.body import read_body, read_json
 from backend.web.requests.query import number_asked
@@ -79,6 +79,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/drafts/{id}/shown/{number:int}/{side}", shown),
         Route("/api/drafts/{id}/launch", launch, methods=["POST"]),
         *uploads.routes(),
+        *pictures.routes(),
         *estimates.routes(),
         *starters.routes(),
     ]

@@ -6,6 +6,7 @@ from typing import get_args
 
 from backend.server.drafts.dry_runs import browser_dry_runs
 from backend.server.drafts.record import FILE_KINDS, JobKind
+from backend.web.api.pictures import PictureBody
 from backend.web.auth import accounts, credentials, sign_in
 from backend.web.drafts import copies, drafts, estimates, reviews, starters, tus, uploads
 from backend.web.openapi.rows import (
@@ -31,6 +32,8 @@ _JOBS = {"kind": one_of(*get_args(JobKind))}
 _FILES = {"kind": one_of(*FILE_KINDS)}
 _TOML = BodyContent(("application/toml",), {"type": "string"})
 _TRIAL = keys("trial", "agent", "tried", "takers", "browsers", "payload")
+_PICTURE = keys("kind", "tag", "text", "drawable", "uploaded")
+_PICTURES = ("image/png", "image/jpeg", "image/webp")
 _SIDE: Schema = {"type": "string", "pattern": "^(draft|task):.+$"}
 _WHAT = "`draft:ID` or `task:NAME`."
 
@@ -78,6 +81,12 @@ ROWS: dict[str, Row] = {
     ),
     f"DELETE {DRAFT}/jobs/{{kind}}": Row("create", EMPTY, paths=_JOBS),
     f"GET {DRAFT}/pictures/{{number}}": Row("create", {200: file("image/png")}),
+    f"GET {DRAFT}/picture": Row("create", {200: _PICTURE}),
+    f"PATCH {DRAFT}/picture": Row("create", {200: _PICTURE}, PictureBody, refusals=(422,)),
+    f"PUT {DRAFT}/picture": Row(
+        "create", {200: _PICTURE}, file(*_PICTURES), refusals=(400, 413, 422), note="At most 5 MB."
+    ),
+    f"GET {DRAFT}/picture/file": Row("create", {200: file("image/webp")}),
     f"POST {DRAFT}/task.toml/check": Row("create", {200: keys("problems")}, _TOML),
     f"POST {DRAFT}/preview": Row("create", {200: keys("html")}, reviews.MarkdownBody),
     f"GET {DRAFT}/review": Row("create", {200: keys("sections")}),

@@ -12,6 +12,7 @@ from backend.server.drafts.review.review import VISIBILITY
 from backend.server.drafts.review.wizard_steps import STEPS
 from backend.server.drafts.transfer.url_data import data_origin
 from backend.server.hosting.task_registry import TaskRegistry
+from backend.server.pictures.draft_pictures import DraftPictures
 from backend.server.tasks.ethics_statement import BASES, PEOPLE
 from backend.server.tasks.licences import DATA, MODELS
 from backend.web.auth.identity import require, summaries_for
@@ -67,6 +68,7 @@ async def step(request: Request) -> Response:
     if name not in STEPS:
         raise NotFoundError(f"There is no such step; there are {', '.join(STEPS)}.")
     number = STEPS.index(name)
+    pictures: DraftPictures = request.app.state.draft_pictures
     context = {
         "draft": await draft_service(request).describe(current),
         "step": name,
@@ -74,6 +76,7 @@ async def step(request: Request) -> Response:
         "before": STEPS[number - 1] if number else None,
         "after": STEPS[number + 1] if number + 1 < len(STEPS) else None,
         "limits": request.app.state.settings.limits,
+        "picture": pictures.of(current),
         **_CHOICES,
         "reachable": data_origin(current) if name == "data" else "",
         "models": await summaries_for(request) if name == "model" else [],

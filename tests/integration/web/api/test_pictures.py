@@ -90,3 +90,18 @@ def test_an_owner_uploads_a_picture_before_the_launch(server: Server) -> None:
         assert owner.patch(API.format("shown"), json={"kind": "woven"}).status_code == 409
         assert owner.get(API.format("tested")).json() == told
         assert owner.patch(API.format("tested"), json={"kind": "woven"}).json()["tag"] == ""
+
+
+def test_an_owner_uploads_a_picture_for_a_draft(server: Server) -> None:
+    with httpx.Client(base_url=server.url, timeout=PATIENCE) as stranger, signed_in(server) as owner:
+        draft = owner.post("/api/drafts", json={"name": "birds", "title": "Birds"}).json()["id"]
+        address = f"/api/drafts/{draft}/picture"
+        assert owner.get(address).json()["kind"] == "drawn"
+        assert owner.get(f"{address}/file").status_code == 404
+        shown = owner.put(address, content=png(200)).json()
+        assert shown["kind"] == "uploaded"
+        assert f"{address}/file?v={shown['tag']}" in owner.get(f"/drafts/{draft}/about").text
+        answer = owner.get(f"{address}/file")
+        assert (answer.headers["content-type"], answer.content[8:12]) == ("image/webp", b"WEBP")
+        for hidden in (address, f"{address}/file"):
+            assert stranger.get(hidden).status_code == 401

@@ -18,7 +18,8 @@ from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.limits import DraftLimits
 from backend.server.drafts.transfer.copies import copy_task
 from backend.server.hosting.task_registry import TaskRegistry
-from backend.server.pictures import task_pictures
+from backend.server.pictures import picture_decoder
+from backend.server.pictures.picture_decoder import PictureDecoder
 from backend.server.pictures.picture_files import PictureKind
 from backend.server.pictures.task_pictures import TaskPictures
 from backend.stores.embedded import open_stores
@@ -41,7 +42,7 @@ async def pictures(tmp_path: Path) -> AsyncIterator[TaskPictures]:
         await stores.lives.set_life(name, Life(LifeState.TEST, running=LifeState.TEST))
     registry = TaskRegistry(stores, OPS)
     await registry.start([folder], [])
-    yield TaskPictures(registry, stores.blobs)
+    yield TaskPictures(registry, stores.blobs, PictureDecoder())
     await registry.stop()
     await stores.close()
 
@@ -53,7 +54,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def decoded(data: Path, _output: Path) -> Pixels:
         return owner_picture.prepare_picture(data.read_bytes())
 
-    monkeypatch.setattr(task_pictures, "prepare_picture", decoded)
+    monkeypatch.setattr(picture_decoder, "prepare_picture", decoded)
 
 
 async def test_a_task_without_a_choice_shows_its_data_if_it_can(pictures: TaskPictures) -> None:
@@ -110,7 +111,7 @@ async def test_a_picture_that_does_not_exist_cannot_be_chosen(pictures: TaskPict
 async def test_a_file_that_is_no_picture_is_refused_before_a_process_reads_it(
     pictures: TaskPictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(task_pictures, "prepare_picture")
+    monkeypatch.delattr(picture_decoder, "prepare_picture")
     for content, remedy in ((b"<svg/>", "Export it as PNG"), (b"GIF89a", "no PNG, JPEG or WebP")):
         with pytest.raises(RefusedFileError, match=remedy):
             await pictures.upload("drawable", content)

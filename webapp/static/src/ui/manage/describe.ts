@@ -3,10 +3,10 @@
 import { Autosave } from "../drafts/autosave";
 import { bindDescription } from "../drafts/description";
 import { keepFromLeaving, saveStateWords } from "../drafts/frame";
+import { bindPicture } from "../drafts/picture";
 import { type ChecklistItem, type DraftTable, mergeTables } from "../drafts/record";
 import { requestJson, showRefusal } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
-import { bindPicture } from "./picture";
 
 /** The answer of `GET /api/tasks/{name}/description` (docs/reference/http.md). */
 interface Described {

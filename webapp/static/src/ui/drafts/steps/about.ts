@@ -4,9 +4,11 @@ import { requireElement } from "../../lib/dom";
 import { bindDescription } from "../description";
 import type { DraftFrame } from "../frame";
 import { bindNameField } from "../name-field";
+import { bindPicture } from "../picture";
 
 export function mount(frame: DraftFrame): void {
   bindDescription(frame);
+  bindPicture(requireElement(document, "picture"));
   bindName(requireElement<HTMLFormElement>(document, "about"), frame);
 }
 

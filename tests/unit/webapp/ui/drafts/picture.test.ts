@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { bindPicture } from "../../../../../webapp/static/src/ui/manage/picture";
+import { bindPicture } from "../../../../../webapp/static/src/ui/drafts/picture";
 
 const DRAWN = { kind: "drawn", tag: "aa", text: "", drawable: true, uploaded: false };
 const UPLOADED = { kind: "uploaded", tag: "bb", text: "", drawable: true, uploaded: true };
@@ -17,7 +17,7 @@ beforeEach(() => {
   const radios = ["drawn", "woven", "uploaded"].map(
     (kind) => `<input type="radio" name="picture" value="${kind}"${kind === "uploaded" ? " disabled" : ""}>`,
   );
-  document.body.innerHTML = `<section data-picture="birds">
+  document.body.innerHTML = `<section data-picture="/api/tasks/birds/picture" data-picture-source="/tasks/birds/picture">
     <img data-picture-image><div data-picture-woven hidden></div>
     <form data-picture-form>${radios.join("")}
       <input type="file" data-picture-file>

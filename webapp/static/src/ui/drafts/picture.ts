@@ -1,10 +1,10 @@
-/** Chooses the picture of a task in a private test, or uploads one. */
+/** Chooses the picture of a draft, or of a task in a private test, or uploads one. */
 
 import { say } from "../../i18n/texts/owners/about";
 import { requestJson, sendFile, showRefusal } from "../lib/api";
 import { requireElement, setText } from "../lib/dom";
 
-/** The answer of `/api/tasks/{name}/picture` (docs/reference/http.md). */
+/** The answer of `/api/tasks/{name}/picture`, and of a draft's (docs/reference/http.md). */
 interface ShownPicture {
   readonly kind: "drawn" | "uploaded" | "woven";
   readonly tag: string;
@@ -16,7 +16,7 @@ const MAX_BYTES = 5_000_000;
 
 /** Binds the section; the returned function resolves once the latest change is saved or refused. */
 export function bindPicture(root: HTMLElement): () => Promise<void> {
-  const address = `/api/tasks/${root.dataset.picture ?? ""}/picture`;
+  const address = root.dataset.picture ?? "";
   const form = requireElement<HTMLFormElement>(root, "picture-form");
   const file = requireElement<HTMLInputElement>(form, "picture-file");
   const text = requireElement<HTMLInputElement>(form, "picture-text");
@@ -72,8 +72,8 @@ function show(root: HTMLElement, picture: ShownPicture): void {
   const image = requireElement<HTMLImageElement>(root, "picture-image");
   image.hidden = picture.tag === "";
   image.alt = picture.text;
-  if (picture.tag !== "") image.src = `/tasks/${root.dataset.picture ?? ""}/picture?v=${picture.tag}`;
-  requireElement(root, "picture-woven").hidden = picture.tag !== "";
+  if (picture.tag !== "") image.src = `${root.dataset.pictureSource ?? ""}?v=${picture.tag}`;
+  requireElement(root, "picture-woven").hidden = picture.kind !== "woven";
   requireElement(root, "picture-words").hidden = picture.kind !== "uploaded";
   requireElement<HTMLInputElement>(root, "picture-text").value = picture.text;
   for (const choice of root.querySelectorAll<HTMLInputElement>('input[name="picture"]')) {
