@@ -60,3 +60,14 @@ async def test_numbers_without_a_shape_of_pictures_are_not_drawn(tmp_path: Path,
     task = await loaded(write_task(tmp_path / "tiny"), stores.blobs)
     assert drawing_tag(task) is None
     assert await DrawnPictures(stores.blobs).of(task) is None
+
+
+async def test_recordings_are_drawn_in_another_way_than_pictures(tmp_path: Path, stores: Stores) -> None:
+    audio = (
+        '{ kind = "audio", rate = 8000, seconds = 1.0, window = 256, hop = 128, bins = 4, classes = ["a"] }'
+    )
+    folder = write_pictures(tmp_path / "tiny", preprocess=audio)
+    task, picture = await loaded(folder, stores.blobs), DrawnPictures(stores.blobs)
+    shown = await loaded(write_pictures(tmp_path / "shown"), stores.blobs)
+    assert await picture.of(task) not in (None, await picture.of(shown))
+    assert drawing_tag(task) != drawing_tag(shown)
