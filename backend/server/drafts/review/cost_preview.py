@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from backend.errors import MingaError
+from backend.errors import MingaError, TaskFileError
 from backend.formats.manifest import Manifest, parse_manifest
 from backend.formats.shard_index import INDEX, ShardIndex
 from backend.formats.task_file import TaskFile
@@ -22,6 +22,7 @@ from backend.server.estimates.traffic import Traffic, traffic
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection, StepTime, inspect
+from backend.server.tasks.task_validation import check_recipe
 from backend.translation import gettext
 
 # Volunteers that the preview assumes if the owner gives no number.
@@ -35,6 +36,11 @@ class DraftProducts:
     manifest: Manifest
     manifest_bytes: int
     shards: ShardIndex | None
+
+    @property
+    def rows(self) -> list[int] | None:
+        """Number of examples of each training shard; None until they are cut."""
+        return None if self.shards is None else [shard.examples for shard in self.shards.train]
 
     def inspection(self, file: TaskFile | None = None, program: int | None = None) -> Inspection:
         """Returns what the model requires of devices in the task `file`; `program`: bytes of the web app."""
@@ -84,6 +90,10 @@ def cost_preview(
         return preview | {
             "waits": gettext("Look at the data first: costs follow from how many examples there are.")
         }
+    try:
+        check_recipe(file, products.manifest, products.rows)
+    except TaskFileError as error:
+        return preview | {"problem": str(error)}
     facts = _facts(file, products, supply, volunteers, program)
     scheme = scheme_of(file)
     return preview | {

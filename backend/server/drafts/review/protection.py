@@ -179,5 +179,4 @@ def check_protection(file: TaskFile, products: DraftProducts) -> None:
     index = products.shards
     holdout = bool(index.holdout) if index is not None else file.data.holdout > 0.0
     check_task(file, products.manifest, holdout, holdout)
-    if index is not None:
-        check_recipe(file, products.manifest, [shard.examples for shard in index.train])
+    check_recipe(file, products.manifest, products.rows)

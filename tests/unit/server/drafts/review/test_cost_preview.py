@@ -79,6 +79,27 @@ def test_a_plan_that_is_not_sound_is_told_by_the_sentence_about_it(tmp_path: Pat
     assert "runs a program" in asked(draft, tmp_path, hooks={})["problem"]
 
 
+def test_a_recipe_that_an_epoch_cannot_fill_is_told_on_the_plan_and_in_the_checklist(tmp_path: Path) -> None:
+    draft = converted(tmp_path)
+    buffered = {"name": "fedbuff", "buffer": 7}
+    trust = {"replicas": 1, "spot_checks": 0.0}
+    units = {"epochs": 3, "assimilation": buffered, "trust": trust}
+    draft.task["coordination"] = {"scheme": "volunteer", "units": units}
+    draft.task["data"].pop("shards_per_client", None)
+    done(draft, "look", {"examples": 400})
+    assert asked(draft, tmp_path)["problem"] is None
+    done(draft, "cut")
+    made = products_of(draft, tmp_path)
+    assert made is not None
+    for buffer, state in ((7, "failed"), (6, "done")):
+        buffered["buffer"] = buffer
+        items = {one.key: one for one in checklist(draft, tmp_path, made.inspection())}
+        assert items["task"].state == state
+        problem = asked(draft, tmp_path)["problem"]
+        assert (problem is None) == (buffer == 6)
+        assert problem is None or "Lower it to 6 or less" in problem
+
+
 async def test_disclosure_follows_what_is_chosen_without_being_saved(tmp_path: Path) -> None:
     draft, protection = converted(tmp_path), Protection()
     public = await protection.report(draft, tmp_path, None, None)
