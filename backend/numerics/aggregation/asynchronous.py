@@ -142,7 +142,11 @@ def fedasync(
     discount: Literal["constant", "polynomial", "hinge"] = "polynomial",
     **settings: float,
 ) -> Assimilate:
-    """W <- (1 - a) W + a W_c, where a is `alpha` times the discount (FedAsync: Xie et al. 2019)."""
+    """W <- (1 - a) W + a W_c (FedAsync: Xie, Koyejo, Gupta 2019, algorithm 1).
+
+    a is `alpha` times the discount of the staleness, which is 1 for a result of the newest model: the paper's
+    s(t - tau). `alpha`, and the settings of the discounts, are defaults from its experiments.
+    """
     discount_of = DISCOUNTS[discount](**settings)
 
     def assimilate(params: Vector, result: ClientResult, memory: Memory) -> tuple[Vector, Memory]:
