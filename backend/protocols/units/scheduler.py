@@ -237,11 +237,12 @@ class Scheduler:
     def is_comparable(self, client: ClientId, lease: LeaseId, part: PartialWork | None) -> bool:
         """Whether a result that a client offers can be compared; of `part` of the unit, None for all of it.
 
-        One that cannot need not be sent: `returned` would refuse it. False without such a lease.
+        One that cannot need not be sent: `returned` would refuse it. True without such a lease, for which
+        `returned` has another reason.
         """
         lease_record = self._leases.of(client, lease)
         if lease_record is None:
-            return False
+            return True
         unit = self._unit_table.units[lease_record.unit]
         return self._transitioner.allows_part(unit, lease_record, part or lease_record.part)
 

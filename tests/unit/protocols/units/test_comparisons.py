@@ -218,7 +218,6 @@ def test_a_part_that_cannot_be_compared_is_known_before_it_is_sent_and_costs_no_
         assert not one.is_comparable("ann", grant.lease, small)
         assert one.is_comparable("ann", grant.lease, None)
         assert one.is_comparable("ann", grant.lease, HALF)
-        assert not one.is_comparable("bob", grant.lease, HALF)
         # To ask changes nothing.
         assert one.unit(grant.unit).part is None
         one.returned("ann", grant.lease, float(turn), small)
