@@ -117,7 +117,7 @@ def _row(
         "here": presence is not None,
         "trusted": client.trusted,
         "proven": _is_proven(trust_level, rules),
-        "doubted": _is_doubted(trust_level),
+        "doubted": _is_doubted(trust_level, rules),
         "held": trust_level.streak,
         "on_time": trust_level.on_time,
         "quota": trust_level.quota,
@@ -176,9 +176,9 @@ class UnitsBoard:
 
 def _is_proven(level: trust.TrustLevel, rules: TrustTable) -> bool:
     """Whether results of a client may count without a comparison."""
-    return level.streak >= rules.checked and not _is_doubted(level)
+    return level.streak >= rules.checked and not level.faults and not level.doubts
 
 
-def _is_doubted(level: trust.TrustLevel) -> bool:
-    """Whether a result of a client was refuted, or outvoted, since it was last trusted."""
-    return bool(level.faults or level.doubts)
+def _is_doubted(level: trust.TrustLevel, rules: TrustTable) -> bool:
+    """Whether a result of a client was refuted, outvoted or no update, and too few others held since."""
+    return bool(level.faults or level.doubts or level.quota < rules.quota)

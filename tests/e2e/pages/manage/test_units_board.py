@@ -61,7 +61,7 @@ async def test_an_owner_sees_units_shards_and_whom_to_believe(server: Server, br
         await expect(page.locator("[data-state]")).to_have_text("Working through epoch 1")
         row = page.locator("[data-trust] tr").filter(has_text=ann.id)
         await expect(row).to_contain_text("being checked")
-        await expect(page.locator("[data-trust] tr").filter(has_text=cheat.id)).to_contain_text("in doubt")
+        await expect(page.locator("[data-trust] tr").filter(has_text=cheat.id)).to_contain_text("newcomer")
         await expect(page.locator("[data-scores] tr")).to_have_count(1)
         async with page.expect_download() as download:
             await page.get_by_role("link", name="All results as a table").click()

@@ -12,7 +12,7 @@ from backend.protocols.units.scheduler_effects import GrantLease, WorkUnit
 from backend.server.hosting.clients.client_link import Presence
 from backend.server.units.board.board import MAX_CELLS, MAX_ROWS, overview_json
 
-RULES = TrustTable(replicas=2, checked=1)
+RULES = TrustTable(replicas=2, checked=1, quota=9)
 
 
 @dataclass
@@ -93,6 +93,7 @@ def test_clients_stand_with_their_trust_those_who_are_here_first() -> None:
     bob, cat, ann = told(machine, "bob", "cat")["trust"]
     assert (bob["client"], bob["here"], bob["held"], bob["proven"]) == ("bob", True, 0, False)
     assert (bob["quota"], bob["left_today"]) == (4, 3)
+    assert (bob["doubted"], ann["doubted"]) == (True, False)
     assert (cat["trusted"], cat["kind"], cat["seconds"]) == (True, "peer tensorflow-cpu", None)
     assert (ann["client"], ann["here"], ann["held"], ann["proven"]) == ("ann", False, 0, False)
     assert ann["seconds"] == 1.0

@@ -75,9 +75,10 @@ export const say = {
     ngettext("A square stands for %(count)s shard.", "A square stands for %(count)s shards.", shards),
   stands: (one: { trusted: boolean; proven: boolean; doubted: boolean; held: number }, counts: boolean) => {
     if (one.trusted) return _("the owner’s");
+    if (one.proven && !counts) return _("proven");
     if (one.doubted) return _("in doubt");
     if (counts) return _("counts on arrival");
-    return one.proven ? _("proven") : one.held > 0 ? _("being checked") : _("newcomer");
+    return one.held > 0 ? _("being checked") : _("newcomer");
   },
   row: (count: number) => number(count),
   today: (left: number, quota: number) =>
