@@ -27,8 +27,6 @@ from tests.support.web.visitors import operator
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs/images"
 LARGEST = 150_000
-# The task's own 50 rounds may be over before a busy machine has taken a picture of one.
-LONGER = ("--set", "digits.coordination.rounds=400")
 
 
 async def take(into: Path) -> None:
@@ -36,7 +34,7 @@ async def take(into: Path) -> None:
     expect.set_options(timeout=1000 * PATIENCE)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with running(ROOT / "models/digits", folder / "data", *LONGER) as server:
+        with running(ROOT / "models/digits", folder / "data") as server:
             owner = operator(server)
             async with async_playwright() as playwright:
                 camera = Camera(await launch(playwright), server.url, owner.cookies, into)

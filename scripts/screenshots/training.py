@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 # The address in the documentation, instead of the temporary one.
 ADDRESS = "https://minga.example.org"
 VERSIONS = 12
-TRAINS = re.compile(r"Training: step \d")
+TRAINS = re.compile(r"Training, round \d|Step \d+ of \d")
 TRIES = 10
 
 
