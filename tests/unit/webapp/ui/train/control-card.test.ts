@@ -37,3 +37,10 @@ test("a page that is closed leaves the training at once", () => {
   dispatchEvent(new Event("pagehide"));
   expect(asked).toEqual(["stop"]);
 });
+
+test("who comes when the training is over is told so, and starts nothing", () => {
+  requireElement(document, "status").dataset.phase = "finished";
+  card(false);
+  expect(requireElement(document, "action").hidden).toBe(true);
+  expect(requireElement(document, "status-line").textContent).toBe("The model is trained");
+});

@@ -11,7 +11,7 @@ import { bindLocalData, type OwnExamples } from "./local-data/local-data";
 import { bindUrlData } from "./local-data/url-data";
 import { LossCurve } from "./loss-curve";
 import { INITIAL, type SteadyState, steady } from "./steady-status";
-import type { Status } from "./texts";
+import { OVER, type Status } from "./texts";
 import { wakeLock } from "./wake-lock";
 
 /** What the card shows of a session. */
@@ -47,6 +47,8 @@ export class ControlCard {
   readonly #learning: LossCurve;
   readonly #stayAwake: (active: boolean) => void;
   readonly #title = document.title;
+  /** Whether the training was over when the page was opened. */
+  readonly #over: boolean;
   #page: CardPage | null = null;
   #running = false;
   #scheduled = false;
@@ -56,6 +58,7 @@ export class ControlCard {
   constructor(root: HTMLElement) {
     this.#root = root;
     this.#button = requireElement<HTMLButtonElement>(root, "action");
+    this.#over = requireElement(root, "status").dataset.phase === "finished";
     this.#backend = backendChoice(root);
     this.#learning = new LossCurve(root);
     this.#stayAwake = wakeLock((sentence) => this.#note("awake", sentence ?? ""));
@@ -110,9 +113,9 @@ export class ControlCard {
     const look = this.#page.look();
     const { running, examples, loaded, stepMs, notice } = look;
     this.#running = running;
-    const status = this.#steadied(look.status);
+    const status = this.#over ? OVER : this.#steadied(look.status);
     this.#showStatus(status);
-    const finished = look.status.phase === "finished";
+    const finished = this.#over || look.status.phase === "finished";
     this.#button.dataset.action = running ? "stop" : "start";
     setText(this.#button, running ? say.card.stop : say.card.start);
     this.#button.disabled = !running && (this.own?.examples === 0 || this.own?.busy === true);

@@ -39,6 +39,9 @@ export const PAUSED: StatusWords = [card.paused, card.pausedStay];
 
 export const TRAINED: StatusWords = [card.trained, card.allDoneThanks];
 
+/** The status for those who come when the training is over. */
+export const OVER: Status = statusIn("finished", [card.trained, card.nothingLeft], null);
+
 /**
  * Returns the invitation; null after the first start, unless examples have to be chosen again. `own` counts the
  * volunteer's own ones, null if the task provides them.

@@ -58,6 +58,7 @@ export const card = {
   measuring: _("Measuring the new version"),
   measuringHere: _("Your device tests it on examples that nobody trains on."),
   trained: _("The model is trained"),
+  nothingLeft: _("There is nothing left to train. The result is on the task’s page."),
   allDone: _("All rounds are done."),
   allDoneThanks: _("All rounds are done. Thank you for your part in it!"),
   training: _("Training now"),
