@@ -22,7 +22,7 @@ import { bindUnits } from "./units";
 import { fillVersions, type ShownVersion, shownVersions } from "./versions";
 
 const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
-  dateStyle: "short",
+  dateStyle: "medium",
   timeStyle: "short",
 });
 

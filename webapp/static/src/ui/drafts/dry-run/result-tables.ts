@@ -5,7 +5,7 @@ import { requireElement, setText } from "../../lib/dom";
 import { type BrowserDryRun, type DryRunReport, ownResults } from "./results";
 
 const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
-  dateStyle: "short",
+  dateStyle: "medium",
   timeStyle: "short",
 });
 const OUTCOMES = { agrees: say.agrees, differs: say.differs, failed: say.failed, absent: say.lacks };
