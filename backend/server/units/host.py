@@ -26,7 +26,7 @@ from backend.server.units.event_handler import UnitEventHandler
 from backend.server.units.parameters.server_pool import IN_MEMORY, ParameterDeployment
 from backend.server.units.provisional.audit_evidence import AuditEvidence
 from backend.server.units.provisional.take_outs import TakeOuts
-from backend.server.units.records import ClosedEpoch, UnitRecorder
+from backend.server.units.records import CHECKPOINT_SECONDS, ClosedEpoch, UnitRecorder
 from backend.server.units.results.result_uploads import ResultUploads
 from backend.server.units.setup import RestoredState, create_state
 from backend.server.units.state import UnitsState
@@ -42,7 +42,8 @@ class UnitsHost(TaskHost):
     """Owns the parts of one task of work units, and passes each event to them in one loop.
 
     Time is the event loop's; `clock` gives the time of day (Unix seconds). `scratch` is a folder for
-    temporary files, `restored` is the state before a restart, `chance` draws from [0, 1).
+    temporary files, `restored` is the state before a restart, `chance` draws from [0, 1). Checkpoints are at
+    least `checkpoint_seconds` apart.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class UnitsHost(TaskHost):
         limits: TaskLimits = USUAL,
         chance: Callable[[], float] = secret_chance,
         parameters: ParameterDeployment = IN_MEMORY,
+        checkpoint_seconds: float = CHECKPOINT_SECONDS,
     ) -> None:
         observers = Observers([observer])
         state = self._state = create_state(
@@ -69,7 +71,7 @@ class UnitsHost(TaskHost):
         self._dispatcher = Dispatcher(state, chance)
         self._uploads = ResultUploads(state)
         self._announcer = Announcer(state)
-        self._recorder = UnitRecorder(state, clock)
+        self._recorder = UnitRecorder(state, clock, checkpoint_seconds)
         self._records = UnitRecords(state)
         observers.add(self._records)
         evidence, take_outs = AuditEvidence(state.snapshots), TakeOuts(state, post)

@@ -18,7 +18,7 @@ from backend.server.units.state import UnitsState
 from backend.server.versions.checkpoints import Checkpoint
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord, RoundRecord, VersionRecord
 
-# Minimum interval between checkpoints, and the maximum share of time that writing them takes.
+# Usual minimum interval between checkpoints, and the maximum share of time that writing them takes.
 CHECKPOINT_SECONDS, MAX_CHECKPOINT_SHARE = 1.0, 0.25
 # Maximum wait for outstanding receipts before a checkpoint.
 STEADY_SECONDS = 5.0
@@ -67,11 +67,17 @@ def snapshot_of(state: UnitsState, unblended: Collection[UnitId], now: float) ->
 
 
 class UnitRecorder:
-    """Writes one record at a time. `clock` gives the time of day (Unix seconds)."""
+    """Writes one record at a time. `clock` gives the time of day (Unix seconds).
 
-    def __init__(self, state: UnitsState, clock: Callable[[], float]) -> None:
+    Checkpoints are at least `interval` seconds apart.
+    """
+
+    def __init__(
+        self, state: UnitsState, clock: Callable[[], float], interval: float = CHECKPOINT_SECONDS
+    ) -> None:
         self._state = state
         self._clock = clock
+        self._interval = interval
         self._lock = asyncio.Lock()
 
     def expect_epoch(self) -> None:
@@ -144,7 +150,7 @@ class UnitRecorder:
                     state.records.changed.clear()
                     snapshot = snapshot_of(state, state.model.assimilating, began)
                     await state.background.stored(lambda snapshot=snapshot: self._write_checkpoint(snapshot))  # type: ignore[misc]
-            await asyncio.sleep(max(CHECKPOINT_SECONDS, (state.clock() - began) / MAX_CHECKPOINT_SHARE))
+            await asyncio.sleep(max(self._interval, (state.clock() - began) / MAX_CHECKPOINT_SHARE))
 
     async def _wait_until_steady(self) -> None:
         """Waits until all receipts up to the newest weights have arrived, at most STEADY_SECONDS."""

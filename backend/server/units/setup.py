@@ -15,7 +15,7 @@ from backend.server.tasks.task import Task, stop_rules
 from backend.server.units.checkpoint_codec import DecodedCheckpoint, decode_checkpoint
 from backend.server.units.epoch_record import Epoch
 from backend.server.units.parameters.overwritten_results import OverwrittenResults
-from backend.server.units.parameters.server_pool import ParameterDeployment, ParameterServers
+from backend.server.units.parameters.server_pool import ParameterDeployment
 from backend.server.units.parameters.snapshots import SnapshotStore
 from backend.server.units.state import (
     ClientCredit,
@@ -88,7 +88,7 @@ def create_state(
         units=units_of(task),
         history=history,
         scheduler=Scheduler.restored(rules, content.scheduler),
-        servers=ParameterServers(place, recipe_of(task), parameters.rules),
+        servers=parameters.servers(place, recipe_of(task)),
         snapshots=SnapshotStore(scratch),
         observer=observer,
         limits=limits,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -50,6 +49,10 @@ class ParameterDeployment:
     def place(self, task: str) -> ParameterAddress:
         """Returns the store's address for a task that is being loaded."""
         return ParameterAddress(self.address, task, secrets.token_hex(8))
+
+    def servers(self, place: ParameterAddress, recipe: Recipe) -> ParameterServers:
+        """Returns the parameter servers of the task at `place`, which do not run yet."""
+        return ParameterServers(place, recipe, self.rules)
 
 
 IN_MEMORY = ParameterDeployment()
@@ -159,12 +162,12 @@ class ParameterServers:
         """Gives one server the results of the queue until the server is ended."""
         while not worker.stopping:
             job, future = await self._queue.get()
-            worker.since = time.monotonic()
+            worker.since = _now()
             try:
                 async with self._running.held(exclusive=job.shift):
                     await self._finish(worker, job, future)
             finally:
-                self._busy_seconds += time.monotonic() - max(worker.since, self._window_began)
+                self._busy_seconds += _now() - max(worker.since, self._window_began)
                 worker.since = None
 
     async def _queued(self, job: AssimilationJob) -> Receipt:
@@ -239,10 +242,10 @@ class ParameterServers:
         return self._store
 
     async def _resize_periodically(self) -> None:
-        self._window_began, lost_before = time.monotonic(), self.lost
+        self._window_began, lost_before = _now(), self.lost
         while True:
             await asyncio.sleep(self._rules.window)
-            now = time.monotonic()
+            now = _now()
             starts = (worker.since for worker in self._workers)
             busy = self._busy_seconds + sum(
                 now - max(since, self._window_began) for since in starts if since is not None
@@ -270,7 +273,7 @@ class ParameterServers:
 class _Worker:
     """Owns a server, its thread and the task that gives it results.
 
-    `since` is when the current result began (monotonic clock); None while the server is idle.
+    `since` is when the current result began (event loop's clock); None while the server is idle.
     """
 
     def __init__(self, servers: ParameterServers, server: ParameterServer) -> None:
@@ -293,3 +296,8 @@ class _Worker:
             await self._task
         await asyncio.get_running_loop().run_in_executor(self._thread, self._server.close)
         self._thread.shutdown(wait=False)
+
+
+def _now() -> float:
+    """Returns the time of the event loop in seconds."""
+    return asyncio.get_running_loop().time()
