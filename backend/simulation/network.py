@@ -64,7 +64,7 @@ def take_nothing(_frame: bytes) -> bool:
 
 @dataclass(eq=False)
 class SimulatedConnection:
-    """A simulated WebSocket between a caller and the server. Implements `client_link.Link` for the host.
+    """A simulated WebSocket between a caller and the server. Implements `MeasuredLink` for the host.
 
     `frames` queues the frames that arrived at the server, in order; None marks the end. `take` may handle a
     frame on arrival; then it is not queued.
@@ -104,6 +104,11 @@ class SimulatedConnection:
         self.loop.call_at(now + unnoticed, self.frames.put_nowait, None)
 
     # The server's side.
+
+    @property
+    def backlog(self) -> int:
+        """See MeasuredLink."""
+        return round(max(0.0, self.line.down.free_at - self.loop.time()) * self.line.down.rate)
 
     def send(self, frame: bytes) -> None:
         """See Link."""

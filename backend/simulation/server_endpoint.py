@@ -6,30 +6,37 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from typing import Any, Generic, TypeVar
 
 from backend.errors import FrameError, MingaError
-from backend.server.rounds.host import RoundsHost
+from backend.server.hosting.scheme import SchemeSocket
+from backend.server.hosting.task_host import TaskHost
 from backend.simulation.network import SimulatedConnection, SimulatedLine
 from backend.web.transport.socket_receiver import LARGE_BYTES
 from backend.wire.client_id import client_id
-from backend.wire.codec import decode_client
-from backend.wire.messages import Chunk, ClientFrame, Hello
+from backend.wire.messages import Chunk
+
+Host = TypeVar("Host", bound=TaskHost)
 
 # Called with a client's id and its frame before the host handles the frame.
-Tap = Callable[[str, ClientFrame], None]
+Tap = Callable[[str, Any], None]
 
 
-def ignore_frame(_client: str, _frame: ClientFrame) -> None:
+def ignore_frame(_client: str, _frame: Any) -> None:
     """Does nothing with a frame."""
 
 
-class SimulatedEndpoint:
-    """Owns the running host and the conversations with its clients. Implements network.ServerEndpoint."""
+class SimulatedEndpoint(Generic[Host]):
+    """Owns the running host and the conversations with its clients. Implements network.ServerEndpoint.
 
-    def __init__(self, line: SimulatedLine, tap: Tap = ignore_frame) -> None:
+    `socket` is that of the task's scheme.
+    """
+
+    def __init__(self, line: SimulatedLine, socket: SchemeSocket[Host], tap: Tap = ignore_frame) -> None:
         self._line = line
+        self._socket = socket
         self._tap = tap
-        self._host: RoundsHost | None = None
+        self._host: Host | None = None
         self._running: asyncio.Task[None] | None = None
         self._conversations: dict[asyncio.Task[None], SimulatedConnection] = {}
 
@@ -39,11 +46,11 @@ class SimulatedEndpoint:
         return self._line
 
     @property
-    def host(self) -> RoundsHost | None:
+    def host(self) -> Host | None:
         """The running host; None while the server is down."""
         return self._host
 
-    def open(self, host: RoundsHost) -> None:
+    def open(self, host: Host) -> None:
         """Runs `host` and accepts connections to it."""
         self._host = host
         self._running = asyncio.create_task(host.run())
@@ -70,46 +77,48 @@ class SimulatedEndpoint:
         conversation.add_done_callback(lambda done: self._conversations.pop(done, None))
         return True
 
-    async def _converse(self, connection: SimulatedConnection, host: RoundsHost) -> None:
+    async def _converse(self, connection: SimulatedConnection, host: Host) -> None:
         try:
             await self._listen(connection, host)
         except MingaError as error:
             connection.close(error)
         connection.end()
 
-    async def _listen(self, connection: SimulatedConnection, host: RoundsHost) -> None:
-        hello = await _receive(connection)
-        if hello is None:
+    async def _listen(self, connection: SimulatedConnection, host: Host) -> None:
+        socket = self._socket
+        opening = await self._receive(connection)
+        if opening is None:
             return
-        if not isinstance(hello, Hello):
-            raise FrameError("The first frame must be hello.")
-        self._tap(client_id(hello.token), hello)
-        client = await host.join(hello, connection)
+        if not isinstance(opening, socket.opening):
+            raise FrameError(f"The first frame must be {socket.word}.")
+        self._tap(client_id(opening.token), opening)
+        client = await socket.join(host, opening, connection)
         connection.take = partial(self._taken, host, client, connection)
         try:
-            while not connection.closing and (message := await _receive(connection)) is not None:
-                if isinstance(message, Hello):
-                    raise FrameError("Hello was said before.")
+            while not connection.closing and (message := await self._receive(connection)) is not None:
+                if isinstance(message, socket.opening):
+                    raise FrameError(f"{socket.word.capitalize()} was said before.")
                 self._tap(client, message)
-                await host.hear(client, connection, message)
+                await socket.hear(host, client, connection, message)
         finally:
             if self._host is host:
                 await host.leave(client, connection)
 
-    def _taken(self, host: RoundsHost, client: str, connection: SimulatedConnection, frame: bytes) -> bool:
+    def _taken(self, host: Host, client: str, connection: SimulatedConnection, frame: bytes) -> bool:
         """Handles large chunks out of order, as web/transport/task_socket.py does with its Receiver."""
-        if len(frame) < LARGE_BYTES or self._host is not host or connection.closing:
+        take = self._socket.take
+        if take is None or len(frame) < LARGE_BYTES or self._host is not host or connection.closing:
             return False
         try:
-            message = decode_client(frame)
+            message = self._socket.decode(frame)
         except FrameError:
             return False
-        taken = isinstance(message, Chunk) and host.take(client, connection, message)
+        taken = isinstance(message, Chunk) and take(host, client, connection, message)
         if taken:
             self._tap(client, message)
         return taken
 
-
-async def _receive(connection: SimulatedConnection) -> ClientFrame | None:
-    frame = await connection.frames.get()
-    return None if frame is None else decode_client(frame)
+    async def _receive(self, connection: SimulatedConnection) -> Any:
+        """Returns the next message; None at the end of the connection. Raises FrameError."""
+        frame = await connection.frames.get()
+        return None if frame is None else self._socket.decode(frame)

@@ -10,6 +10,7 @@ from backend.protocols.rounds.lots import Lots
 from backend.server.observers.observer import NO_OBSERVERS, Observer
 from backend.server.privacy.privacy_budget import PrivacyBudget
 from backend.server.rounds.host import RoundsHost
+from backend.server.rounds.scheme import ROUNDS
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.simulation.client_work import WorkModel
@@ -46,7 +47,7 @@ class World:
         self.task = task
         self.clients: list[SimulatedClient] = []
         self.line = SimulatedLine(Pipe(megabits * MEGABIT), Pipe(megabits * MEGABIT), 0.0)
-        self.endpoint = SimulatedEndpoint(self.line, tap)
+        self.endpoint = SimulatedEndpoint(self.line, ROUNDS.socket, tap)
         self._records = records
         self._blobs = blobs
         self._run = run
