@@ -10,17 +10,13 @@ from random import Random
 
 from backend.protocols.client import participant_events
 from backend.protocols.client.participant import ParticipantMachine
+from backend.simulation.client_program import ClientProgram
 from backend.simulation.client_work import ClientBehaviour, SimulatedTrainer, SimulatedUpdate, WorkModel
 from backend.simulation.masks import ClientMasking
-from backend.simulation.network import ServerEndpoint, SimulatedConnection, SimulatedLine, dial, download
+from backend.simulation.network import ServerEndpoint, SimulatedConnection, SimulatedLine
 from backend.wire.client_id import client_id
-from backend.wire.codec import decode_server, encode
-from backend.wire.messages import CHUNK_BYTES, Accepted, Chunk, ClientFrame, Hello, Kind, Refused, Train
-
-# Duration of a connection attempt without an answer.
-DIAL_SECONDS = 1.0
-# Maximum number of chunks for a short vector that represents a very long one.
-MAX_CHUNKS = 64
+from backend.wire.codec import decode_server
+from backend.wire.messages import Accepted, ClientFrame, Hello, Kind, Refused, Train
 
 
 @dataclass(frozen=True)
@@ -63,6 +59,7 @@ class SimulatedClient:
         self.traits = traits
         self.id = client_id(traits.token)
         self.machine = ParticipantMachine()
+        self.program = ClientProgram(traits.line, endpoint, self)
         self.trainer = SimulatedTrainer(
             self.id, work, traits.step_seconds, traits.line.up.rate, self.handle, self._trained
         )
@@ -70,14 +67,9 @@ class SimulatedClient:
             work.model(), Random(f"{traits.token}/masks"), self._send_masking, self._give_up
         )
         self._work = work
-        self._endpoint = endpoint
         self._draw_behaviour = draw_behaviour
         self._random = random
         self._loop = asyncio.get_running_loop()
-        self._connection: SimulatedConnection | None = None
-        self._life = 0
-        self._cache: set[str] = set()
-        self._offline_until = 0.0
         self._exit: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -111,8 +103,7 @@ class SimulatedClient:
 
     def cut_off(self, connection: SimulatedConnection) -> None:
         """See Caller."""
-        if connection is self._connection:
-            self._connection = None
+        if self.program.ended(connection):
             self._disconnected()
 
     def drop_out(self, behaviour: ClientBehaviour) -> None:
@@ -120,48 +111,44 @@ class SimulatedClient:
         self.trainer.dropped_out()
         match behaviour.exit:
             case "crash":
-                self._break_down(behaviour.unnoticed)
+                self.program.break_down(behaviour.unnoticed)
                 self._forget()
-                self._later(behaviour.away, self.start)
+                self.program.later(behaviour.away, self.start)
             case "loss":
-                self._offline_until = self._loop.time() + behaviour.away
-                if self._connection is not None:
-                    self._break_down(behaviour.unnoticed)
+                self.program.offline_until = self._loop.time() + behaviour.away
+                if self.program.connection is not None:
+                    self.program.break_down(behaviour.unnoticed)
                     self._disconnected()
             case "leave":
                 self.handle(participant_events.StopParticipant())
                 self._forget()
-                self._later(behaviour.away, self.start)
+                self.program.later(behaviour.away, self.start)
 
     def _forget(self) -> None:
         """Resets all state except downloads, as a restart of the program does."""
-        self._life += 1
+        self.program.restart()
         self._stop_training()
         self.trainer.stop_measuring()
         self.masks.kill()
         self.machine = ParticipantMachine()
-
-    def _break_down(self, unnoticed: float) -> None:
-        if self._connection is not None:
-            self._connection.break_down(unnoticed)
-            self._connection = None
 
     # Effects.
 
     def _perform(self, effect: participant_events.Effect) -> None:
         match effect:
             case participant_events.Connect(delay):
-                self._later(delay, self._dial)
+                self.program.later(delay, self._dial)
             case participant_events.SendFrame(frame):
                 self._send(frame)
             case participant_events.Load(bundle):
-                self._later(self._fetch({bundle: self._work.bundle_bytes(self.traits.kind)}), self._loaded)
+                fetching = self.program.fetch({bundle: self._work.bundle_bytes(self.traits.kind)})
+                self.program.later(fetching, self._loaded)
             case participant_events.StartTraining(plan):
                 self._train(plan)
             case participant_events.AbortTraining():
                 self._stop_training()
             case participant_events.MeasureVersion(evaluation):
-                self.trainer.measure(evaluation, self._fetch(self._work.downloads(evaluation)))
+                self.trainer.measure(evaluation, self.program.fetch(self._work.downloads(evaluation)))
             case participant_events.AbortMeasuring():
                 self.trainer.stop_measuring()
             case participant_events.KeepChange(number):
@@ -171,12 +158,10 @@ class SimulatedClient:
             case participant_events.SendUpdateChunks(number, start, until):
                 self._send_chunks(number, start, until)
             case participant_events.Close():
-                self._close()
+                self.program.hang_up()
 
-    def _send(self, frame: ClientFrame, more: int = 0) -> None:
-        """Sends a frame, as if it were `more` bytes longer."""
-        if self._connection is not None:
-            self._connection.send_to_server(encode(frame), more)
+    def _send(self, frame: ClientFrame) -> None:
+        self.program.send(frame)
 
     def _trained(self, plan: Train, update: SimulatedUpdate) -> None:
         """Offers a finished update; in a masked round it is masked first."""
@@ -195,28 +180,8 @@ class SimulatedClient:
         if self.machine.plan is not None and self.machine.plan.round == number:
             self.trainer.stop_training()
 
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.hang_up()
-            self._connection = None
-
     def _dial(self) -> None:
-        if self._loop.time() < self._offline_until:
-            self._later(DIAL_SECONDS, self._disconnected)
-            return
-        life = self._life
-
-        def opened(connection: SimulatedConnection | None) -> None:
-            if life != self._life:
-                if connection is not None:
-                    connection.hang_up()
-            elif connection is None:
-                self._disconnected()
-            else:
-                self._connection = connection
-                self.handle(participant_events.Connected())
-
-        dial(self.traits.line, self._endpoint, self, opened)
+        self.program.dial(lambda: self.handle(participant_events.Connected()), self._disconnected)
 
     def _disconnected(self) -> None:
         self.handle(participant_events.Disconnected(self._random.random()))
@@ -231,7 +196,7 @@ class SimulatedClient:
 
     def _train(self, plan: Train) -> None:
         self._stop_training()
-        fetching = self._fetch(self._work.downloads(plan))
+        fetching = self.program.fetch(self._work.downloads(plan))
         training = self._work.steps(plan) * self.traits.step_seconds
         behaviour = self._draw_behaviour(
             fetching + training + self._work.size(plan.masking) / self.traits.line.up.rate
@@ -251,23 +216,4 @@ class SimulatedClient:
         if number != trained_round:
             return
         self.trainer.sending()
-        # If a short vector represents a long one, its chunks are shorter and each byte counts for several.
-        vector = memoryview(update)
-        byte_factor = max(self.trainer.size / len(vector), 1.0)
-        chunk_bytes = max(int(CHUNK_BYTES / byte_factor), len(vector) // MAX_CHUNKS, 1)
-        for offset in range(start, until, chunk_bytes):
-            data = vector[offset : min(offset + chunk_bytes, until)]
-            self._send(Chunk(round=number, offset=offset, data=data), int(len(data) * (byte_factor - 1)))
-
-    def _fetch(self, downloads: dict[str, int]) -> float:
-        """Downloads what is not cached yet; returns the duration in seconds."""
-        missing = {address: size for address, size in downloads.items() if address not in self._cache}
-        self._cache |= missing.keys()
-        return max(
-            (download(self.traits.line, self._endpoint.line, size) for size in missing.values()), default=0.0
-        )
-
-    def _later(self, seconds: float, action: Callable[[], None]) -> None:
-        """Runs `action` after `seconds`, unless the client restarts before."""
-        life = self._life
-        self._loop.call_later(seconds, lambda: action() if life == self._life else None)
+        self.program.send_chunks(number, update, self.trainer.size, start, until)

@@ -111,12 +111,12 @@ class SimulatedConnection:
         return round(max(0.0, self.line.down.free_at - self.loop.time()) * self.line.down.rate)
 
     def send(self, frame: bytes) -> None:
-        """See Link."""
+        """See MeasuredLink."""
         if not self.closing:
             self.loop.call_at(self._come_down(len(frame)), self._reach_caller, frame)
 
     def close(self, error: MingaError) -> None:
-        """See Link."""
+        """See MeasuredLink."""
         if not self.closing:
             self.send(encode(Closing(code=error.code, reason=str(error)[:500])))
             self.end()

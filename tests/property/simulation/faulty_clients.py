@@ -113,8 +113,8 @@ class Rascal(SimulatedClient):
                 self._send_chunks(offer.round, 0, offer.size)
             case Train(), "stale":
                 self._send(self._offer(frame.round - 1 if frame.round else 0, frame.version))
-            case Train(), "garbage" if self._connection is not None:
-                self._connection.send_to_server(self._random.randbytes(40))
+            case Train(), "garbage" if self.program.connection is not None:
+                self.program.connection.send_to_server(self._random.randbytes(40))
             case Credit(), "overrun":
                 self._send(Chunk(round=frame.round, offset=frame.until, data=memoryview(bytes(400))))
             case State() | Version() | Abandoned(), "uninvited":
