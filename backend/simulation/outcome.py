@@ -117,22 +117,22 @@ def summarize(
         hours=hours,
         rounds=len(rounds),
         versions=len(versions),
-        rounds_per_hour=_per(len(rounds), hours),
-        abandoned_share=_per(sum(record.outcome == "abandoned" for record in rounds), len(rounds)),
-        full_length_share=_per(_full_length(rounds, all_attempts), len(rounds)),
+        rounds_per_hour=per(len(rounds), hours),
+        abandoned_share=per(sum(record.outcome == "abandoned" for record in rounds), len(rounds)),
+        full_length_share=per(_full_length(rounds, all_attempts), len(rounds)),
         round_seconds_median=statistics.median(seconds) if seconds else None,
         round_seconds_longest=max(seconds, default=None),
         clients_per_round=statistics.median(record.cohort for record in rounds) if rounds else None,
-        updates_per_version=_per(sum(record.accepted for record in versions), len(versions)),
-        examples_per_version=_per(counted, len(versions)),
-        wasted_work=_per(max(0.0, trained - counted), trained),
-        hours_to_all_versions=_per(total_versions * hours, len(versions)),
+        updates_per_version=per(sum(record.accepted for record in versions), len(versions)),
+        examples_per_version=per(counted, len(versions)),
+        wasted_work=per(max(0.0, trained - counted), trained),
+        hours_to_all_versions=per(total_versions * hours, len(versions)),
         budget_spent_at=spent_version,
-        client_bytes_down_per_round=_per(moved.down, clients * len(rounds)),
-        client_bytes_up_per_round=_per(moved.up, clients * len(rounds)),
-        server_bytes_out_per_round=_per(moved.down, len(rounds)),
-        server_bytes_in_per_round=_per(moved.up, len(rounds)),
-        server_line_share=_per(max(moved.down, moved.up), moved.rate * 3600 * hours),
+        client_bytes_down_per_round=per(moved.down, clients * len(rounds)),
+        client_bytes_up_per_round=per(moved.up, clients * len(rounds)),
+        server_bytes_out_per_round=per(moved.down, len(rounds)),
+        server_bytes_in_per_round=per(moved.up, len(rounds)),
+        server_line_share=per(max(moved.down, moved.up), moved.rate * 3600 * hours),
         devices=tuple(_of_device(device, clients) for device, clients in attempts_by_device.items()),
     )
 
@@ -150,15 +150,15 @@ def _of_device(device: str, clients: Sequence[Sequence[PlanAttempt]]) -> DeviceO
         device=device,
         clients=len(clients),
         plans=len(attempts),
-        counted=_per(sum(attempt.counted for attempt in attempts), len(attempts)),
-        cut_short=_per(sum(attempt.counted and attempt.cut for attempt in attempts), len(attempts)),
-        left=_per(len(left), len(attempts)),
-        late=_per(
+        counted=per(sum(attempt.counted for attempt in attempts), len(attempts)),
+        cut_short=per(sum(attempt.counted and attempt.cut for attempt in attempts), len(attempts)),
+        left=per(len(left), len(attempts)),
+        late=per(
             sum(not attempt.counted and not attempt.broken for attempt in attempts),
             len(attempts),
         ),
-        seconds_needed=_quantile([attempt.needed for attempt in attempts], NEEDED_QUANTILE),
-        seconds_given=_quantile([attempt.seconds for attempt in attempts], 0.5),
+        seconds_needed=quantile([attempt.needed for attempt in attempts], NEEDED_QUANTILE),
+        seconds_given=quantile([attempt.seconds for attempt in attempts], 0.5),
     )
 
 
@@ -170,9 +170,11 @@ def _full_length(rounds: Sequence[RoundRecord], attempts: Iterable[PlanAttempt])
     return sum(record.seconds >= given.get(record.round, float("inf")) - TOLERANCE for record in rounds)
 
 
-def _quantile(values: Sequence[float], share: float) -> float | None:
+def quantile(values: Sequence[float], share: float) -> float | None:
+    """Returns the value that about `share` of the values do not exceed; None without any."""
     return sorted(values)[int(share * (len(values) - 1))] if values else None
 
 
-def _per(amount: float, of: float) -> float | None:
+def per(amount: float, of: float) -> float | None:
+    """Returns `amount` / `of`; None if that is 0."""
     return amount / of if of else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import hashlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-import numpy as np
 
 from backend.errors import SettingsError
-from backend.formats.manifest import ParameterCounts
 from backend.formats.task_file import StopTable
 from backend.server.estimates.traffic import traffic
 from backend.server.observers.observer import NO_OBSERVERS
@@ -27,6 +24,7 @@ from backend.simulation import clock
 from backend.simulation.client_work import PlanAttempt
 from backend.simulation.outcome import RunFigures, TransferredBytes, summarize
 from backend.simulation.population import SimulatedPopulation, draw_clients
+from backend.simulation.shortened_task import shortened
 from backend.simulation.synthetic_training import SyntheticTraining
 from backend.simulation.world import World
 from backend.stores.contracts import BlobStore
@@ -129,7 +127,7 @@ async def _play(
     training: TensorFlowTraining | None,
     tell: Callable[[int], None],
 ) -> RunFigures:
-    shortened_task = _endless(task if training else await _shortened(task, stores.blobs))
+    shortened_task = _endless(task if training else await shortened(task, stores.blobs, MAX_VALUES))
     manifest, shards = task.bundle.manifest, (*task.shards.train, *task.shards.measured)
     work = training or SyntheticTraining(
         manifest, shards, trial.seed, shortened_task.bundle.manifest.parameters
@@ -214,26 +212,6 @@ def _add_clients(trial: PlanTrial, task: Task, work: SyntheticTraining, world: W
     ):
         client = world.add_client(traits, work.with_examples(*traits.examples), draw_behaviour, random)
         asyncio.get_running_loop().call_later(random.uniform(0.0, ARRIVAL_SECONDS), client.start)
-
-
-async def _shortened(task: Task, blobs: BlobStore) -> Task:
-    """Returns the task with at most MAX_VALUES parameters; a shortened vector is all zeros."""
-    manifest = task.bundle.manifest
-    if manifest.parameters.total <= MAX_VALUES:
-        return task
-    parameters = ParameterCounts(trainable=MAX_VALUES, state=0)
-    zeros = np.zeros(MAX_VALUES, "<f4").tobytes()
-    address = await blobs.put(zeros)
-    assert address == hashlib.sha256(zeros).hexdigest()  # noqa: S101 - the address is defined as the hash.
-    weights = msgspec.structs.replace(manifest.files["weights.bin"], sha256=address, bytes=len(zeros))
-    shortened_task = msgspec.structs.replace(
-        manifest, parameters=parameters, files={**manifest.files, "weights.bin": weights}
-    )
-    return dataclasses.replace(
-        task,
-        bundle=dataclasses.replace(task.bundle, manifest=shortened_task),
-        zero_control=address if task.zero_control else None,
-    )
 
 
 def _endless(task: Task) -> Task:

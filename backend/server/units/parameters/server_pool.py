@@ -73,7 +73,7 @@ class ParameterServers:
         self._store: ParameterStore | None = None
         self._store_thread = ThreadPoolExecutor(1, f"parameters-{place.task}")
         self._queue: asyncio.Queue[tuple[AssimilationJob, asyncio.Future[Receipt]]] = asyncio.Queue()
-        self._workers: list[_Worker] = []
+        self._workers: list[PoolWorker] = []
         self._resizing: asyncio.Task[None] | None = None
         self._reorder_buffer: ReorderBuffer[tuple[Receipt, asyncio.Future[Receipt]]] = ReorderBuffer()
         self._stopping: set[asyncio.Task[None]] = set()
@@ -158,7 +158,7 @@ class ParameterServers:
             )
         self._store_thread.shutdown(wait=False)
 
-    async def serve(self, worker: _Worker) -> None:
+    async def serve(self, worker: PoolWorker) -> None:
         """Gives one server the results of the queue until the server is ended."""
         while not worker.stopping:
             job, future = await self._queue.get()
@@ -175,7 +175,9 @@ class ParameterServers:
         self._queue.put_nowait((job, answer))
         return await answer
 
-    async def _finish(self, worker: _Worker, job: AssimilationJob, future: asyncio.Future[Receipt]) -> None:
+    async def _finish(
+        self, worker: PoolWorker, job: AssimilationJob, future: asyncio.Future[Receipt]
+    ) -> None:
         """Does a job, and releases the receipts that are due."""
         number = self._reorder_buffer.begin()
         try:
@@ -191,7 +193,7 @@ class ParameterServers:
             if not due_future.done():
                 due_future.set_result(due_receipt)
 
-    async def _attempt(self, worker: _Worker, job: AssimilationJob) -> Receipt:
+    async def _attempt(self, worker: PoolWorker, job: AssimilationJob) -> Receipt:
         try:
             return await worker.do(job)
         except ParametersGoneError:
@@ -258,7 +260,7 @@ class ParameterServers:
         if count != self.count:
             self._log.info("parameter servers", count=count, backlog=self.backlog)
         while self.count < count:
-            self._workers.append(_Worker(self, self._server()))
+            self._workers.append(PoolWorker(self, self._server()))
         while self.count > count:
             stopping = asyncio.create_task(self._workers.pop().end())
             self._stopping.add(stopping)
@@ -270,7 +272,7 @@ class ParameterServers:
         return InProcessServer(self._opened_store(), self._recipe)
 
 
-class _Worker:
+class PoolWorker:
     """Owns a server, its thread and the task that gives it results.
 
     `since` is when the current result began (event loop's clock); None while the server is idle.

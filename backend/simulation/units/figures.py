@@ -1,0 +1,186 @@
+"""Computes the figures of a simulated task of work units."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from backend.protocols.units.records import LeaseState
+from backend.server.units.state import UnitsState
+from backend.simulation.outcome import NEEDED_QUANTILE, per, quantile
+from backend.simulation.units.lease_ledger import OUTCOMES, LeaseLedger, Outcome, UnitAttempt
+from backend.simulation.units.parameter_servers import ServerUsage
+
+
+@dataclass(frozen=True)
+class OutcomeCount:
+    """How many units had an outcome, counted by leases, and the steps done for them."""
+
+    outcome: Outcome
+    units: int
+    steps: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Median, value that nine of ten do not exceed, and maximum; None without values."""
+
+    median: float | None
+    ninety: float | None
+    most: float | None
+
+
+@dataclass(frozen=True)
+class UnitDeviceFigures:
+    """Figures of one class of devices. The shares are of the `units` handed out to its clients.
+
+    `counted` results are in the model or confirmed another one. Nine of ten units need at most
+    `seconds_needed` from their arrival to the server's answer to the result.
+    """
+
+    device: str
+    clients: int
+    units: int
+    counted: float | None
+    late: float | None
+    lost: float | None
+    seconds_needed: float | None
+
+
+@dataclass(frozen=True)
+class ClientUse:
+    """Seconds of one client's device, by its `ids`: `busy` training, and `present` in all."""
+
+    ids: tuple[str, ...]
+    kind: str
+    backend: str
+    device: str
+    busy: float
+    present: float
+
+
+@dataclass(frozen=True)
+class UnitRunFigures:
+    """Figures of one run; None if the denominator is 0. Times are virtual seconds since the first client.
+
+    `epoch_ends` are the ends of all epochs; `finished`: there were as many as planned. `handed_out` counts
+    leases, which `outcomes` cover. `preempted` and `dropped_out` are those lost because their client was,
+    with the steps done. `overwritten` results are lost to other parameter servers. Staleness counts the
+    results that entered the model while a unit was out. `waits` are the seconds of an assimilation, with its
+    wait for a free server. Busy shares are of the servers' time, and of the time in which clients' programs
+    ran.
+    """
+
+    seconds: float
+    epoch_ends: tuple[float, ...]
+    finished: bool
+    handed_out: int
+    outcomes: tuple[OutcomeCount, ...]
+    preempted: OutcomeCount
+    dropped_out: OutcomeCount
+    wasted_steps: float | None
+    overwritten: float
+    staleness: Spread
+    waits: Spread
+    servers_busy: float | None
+    servers_mean: float | None
+    servers_most: int
+    clients_busy: float | None
+    preemptions: int
+    server_bytes_out: int
+    server_bytes_in: int
+    devices: tuple[UnitDeviceFigures, ...]
+
+    def units(self, outcome: Outcome) -> int:
+        """Returns the number of units with an outcome."""
+        return next(row.units for row in self.outcomes if row.outcome == outcome)
+
+
+def outcomes_of(ledger: LeaseLedger, state: UnitsState) -> dict[int, Outcome]:
+    """Returns what became of each lease, as of now."""
+    scheduler = state.scheduler
+    leased = {
+        lease.id for unit in scheduler.units() for lease in unit.leases if lease.state is LeaseState.LEASED
+    }
+    outcomes = {}
+    for lease in ledger.clients:
+        work = state.leases.get(lease)
+        has_arrived = work is not None and work.result is not None and work.outcome is None
+        outcomes[lease] = ledger.outcome(lease, lease in leased, has_arrived)
+    return outcomes
+
+
+def summarize_units(
+    ledger: LeaseLedger,
+    state: UnitsState,
+    clients: Sequence[ClientUse],
+    usage: ServerUsage,
+    seconds: float,
+    moved: tuple[int, int],
+) -> UnitRunFigures:
+    """Computes the figures of a run that took `seconds`; `moved` are the server's bytes out and in."""
+    outcomes = outcomes_of(ledger, state)
+    steps = {lease: attempt.steps for lease, attempt in ledger.attempts.items()}
+    rows = tuple(
+        _count(outcome, [lease for lease, one in outcomes.items() if one == outcome], steps)
+        for outcome in OUTCOMES
+    )
+    useful = sum(row.steps for row in rows if row.outcome in ("in the model", "compared", "in flight"))
+    done = sum(row.steps for row in rows)
+    return UnitRunFigures(
+        seconds=seconds,
+        epoch_ends=tuple(ledger.ends),
+        finished=state.run.finished is not None,
+        handed_out=len(ledger.clients),
+        outcomes=rows,
+        preempted=_count("lost", _lost_by("preempted", ledger, outcomes), steps),
+        dropped_out=_count("lost", _lost_by("dropped out", ledger, outcomes), steps),
+        wasted_steps=per(done - useful, done),
+        overwritten=state.model.lost,
+        staleness=_spread(ledger.staleness),
+        waits=_spread(ledger.waits),
+        servers_busy=per(usage.busy, usage.seconds),
+        servers_mean=per(usage.seconds, seconds),
+        servers_most=usage.most,
+        clients_busy=per(sum(one.busy for one in clients), sum(one.present for one in clients)),
+        preemptions=sum(len(one.ids) - 1 for one in clients),
+        server_bytes_out=moved[0],
+        server_bytes_in=moved[1],
+        devices=tuple(
+            _of_device(device, count, ledger, outcomes)
+            for device, count in sorted(Counter(one.device for one in clients).items())
+        ),
+    )
+
+
+def _lost_by(fate: str, ledger: LeaseLedger, outcomes: Mapping[int, Outcome]) -> list[int]:
+    attempts = ledger.attempts.items()
+    return [lease for lease, attempt in attempts if attempt.fate == fate and outcomes[lease] == "lost"]
+
+
+def _count(outcome: Outcome, leases: Sequence[int], steps: Mapping[int, int]) -> OutcomeCount:
+    return OutcomeCount(outcome, len(leases), sum(steps.get(lease, 0) for lease in leases))
+
+
+def _spread(values: Sequence[float]) -> Spread:
+    median = statistics.median(values) if values else None
+    return Spread(median, quantile(values, NEEDED_QUANTILE), max(values, default=None))
+
+
+def _of_device(
+    device: str, clients: int, ledger: LeaseLedger, outcomes: Mapping[int, Outcome]
+) -> UnitDeviceFigures:
+    attempts: list[UnitAttempt] = [one for one in ledger.attempts.values() if one.device == device]
+    found = Counter(outcomes[attempt.lease] for attempt in attempts)
+    needed = [attempt.needed for attempt in attempts if attempt.needed is not None]
+    return UnitDeviceFigures(
+        device=device,
+        clients=clients,
+        units=len(attempts),
+        counted=per(found["in the model"] + found["compared"], len(attempts)),
+        late=per(found["late"], len(attempts)),
+        lost=per(found["lost"], len(attempts)),
+        seconds_needed=quantile(needed, NEEDED_QUANTILE),
+    )
