@@ -222,11 +222,14 @@ def _parameters(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Par
     password = _secret("password", environment.get("MINGA_PARAMETERS_PASSWORD_FILE"))
     if password and address != MEMORY:
         address = with_password(address, password)
-    return ParameterDeployment(address, _pool(_first(flags, environment, "parameter_servers")))
+    return ParameterDeployment(address, read_pool(_first(flags, environment, "parameter_servers")))
 
 
-def _pool(text: str | None) -> PoolRules:
-    """Parses the size of the server pool: `3` is a fixed size, `1-4` a range that adapts to the load."""
+def read_pool(text: str | None) -> PoolRules:
+    """Parses the size of the server pool: `3` is a fixed size, `1-4` a range that adapts to the load.
+
+    Raises SettingsError.
+    """
     if text is None:
         return PoolRules()
     numbers = re.fullmatch(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", text)

@@ -18,7 +18,13 @@ from backend.errors import NotFoundError, SettingsError
 from backend.formats.manifest import parse_manifest
 from backend.server.estimates.prices import DEFAULT_PRICES, Prices, read_prices
 from backend.server.estimates.recorded_cost import Cost, cost_of
-from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
+from backend.server.estimates.training_record import (
+    TrainingRecord,
+    of_rounds,
+    of_units,
+    read_record,
+    read_results,
+)
 
 # Maximum number of rows that a server returns per request.
 _MOST = 1000
@@ -30,7 +36,13 @@ EXAMPLES = ("minga cost digits --server https://minga.example.org",)
 def register(subparsers: Any) -> None:
     """Adds the command and its flags."""
     parser: argparse.ArgumentParser = subparsers.add_parser("cost", examples=EXAMPLES)
-    parser.add_argument("name", metavar="NAME", help="the task")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the task")
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="the record of a simulation (minga simulate --record), instead of a server's task",
+    )
     add_server_option(parser)
     parser.add_argument(
         "--prices",
@@ -47,20 +59,26 @@ def register(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fetches the record from the server and prints its cost. Raises MingaError."""
+    """Reads the record, from a file or the server, and prints its cost. Raises MingaError."""
     prices = _select(read_prices(args.prices), args.instance)
-    server = server_at(args.server)
-    if keeps_secrets(server.url):
-        server = replace(server, token=token_for(server.url))
-    record = training_record(server, args.name)
+    if (args.name is None) == (args.record is None):
+        raise SettingsError("Give the name of a task, or the record of a simulation with --record.")
+    record = _fetched(args) if args.record is None else read_record(args.record)
     if not record.work:
-        raise NotFoundError(f"Nobody worked on {args.name} so far, so there is nothing to estimate.")
+        raise NotFoundError(f"Nobody worked on {record.task} so far, so there is nothing to estimate.")
     cost = cost_of(record, prices)
     if args.json:
         print(json.dumps(_as_json(record, cost, prices)))
     else:
         print_cost(record, cost, prices, Console(highlight=False))
     return 0
+
+
+def _fetched(args: argparse.Namespace) -> TrainingRecord:
+    server = server_at(args.server)
+    if keeps_secrets(server.url):
+        server = replace(server, token=token_for(server.url))
+    return training_record(server, args.name)
 
 
 def training_record(server: ServerClient, task: str) -> TrainingRecord:

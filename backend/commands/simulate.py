@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import os
-import sys
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from rich.console import Console
+import structlog
 
 from backend.commands.number_arguments import number
-from backend.commands.simulation_report import print_forecast
+from backend.commands.simulation.rounds import ROUNDS, simulate_rounds
+from backend.commands.simulation.units import simulate_units
 from backend.commands.tasks.task_path import task_file_at
-from backend.commands.terminal.progress import TerminalProgress
-from backend.errors import TaskFileError
-from backend.formats.op_allowlist import read_allow_list
+from backend.errors import SettingsError, TaskFileError
 from backend.formats.task_file import TaskFile, read_task_file
+from backend.protocols.units.server_pool import PoolRules
 from backend.server.estimates.devices import DeviceName
-from backend.settings import ops_file
-from backend.simulation.advice import advice
-from backend.simulation.plan_trial import PlanTrial, TrialResult, try_task
+from backend.settings import read_pool
 from backend.simulation.population import SimulatedPopulation
-from backend.simulation.variants import variants
+from backend.simulation.units.store_costs import StoreName
+from backend.wire.unit_messages import MOST_SLOTS
 
-ROUNDS = 20
 MAX_CLIENTS = 2000
+EXAMPLES_EACH = 200
 
 # Shown at the end of the help.
-EXAMPLES = ("minga simulate digits", "minga simulate flowers --clients 50 --churn 0.3 --variants")
+EXAMPLES = (
+    "minga simulate digits",
+    "minga simulate flowers --clients 50 --churn 0.3 --variants",
+    "minga simulate text-lstm --life 3600 --store redis --parameter-servers 3",
+)
 
 
 def register(subparsers: Any) -> None:
@@ -47,7 +48,7 @@ def register(subparsers: Any) -> None:
         type=_share,
         default=0.1,
         metavar="SHARE",
-        help="share of the plans whose client drops out while working on them; default 0.1",
+        help="share of the plans or units whose client drops out while working on them; default 0.1",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="seed of the run; the same seed repeats it"
@@ -65,9 +66,9 @@ def register(subparsers: Any) -> None:
     parser.add_argument(
         "--examples",
         type=_positive,
-        default=200,
         metavar="N",
-        help="examples of the median volunteer, if volunteers bring their own data; default 200",
+        help="rounds: examples of the median volunteer, if volunteers bring their own data; default "
+        f"{EXAMPLES_EACH}",
     )
     parser.add_argument(
         "--upload", type=_rate, default=10.0, metavar="MBIT", help="median; default 10 Mbit/s"
@@ -91,81 +92,108 @@ def register(subparsers: Any) -> None:
         help="replaces a value of the task file",
     )
     parser.add_argument(
-        "--variants", action="store_true", help="also simulate half and double the deadline and the quorum"
+        "--variants",
+        action="store_true",
+        help="rounds: also simulate half and double the deadline and the quorum",
     )
     parser.add_argument(
         "--train",
         action="store_true",
-        help="really train with TensorFlow on this machine and show the curve: as slow as training is",
+        help="rounds: really train with TensorFlow on this machine and show the curve, as slow as that is",
     )
+    _add_unit_flags(parser)
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
 
 
+def _add_unit_flags(parser: argparse.ArgumentParser) -> None:
+    units = parser.add_argument_group("work units")
+    units.add_argument(
+        "--epochs", type=_positive, metavar="N", help="simulate fewer epochs; default: the task's"
+    )
+    units.add_argument(
+        "--at-once", type=_units, metavar="N", help="units that a client trains at a time; default 1"
+    )
+    units.add_argument(
+        "--store",
+        choices=get_args(StoreName),
+        help="store of the parameters, with the measured time of a result; default memory",
+    )
+    units.add_argument(
+        "--parameter-servers",
+        type=_pool,
+        metavar="P",
+        help="3, or a range such as 1-4 that follows the load; default 1-4",
+    )
+    units.add_argument(
+        "--life",
+        type=_seconds,
+        metavar="SECONDS",
+        help="mean life of a client, at whose end it is preempted; default: none is",
+    )
+    units.add_argument(
+        "--trace",
+        type=Path,
+        metavar="FILE",
+        help="draw the clients' lives from this CSV file, one number of seconds a line",
+    )
+    units.add_argument(
+        "--record", type=Path, metavar="FILE", help="write a record for minga cost --record FILE"
+    )
+
+
+@dataclass(frozen=True)
+class SchemeSimulation:
+    """The simulation of one scheme, whose clients work in `words`; `flags` are those that only it has."""
+
+    words: str
+    flags: frozenset[str]
+    run: Callable[[argparse.Namespace, Path, TaskFile, SimulatedPopulation], None]
+
+
+SIMULATIONS: dict[str, SchemeSimulation] = {
+    "federated": SchemeSimulation(
+        "rounds", frozenset({"rounds", "examples", "variants", "train"}), simulate_rounds
+    ),
+    "volunteer": SchemeSimulation(
+        "work units",
+        frozenset({"epochs", "at_once", "store", "parameter_servers", "life", "trace", "record"}),
+        simulate_units,
+    ),
+}
+
+
 def run(args: argparse.Namespace) -> int:
-    """Simulates the plan and its variants, and reports."""
-    # Abandoned rounds are counted in the report, so their log lines are suppressed.
+    """Simulates the task by its scheme, and reports."""
+    # What a server logs, as abandoned rounds, is counted in the report.
     logging.getLogger("minga").setLevel(logging.CRITICAL)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     path = task_file_at(args.task)
-    overrides = tuple(args.overrides)
-    file = read_task_file(path, overrides)
-    if file.coordination.decentralized:
+    file = read_task_file(path, tuple(args.overrides))
+    simulation = SIMULATIONS.get(file.coordination.scheme)
+    if simulation is None:
         raise TaskFileError(
             f"{path}: a decentralized task cannot be simulated: simulated clients talk to a server only. "
             "Try it with real peers: `minga serve` and, several times, `minga peer join`."
         )
-    if file.coordination.volunteer:
-        raise TaskFileError(
-            f"{path}: the work units of a volunteer task cannot be simulated: simulated clients take part in "
-            "rounds. The plan page of a draft says how many units an epoch has, how often each is done and "
-            "what that costs. Or try it with real peers: `minga serve` and, twice at least, `minga peer "
-            "join`."
-        )
+    _check_flags(args, simulation)
     population = SimulatedPopulation(
-        args.clients, args.churn, args.devices, args.upload, args.download, args.examples
+        args.clients, args.churn, args.devices, args.upload, args.download, args.examples or EXAMPLES_EACH
     )
-    rounds = min(args.rounds or ROUNDS, file.coordination.rounds)
-    trial = PlanTrial(path, overrides, population, rounds, args.server, args.seed, args.train)
-    allowed = read_allow_list(ops_file())
-    changes = ("", *(variants(file, population.clients) if args.variants else ()))
-    results: list[tuple[str, TrialResult]] = []
-    with TerminalProgress(f"Simulating {rounds} rounds.", quiet=args.json) as progress:
-        for position, change in enumerate(changes):
-            variant = replace(trial, overrides=(*overrides, change)) if change else trial
-            before = rounds * position
-            text = f"Simulating rounds with {change}" if change else "Simulating rounds"
-            show = partial(_show, progress, text, before, rounds * len(changes))
-            results.append((change, try_task(variant, allowed, show)))
-    _report(args, file, population, results)
+    simulation.run(args, path, file, population)
     return 0
 
 
-def _show(progress: TerminalProgress, text: str, before: int, total: int, rounds: int) -> None:
-    progress.amount(before + rounds, total, text)
-
-
-def _report(
-    args: argparse.Namespace,
-    file: TaskFile,
-    population: SimulatedPopulation,
-    results: list[tuple[str, TrialResult]],
-) -> None:
-    if args.json:
-        (_, plan), *others = results
-        report = {
-            "task": file.name,
-            "seed": args.seed,
-            "population": asdict(population),
-            "plan": asdict(plan.outcome),
-            "advice": advice(plan.outcome, file),
-            "trained": asdict(plan.trained) if plan.trained else None,
-            "variants": [{"change": change, **asdict(variant.outcome)} for change, variant in others],
-        }
-        json.dump(report, sys.stdout, indent=1)
-        sys.stdout.write("\n")
-        return
-    print_forecast(file, population, results, Console())
+def _check_flags(args: argparse.Namespace, simulation: SchemeSimulation) -> None:
+    """Raises SettingsError for a flag that another scheme has, and this one has not."""
+    for other in SIMULATIONS.values():
+        for name in sorted(other.flags - simulation.flags):
+            if getattr(args, name) not in (None, False):
+                raise SettingsError(
+                    f"--{name.replace('_', '-')} goes with tasks of {other.words}, and this one has "
+                    f"{simulation.words}; leave it out."
+                )
 
 
 def _clients(text: str) -> int:
@@ -179,6 +207,27 @@ def _positive(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least 1")
     return int(text)
+
+
+def _units(text: str) -> int:
+    number = _positive(text)
+    if number > MOST_SLOTS:
+        raise argparse.ArgumentTypeError(f"a client holds at most {MOST_SLOTS} units")
+    return number
+
+
+def _seconds(text: str) -> float:
+    value = number(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a time; give seconds above 0")
+    return value
+
+
+def _pool(text: str) -> PoolRules:
+    try:
+        return read_pool(text)
+    except SettingsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _share(text: str) -> float:

@@ -11,8 +11,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+import msgspec
+
+from backend.errors import SettingsError
 from backend.formats.manifest import Manifest
 from backend.server.estimates.traffic import BYTES_PER_VALUE, traffic
 
@@ -58,6 +62,14 @@ class TrainingRecord:
     def there(self) -> float:
         """Returns the total seconds of all clients from their first work to their last."""
         return math.fsum(client.there for client in self.work)
+
+
+@dataclass(frozen=True)
+class _StoredRecord:
+    """The content of a record's file."""
+
+    record: TrainingRecord
+    format: Literal["minga-training-record/1"] = "minga-training-record/1"
 
 
 def read_results(text: str) -> list[Json]:
@@ -146,11 +158,36 @@ def _record(
     results = sum(client.results for client in work)
     down += results * vector + (rows or 0) * _example_bytes(manifest)
     examples = sum(client.examples for client in work)
-    flops = examples / manifest.batch_size * (manifest.flops.train + manifest.flops.apply)
+    flops = flops_of(manifest, examples)
     passes = sum(round["outcome"] == "version" for round in rounds)
     return TrainingRecord(
         summary["name"], summary["scheme"], passes, seconds, work, down, results * vector, flops
     )
+
+
+def flops_of(manifest: Manifest, examples: int) -> float:
+    """Returns the FLOP of training on so many examples, counted in each pass."""
+    return examples / manifest.batch_size * (manifest.flops.train + manifest.flops.apply)
+
+
+def write_record(path: Path, record: TrainingRecord) -> None:
+    """Writes a record into a file. Raises SettingsError."""
+    content = msgspec.json.format(msgspec.json.encode(_StoredRecord(record)), indent=1)
+    try:
+        path.write_bytes(content + b"\n")
+    except OSError as error:
+        raise SettingsError(f"The record cannot be written into {path}: {error}.") from error
+
+
+def read_record(path: Path) -> TrainingRecord:
+    """Reads a record that `write_record` wrote. Raises SettingsError."""
+    try:
+        stored = msgspec.json.decode(path.read_bytes(), type=_StoredRecord)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise SettingsError(
+            f"{path} is no record of a training ({error}); `minga simulate TASK --record FILE` writes one."
+        ) from error
+    return stored.record
 
 
 def _example_bytes(manifest: Manifest) -> int:

@@ -66,11 +66,11 @@ class UnitRunFigures:
     """Figures of one run; None if the denominator is 0. Times are virtual seconds since the first client.
 
     `epoch_ends` are the ends of all epochs; `finished`: there were as many as planned. `handed_out` counts
-    leases, which `outcomes` cover. `preempted` and `dropped_out` are those lost because their client was,
-    with the steps done. `overwritten` results are lost to other parameter servers. Staleness counts the
-    results that entered the model while a unit was out. `waits` are the seconds of an assimilation, with its
-    wait for a free server. Busy shares are of the servers' time, and of the time in which clients' programs
-    ran.
+    leases, which `outcomes` cover. `preempted` and `dropped_out` are those lost because their client was, or
+    lost its connection, with the steps done. `overwritten` results are lost to other parameter servers.
+    Staleness counts the results that entered the model while a unit was out. `waits` are the seconds of an
+    assimilation, with its wait for a free server. Busy shares are of the servers' time, and of the time in
+    which clients' programs ran.
     """
 
     seconds: float
@@ -127,6 +127,9 @@ def summarize_units(
         _count(outcome, [lease for lease, one in outcomes.items() if one == outcome], steps)
         for outcome in OUTCOMES
     )
+    earlier = {name for one in clients for name in one.ids[:-1]}
+    lost = [lease for lease, outcome in outcomes.items() if outcome == "lost"]
+    preempted = [lease for lease in lost if _was_preempted(lease, ledger, earlier)]
     useful = sum(row.steps for row in rows if row.outcome in ("in the model", "compared", "in flight"))
     done = sum(row.steps for row in rows)
     return UnitRunFigures(
@@ -135,8 +138,8 @@ def summarize_units(
         finished=state.run.finished is not None,
         handed_out=len(ledger.clients),
         outcomes=rows,
-        preempted=_count("lost", _lost_by("preempted", ledger, outcomes), steps),
-        dropped_out=_count("lost", _lost_by("dropped out", ledger, outcomes), steps),
+        preempted=_count("lost", preempted, steps),
+        dropped_out=_count("lost", [lease for lease in lost if lease not in set(preempted)], steps),
         wasted_steps=per(done - useful, done),
         overwritten=state.model.lost,
         staleness=_spread(ledger.staleness),
@@ -155,9 +158,10 @@ def summarize_units(
     )
 
 
-def _lost_by(fate: str, ledger: LeaseLedger, outcomes: Mapping[int, Outcome]) -> list[int]:
-    attempts = ledger.attempts.items()
-    return [lease for lease, attempt in attempts if attempt.fate == fate and outcomes[lease] == "lost"]
+def _was_preempted(lease: int, ledger: LeaseLedger, earlier: set[str]) -> bool:
+    """Whether the client of a lost lease was preempted, perhaps before the unit reached it."""
+    attempt = ledger.attempts.get(lease)
+    return ledger.clients[lease] in earlier if attempt is None else attempt.fate == "preempted"
 
 
 def _count(outcome: Outcome, leases: Sequence[int], steps: Mapping[int, int]) -> OutcomeCount:

@@ -52,14 +52,20 @@ def _facts(plan: RunFigures, file: TaskFile) -> Table:
     down, up = _size(plan.client_bytes_down_per_round), _size(plan.client_bytes_up_per_round)
     sent, received = _size(plan.server_bytes_out_per_round), _size(plan.server_bytes_in_per_round)
     rows = [
-        ("Rounds", f"{_number(plan.rounds_per_hour)} an hour, {_share(plan.abandoned_share)} abandoned"),
-        ("A round", f"{_seconds(plan.round_seconds_median)}, at most {_seconds(plan.round_seconds_longest)}"),
-        ("", f"{_share(plan.full_length_share)} as long as they may (deadline {chosen.deadline:g} s)"),
+        ("Rounds", f"{_number(plan.rounds_per_hour)} an hour, {share_text(plan.abandoned_share)} abandoned"),
+        (
+            "A round",
+            f"{seconds_text(plan.round_seconds_median)}, at most {seconds_text(plan.round_seconds_longest)}",
+        ),
+        ("", f"{share_text(plan.full_length_share)} as long as they may (deadline {chosen.deadline:g} s)"),
         ("A version", f"{updates} updates, {examples} examples"),
-        ("Wasted work", f"{_share(plan.wasted_work)} of the examples trained on"),
-        (f"To version {chosen.rounds}", _hours(plan.hours_to_all_versions)),
+        ("Wasted work", f"{share_text(plan.wasted_work)} of the examples trained on"),
+        (f"To version {chosen.rounds}", hours(plan.hours_to_all_versions)),
         ("A client", f"{down} down, {up} up a round, in the mean"),
-        ("The server", f"{sent} out, {received} in a round; {_share(plan.server_line_share)} of its line"),
+        (
+            "The server",
+            f"{sent} out, {received} in a round; {share_text(plan.server_line_share)} of its line",
+        ),
     ]
     table = facts()
     for name, text in rows:
@@ -73,8 +79,8 @@ def _devices(plan: RunFigures) -> Table:
     for heading in ("clients", "plans", "counted", "cut short", "left", "late", "need", "have"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in plan.devices:
-        shares = (_share(share) for share in (row.counted, row.cut_short, row.left, row.late))
-        times = (_seconds(row.seconds_needed), _seconds(row.seconds_given))
+        shares = (share_text(share) for share in (row.counted, row.cut_short, row.left, row.late))
+        times = (seconds_text(row.seconds_needed), seconds_text(row.seconds_given))
         plural = PLURALS[row.device]
         name = plural[:1].upper() + plural[1:]
         table.add_row(name, number(row.clients), number(row.plans), *shares, *times)
@@ -85,8 +91,8 @@ def _variants(results: Results) -> Table:
     table = listing("", ">rounds an hour", ">abandoned", ">wasted", ">until all versions")
     for change, result in results:
         row = result.outcome
-        cells = (_number(row.rounds_per_hour), _share(row.abandoned_share), _share(row.wasted_work))
-        table.add_row(escape(change) or "as it is", *cells, _hours(row.hours_to_all_versions))
+        cells = (_number(row.rounds_per_hour), share_text(row.abandoned_share), share_text(row.wasted_work))
+        table.add_row(escape(change) or "as it is", *cells, hours(row.hours_to_all_versions))
     return table
 
 
@@ -101,7 +107,7 @@ def _curve(trained: TrainingFigures) -> Table:
         row = trained.curve[index]
         metrics = (f"{row.metrics[name]:.4f}" if name in row.metrics else "-" for name in names)
         losses = ("-" if loss is None else f"{loss:.4f}" for loss in (row.trained_loss, row.loss))
-        table.add_row(number(row.version), _hours(row.hours), *losses, *metrics)
+        table.add_row(number(row.version), hours(row.hours), *losses, *metrics)
     return table
 
 
@@ -109,11 +115,13 @@ def _number(value: float | None) -> str:
     return "no" if value is None else number(value) if value >= 10 else f"{value:.1f}"
 
 
-def _share(value: float | None) -> str:
+def share_text(value: float | None) -> str:
+    """Returns a share in percent."""
     return "-" if value is None else f"{value:.0%}"
 
 
-def _seconds(value: float | None) -> str:
+def seconds_text(value: float | None) -> str:
+    """Returns seconds with one decimal."""
     return "-" if value is None else f"{value:.1f} s"
 
 
@@ -121,7 +129,8 @@ def _size(value: float | None) -> str:
     return "-" if value is None else size(value)
 
 
-def _hours(value: float | None) -> str:
+def hours(value: float | None) -> str:
+    """Returns hours in the unit that suits them."""
     if value is None:
         return "never, like this"
     if value < 1 / 30:
