@@ -42,6 +42,7 @@ def _facts(trial: UnitTrial, plan: UnitRunFigures) -> Table:
     rows = [
         (f"{counted(len(plan.epoch_ends), 'epoch')} took", hours(plan.seconds / 3600)),
         ("They ended after", _ends(plan)),
+        ("Rows trained on", f"{share_text(plan.visited)} of those in all epochs"),
         ("Staleness", _spread(plan.staleness, lambda value: f"{value:g}")),
         ("A result waits", _spread(plan.waits, _duration)),
         ("Parameter servers", f"{servers}, at most {plan.servers_most} ({trial.store})"),

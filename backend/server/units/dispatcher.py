@@ -72,15 +72,20 @@ class Dispatcher:
             return now
         return self._retry_at
 
-    def dispatch(self, perform: Callable[[Sequence[Effect]], None], now: float) -> None:
-        """Requests leases for up to CLIENTS_PER_DISPATCH queued clients."""
+    def dispatch(
+        self, perform: Callable[[Sequence[Effect]], None], now: float, has_news: bool = True
+    ) -> None:
+        """Requests leases for up to CLIENTS_PER_DISPATCH queued clients.
+
+        Without news it only goes on with the queue: what idle clients were refused before, they would be now.
+        """
         if self._retry_at is not None and now >= self._retry_at:
             self._retry_at = None
             self.wake()
         if not self._state.run.granting:
             self._tell_all_idle()
             return
-        if self._idle and self._state.scheduler.pending:
+        if has_news and self._idle and self._state.scheduler.pending:
             self.wake()
         for _ in range(min(CLIENTS_PER_DISPATCH, len(self._queue))):
             client = next(iter(self._queue))

@@ -215,6 +215,8 @@ class UnitsHost(TaskHost):
 
     def _turn(self, event: events.UnitHostEvent | None, now: float) -> None:
         perform, scheduler = self._effect_runner.perform, self._state.scheduler
+        timer = scheduler.timer()
+        has_news = event is not None or (timer is not None and now >= timer)
         if event is not None:
             perform(self._event_handler.handle(event, now), now)
             self._announcer.changed(now)
@@ -226,7 +228,7 @@ class UnitsHost(TaskHost):
         self._uploads.fill(now)
         while effects := self._controller.settle(now):
             perform(effects, now)
-        self._dispatcher.dispatch(lambda effects: perform(effects, now), now)
+        self._dispatcher.dispatch(lambda effects: perform(effects, now), now, has_news)
         self._announcer.tell(now)
 
     def _next_due(self) -> float | None:

@@ -8,12 +8,12 @@ from backend.simulation.units.figures import UnitRunFigures
 from backend.simulation.units.store_costs import StoreName
 
 # Shares above which a sentence is written.
-BUSY, OVERWRITTEN, LATE, WASTED = 0.8, 0.2, 0.1, 0.3
+BUSY, OVERWRITTEN, LATE, WASTED, GIVEN_UP = 0.8, 0.2, 0.1, 0.3, 0.005
 
 
 def unit_advice(plan: UnitRunFigures, store: StoreName) -> list[str]:
     """Returns sentences of advice, the most urgent first; an empty list if nothing is wrong."""
-    return [*_unfinished(plan), *_servers(plan, store), *_late(plan), *_wasted(plan)]
+    return [*_unfinished(plan), *_given_up(plan), *_servers(plan, store), *_late(plan), *_wasted(plan)]
 
 
 def _unfinished(plan: UnitRunFigures) -> Iterator[str]:
@@ -21,6 +21,14 @@ def _unfinished(plan: UnitRunFigures) -> Iterator[str]:
         yield (
             f"After {len(plan.epoch_ends)} epochs no result counted for hours: too few clients can confirm "
             "one another's results. Lower coordination.units.trust.replicas, or ask more people."
+        )
+
+
+def _given_up(plan: UnitRunFigures) -> Iterator[str]:
+    if plan.finished and plan.visited < 1.0 - GIVEN_UP:
+        yield (
+            f"{1.0 - plan.visited:.0%} of the rows were given up: clients left before they were through. "
+            "Make units smaller (coordination.units.rows)."
         )
 
 

@@ -67,8 +67,8 @@ class SimulatedUnitClient:
     """Owns one client's machine over all its connections and lives. Implements Caller.
 
     `draw_behaviour` is called for each unit with the expected duration of its work in seconds. A client that
-    was preempted comes back as a new one. `present` counts the seconds in which its program ran, `lives` how
-    often it started as a new client.
+    was preempted comes back as a new one: `ids` are those of all lives, `preempted` of the ended ones.
+    `present` counts the seconds in which its program ran, `lives` how often it started as a new client.
     """
 
     def __init__(
@@ -83,6 +83,7 @@ class SimulatedUnitClient:
     ) -> None:
         self.traits = traits
         self.ids = [client_id(traits.token)]
+        self.preempted: list[str] = []
         self.machine = UnitClientMachine()
         self.program = ClientProgram(traits.line, endpoint, self)
         self.device = SharedDevice()
@@ -171,6 +172,7 @@ class SimulatedUnitClient:
 
     def _preempted(self) -> None:
         """Ends without a notice; another machine takes its place after a while."""
+        self.preempted.append(self.ids[-1])
         self.program.break_down(self._random.uniform(0.0, UNNOTICED_SECONDS))
         self._end_program("preempted", cache=False)
         self.program.offline_until = 0.0

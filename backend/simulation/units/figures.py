@@ -51,9 +51,13 @@ class UnitDeviceFigures:
 
 @dataclass(frozen=True)
 class ClientUse:
-    """Seconds of one client's device, by its `ids`: `busy` training, and `present` in all."""
+    """Seconds of one client's device: `busy` training, and `present` in all.
+
+    It had one of its `ids` in each life; those in `preempted` ended.
+    """
 
     ids: tuple[str, ...]
+    preempted: tuple[str, ...]
     kind: str
     backend: str
     device: str
@@ -65,10 +69,11 @@ class ClientUse:
 class UnitRunFigures:
     """Figures of one run; None if the denominator is 0. Times are virtual seconds since the first client.
 
-    `epoch_ends` are the ends of all epochs; `finished`: there were as many as planned. `handed_out` counts
-    leases, which `outcomes` cover. `preempted` and `dropped_out` are those lost because their client was, or
-    lost its connection, with the steps done. `overwritten` results are lost to other parameter servers.
-    Staleness counts the results that entered the model while a unit was out. `waits` are the seconds of an
+    `epoch_ends` are the ends of all epochs; `finished`: there were as many as planned. `visited` is the share
+    of their rows that results in the model were trained on; others were given up. `handed_out` counts leases,
+    which `outcomes` cover. `preempted` and `dropped_out` are those lost because their client was, or lost its
+    connection, with the steps done. `overwritten` results are lost to other parameter servers. Staleness
+    counts the results that entered the model while a unit was out. `waits` are the seconds of an
     assimilation, with its wait for a free server. Busy shares are of the servers' time, and of the time in
     which clients' programs ran.
     """
@@ -76,6 +81,7 @@ class UnitRunFigures:
     seconds: float
     epoch_ends: tuple[float, ...]
     finished: bool
+    visited: float
     handed_out: int
     outcomes: tuple[OutcomeCount, ...]
     preempted: OutcomeCount
@@ -119,15 +125,19 @@ def summarize_units(
     usage: ServerUsage,
     seconds: float,
     moved: tuple[int, int],
+    visited: float,
 ) -> UnitRunFigures:
-    """Computes the figures of a run that took `seconds`; `moved` are the server's bytes out and in."""
+    """Computes the figures of a run that took `seconds`; `moved` are the server's bytes out and in.
+
+    `visited` is the share of the planned rows that results in the model were trained on.
+    """
     outcomes = outcomes_of(ledger, state)
     steps = {lease: attempt.steps for lease, attempt in ledger.attempts.items()}
     rows = tuple(
         _count(outcome, [lease for lease, one in outcomes.items() if one == outcome], steps)
         for outcome in OUTCOMES
     )
-    earlier = {name for one in clients for name in one.ids[:-1]}
+    earlier = {name for one in clients for name in one.preempted}
     lost = [lease for lease, outcome in outcomes.items() if outcome == "lost"]
     preempted = [lease for lease in lost if _was_preempted(lease, ledger, earlier)]
     useful = sum(row.steps for row in rows if row.outcome in ("in the model", "compared", "in flight"))
@@ -136,6 +146,7 @@ def summarize_units(
         seconds=seconds,
         epoch_ends=tuple(ledger.ends),
         finished=state.run.finished is not None,
+        visited=visited,
         handed_out=len(ledger.clients),
         outcomes=rows,
         preempted=_count("lost", preempted, steps),
@@ -148,7 +159,7 @@ def summarize_units(
         servers_mean=per(usage.seconds, seconds),
         servers_most=usage.most,
         clients_busy=per(sum(one.busy for one in clients), sum(one.present for one in clients)),
-        preemptions=sum(len(one.ids) - 1 for one in clients),
+        preemptions=sum(len(one.preempted) for one in clients),
         server_bytes_out=moved[0],
         server_bytes_in=moved[1],
         devices=tuple(

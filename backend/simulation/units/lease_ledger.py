@@ -61,7 +61,7 @@ class LeaseLedger:
             case task_events.UnitReturned(lease=lease, late=True):
                 self._late.add(lease)
             case task_events.UnitCounted(lease=lease, blended=blended):
-                late = "late" if lease in self._late else "compared"
+                late: Outcome = "late" if lease in self._late else "compared"
                 self._decided[lease] = "in the model" if blended else late
                 self.last_result_at = now
             case task_events.UnitRejected(lease=lease, code=code):

@@ -157,8 +157,10 @@ class _UnitRun:
             client.count_steps()
         uses = tuple(_use(client) for client in self._clients)
         moved = self._line.down.carried, self._line.up.carried
-        figures = summarize_units(self._ledger, host.state, uses, deployment.usage, seconds, moved)
         assimilations = tuple(await host.assimilations())
+        rows = self._trial.epochs * sum(shard.examples for shard in self._task.shards.train)
+        visited = sum(row.examples for row in assimilations) / rows
+        figures = summarize_units(self._ledger, host.state, uses, deployment.usage, seconds, moved, visited)
         contributions = tuple(await host.history.contributions())
         await self._endpoint.kill()
         return UnitTrialResult(figures, self._task, uses, contributions, assimilations)
@@ -169,7 +171,9 @@ class _UnitRun:
         times = usable_times(self._task.file, times)
         drawn = draw_clients(self._trial.population, times, None, self._trial.seed)
         if self._is_exact:
-            return [(dataclasses.replace(traits, backend=BACKEND), *rest) for traits, *rest in drawn]
+            return [
+                (dataclasses.replace(traits, backend=BACKEND), draw, random) for traits, draw, random in drawn
+            ]
         return drawn
 
     @property
@@ -247,6 +251,7 @@ def _use(client: SimulatedUnitClient) -> ClientUse:
     traits = client.traits
     return ClientUse(
         ids=tuple(client.ids),
+        preempted=tuple(client.preempted),
         kind=traits.kind,
         backend=traits.backend,
         device=traits.device,

@@ -10,7 +10,7 @@ import pytest
 
 from backend.commands.build import build_task
 from tests.integration.commands import command_runner
-from tests.support.tasks.tiny_task import bring_own, train_everything, write_task, write_units
+from tests.support.tasks.tiny_task import bring_own, train_everything, write_task
 from tests.support.timeouts import HEAVY
 
 DIGITS = Path(__file__).parents[3] / "models" / "digits"
@@ -208,11 +208,3 @@ def test_a_privacy_budget_ends_a_trial_where_it_would_end_the_task(tiny: Path) -
     assert 0 < told["plan"]["rounds"] == spent - 2 < 38
     assert told["advice"][0].startswith(f"privacy.epsilon = 2 is spent at version {spent} of 40")
     assert facts(tiny, "--clients", "6", "--rounds", "2", *plan)["plan"]["budget_spent_at"] is None
-
-
-def test_work_units_are_refused_and_real_peers_named(tmp_path: Path) -> None:
-    done = minga(write_units(tmp_path / "units"))
-    assert done.returncode == 2
-    assert "the work units of a volunteer task cannot be simulated" in done.stderr
-    assert "The plan page of a draft says" in done.stderr
-    assert "minga peer join" in done.stderr
