@@ -41,10 +41,10 @@ def _facts(trial: UnitTrial, plan: UnitRunFigures) -> Table:
     servers = f"{share_text(plan.servers_busy)} busy, {plan.servers_mean or 0.0:.1f} in the mean"
     rows = [
         (f"{counted(len(plan.epoch_ends), 'epoch')} took", hours(plan.seconds / 3600)),
-        ("They ended after", _ends(plan)),
+        ("Epochs ended after", _ends(plan)),
         ("Rows trained on", f"{share_text(plan.visited)} of those in all epochs"),
         ("Staleness", _spread(plan.staleness, lambda value: f"{value:g}")),
-        ("A result waits", _spread(plan.waits, _duration)),
+        ("Blending a result", _spread(plan.waits, _duration)),
         ("Parameter servers", f"{servers}, at most {plan.servers_most} ({trial.store})"),
         ("Overwritten", f"{plan.overwritten:g} results"),
         ("Clients train", f"{share_text(plan.clients_busy)} of the time in which they are there"),
