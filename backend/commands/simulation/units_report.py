@@ -15,7 +15,7 @@ from backend.formats.task_file import TaskFile
 from backend.server.tasks.formatting import number, size
 from backend.simulation.advice import PLURALS
 from backend.simulation.units.advice import unit_advice
-from backend.simulation.units.figures import OutcomeCount, Spread, UnitRunFigures
+from backend.simulation.units.outcome import OutcomeCount, UnitRunFigures, ValueSpread
 from backend.simulation.units.unit_trial import UnitTrial
 from backend.web.pages.template_words import counted
 
@@ -91,7 +91,7 @@ def _devices(plan: UnitRunFigures) -> Table:
     return table
 
 
-def _spread(spread: Spread, text: Callable[[float], str]) -> str:
+def _spread(spread: ValueSpread, text: Callable[[float], str]) -> str:
     if spread.median is None or spread.ninety is None or spread.most is None:
         return "-"
     return f"{text(spread.median)} (median), {text(spread.ninety)} (90 %), {text(spread.most)} (most)"

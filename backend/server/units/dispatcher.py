@@ -77,7 +77,7 @@ class Dispatcher:
     ) -> None:
         """Requests leases for up to CLIENTS_PER_DISPATCH queued clients.
 
-        Without news it only goes on with the queue: what idle clients were refused before, they would be now.
+        Without news it only continues the queue: what idle clients were refused before, they would be now.
         """
         if self._retry_at is not None and now >= self._retry_at:
             self._retry_at = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.simulation.units.figures import UnitRunFigures
+from backend.simulation.units.outcome import UnitRunFigures
 from backend.simulation.units.store_costs import StoreName
 
 # Shares above which a sentence is written.

@@ -54,7 +54,7 @@ class UnitHabits:
 
 
 @dataclass
-class _Work:
+class _SimulatedUnit:
     """A unit that the client holds, with its content once it is trained."""
 
     unit: Unit
@@ -94,7 +94,7 @@ class SimulatedUnitClient:
         self._ledger = ledger
         self._habits = habits
         self._token = traits.token
-        self._held: dict[int, _Work] = {}
+        self._held: dict[int, _SimulatedUnit] = {}
         self._shards: list[str] = []
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.TimerHandle | None = None
@@ -231,13 +231,13 @@ class SimulatedUnitClient:
 
     def _fetch(self, unit: Unit) -> None:
         attempt = UnitAttempt(unit.lease, self.traits.device, self._work.steps(unit), self._loop.time())
-        work = self._held[unit.lease] = _Work(unit, attempt)
+        work = self._held[unit.lease] = _SimulatedUnit(unit, attempt)
         self._ledger.attempts[unit.lease] = attempt
         fetching = self.program.fetch(self._work.downloads(unit))
         self.program.later(fetching, self._if_held(work, lambda: self.handle(events.Fetched(unit.lease))))
         self._beat_later(work)
 
-    def _beat_later(self, work: _Work) -> None:
+    def _beat_later(self, work: _SimulatedUnit) -> None:
         def beat() -> None:
             lease = work.unit.lease
             done = work.attempt.planned if work.content else self.device.steps(lease)
@@ -246,7 +246,7 @@ class SimulatedUnitClient:
 
         self.program.later(max(1.0, work.unit.heartbeat), self._if_held(work, beat))
 
-    def _train(self, work: _Work) -> None:
+    def _train(self, work: _SimulatedUnit) -> None:
         lease, steps = work.unit.lease, work.attempt.planned
         seconds = steps * self.traits.step_seconds
         uploading = self._work.vector_bytes / self.traits.line.up.rate
@@ -255,7 +255,7 @@ class SimulatedUnitClient:
         if behaviour.exit is not None and self._exit is None:
             self._exit = self._loop.call_later(behaviour.after, self.drop_out, behaviour)
 
-    def _trained(self, work: _Work, steps: int) -> None:
+    def _trained(self, work: _SimulatedUnit, steps: int) -> None:
         unit, work.attempt.steps = work.unit, steps
         if not steps:
             self.handle(events.UnitFailed(unit.lease, "stopping"))
@@ -289,5 +289,5 @@ class SimulatedUnitClient:
         else:
             attempt.needed = self._loop.time() - attempt.received_at
 
-    def _if_held(self, work: _Work, action: Callable[[], None]) -> Callable[[], None]:
+    def _if_held(self, work: _SimulatedUnit, action: Callable[[], None]) -> Callable[[], None]:
         return lambda: action() if self._held.get(work.unit.lease) is work else None

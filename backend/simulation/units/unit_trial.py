@@ -35,9 +35,9 @@ from backend.simulation.population import MEGABIT, SimulatedPopulation, draw_cli
 from backend.simulation.server_endpoint import SimulatedEndpoint
 from backend.simulation.shortened_task import shortened
 from backend.simulation.units.clients import SimulatedUnitClient, UnitHabits
-from backend.simulation.units.figures import ClientUse, UnitRunFigures, summarize_units
 from backend.simulation.units.lease_ledger import LeaseLedger
 from backend.simulation.units.life_times import DrawLife
+from backend.simulation.units.outcome import ClientUse, UnitRunFigures, summarize_units
 from backend.simulation.units.parameter_servers import SimulatedDeployment, SimulatedServers
 from backend.simulation.units.store_costs import STORE_COSTS, StoreName
 from backend.simulation.units.synthetic_units import SyntheticUnits

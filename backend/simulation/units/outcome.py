@@ -24,7 +24,7 @@ class OutcomeCount:
 
 
 @dataclass(frozen=True)
-class Spread:
+class ValueSpread:
     """Median, value that nine of ten do not exceed, and maximum; None without values."""
 
     median: float | None
@@ -88,8 +88,8 @@ class UnitRunFigures:
     dropped_out: OutcomeCount
     wasted_steps: float | None
     overwritten: float
-    staleness: Spread
-    waits: Spread
+    staleness: ValueSpread
+    waits: ValueSpread
     servers_busy: float | None
     servers_mean: float | None
     servers_most: int
@@ -179,9 +179,9 @@ def _count(outcome: Outcome, leases: Sequence[int], steps: Mapping[int, int]) ->
     return OutcomeCount(outcome, len(leases), sum(steps.get(lease, 0) for lease in leases))
 
 
-def _spread(values: Sequence[float]) -> Spread:
+def _spread(values: Sequence[float]) -> ValueSpread:
     median = statistics.median(values) if values else None
-    return Spread(median, quantile(values, NEEDED_QUANTILE), max(values, default=None))
+    return ValueSpread(median, quantile(values, NEEDED_QUANTILE), max(values, default=None))
 
 
 def _of_device(
