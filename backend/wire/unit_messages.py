@@ -112,7 +112,8 @@ class Unit(WireFrame, frozen=True, tag="unit"):
 
     All clients of this unit get the same `seed` and weights, so that results can be compared. `base` counts
     the results that are in the weights. `steps`, `epochs`, `batch_size`, `learning_rate`, `past_steps` and
-    `proximal_mu` are as in Train. `start` names the initial weights; for `elastic`, these are the client's
+    `proximal_mu` are as in Train; the `steps` are those after the first `first_step`, which are in another
+    client's partial result. `start` names the initial weights; for `elastic`, these are the client's
     own last weights drawn towards the given ones by `elasticity` (EASGD, Zhang et al. 2015). Own weights are
     those that the client sent last and that were not refused; without any it starts from the given ones.
     A client sends a Beat every `heartbeat` seconds. The server repeats its open leases after a reconnection.
@@ -137,6 +138,7 @@ class Unit(WireFrame, frozen=True, tag="unit"):
     elasticity: float
     seconds: float
     heartbeat: float
+    first_step: Count = 0
 
 
 class Renewed(WireFrame, frozen=True, tag="renewed"):

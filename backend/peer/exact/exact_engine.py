@@ -200,6 +200,7 @@ def _plan(plan: TrainingPlan, rows: ShardRows, manifest: Manifest) -> Mapping[st
         "batchSize": plan.batch_size or manifest.batch_size,
         "learningRate": plan.learning_rate,
         "pastSteps": plan.past_steps,
+        "firstStep": plan.first_step,
         "proximalMu": plan.proximal_mu,
         "control": None,
         "privacy": privacy,

@@ -14,7 +14,10 @@ Count = Annotated[int, Meta(ge=1)]
 
 
 class Work(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What determines a unit's result, bit for bit: files by their hash, and the plan."""
+    """What determines a unit's result, bit for bit: files by their hash, and the plan.
+
+    `steps` are taken from `first_step` on: other clients' results have the steps before.
+    """
 
     bundle: Sha256
     weights: Sha256
@@ -26,6 +29,7 @@ class Work(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     batch_size: Count
     learning_rate: float
     past_steps: int
+    first_step: Annotated[int, Meta(ge=0)] = 0
     proximal_mu: float
 
     def plan(self, steps: int) -> dict[str, object]:
@@ -38,6 +42,7 @@ class Work(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             "batchSize": self.batch_size,
             "learningRate": self.learning_rate,
             "pastSteps": self.past_steps,
+            "firstStep": self.first_step,
             "proximalMu": self.proximal_mu,
             "control": None,
             "privacy": None,

@@ -37,9 +37,10 @@ class Control:
 class TrainingPlan:
     """The training that one round asks of a client.
 
-    `steps` 0 makes as many as `epochs` need; `batch_size` None is the bundle's; `past_steps` is the position
-    in a learning-rate schedule; `proximal_mu` is FedProx's, 0 for none. `ends` is the deadline by
-    `time.monotonic`, for engines that run several steps before they ask whether to halt.
+    `steps` 0 makes as many as `epochs` need; the first `first_step` steps are skipped, and not among `steps`.
+    `batch_size` None is the bundle's; `past_steps` is the position in a learning-rate schedule; `proximal_mu`
+    is FedProx's, 0 for none. `ends` is the deadline by `time.monotonic`, for engines that run several steps
+    before they ask whether to halt.
     """
 
     epochs: int
@@ -48,6 +49,7 @@ class TrainingPlan:
     steps: int = 0
     batch_size: int | None = None
     past_steps: int = 0
+    first_step: int = 0
     proximal_mu: float = 0.0
     control: Control | None = None
     privacy: ExampleClip | None = None
@@ -208,7 +210,8 @@ class Trainer:
             )
 
     def _walk(self, plan: TrainingPlan) -> Walk:
-        return Walk(plan.seed, plan.epochs, plan.steps, plan.batch_size or self._manifest.batch_size)
+        batch_size = plan.batch_size or self._manifest.batch_size
+        return Walk(plan.seed, plan.epochs, plan.steps, batch_size, plan.first_step)
 
     def _corrections(self, plan: TrainingPlan, weights: Vector) -> Mapping[str, Tensor]:
         """Returns the `corrections` of `step.corrected`, on the device for the whole training."""

@@ -71,6 +71,7 @@ class UnitTrainer:
             steps=unit.steps,
             batch_size=unit.batch_size,
             past_steps=unit.past_steps,
+            first_step=unit.first_step,
             proximal_mu=unit.proximal_mu,
         )
         start = self._start(unit, weights)

@@ -78,6 +78,7 @@ class SharedTrainer:
             steps=unit.steps,
             batch_size=unit.batch_size,
             past_steps=unit.past_steps,
+            first_step=unit.first_step,
             proximal_mu=unit.proximal_mu,
         )
         halt = _after(max_steps)

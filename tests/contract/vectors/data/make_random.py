@@ -12,8 +12,18 @@ from tests.contract.vectors import write
 
 DRAWS = [(0, 1, 0, 5), (7, 1, 0, 16), (7, 2, 0, 9), (7, 1, 3, 8), (2**53 - 1, 2**31 + 5, 2**32 - 2, 7)]
 ORDERS = [(7, 1, 10, 4), (7, 2, 10, 4), (0, 1, 1, 32), (12345678901, 1, 100, 32), (3, 1, 64, 64)]
-# Epochs, steps, batch size, examples.
-WALKS = [(2, 0, 4, 10), (0, 7, 4, 10), (0, 2, 4, 10), (3, 0, 32, 5), (0, 3, 8, 8), (0, 1, 4, 1)]
+# Epochs, steps, batch size, examples, first step.
+WALKS = [
+    (2, 0, 4, 10, 0),
+    (0, 7, 4, 10, 0),
+    (0, 2, 4, 10, 0),
+    (3, 0, 32, 5, 0),
+    (0, 3, 8, 8, 0),
+    (0, 1, 4, 1, 0),
+    (2, 0, 4, 10, 2),
+    (0, 2, 4, 10, 1),
+    (0, 4, 4, 10, 3),
+]
 # Uploads before (bytes, seconds), seconds of the round, bytes of the update.
 PACES = [
     ([], 60.0, 4_000_000),
@@ -57,10 +67,11 @@ def files() -> dict[str, str]:
             "epochs": epochs,
             "steps": steps,
             "batch_size": size,
+            "first_step": first,
             "examples": n,
-            "batches": [rows.tolist() for rows in Walk(7, epochs, steps, size).batches(n)],
+            "batches": [rows.tolist() for rows in Walk(7, epochs, steps, size, first).batches(n)],
         }
-        for epochs, steps, size, n in WALKS
+        for epochs, steps, size, n, first in WALKS
     ]
     paces = [_pace(*case) for case in PACES]
     return {

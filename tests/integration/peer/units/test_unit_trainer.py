@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from backend.errors import PeerError
 from backend.numerics.aggregation.asynchronous import elastic
+from backend.numerics.walk import Walk
 from backend.peer.data.blob_cache import BlobCache
 from backend.peer.data.shards import read_shard
 from backend.peer.training.control_variates import Variates
@@ -116,6 +117,22 @@ async def done(labour: UnitTrainer, unit: Unit) -> Vector:
 
 async def test_a_unit_is_trained_on_its_rows_alone(labour: UnitTrainer, site: Site) -> None:
     assert np.array_equal(await done(labour, site.unit()), site.expected(site.weights) - site.weights)
+
+
+async def test_the_rest_of_a_unit_is_trained_from_its_first_step_on(labour: UnitTrainer, site: Site) -> None:
+    work = UnitWork(replace(site.unit(), epochs=0, steps=1, first_step=1))
+    await labour.fetch(work)
+    result = await labour.train(work, lambda _: None)
+    assert (result.examples, result.steps, result.planned) == (32, 1, 1)
+    *_, second = Walk(7, 1, 0, 32).batches(64)
+    (order,) = Walk(7, 1, 0, 32).batches(32)
+    # The rows of the second step alone, so numbered that a training on them takes them in the same order.
+    rows = np.empty(32, np.int64)
+    rows[order] = second
+    alone = TrainingPlan(epochs=1, learning_rate=0.01, seed=7, batch_size=32)
+    examples = site.examples.picked(slice(32, 96)).picked(rows)
+    expected = site.trainer.train(site.weights, alone, examples, never, lambda _: None).update
+    assert np.array_equal(result.update, expected)
 
 
 async def test_two_at_once_come_to_the_same_as_one_after_the_other(labour: UnitTrainer, site: Site) -> None:

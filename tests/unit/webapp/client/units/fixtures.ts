@@ -34,6 +34,7 @@ export function unitOf(lease: number, change: Partial<Unit> = {}): Unit {
     elasticity: 0,
     seconds: 60,
     heartbeat: 20,
+    first_step: 0,
     ...change,
   };
 }

@@ -31,10 +31,13 @@ describe("batches", () => {
 });
 
 describe("walks", () => {
-  it.each(walks)("takes $steps steps or $epochs epochs of $examples examples as Python does", (walk) => {
-    const { seed, epochs, steps, batch_size: batchSize, examples } = walk;
-    const order = new BatchOrder(examples, { seed, epochs, steps, batchSize });
-    const taken = Array.from({ length: order.steps }, (_, i) => Array.from(order.rows(i + 1)));
-    expect(taken).toEqual(walk.batches);
-  });
+  it.each(walks)(
+    "takes $steps steps or $epochs epochs of $examples examples after $first_step as Python does",
+    (walk) => {
+      const { seed, epochs, steps, batch_size: batchSize, first_step: firstStep, examples } = walk;
+      const order = new BatchOrder(examples, { seed, epochs, steps, batchSize, firstStep });
+      const taken = Array.from({ length: order.steps }, (_, i) => Array.from(order.rows(i + 1)));
+      expect(taken).toEqual(walk.batches);
+    },
+  );
 });

@@ -17,11 +17,12 @@ export function unitPlan(unit: Unit, own: ArrayBuffer | null, checkpoints: boole
     batchSize: unit.batch_size,
     learningRate: unit.learning_rate,
     pastSteps: unit.past_steps,
+    firstStep: unit.first_step,
     proximalMu: unit.proximal_mu,
     control: null,
     privacy: null,
     protection: null,
-    // There is no deadline: a slow client reports that it is active by its heartbeats, and no unit is done in part.
+    // There is no deadline: a slow client reports that it is active by its heartbeats.
     until: null,
     shards: [unit.shard.sha256],
     unit: {

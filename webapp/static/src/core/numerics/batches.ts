@@ -46,11 +46,13 @@ export interface Walk {
   readonly steps: number;
   /** Rows of a step; the bundle's batch is padded to its full size. */
   readonly batchSize: number;
+  /** The first steps that are skipped, since somebody else took them; if left out, none. */
+  readonly firstStep?: number;
 }
 
 /** Returns the steps of a client with `count` examples. */
-export function walkLength({ epochs, steps, batchSize }: Walk, count: number): number {
-  return steps > 0 ? steps : epochs * Math.ceil(count / batchSize);
+export function walkLength({ epochs, steps, batchSize, firstStep = 0 }: Walk, count: number): number {
+  return steps > 0 ? steps : Math.max(0, epochs * Math.ceil(count / batchSize) - firstStep);
 }
 
 /** Returns the example numbers of each batch of one epoch; all but the last have `batchSize` of them. */

@@ -72,10 +72,11 @@ export const enlisted = {
  *
  * All clients of this unit get the same `seed` and weights, so that results can be compared. `base` counts the results
  * that are in the weights. `steps`, `epochs`, `batch_size`, `learning_rate`, `past_steps` and `proximal_mu` are as in
- * Train. `start` names the initial weights; for `elastic`, these are the client's own last weights drawn towards the
- * given ones by `elasticity` (EASGD, Zhang et al. 2015). Own weights are those that the client sent last and that were
- * not refused; without any it starts from the given ones. A client sends a Beat every `heartbeat` seconds. The server
- * repeats its open leases after a reconnection.
+ * Train; the `steps` are those after the first `first_step`, which are in another client's partial result. `start` names
+ * the initial weights; for `elastic`, these are the client's own last weights drawn towards the given ones by
+ * `elasticity` (EASGD, Zhang et al. 2015). Own weights are those that the client sent last and that were not refused;
+ * without any it starts from the given ones. A client sends a Beat every `heartbeat` seconds. The server repeats its
+ * open leases after a reconnection.
  */
 export const unit = {
   lease: count,
@@ -97,6 +98,7 @@ export const unit = {
   elasticity: fields.real,
   seconds: fields.real,
   heartbeat: fields.real,
+  first_step: count,
 } as const;
 
 /** `lease` is valid for `seconds` from now. */

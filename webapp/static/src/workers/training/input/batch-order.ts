@@ -11,7 +11,10 @@ export interface PreparedBatch extends Batch {
   readonly random: readonly Float32Array[];
 }
 
-/** Returns which of `count` examples each step takes; steps count from 1. Keeps the order of one epoch. */
+/**
+ * Returns which of `count` examples each step takes. Steps count from 1, after those that the walk skips. Keeps the
+ * order of one epoch.
+ */
 export class BatchOrder {
   #epoch = 0;
   #rows: Uint32Array[] = [];
@@ -27,12 +30,13 @@ export class BatchOrder {
 
   /** Returns the numbers of the examples of `step`. */
   rows(step: number): Uint32Array {
-    const epoch = 1 + Math.floor((step - 1) / this.#perEpoch);
+    const before = (this.walk.firstStep ?? 0) + step - 1;
+    const epoch = 1 + Math.floor(before / this.#perEpoch);
     if (epoch !== this.#epoch) {
       this.#rows = batches(this.walk.seed, epoch, this.count, this.walk.batchSize);
       this.#epoch = epoch;
     }
-    return this.#rows[(step - 1) % this.#perEpoch] as Uint32Array;
+    return this.#rows[before % this.#perEpoch] as Uint32Array;
   }
 
   get #perEpoch(): number {
