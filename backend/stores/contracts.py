@@ -114,6 +114,9 @@ class RoundResult:
 class AssimilationRecord:
     """A work-unit result that is in the model, the `number`th of the run, counted from 1.
 
+    It counts as `examples` of the rows from `first` on; each row counts once in an epoch. Its steps begin at
+    `first_step` of the training on those rows; other results have those before. They have `visits` examples,
+    counted in each pass; None if unknown.
     Its training began at the weights with `base` results in them; `staleness` more were assimilated before
     it. `seconds` is how long its `client` had the unit. Of the results up to this one, other servers
     overwrote `lost`; the weights hold the others. `loss` and `metrics` are the model's on held-out examples
@@ -136,6 +139,8 @@ class AssimilationRecord:
     at: float
     loss: float | None = None
     metrics: dict[str, float] = field(default_factory=dict)
+    first_step: int = 0
+    visits: int | None = None
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,8 @@ assimilations = Table(
     Column("at", Float, nullable=False),
     Column("loss", Float),
     Column("metrics", JSON, nullable=False),
+    Column("first_step", Integer, nullable=False, server_default="0"),
+    Column("visits", Integer),
 )
 
 checkpoints = Table(

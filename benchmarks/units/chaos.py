@@ -196,7 +196,7 @@ def _watch(address: str, plan: Plan, awaited: dict[str, int], events: News, bega
 def _results(address: str) -> list[dict[str, Any]]:
     with urlopen(f"http://{address}/api/tasks/{NAME}/figures/assimilations.csv", timeout=600) as answer:
         rows = list(csv.DictReader(io.StringIO(answer.read().decode())))
-    integer_columns = ("epoch", "shard", "first", "examples")
+    integer_columns = ("epoch", "shard", "first", "examples", "first step")
     return [
         {
             **{name: int(row[name]) for name in integer_columns},

@@ -176,7 +176,8 @@ class LeaseGranter:
 
     def _split(self, unit: UnitRecord, client: TableClient) -> list[Effect]:
         """Halves a unit without leases until it suits this client."""
-        if unit.base is not None or unit.leases or not self._rules.sizes.seconds:
+        # The rest of a unit has rows of its whole range.
+        if unit.base is not None or unit.leases or unit.is_rest or not self._rules.sizes.seconds:
             return []
         unit_table, seconds = self._unit_table, client.seconds(unit.work.examples)
         pieces = split_work(unit.work, seconds, unit.halvings, self._rules.sizes, unit_table.next_unit)
@@ -219,8 +220,9 @@ class LeaseGranter:
             base=base,
             seed=work.seed,
             epoch=unit.audited.epoch if unit.audited else unit.epoch,
-            steps=unit.part.steps if unit.part else 0,
+            steps=unit.part.steps if unit.part else work.steps,
             deadline=lease.deadline,
             heartbeat=seconds / self._rules.heartbeats,
             holds_shard=holds_shard,
+            first_step=work.first_step,
         )

@@ -270,7 +270,17 @@ class UnitRecord:
     @property
     def examples(self) -> int:
         """The number of examples on which its results are trained."""
-        return self.part.examples if self.part else self.work.examples
+        return self.part.examples if self.part else self.work.counted_rows
+
+    @property
+    def is_rest(self) -> bool:
+        """Whether it is what a partial result left of another unit, or such a result's part."""
+        return self.work.rows is not None
+
+    @property
+    def done_work(self) -> WorkUnit:
+        """The work that its valid result has: the part, if its client had to stop."""
+        return self.work.cut(self.part.steps, self.part.examples)[0] if self.part else self.work
 
 
 def are_blind(leases: Iterable[Lease]) -> bool:

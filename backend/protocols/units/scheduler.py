@@ -20,6 +20,7 @@ from backend.protocols.units.records import (
     PartialWork,
     UnitEvent,
     UnitRecord,
+    UnitState,
     after,
 )
 from backend.protocols.units.releases import ReleaseLimits
@@ -337,7 +338,11 @@ class Scheduler:
             done=tally.units - tally.failed - tally.dropped - len(still_open),
             failed=tally.failed,
             dropped=tally.dropped,
-            open=tuple(OpenUnit(unit.work, unit.halvings) for unit in still_open),
+            open=tuple(
+                # What a partial result left is a unit of its own.
+                OpenUnit(unit.done_work if unit.state is UnitState.DONE else unit.work, unit.halvings)
+                for unit in still_open
+            ),
             clients=tuple(client_record(*entry) for entry in self._client_table.clients.items()),
             next_unit=self.next_unit,
             next_lease=self._leases.next,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 ClientId: TypeAlias = str
@@ -14,7 +14,9 @@ LeaseId: TypeAlias = int
 class WorkUnit:
     """Rows `first` to `first + examples` of a shard, to be trained on once in an epoch.
 
-    `seed` is the same for all clients that train on it.
+    `seed` is the same for all clients that train on it. A rest is the work that a partial result left: of the
+    training on these rows only the steps from `first_step` on, or `steps` of them if that is not 0. It counts
+    as `rows` of the rows.
     """
 
     unit: UnitId
@@ -22,15 +24,31 @@ class WorkUnit:
     examples: int
     seed: int
     first: int = 0
+    first_step: int = 0
+    steps: int = 0
+    rows: int | None = None
+
+    @property
+    def counted_rows(self) -> int:
+        """The number of rows that it counts as."""
+        return self.examples if self.rows is None else self.rows
+
+    def cut(self, steps: int, rows: int) -> tuple[WorkUnit, WorkUnit]:
+        """Returns its first `steps`, which count as `rows`, and the rest, with the same number."""
+        rest_steps = self.steps and self.steps - steps
+        rest_rows = self.counted_rows - rows
+        rest = replace(self, first_step=self.first_step + steps, steps=rest_steps, rows=rest_rows)
+        return replace(self, steps=steps, rows=rows), rest
 
 
 @dataclass(frozen=True)
 class GrantLease:
     """Tell `client` to train on rows `first` to `first + examples` of `shard` from `base` with `seed`.
 
-    It reports until `deadline`, and sends a heartbeat every `heartbeat` seconds. If `steps` is not 0, it
-    takes only that many: another client stopped there, and the results are compared. `holds_shard`: the
-    client had that shard before. `epoch` is that of the work: an audit repeats older work.
+    It reports until `deadline`, and sends a heartbeat every `heartbeat` seconds. It skips the first
+    `first_step` steps, which another result has. If `steps` is not 0, it takes only that many: another client
+    stopped there, and the results are compared. `holds_shard`: the client had that shard before. `epoch` is
+    that of the work: an audit repeats older work.
     """
 
     client: ClientId
@@ -46,6 +64,7 @@ class GrantLease:
     deadline: float
     heartbeat: float
     holds_shard: bool
+    first_step: int = 0
 
 
 @dataclass(frozen=True)

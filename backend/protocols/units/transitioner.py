@@ -67,7 +67,8 @@ class Transitioner:
     def allows_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> bool:
         """Whether a result of `part` of a unit, None for all of it, can be compared with other results.
 
-        A part has to be at least half of the unit, the first part, and no other client may work on it.
+        A part has to be at least half of the unit, the first part, and no other client may work on it. So a
+        rest is at most half of a unit, which bounds how many there are.
         """
         if part == unit.part:
             return True
@@ -75,7 +76,8 @@ class Transitioner:
         taken = unit.part is not None or unit.audited is not None
         if unit.state is not UnitState.OPEN or others or part is None or taken:
             return False
-        return unit.work.examples <= 2 * part.examples <= 2 * unit.work.examples
+        rows = unit.work.counted_rows
+        return rows <= 2 * part.examples <= 2 * rows
 
     def take_part(self, unit: UnitRecord, lease: Lease, part: PartialWork | None) -> None:
         """Takes a part that is allowed. Others have to stop at the same step to be compared with it.
@@ -261,6 +263,7 @@ class Transitioner:
         if valid and unit.base is not None:
             first = valid[0]
             unit.valid, unit.proven = first.id, len(valid) > 1 or first.by_trusted_peer
+            self._unit_table.add_rest(unit)
             return [*self._blend(unit, first, valid, unit.base), *self.close(unit, UnitEvent.AGREE)]
         unit.state = UNITS[unit.state][UnitEvent.DISAGREE]
         # Undecided results never suffice; each needs one more result, preferably a trusted peer's.

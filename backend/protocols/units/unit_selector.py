@@ -81,9 +81,9 @@ class UnitSelector:
             )
 
         def suiting(number: UnitId) -> bool:
-            """Whether the unit is small enough; a fresh unit can still be halved."""
+            """Whether the unit is small enough; a fresh unit can still be halved, unless it is a rest."""
             unit = units[number]
-            small = pace is None or not unit.leases or rules.allow(pace * unit.examples)
+            small = pace is None or not (unit.leases or unit.is_rest) or rules.allow(pace * unit.examples)
             return small and allowed(number)
 
         if (mine := self._first_asked(name, client, allowed)) is not None:

@@ -256,6 +256,14 @@ class UnitTable:
             self.progress.added(unit)
         self.changed(unit)
 
+    def add_rest(self, unit: UnitRecord) -> None:
+        """Adds what a partial result leaves of `unit` as a unit of its own, which anybody may have."""
+        if unit.part is None:
+            return
+        _, rest = unit.work.cut(unit.part.steps, unit.part.examples)
+        if rest.rows:
+            self.add(UnitRecord(replace(rest, unit=self.next_unit), unit.epoch, halvings=unit.halvings))
+
     def remove(self, unit: UnitRecord) -> None:
         """Removes an audit that is over."""
         self.waiting.remove(unit.work.unit, unit.work.shard)

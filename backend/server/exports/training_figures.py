@@ -107,6 +107,8 @@ def _assimilation_row(record: AssimilationRecord) -> Row:
         "shard": record.shard,
         "first": record.first,
         "examples": record.examples,
+        "first step": record.first_step,
+        "visits": record.visits,
         "client": record.client,
         "kind": record.kind,
         "backend": record.backend,

@@ -18,6 +18,7 @@ from backend.server.units.provisional.audit_evidence import AuditEvidence
 from backend.server.units.provisional.take_outs import TAKEN_OVER, TakeOuts
 from backend.server.units.state import LeasedUnit, ModelState, UnitsState
 from backend.server.units.unit_host_events import AssimilationFailed, AssimilationSucceeded, UnitHostEvent
+from backend.server.units.work_generator import visits_of
 from backend.stores.contracts import AssimilationRecord
 from backend.stores.parameters.contract import Receipt
 
@@ -104,7 +105,8 @@ class Assimilator:
             state.run.epoch.assimilated(blend.client, work.result, examples)
             state.notice(task_events.UpdateAccepted(blend.client, work.epoch, examples, "epoch"))
         state.notice(task_events.ResultAssimilated(work.epoch, blend.unit, receipt.staleness, event.seconds))
-        state.records.add_row(_row(state.model, work, examples, receipt, self._clock()))
+        visits = visits_of(state.task, work.grant, work.result.steps) if work.result else None
+        state.records.add_row(_row(state.model, work, examples, visits, receipt, self._clock()))
 
     def failed(self, blend: Assimilate) -> None:
         """Releases a result that cannot be assimilated."""
@@ -116,7 +118,7 @@ class Assimilator:
 
 
 def _row(
-    model: ModelState, work: LeasedUnit, examples: int, receipt: Receipt, at: float
+    model: ModelState, work: LeasedUnit, examples: int, visits: int | None, receipt: Receipt, at: float
 ) -> AssimilationRecord:
     grant = work.grant
     return AssimilationRecord(
@@ -134,4 +136,6 @@ def _row(
         seconds=(work.returned_at or work.began) - work.began,
         lost=model.lost,
         at=at,
+        first_step=grant.first_step,
+        visits=visits,
     )

@@ -18,7 +18,7 @@ from backend.server.rounds.round_accumulator import Refusals
 from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.state import UnitsState
 from backend.server.units.validation.usual_results import UsualResult
-from backend.server.units.work_generator import data_of
+from backend.server.units.work_generator import data_of, order_of
 from backend.stores.contracts import EvaluationRecord
 
 
@@ -43,7 +43,8 @@ class CheckpointContent(Struct, frozen=True):
     """The encoded content of a checkpoint.
 
     `means` are the mean evaluations of epochs that the stop rules received. `number` is that of the last
-    assimilation. `data` identifies the shards of the units (see `data_of`). `usual` are recent valid results,
+    assimilation. `data` identifies the shards of the units (see `data_of`), `order` their steps, which say
+    where rests begin (see `order_of`; servers before it made no rests). `usual` are recent valid results,
     beside which single ones are checked; servers before them wrote none. Of the results up to `number`,
     `lost` were overwritten by other parameter servers, and `removed` taken out of the model. `traffic` are
     the bytes sent and received so far; servers before them counted none. `overwritten` are leases of which
@@ -60,6 +61,7 @@ class CheckpointContent(Struct, frozen=True):
     removed: int = 0
     traffic: tuple[int, int] | None = None
     overwritten: dict[str, list[int]] = {}
+    order: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,7 @@ class DecodedCheckpoint:
     removed: int = 0
     traffic: tuple[int, int] | None = None
     overwritten: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    order: str = ""
 
 
 def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: float) -> bytes:
@@ -106,6 +109,7 @@ def encode_checkpoint(state: UnitsState, unblended: Collection[UnitId], now: flo
         removed=state.model.removed,
         traffic=state.traffic,
         overwritten=state.overwritten.unknown(),
+        order=order_of(state.task),
     )
     return msgspec.msgpack.encode(content)
 
@@ -159,6 +163,7 @@ def decode_checkpoint(encoded: bytes) -> DecodedCheckpoint:
         removed=content.removed,
         traffic=content.traffic,
         overwritten=content.overwritten,
+        order=content.order,
     )
 
 

@@ -12,7 +12,7 @@ from backend.protocols.units.rules import TrustRules
 from backend.protocols.units.scheduler_effects import ClientId, Effect, GrantLease, LeaseId, Wait
 from backend.server.observers import task_events
 from backend.server.units.state import ClientCredit, LeasedUnit, UnitsState
-from backend.server.units.work_generator import past_steps, rules_of, start_of
+from backend.server.units.work_generator import past_steps, planned_work, rules_of, start_of
 from backend.wire import messages, unit_messages
 
 # Clients served per event: a bound, so that one event does not delay the others.
@@ -207,7 +207,8 @@ class Dispatcher:
     def _frame(self, work: LeasedUnit, weights: str) -> unit_messages.Unit:
         task, grant = self._state.task, work.grant
         shard = task.shards.train[grant.shard]
-        fixed = grant.steps or task.file.training.steps or 0
+        in_part = grant.steps or grant.first_step
+        fixed = planned_work(task, grant).steps if in_part else task.file.training.steps or 0
         return unit_messages.Unit(
             lease=grant.lease,
             unit=grant.unit,
@@ -221,13 +222,14 @@ class Dispatcher:
             steps=fixed,
             batch_size=task.batch_size,
             learning_rate=task.learning_rate,
-            past_steps=past_steps(task, grant.epoch),
+            past_steps=past_steps(task, grant),
             seed=grant.seed,
             proximal_mu=task.file.training.proximal_mu,
             start=work.start,
             elasticity=work.elasticity,
             seconds=max(0.0, grant.deadline - self._state.clock()),
             heartbeat=grant.heartbeat,
+            first_step=grant.first_step,
         )
 
     def returned(self, client: ClientId, lease: LeaseId) -> None:

@@ -27,7 +27,7 @@ from backend.server.units.state import (
     UnitsState,
 )
 from backend.server.units.validation.usual_results import UsualResults
-from backend.server.units.work_generator import data_of, recipe_of, rules_of, units_of
+from backend.server.units.work_generator import data_of, order_of, recipe_of, rules_of, units_of
 from backend.server.versions.checkpoints import Checkpoint
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import EvaluationRecord
@@ -57,6 +57,8 @@ async def load_restored_state(task: Task, history: VersionHistory) -> RestoredSt
     reason = ""
     if content.scheduler.open and content.data != data_of(task):
         content, reason = _closed(content), OTHER_DATA
+    if content.order != order_of(task):
+        content = without_rests(content)
     credits = {
         record.client: ClientCredit(record.accepted, record.examples)
         for record in await history.contributions()
@@ -116,6 +118,14 @@ def _closed(content: DecodedCheckpoint) -> DecodedCheckpoint:
     scheduler = content.scheduler
     dropped = scheduler.dropped + len(scheduler.open)
     return replace(content, scheduler=replace(scheduler, open=(), dropped=dropped))
+
+
+def without_rests(content: DecodedCheckpoint) -> DecodedCheckpoint:
+    """Drops the rests of units: the steps in which they are counted have other rows now."""
+    scheduler = content.scheduler
+    whole = tuple(unit for unit in scheduler.open if unit.work.rows is None)
+    dropped = scheduler.dropped + len(scheduler.open) - len(whole)
+    return replace(content, scheduler=replace(scheduler, open=whole, dropped=dropped))
 
 
 def _initial_content(history: VersionHistory) -> DecodedCheckpoint:

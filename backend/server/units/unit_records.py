@@ -19,7 +19,7 @@ from backend.protocols.units.scheduler_effects import GrantLease, LeaseId, UnitI
 from backend.server.observers import task_events
 from backend.server.observers.task_events import TaskEvent
 from backend.server.units.state import LeasedUnit, UnitsState
-from backend.server.units.work_generator import past_steps, steps_of
+from backend.server.units.work_generator import past_steps, planned_work
 
 KEPT_UNITS = 1000
 KEPT_BYTES = 256 << 20
@@ -114,7 +114,7 @@ class UnitRecords:
         """Returns a result; one that is `invalid` with where it parts from a valid one, if both told that."""
         others = (one for one in record.results.values() if one.verdict == "valid" and one.checkpoints)
         valid = next(others, None) if result.verdict == "invalid" else None
-        steps = steps_of(self._state.task, record.grant.examples)
+        steps = planned_work(self._state.task, record.grant).steps
         parts = valid and parting(steps, result.checkpoints, valid.checkpoints)
         return {**asdict(result), "parts": parts and asdict(parts)}
 
@@ -127,10 +127,11 @@ class UnitRecords:
             "first": grant.first,
             "examples": grant.examples,
             "seed": grant.seed,
-            "steps": steps_of(task, grant.examples),
+            "steps": planned_work(task, grant).steps,
             "batch_size": task.batch_size,
             "learning_rate": task.learning_rate,
             "past_steps": record.past_steps,
+            "first_step": grant.first_step,
             "proximal_mu": task.file.training.proximal_mu,
         }
 
@@ -139,7 +140,7 @@ class UnitRecords:
         record = self._units.get(grant.unit)
         if record is None or not record.is_of(grant):
             self._forget(grant.unit)
-            record = _UnitRecord(grant, grant.epoch, past_steps(self._state.task, grant.epoch))
+            record = _UnitRecord(grant, grant.epoch, past_steps(self._state.task, grant))
             self._units[grant.unit] = record
             self._bases[grant.base] += 1
             self._state.snapshots.hold(_holder(grant.unit), grant.base, self._state.model.weights)

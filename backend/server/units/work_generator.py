@@ -115,6 +115,11 @@ def data_of(task: Task) -> str:
     return hashlib.sha256(shards.encode()).hexdigest()
 
 
+def order_of(task: Task) -> str:
+    """Returns what the steps of a unit depend on beside its rows and seed: they say where rests begin."""
+    return f"{task.batch_size} {task.epochs} {task.file.training.steps or 0}"
+
+
 def units_of_epoch(task: Task, epoch: int, first: UnitId) -> list[WorkUnit]:
     """Returns the units of an epoch, numbered from `first`, in an order that depends on the epoch."""
     pieces = [(shard, *piece) for shard in range(len(task.shards.train)) for piece in _pieces(task, shard)]
@@ -153,25 +158,40 @@ def steps_of(task: Task, examples: int) -> int:
 
 def planned_work(task: Task, grant: GrantLease) -> PlannedWork:
     """Returns the work of a whole lease: its steps and the examples in them, counted in each pass."""
-    steps, rows = grant.steps or steps_of(task, grant.examples), grant.examples
+    steps = grant.steps or steps_of(task, grant.examples) - grant.first_step
+    return PlannedWork(visits_of(task, grant, steps), steps, 0.0)
+
+
+def visits_of(task: Task, grant: GrantLease, steps: int) -> int:
+    """Returns how many examples the first `steps` of a lease's steps have, counted in each pass."""
+    before = _visits(task, grant.examples, grant.first_step)
+    return _visits(task, grant.examples, grant.first_step + steps) - before
+
+
+def _visits(task: Task, rows: int, steps: int) -> int:
+    """Returns how many examples the first `steps` steps on so many rows have, counted in each pass."""
     passes, rest = divmod(steps, math.ceil(rows / task.batch_size))
-    return PlannedWork(passes * rows + min(rest * task.batch_size, rows), steps, 0.0)
+    return passes * rows + min(rest * task.batch_size, rows)
 
 
-def past_steps(task: Task, epoch: int) -> int:
-    """Returns the steps before `epoch` for the learning-rate schedule; 0 without a schedule."""
+def past_steps(task: Task, grant: GrantLease) -> int:
+    """Returns the steps before a lease for the learning-rate schedule; 0 without a schedule."""
     if task.bundle.manifest.optimizer.schedule is None:
         return 0
     pieces = (piece for shard in range(len(task.shards.train)) for piece in _pieces(task, shard))
-    return (epoch - 1) * sum(steps_of(task, examples) for _, examples in pieces)
+    return (grant.epoch - 1) * sum(steps_of(task, examples) for _, examples in pieces) + grant.first_step
 
 
 def examples_after(task: Task, grant: GrantLease, steps: int) -> int:
-    """Returns how many of a unit's rows count as trained after `steps` of its steps."""
-    total = steps_of(task, grant.examples)
-    if steps >= total:
-        return grant.examples
-    return max(1, math.floor(grant.examples * steps / total))
+    """Returns how many rows count as trained after `steps` of a lease's steps.
+
+    Each row counts once in a unit, so that with several visits a visit counts as a part of a row. Those of a
+    unit's parts add up to its rows.
+    """
+    first, total = grant.first_step, steps_of(task, grant.examples)
+    visits = [_visits(task, grant.examples, min(one, total)) for one in (first, first + steps, total)]
+    before, after = (grant.examples * visit // visits[-1] for visit in visits[:-1])
+    return after - before
 
 
 def seconds_a_row(task: Task, step_ms: float) -> float | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 from statistics import fmean
 from typing import Any
 
@@ -128,15 +130,20 @@ class Coverage:
 
 
 def coverage(results: Iterable[dict[str, Any]], shards: Sequence[int], closed: int) -> Coverage:
-    """Counts how often each row of `shards` (their examples) is in each epoch up to `closed`."""
+    """Counts how often each row of `shards` (their examples) is in each epoch up to `closed`.
+
+    Of the parts of a unit each counts for the rows after those of the part before.
+    """
     epochs = range(1, closed + 1)
     times = {(epoch, shard): [0] * rows for epoch in epochs for shard, rows in enumerate(shards)}
-    count = 0
-    for one in results:
-        if one["epoch"] > closed:
-            continue
-        count += 1
-        for row in range(one["first"], one["first"] + one["examples"]):
+    in_order = sorted((one for one in results if one["epoch"] <= closed), key=itemgetter("first step"))
+    rows_before: Counter[tuple[int, int, int]] = Counter()
+    count = len(in_order)
+    for one in in_order:
+        unit = one["epoch"], one["shard"], one["first"]
+        begin = one["first"] + (rows_before[unit] if one["first step"] else 0)
+        rows_before[unit] += one["examples"]
+        for row in range(begin, begin + one["examples"]):
             times[one["epoch"], one["shard"]][row] += 1
     flat = [count_of_row for rows in times.values() for count_of_row in rows]
     return Coverage(closed, count, flat.count(0), sum(count_of_row > 1 for count_of_row in flat))

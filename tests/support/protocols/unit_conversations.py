@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from backend.protocols.units.rules import PaceRules, Rules, Verdict
+from backend.protocols.units.rules import PaceRules, Rules, TrustRules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Assimilate, Effect, GrantLease, Judge, WorkUnit
 
@@ -63,3 +63,11 @@ def both(one: Scheduler, *clients: str, now: float = 0.0) -> list[GrantLease]:
         one.returned(client, grants[-1].lease, now + number + 0.5)
     assert len({grant.unit for grant in grants}) == 1
     return grants
+
+
+def checked(units: int = 4, **rules: Any) -> Scheduler:
+    """Ann and bob are trusted, and two units are left; peer is there to check every second of theirs."""
+    one = begun(units, "ann", "bob", trust=TrustRules(proven=1, spot_checks=0.5), **rules)
+    proven(one, "ann", "bob")
+    one.client_connected("peer", slots=1, trusted=True)
+    return one

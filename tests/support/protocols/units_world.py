@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from backend.numerics.walk import Walk
 from backend.protocols.units import trust
 from backend.protocols.units.records import PartialWork
 from backend.protocols.units.rules import Rules, Verdict
@@ -154,8 +155,7 @@ class World:
                 if self.dice.random() < 0.05:
                     self._perform(self.scheduler.returned(client, lease, self.now))
             case "part":
-                done = self.grants[lease].examples // 2 + 1
-                part = PartialWork(steps=1 + done // BATCH, examples=done)
+                part = part_of(self.grants[lease], self.dice)
                 self._perform(self.scheduler.returned(client, lease, self.now, part))
             case "heartbeat":
                 self._perform(self.scheduler.heartbeat(client, lease, self.now, steps=1))
@@ -198,7 +198,7 @@ class World:
                     seen.provisional.pop(effect.client)
                 case Assimilate():
                     assert effect.unit not in seen.blended
-                    seen.blended[effect.unit] = self.scheduler.unit(effect.unit).work
+                    seen.blended[effect.unit] = self.scheduler.unit(effect.unit).done_work
                     seen.lies_blended += effect.lease in seen.lied
                     if effect.provisional:
                         seen.provisional.setdefault(effect.client, []).append(effect.lease)
@@ -263,6 +263,22 @@ class World:
         if len(honest) <= max(1, len(judge.leases) / 2):
             return dict.fromkeys(judge.leases, Verdict.UNDECIDED)
         return {one: Verdict.VALID if one in honest else Verdict.INVALID for one in judge.leases}
+
+
+def part_of(grant: GrantLease, dice: random.Random) -> PartialWork | None:
+    """Returns what a client has done of a lease when it stops after some step; None after the last one."""
+    all_steps = grant.steps or math.ceil(grant.examples / BATCH) - grant.first_step
+    steps = dice.randint(1, all_steps)
+    before, after = (
+        min(step * BATCH, grant.examples) for step in (grant.first_step, grant.first_step + steps)
+    )
+    return None if steps == all_steps else PartialWork(steps, after - before)
+
+
+def rows_of(work: WorkUnit) -> list[int]:
+    """Returns the rows of its shard that a training on a unit, or on a part of one, visits."""
+    walk = Walk(work.seed, 1, work.steps, BATCH, work.first_step)
+    return [work.first + int(row) for rows in walk.batches(work.examples) for row in rows]
 
 
 def hash_of(name: str) -> int:

@@ -28,7 +28,7 @@ BOB = ContributionRecord("b" * 16, "peer", "tensorflow", 1, 1, 20)
 GROUP = MeshGroupRecord(1, 1024, {"b" * 16: "5" * 64, "a" * 16: ""})
 POINT = CheckpointRecord(300.0, 1, 4, "3" * 64, "4" * 64, 4, b"\x00more")
 BLENDED = AssimilationRecord(
-    1, 1, 7, 2, 0, 20, "a" * 16, "browser", "webgl", 0, 1, 2.5, 0.5, 150.0, 0.25, {"accuracy": 0.5}
+    1, 1, 7, 2, 0, 20, "a" * 16, "browser", "webgl", 0, 1, 2.5, 0.5, 150.0, 0.25, {"accuracy": 0.5}, 3, 60
 )
 
 

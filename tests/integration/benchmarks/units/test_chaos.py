@@ -24,9 +24,15 @@ pytestmark = pytest.mark.long
 
 
 def result(
-    epoch: int, shard: int, first: int, examples: int, accuracy: float | None = None
+    epoch: int,
+    shard: int,
+    first: int,
+    examples: int,
+    accuracy: float | None = None,
+    first_step: int = 0,
 ) -> dict[str, Any]:
-    return {"epoch": epoch, "shard": shard, "first": first, "examples": examples, "accuracy": accuracy}
+    what = {"epoch": epoch, "shard": shard, "first": first, "examples": examples}
+    return {**what, "first step": first_step, "accuracy": accuracy}
 
 
 def test_the_parts_of_the_crowd_are_as_asked() -> None:
@@ -47,6 +53,12 @@ def test_rows_that_are_missing_or_twice_are_seen() -> None:
     assert coverage(whole[1:], [6, 4], closed=1) == Coverage(1, 2, missing=3, twice=0)
     assert coverage([*whole, result(1, 1, 2, 1)], [6, 4], closed=1) == Coverage(1, 4, missing=0, twice=1)
     assert coverage(whole, [6, 4], closed=2) == Coverage(2, 4, missing=4, twice=0)
+
+
+def test_the_parts_of_a_unit_make_up_its_rows() -> None:
+    parts = [result(1, 0, 3, 1, first_step=3), result(1, 0, 3, 2), result(1, 0, 0, 3)]
+    assert coverage(parts, [6], closed=1) == Coverage(1, 3, missing=0, twice=0)
+    assert coverage(parts[1:], [6], closed=1) == Coverage(1, 2, missing=1, twice=0)
 
 
 def test_means_are_of_what_was_measured_in_closed_epochs() -> None:

@@ -48,11 +48,22 @@ async def idle_on(client: UnitClient) -> Board:
             message: Unit | Board = await client.next(Unit, Board)
             if isinstance(message, Unit):
                 size = (await client.weights(message)).size
-                steps = message.epochs * math.ceil(message.examples / message.batch_size)
-                await client.deliver(message, np.zeros(size, np.float32), steps=steps)
+                steps, visits = planned(message)
+                await client.deliver(message, np.zeros(size, np.float32), steps=steps, examples=visits)
                 await asyncio.sleep(PAUSE)
             elif message.phase == "finished":
                 return message
+
+
+def planned(unit: Unit) -> tuple[int, int]:
+    """Returns the steps of a unit, or of the rest of one, and the examples in them."""
+    steps = unit.steps or unit.epochs * math.ceil(unit.examples / unit.batch_size)
+
+    def visits(steps: int) -> int:
+        passes, rest = divmod(steps, math.ceil(unit.examples / unit.batch_size))
+        return passes * unit.examples + min(rest * unit.batch_size, unit.examples)
+
+    return steps, visits(unit.first_step + steps) - visits(unit.first_step)
 
 
 def epoch_of(server: Server) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 
 from backend.protocols.units.rules import PaceRules, Rules, SizeRules, TrustRules
 from tests.support.ci.schedule_share import by_lane
-from tests.support.protocols.units_world import BATCH, EXAMPLES, Crowd, Seen, World
+from tests.support.protocols.units_world import BATCH, EXAMPLES, Crowd, Seen, World, rows_of
 
 RULES = Rules(pace=PaceRules(usual=60.0, least=5.0, most=600.0))
 CHECKED = TrustRules(proven=10, spot_checks=0.1)
@@ -33,15 +33,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 def check(world: World, seen: Seen) -> None:
     """Nothing is lost or counted twice, nobody is compared with themselves, nobody honest distrusted."""
-    epochs: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    over = [*seen.blended.items(), *((work.unit, work) for work in seen.given_up)]
-    for _, work in sorted(over):
-        epochs[work.shard].append((work.first, work.examples))
-    # Each row of each shard is in one unit of each epoch.
-    for rows in epochs.values():
-        assert sum(examples for _, examples in rows) == world.epochs * EXAMPLES
-        assert len(rows) >= world.epochs
-    assert len(epochs) == world.units
+    visits: dict[int, Counter[int]] = defaultdict(Counter)
+    for work in [*seen.blended.values(), *seen.given_up]:
+        rows = rows_of(work)
+        assert len(rows) == work.counted_rows
+        visits[work.shard].update(rows)
+    # Each row of each shard is in one unit, or in one part of one, of each epoch.
+    assert all(rows == dict.fromkeys(range(EXAMPLES), world.epochs) for rows in visits.values())
+    assert len(visits) == world.units
     assert set(seen.credited.values()) == {1}
     assert all(len(set(names)) == len(names) for names in seen.holders.values())
     assert seen.distrusted.keys() <= world.cheats

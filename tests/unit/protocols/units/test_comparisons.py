@@ -1,23 +1,17 @@
-"""Conversations in which trusted peers check, kinds are compared apart, and work is left half done."""
+"""Conversations in which trusted peers check, kinds are compared apart."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from backend.protocols.client.client_kind import kind_of
-from backend.protocols.units.records import PartialWork
 from backend.protocols.units.rules import TrustRules
-from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import (
-    Abort,
     Assimilate,
     CreditClient,
     DistrustClient,
     GrantLease,
     Judge,
-    RefuseResult,
     Wait,
 )
 from tests.support.protocols.unit_conversations import (
@@ -26,20 +20,11 @@ from tests.support.protocols.unit_conversations import (
     VALID,
     begun,
     both,
+    checked,
     lease,
     only,
     proven,
 )
-
-HALF = PartialWork(steps=7, examples=60)
-
-
-def checked(units: int = 4, **rules: Any) -> Scheduler:
-    """Ann and bob are trusted, and two units are left; peer is there to check every second of theirs."""
-    one = begun(units, "ann", "bob", trust=TrustRules(proven=1, spot_checks=0.5), **rules)
-    proven(one, "ann", "bob")
-    one.client_connected("peer", slots=1, trusted=True)
-    return one
 
 
 def test_a_trusted_peer_checks_what_was_returned_and_nobody_else_does() -> None:
@@ -172,83 +157,6 @@ def test_where_the_peer_that_is_to_decide_leaves_others_do() -> None:
     assert one.ask("bob", 5, 0.5, 2.0) == [Wait("bob", "nothing")]
     one.client_disconnected("peer")
     lease(one, "bob", 3.0)
-
-
-def test_a_part_is_compared_with_the_same_part() -> None:
-    one = begun(1, "ann", "bob")
-    first = lease(one, "ann")
-    assert one.returned("ann", first.lease, 1.0, HALF) == []
-    second = lease(one, "bob")
-    assert (first.steps, second.steps) == (0, 7)
-    assert one.returned("bob", second.lease, 2.0) == [Judge(0, (first.lease, second.lease), None)]
-    effects = one.judged(0, {first.lease: VALID, second.lease: VALID})
-    assert [credit.examples for credit in only(effects, CreditClient)] == [60, 60]
-
-
-def test_a_part_is_always_checked_however_far_its_client_is_trusted() -> None:
-    one = checked()
-    one.client_disconnected("peer")
-    grant = lease(one, "ann", chance=0.7)
-    assert one.returned("ann", grant.lease, 2.0, HALF) == []
-    assert lease(one, "bob", chance=0.7).steps == 7
-
-
-def test_a_part_counts_at_once_where_nobodys_work_is_done_twice() -> None:
-    one = begun(1, "ann", replicas=1)
-    grant = lease(one, "ann")
-    assert one.returned("ann", grant.lease, 1.0, HALF) == [Judge(0, (grant.lease,), None)]
-    effects = one.judged(0, {grant.lease: VALID})
-    assert only(effects, CreditClient) == [CreditClient("ann", grant.lease, 60)]
-
-
-@pytest.mark.parametrize("part", [PartialWork(3, 40), PartialWork(30, 101)])
-def test_less_than_half_of_a_unit_is_done_anew(part: PartialWork) -> None:
-    one = begun(1, "ann", "bob")
-    grant = lease(one, "ann")
-    (refusal,) = one.returned("ann", grant.lease, 1.0, part)
-    assert isinstance(refusal, RefuseResult)
-    assert lease(one, "bob").steps == 0
-
-
-def test_a_part_that_cannot_be_compared_is_known_before_it_is_sent_and_costs_no_wait() -> None:
-    one = begun(9, "ann", "bob")
-    for turn in range(8):
-        grant = lease(one, "ann", float(turn))
-        small = PartialWork(3, 40)
-        assert not one.is_comparable("ann", grant.lease, small)
-        assert one.is_comparable("ann", grant.lease, None)
-        assert one.is_comparable("ann", grant.lease, HALF)
-        # To ask changes nothing.
-        assert one.unit(grant.unit).part is None
-        one.returned("ann", grant.lease, float(turn), small)
-    assert isinstance(one.ask("ann", 5, 0.5, 9.0)[-1], GrantLease)
-
-
-def test_a_part_does_not_count_beside_others_who_do_it_whole_nor_a_whole_beside_parts() -> None:
-    one = begun(1, "ann", "bob", "cat", "dan")
-    first = lease(one, "ann")
-    one.time_passed(100.0)
-    second = lease(one, "bob", 100.0)
-    assert isinstance(one.returned("ann", first.lease, 101.0, HALF)[0], RefuseResult)
-    one.time_passed(200.0)
-    third = lease(one, "cat", 200.0)
-    assert one.returned("cat", third.lease, 201.0, HALF) == []
-    # Bob was late, and did all of it: honest, but no use.
-    (refusal,) = one.returned("bob", second.lease, 202.0)
-    assert isinstance(refusal, RefuseResult)
-    assert one.client("bob").trust.quota == TrustRules().quota
-
-
-def test_a_part_that_does_not_hold_is_no_measure_for_others() -> None:
-    one = begun(2, "eve", "ann")
-    one.client_connected("peer", slots=1, trusted=True)
-    lie = lease(one, "eve")
-    assert one.returned("eve", lie.lease, 1.0, HALF) == []
-    check = lease(one, "peer")
-    assert (check.unit, check.steps) == (lie.unit, 7)
-    assert one.released("peer", check.lease) == []
-    one.drop(lie.unit)
-    assert one.heartbeat("peer", check.lease, 2.0, steps=1) == [Abort("peer", check.lease)]
 
 
 def test_who_differs_late_from_what_nobody_compared_is_not_blamed() -> None:

@@ -9,16 +9,29 @@ import msgspec
 import numpy as np
 
 from backend.numerics.aggregation.asynchronous import no_memory
+from backend.protocols.units.records import PartialWork
 from backend.protocols.units.trust import TrustLevel
-from backend.server.units.checkpoint_codec import decode_checkpoint, encode_checkpoint, given_without
+from backend.server.units.checkpoint_codec import (
+    DecodedCheckpoint,
+    decode_checkpoint,
+    encode_checkpoint,
+    given_without,
+)
 from backend.server.units.epoch_record import Epoch, Given
 from backend.server.units.parameters.overwritten_results import OverwrittenResults
+from backend.server.units.setup import without_rests
 from backend.server.units.state import ModelState, RecordState, RunState, UnitsState
 from backend.server.units.validation.usual_results import UsualResults
 from backend.stores.parameters.contract import Receipt
-from tests.support.protocols.unit_conversations import VALID, begun, both, done
+from tests.support.protocols.unit_conversations import VALID, begun, both, done, lease
 
 WEIGHTS = np.zeros(2, np.float32)
+TASK = SimpleNamespace(
+    shards=SimpleNamespace(train=[]),
+    batch_size=4,
+    epochs=2,
+    file=SimpleNamespace(training=SimpleNamespace(steps=None)),
+)
 
 
 def receipt(base: int, lost: float) -> Receipt:
@@ -41,14 +54,26 @@ def test_a_checkpoint_says_how_many_results_were_overwritten_and_taken_out() -> 
         scheduler=begun(3, "ann", replicas=1),
         records=RecordState(),
         usual=UsualResults(),
-        task=SimpleNamespace(shards=SimpleNamespace(train=[])),
+        task=TASK,
         traffic=(700, 40),
         overwritten=OverwrittenResults({"ann": [3, 4]}),
     )
     content = decode_checkpoint(encode_checkpoint(cast(UnitsState, state), (), 0.0))
     assert (content.number, content.lost, content.removed) == (3, 1.0, 2)
     assert content.traffic == (700, 40)
+    assert content.order == "4 2 0"
     assert OverwrittenResults(content.overwritten).take("ann") == [3, 4]
+
+
+def test_rests_of_units_are_dropped_if_their_steps_have_other_rows_after_a_restart() -> None:
+    machine = begun(2, "ann", replicas=1)
+    grant = lease(machine, "ann")
+    machine.returned("ann", grant.lease, 1.0, PartialWork(7, 60))
+    machine.judged(grant.unit, {grant.lease: VALID})
+    before = DecodedCheckpoint(machine.snapshot(), Epoch(1, 0), 1, [])
+    after = without_rests(before).scheduler
+    assert [unit.work.unit for unit in before.scheduler.open] == [1, 2]
+    assert ([unit.work.unit for unit in after.open], after.done, after.dropped) == ([1], 1, 1)
 
 
 def test_what_is_to_be_done_again_after_a_restart_is_nobodys_yet() -> None:

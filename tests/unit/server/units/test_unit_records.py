@@ -69,8 +69,10 @@ class Host:
         )
         self.records = UnitRecords(cast(UnitsState, self.state), kept_bytes)
 
-    async def lease(self, lease: int, unit: int, base: int, first: int = 0) -> LeasedUnit:
-        grant = GrantLease("ann", lease, unit, 0, first, 6, base, 7, 1, 0, 60.0, 10.0, False)
+    async def lease(
+        self, lease: int, unit: int, base: int, first: int = 0, first_step: int = 0
+    ) -> LeasedUnit:
+        grant = GrantLease("ann", lease, unit, 0, first, 6, base, 7, 1, 0, 60.0, 10.0, False, first_step)
         work = self.leases[lease] = LeasedUnit(grant, 1, 0.0, "browser", "exact")
         self.state.model.weights = UPDATE + base
         self.records.notice("tiny", task_events.UnitLeased("ann", lease, unit, 1, 0))
@@ -101,6 +103,7 @@ async def test_a_unit_is_told_with_its_results(tmp_path: Path) -> None:
         "batch_size": 4,
         "learning_rate": 0.5,
         "past_steps": 0,
+        "first_step": 0,
         "proximal_mu": 0.0,
     }
     assert facts["kept"]
@@ -109,6 +112,13 @@ async def test_a_unit_is_told_with_its_results(tmp_path: Path) -> None:
         (4, hashlib.sha256(UPDATE.tobytes()).hexdigest(), "valid"),
         (None, None, "invalid"),
     ]
+
+
+async def test_the_rest_of_a_unit_is_told_with_the_step_at_which_it_begins(tmp_path: Path) -> None:
+    host = Host(tmp_path, 1000)
+    await host.lease(3, 17, 5, first_step=1)
+    work = (await host.records.facts(17))["work"]
+    assert (work["first"], work["examples"], work["first_step"], work["steps"]) == (0, 6, 1, 3)
 
 
 async def test_a_wrong_result_is_told_with_the_step_at_which_it_went_wrong(tmp_path: Path) -> None:
