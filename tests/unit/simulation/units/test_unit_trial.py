@@ -12,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backend.errors import SettingsError
+from backend.formats.exact_program import ExactProgram, program_hash
+from backend.formats.pins import pin_bundle
 from backend.protocols.units.server_pool import PoolRules
 from backend.server.units.dispatcher import CLIENTS_PER_DISPATCH
 from backend.simulation.population import SimulatedPopulation
@@ -22,6 +24,7 @@ from backend.simulation.units.unit_trial import UnitTrial, UnitTrialResult, try_
 from tests.support.tasks.tiny_task import EXAMPLES, OPS, SHARDS, write_units
 
 ALONE = {"replicas": 1, "spot_checks": 0.0}
+ALONE_OVERRIDES = ("coordination.units.trust.replicas=1", "coordination.units.trust.spot_checks=0")
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +153,23 @@ def test_the_record_has_the_work_of_all_lives(single: Path) -> None:
     for client, use in zip(record.work, result.clients, strict=True):
         assert 0.0 <= client.busy <= client.there <= record.seconds + 10.0
         assert client.there == use.present
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("training.exact=required",),
+        ("coordination.units.trust.trusted=['0123456789abcdef']", "coordination.units.trust.spot_checks=0.3"),
+        ("coordination.units.assimilation={name='easgd'}", *ALONE_OVERRIDES),
+    ],
+)
+def test_committed_results_trusted_peers_and_own_weights_are_simulated(
+    tmp_path: Path, overrides: tuple[str, ...]
+) -> None:
+    folder = write_units(tmp_path / "tiny", lease=60)
+    files = {"main.js": "a" * 64}
+    pin_bundle(folder / "bundle", ExactProgram(program_hash(files), files))
+    figures = tried(folder, overrides=overrides).figures
+    assert figures.finished
+    assert figures.visited == 1.0
+    assert figures.units("refused") == 0
